@@ -1,0 +1,154 @@
+//! Small types parsed at the edge, so that no bare string travels inward.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A value that is not of the accepted form.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field} is {value:?}; accepted is {accepted}")]
+pub struct Malformed {
+    /// The field the value was given in.
+    pub field: &'static str,
+    /// The value, cut to a length that fits a message.
+    pub value: String,
+    /// The accepted form, for a person.
+    pub accepted: &'static str,
+}
+
+/// The longest part of a bad value that a message repeats, in characters.
+const SHOWN: usize = 80;
+
+pub(crate) fn malformed(field: &'static str, value: &str, accepted: &'static str) -> Malformed {
+    Malformed { field, value: value.chars().take(SHOWN).collect(), accepted }
+}
+
+/// Makes a string type whose only way in is its parser, also from JSON.
+macro_rules! parsed_string {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text that was parsed.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Malformed;
+            fn try_from(text: String) -> Result<Self, Malformed> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(parsed: $name) -> String {
+                parsed.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+pub(crate) use parsed_string;
+
+parsed_string!(
+    /// The checksum of an OSTree commit: 64 lower-case hexadecimal digits.
+    Digest
+);
+
+impl FromStr for Digest {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let hex = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+        if text.len() == 64 && text.bytes().all(hex) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(malformed("commit", text, "64 lower-case hexadecimal digits"))
+        }
+    }
+}
+
+impl Digest {
+    /// The first twelve digits, for people.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0[..12]
+    }
+}
+
+parsed_string!(
+    /// The id of one upgrade, the requester's own or one derived by the agent.
+    UpgradeId
+);
+
+impl FromStr for UpgradeId {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let allowed = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
+        let dots_only = text.bytes().all(|c| c == b'.');
+        if (1..=63).contains(&text.len()) && text.bytes().all(allowed) && !dots_only {
+            Ok(Self(text.to_owned()))
+        } else {
+            // The id becomes part of unit and folder names, so nothing that means something there is let in.
+            Err(malformed("careen.dev/upgrade-id", text, "1 to 63 of a-z A-Z 0-9 . _ -"))
+        }
+    }
+}
+
+parsed_string!(
+    /// The kernel's random id of one boot, as in /proc/sys/kernel/random/boot_id.
+    BootId
+);
+
+impl FromStr for BootId {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let text = text.trim();
+        let allowed = |c: u8| c.is_ascii_hexdigit() || c == b'-';
+        if (1..=36).contains(&text.len()) && text.bytes().all(allowed) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(malformed("boot id", text, "a UUID"))
+        }
+    }
+}
+
+/// Milliseconds since this boot, counted by CLOCK_BOOTTIME: no setting of the clock moves it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SinceBoot(pub u64);
+
+impl SinceBoot {
+    /// The moment `seconds` later.
+    #[must_use]
+    pub const fn plus_seconds(self, seconds: u64) -> Self {
+        Self(self.0.saturating_add(seconds.saturating_mul(1000)))
+    }
+
+    /// Whole seconds from `earlier` to here; zero when `earlier` is later.
+    #[must_use]
+    pub const fn seconds_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0) / 1000
+    }
+}
+
+/// A moment within one boot. In another boot it means nothing, so the boot's id travels with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The boot in which it was taken.
+    pub boot: BootId,
+    /// When in that boot, in milliseconds.
+    pub at: SinceBoot,
+}

@@ -1,0 +1,34 @@
+//! The brain of Careen: what to do next with an upgrade, as a pure function.
+//!
+//! [`decide`] takes what is remembered ([`Record`]), what is seen ([`Observation`]) and what the operator allows
+//! ([`Policy`]) and returns a [`Decision`]: the next record, which must be written before anything is done, and one act.
+//! The agent, the stage in the initramfs and the model checker call the same function. There is no clock, file, process or
+//! network in this crate.
+
+pub mod decide;
+pub mod deploy;
+pub mod id;
+pub mod image;
+pub mod names;
+pub mod observe;
+pub mod phase;
+pub mod policy;
+pub mod reason;
+pub mod record;
+pub mod report;
+pub mod step;
+pub mod target;
+pub mod version;
+
+pub use decide::{Act, Decision, Journal};
+pub use id::{BootId, Digest, Malformed, Moment, SinceBoot, UpgradeId};
+pub use image::{Deployment, ImageFacts, ImageInfo, Room};
+pub use observe::{Api, Asked, Check, Health, Observation, OneShot};
+pub use phase::Phase;
+pub use policy::{Policy, PolicyRead};
+pub use reason::{Disposition, Reason};
+pub use record::{Record, Upgrade};
+pub use report::Report;
+pub use step::{Effect, Finished, Home, Outcome, Step};
+pub use target::{RawRequest, Request, Target};
+pub use version::Version;

@@ -1,0 +1,135 @@
+//! What is seen: facts of this moment, gathered by the hands and handed to the brain.
+
+use crate::id::{BootId, SinceBoot};
+use crate::image::Deployment;
+use crate::reason::Reason;
+use crate::step::{Finished, Home, Step};
+use crate::target::RawRequest;
+use crate::version::Version;
+
+/// The state of the world as one home sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Who looks.
+    pub home: Home,
+    /// Since this boot.
+    pub now: SinceBoot,
+    /// Seconds since 1970: for display alone, an initramfs may have no clock.
+    pub wall: u64,
+    /// This boot.
+    pub boot: BootId,
+    /// The deployment that runs, by device and inode of its root.
+    pub booted: Deployment,
+    /// The Kubernetes version that runs, as far as the image says.
+    pub version: Option<Version>,
+    /// `careen.trial=1` is on the kernel command line.
+    pub trial: bool,
+    /// All deployments, the default first.
+    pub deployments: Vec<Deployment>,
+    /// The one-shot entry.
+    pub one_shot: OneShot,
+    /// Whether the boot loader can do a one-shot at all.
+    pub loader: Result<(), Reason>,
+    /// A sign that this node runs a control plane.
+    pub control_plane: Option<String>,
+    /// This machine, as `uname -m` says it.
+    pub machine: String,
+    /// /etc was changed after the new system's copy of it was made.
+    pub etc_stale: bool,
+    /// The requester's annotations.
+    pub request: Asked,
+    /// The value of the pause annotation.
+    pub paused: Option<String>,
+    /// The API server.
+    pub api: Api,
+    /// The step that is being performed.
+    pub running: Option<Step>,
+    /// The step that has just ended; seen once.
+    pub finished: Option<Finished>,
+    /// The health of a trial.
+    pub health: Health,
+    /// What the stage found of the new system's critical files; the stage alone looks.
+    pub integrity: Option<Result<(), String>>,
+}
+
+/// GRUB's one-shot entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneShot {
+    /// None is set.
+    Clear,
+    /// One is set; whichever it is, it is the next boot.
+    Set,
+    /// grubenv cannot be read or is damaged: GRUB then boots the default.
+    Unreadable,
+}
+
+/// What the requester asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Not known: the API server has not been reached in this life of the agent.
+    Unknown,
+    /// Nothing.
+    Nothing,
+    /// This.
+    This(RawRequest),
+}
+
+/// The API server as seen from here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Not reached.
+    Away,
+    /// Reached.
+    Reached {
+        /// Since when without a break, in this boot.
+        since: SinceBoot,
+        /// Its version, once asked.
+        version: Option<Version>,
+    },
+}
+
+/// One health check. "Could not check" is never "bad".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// It holds.
+    Pass,
+    /// Not yet known, or not yet done.
+    Pending(String),
+    /// It does not hold now; it may yet.
+    Fail(String),
+    /// It does not hold and is not going to.
+    Broken(String),
+}
+
+/// The health of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// The container runtime answers.
+    pub runtime: Check,
+    /// The kubelet's healthz answers.
+    pub kubelet: Check,
+    /// `kubeadm upgrade node` has succeeded for this upgrade. Needs the API server.
+    pub kubeadm: Check,
+    /// The Node is Ready with this boot's id. Needs the API server.
+    pub ready: Check,
+    /// The Node's kubeletVersion is the image's. Needs the API server.
+    pub version: Check,
+    /// Checks of `required.d`, by file name.
+    pub required: Vec<(String, Check)>,
+}
+
+impl Health {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn unknown() -> Self {
+        let pending = || Check::Pending("not checked yet".to_owned());
+        Self {
+            runtime: pending(),
+            kubelet: pending(),
+            kubeadm: pending(),
+            ready: pending(),
+            version: pending(),
+            required: Vec::new(),
+        }
+    }
+}

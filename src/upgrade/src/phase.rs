@@ -1,0 +1,99 @@
+//! How far an upgrade has come. A phase names what has been reached, not what is being done.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::BootId;
+use crate::reason::Reason;
+
+/// The phases of a worker's upgrade, in order; the last four are ends and the way to them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name")]
+pub enum Phase {
+    /// The request is taken; nothing is touched yet.
+    Accepted,
+    /// The commit lies in the repository, its signature verified.
+    Fetched,
+    /// The commit is what was asked for and may run here.
+    Verified,
+    /// It lies beside the running system.
+    Deployed,
+    /// The node is cordoned and its pods are gone.
+    Drained,
+    /// One trial boot is counted; its one-shot entry is written or about to be.
+    Armed {
+        /// The boot that armed.
+        boot: BootId,
+    },
+    /// The new system runs, unproven.
+    Trial {
+        /// The boot it runs in.
+        boot: BootId,
+    },
+    /// The new system has proved itself in this boot.
+    Healthy {
+        /// The boot it was judged in.
+        boot: BootId,
+    },
+    /// The new system is the default.
+    Blessed,
+    /// Done, reported and schedulable.
+    Upgraded,
+    /// On the way back to the old system.
+    Reverting {
+        /// Why.
+        reason: Reason,
+    },
+    /// The old system serves; the request is answered.
+    Failed {
+        /// Why.
+        reason: Reason,
+    },
+    /// Only a person can help.
+    Halted {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+impl Phase {
+    /// The phase's name, for people and for the status.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted => "Accepted",
+            Self::Fetched => "Fetched",
+            Self::Verified => "Verified",
+            Self::Deployed => "Deployed",
+            Self::Drained => "Drained",
+            Self::Armed { .. } => "Armed",
+            Self::Trial { .. } => "Trial",
+            Self::Healthy { .. } => "Healthy",
+            Self::Blessed => "Blessed",
+            Self::Upgraded => "Upgraded",
+            Self::Reverting { .. } => "Reverting",
+            Self::Failed { .. } => "Failed",
+            Self::Halted { .. } => "Halted",
+        }
+    }
+
+    /// Whether the request is answered and a new one may be taken.
+    #[must_use]
+    pub const fn is_end(&self) -> bool {
+        matches!(self, Self::Upgraded | Self::Failed { .. } | Self::Halted { .. })
+    }
+
+    /// Whether a withdrawn request still stops it.
+    #[must_use]
+    pub const fn can_be_withdrawn(&self) -> bool {
+        matches!(
+            self,
+            Self::Accepted | Self::Fetched | Self::Verified | Self::Deployed | Self::Drained
+        )
+    }
+
+    /// Whether a verdict on the trial is recorded: the deadman has no more to do.
+    #[must_use]
+    pub const fn has_good_verdict(&self) -> bool {
+        matches!(self, Self::Healthy { .. } | Self::Blessed | Self::Upgraded)
+    }
+}

@@ -1,0 +1,162 @@
+//! What the operator of this node allows: data with defaults, parsed from TOML by the agent.
+//!
+//! Every limit says its unit in its name. Budgets count boots and tries; deadlines count seconds of one boot.
+
+use serde::{Deserialize, Serialize};
+
+use crate::reason::Reason;
+
+/// The policy file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Policy {
+    /// Remotes that may be used; empty allows every configured one.
+    pub remotes: Vec<String>,
+    /// Let images through that are not signed.
+    pub unsigned: bool,
+    /// Let images through whose initramfs has no stage of ours.
+    pub unguarded: bool,
+    /// Let images through that carry an older Kubernetes.
+    pub downgrade: bool,
+    /// How many minor versions a kubelet may be behind the API server.
+    pub skew: u32,
+    /// Trial boots of one request before it fails for want of a verdict.
+    pub trials: u32,
+    /// Tries of a step that may be retried.
+    pub tries: u32,
+    /// Pause before the first retry, doubled for each further one, in seconds.
+    pub retry_seconds: u64,
+    /// Draining.
+    pub drain: Drain,
+    /// Judging a trial.
+    pub health: Health,
+    /// Limits of careen-deploy.
+    pub limits: Limits,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            remotes: Vec::new(),
+            unsigned: false,
+            unguarded: false,
+            downgrade: false,
+            // kubernetes.io/releases/version-skew-policy: up to three minor versions older.
+            skew: 3,
+            trials: 2,
+            tries: 5,
+            retry_seconds: 10,
+            drain: Drain::default(),
+            health: Health::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Draining.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Drain {
+    /// How long a drain may take, in seconds.
+    pub deadline_seconds: u64,
+    /// What to do then.
+    pub at_deadline: AtDeadline,
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self { deadline_seconds: 600, at_deadline: AtDeadline::Abort }
+    }
+}
+
+/// What to do when a drain has not ended in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtDeadline {
+    /// Uncordon and fail.
+    Abort,
+    /// Delete what is left, past its budgets.
+    Force,
+    /// Reboot with the pods that are left.
+    Continue,
+}
+
+/// Judging a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Health {
+    /// Seconds since boot in which a trial must be healthy.
+    pub deadline_seconds: u64,
+    /// Seconds that a trial waits longer when only the API server is missing.
+    pub api_away_hold_seconds: u64,
+    /// Bless on local checks when the API server is away: for sites without a steady one.
+    pub bless_without_api: bool,
+    /// Time limit of one user check, in seconds.
+    pub check_seconds: u64,
+    /// How often a failing required check is run before it counts.
+    pub check_tries: u32,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            deadline_seconds: 600,
+            api_away_hold_seconds: 900,
+            bless_without_api: false,
+            check_seconds: 60,
+            check_tries: 3,
+        }
+    }
+}
+
+/// Limits of careen-deploy's unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limits {
+    /// Percent of one processor; 0 is no limit.
+    pub cpu_percent: u32,
+    /// systemd's IOWeight, 1 to 10000; 0 leaves the default.
+    pub io_weight: u32,
+    /// Hard limit of memory while fetching and verifying, soft limit otherwise, in MiB; 0 is no limit.
+    pub memory_mib: u64,
+    /// Bytes fetched per second; 0 is no limit.
+    pub bandwidth_bytes: u64,
+    /// Seconds to wait for the sysroot lock.
+    pub lock_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cpu_percent: 0, io_weight: 20, memory_mib: 512, bandwidth_bytes: 0, lock_seconds: 60 }
+    }
+}
+
+impl Policy {
+    /// Checks the ranges that the types do not.
+    ///
+    /// # Errors
+    /// The first value out of range, as field and accepted form.
+    pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
+        let rules = [
+            ((1..=10).contains(&self.trials), "trials", "1 to 10"),
+            ((1..=100).contains(&self.tries), "tries", "1 to 100"),
+            ((1..=3600).contains(&self.retry_seconds), "retry-seconds", "1 to 3600"),
+            (self.skew <= 3, "skew", "0 to 3"),
+            ((1..=86_400).contains(&self.drain.deadline_seconds), "drain.deadline-seconds", "1 to 86400"),
+            ((30..=86_400).contains(&self.health.deadline_seconds), "health.deadline-seconds", "30 to 86400"),
+            (
+                self.health.api_away_hold_seconds <= 86_400,
+                "health.api-away-hold-seconds",
+                "0 to 86400",
+            ),
+            ((1..=3600).contains(&self.health.check_seconds), "health.check-seconds", "1 to 3600"),
+            ((1..=100).contains(&self.health.check_tries), "health.check-tries", "1 to 100"),
+            (self.limits.io_weight <= 10_000, "limits.io-weight", "0 to 10000"),
+            ((1..=3600).contains(&self.limits.lock_seconds), "limits.lock-seconds", "1 to 3600"),
+        ];
+        rules.into_iter().find(|(ok, ..)| !ok).map_or(Ok(()), |(_, field, accepted)| Err((field, accepted)))
+    }
+}
+
+/// What was read of the policy file: the policy in force, or why there is none.
+pub type PolicyRead = Result<Policy, Reason>;

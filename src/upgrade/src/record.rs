@@ -1,0 +1,187 @@
+//! What is remembered across reboots: one document, written before each effect and after it.
+//!
+//! How it gets to the disk (two generations, checksum, fsync) is `host::journal`'s business. The OLD system reads what a
+//! trial wrote, so unknown fields are kept and the format is raised only once a new system is blessed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::{BootId, Digest, Moment, UpgradeId};
+use crate::image::{Deployment, ImageFacts};
+use crate::phase::Phase;
+use crate::reason::Reason;
+use crate::step::Step;
+use crate::target::{RawRequest, Target};
+use crate::version::Version;
+
+/// The newest format that this code reads and writes.
+pub const FORMAT: u32 = 1;
+
+/// How many bad images are remembered; older ones go first.
+const BAD_IMAGES: usize = 32;
+
+/// The record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The format it is written in.
+    pub format: u32,
+    /// The oldest format whose readers may act on it.
+    pub min_reader: u32,
+    /// Rises by one with each write.
+    pub generation: u64,
+    /// The upgrade under way, or the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<Upgrade>,
+    /// The last request, when it was refused before it became an upgrade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
+    /// The request that is answered already, while its annotations still stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<RawRequest>,
+    /// How many requests were answered on this node.
+    #[serde(default)]
+    pub answered: u64,
+    /// Images that failed here.
+    #[serde(default)]
+    pub bad: Vec<BadImage>,
+    /// What a newer version wrote and this one does not know.
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            min_reader: 1,
+            generation: 0,
+            upgrade: None,
+            refused: None,
+            spent: None,
+            answered: 0,
+            bad: Vec::new(),
+            unknown: Map::new(),
+        }
+    }
+}
+
+/// A request that was refused before anything was touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The requester's id, as far as it can be repeated.
+    pub id: Option<UpgradeId>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// An image that failed here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadImage {
+    /// Its commit.
+    pub digest: Digest,
+    /// The code of the reason.
+    pub because: String,
+    /// The request that it failed for.
+    pub id: UpgradeId,
+    /// Its request was withdrawn since, so the next one is a person asking again.
+    #[serde(default)]
+    pub asked_again: bool,
+}
+
+/// One upgrade.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upgrade {
+    /// Echoed in every answer.
+    pub id: UpgradeId,
+    /// The request as it stood when it was taken.
+    pub request: RawRequest,
+    /// The image; pinned from `Fetched` on.
+    pub target: Target,
+    /// How far it has come.
+    pub phase: Phase,
+    /// The step that was begun and whose outcome is not known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Step>,
+    /// The system that ran when the request was taken.
+    pub from: Deployment,
+    /// The Kubernetes version of that system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_version: Option<Version>,
+    /// What the image is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<ImageFacts>,
+    /// The new deployment, once it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Deployment>,
+    /// Trial boots so far. Counted before control passes to the new system.
+    #[serde(default)]
+    pub tries: u32,
+    /// What stands in the drain's way, found by the rehearsal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Reason>,
+    /// The rehearsal of the drain has been held.
+    #[serde(default)]
+    pub rehearsed: bool,
+    /// The kubelet's state is saved, once per upgrade.
+    #[serde(default)]
+    pub snapshot: bool,
+    /// The API server was away during a whole trial, and the old system has reached it since.
+    #[serde(default)]
+    pub api_reached_from_old: bool,
+    /// Seconds since boot in which the trial must be judged; for whoever watches the agent.
+    #[serde(default)]
+    pub deadline_seconds: u64,
+    /// The agent asks the deadman for patience until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Moment>,
+    /// The boot in which the stage let the new system through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarded: Option<BootId>,
+    /// Why the step at hand failed last, and when it may be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// When phases were reached, in wall time: for display alone.
+    #[serde(default)]
+    pub reached: Vec<Reached>,
+    /// What a newer version wrote and this one does not know.
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+/// A step that is to be tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Tries so far.
+    pub tries: u32,
+    /// When the next is due. In another boot it is due at once.
+    pub due: Moment,
+    /// What went wrong.
+    pub reason: Reason,
+}
+
+/// When a phase was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The phase's name.
+    pub phase: String,
+    /// Seconds since 1970 by the node's clock.
+    pub at: u64,
+}
+
+impl Record {
+    /// Remembers an image that failed, once.
+    pub fn remember_bad(&mut self, bad: BadImage) {
+        self.bad.retain(|known| known.digest != bad.digest);
+        self.bad.push(bad);
+        let surplus = self.bad.len().saturating_sub(BAD_IMAGES);
+        self.bad.drain(..surplus);
+    }
+}
+
+impl Upgrade {
+    /// The commit that is to be booted, once it is known.
+    #[must_use]
+    pub const fn commit(&self) -> Option<&Digest> {
+        self.target.commit.as_ref()
+    }
+}

@@ -1,0 +1,141 @@
+//! What can be done: plain values. Each step can be begun again after a crash and finds out for itself what is left to do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Digest;
+use crate::image::{Deployment, ImageFacts};
+use crate::reason::Reason;
+use crate::target::Target;
+use crate::version::Version;
+
+/// Where the brain is at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Home {
+    /// The daemon, in the old system or in a trial.
+    Agent,
+    /// The guard in the initramfs.
+    Stage,
+}
+
+/// One effect on the world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do")]
+pub enum Step {
+    /// Bring the commit into the repository and verify its signature.
+    Fetch { target: Target },
+    /// Find out what the commit holds.
+    Verify { commit: Digest },
+    /// Try the drain dry: what would be in its way?
+    Rehearse,
+    /// Write the deployment beside the running one.
+    Deploy { commit: Digest },
+    /// Cordon and drain.
+    Drain,
+    /// Save the kubelet's state.
+    Snapshot,
+    /// Write the one-shot entry for this deployment.
+    Arm { deployment: Deployment },
+    /// Clear the one-shot entry.
+    Disarm,
+    /// Reboot; by force where asking did not help.
+    Reboot { force: bool },
+    /// Run `kubeadm upgrade node` again and restart the kubelet.
+    Kubeadm,
+    /// Make the new deployment the default and pin the old one.
+    Bless { commit: Digest },
+    /// Take our own cordon off.
+    Release,
+    /// Remove the new deployment and what was fetched for it.
+    Undo { commit: Digest },
+    /// Remove deployments that nothing needs.
+    Clean,
+    /// In the initramfs: let this boot go on.
+    Pass,
+}
+
+impl Step {
+    /// The step's name, for people.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Fetch { .. } => "Fetch",
+            Self::Verify { .. } => "Verify",
+            Self::Rehearse => "Rehearse",
+            Self::Deploy { .. } => "Deploy",
+            Self::Drain => "Drain",
+            Self::Snapshot => "Snapshot",
+            Self::Arm { .. } => "Arm",
+            Self::Disarm => "Disarm",
+            Self::Reboot { .. } => "Reboot",
+            Self::Kubeadm => "Kubeadm",
+            Self::Bless { .. } => "Bless",
+            Self::Release => "Release",
+            Self::Undo { .. } => "Undo",
+            Self::Clean => "Clean",
+            Self::Pass => "Pass",
+        }
+    }
+
+    /// Whether the step may be taken in this home: the stage can never drain, the agent never lets a boot through.
+    #[must_use]
+    pub const fn at_home(&self, home: Home) -> bool {
+        match (self, home) {
+            (Self::Reboot { .. } | Self::Disarm, _) | (Self::Pass, Home::Stage) => true,
+            (Self::Pass, Home::Agent) => false,
+            (_, Home::Agent) => true,
+            (_, Home::Stage) => false,
+        }
+    }
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done, or was already.
+    Done(Effect),
+    /// It could not be done.
+    Failed(Reason),
+    /// It was given up because the request was withdrawn.
+    Cancelled,
+}
+
+/// What a step has brought to light.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing beyond its being done.
+    Plain,
+    /// The commit that the target resolved to.
+    Fetched { commit: Digest },
+    /// What the commit holds.
+    Verified(ImageFacts),
+    /// What stands in the drain's way.
+    Rehearsed { blocked: Option<Reason> },
+    /// Where the new deployment lies.
+    Deployed(Deployment),
+}
+
+/// A step that has just ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The step.
+    pub step: Step,
+    /// How.
+    pub outcome: Outcome,
+}
+
+/// The skew between a kubelet and the API server, as the policy judges it.
+///
+/// # Errors
+/// The reason when the kubelet may not talk to this server
+/// (<https://kubernetes.io/releases/version-skew-policy/#kubelet>).
+pub fn skew(kubelet: &Version, server: &Version, allowed: u32) -> Result<(), Reason> {
+    let newer = (kubelet.major(), kubelet.minor()) > (server.major(), server.minor());
+    if newer {
+        return Err(Reason::NewerThanApiServer { kubelet: kubelet.clone(), server: server.clone() });
+    }
+    if server.minor().saturating_sub(kubelet.minor()) > allowed {
+        let (kubelet, server) = (kubelet.clone(), server.clone());
+        return Err(Reason::SkewTooLarge { kubelet, server, allowed });
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! What is asked for: an image reference, parsed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Digest, Malformed, UpgradeId, malformed};
+use crate::names;
+use crate::version::Version;
+
+/// The accepted form of an image reference.
+pub const ACCEPTED_IMAGE: &str = "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>]";
+
+/// An image on an OSTree remote. Without a commit it is resolved once and pinned in the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Target {
+    /// The remote's name in the node's OSTree configuration.
+    pub remote: String,
+    /// The branch.
+    pub reference: String,
+    /// The commit, when pinned.
+    pub commit: Option<Digest>,
+}
+
+impl FromStr for Target {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let bad = || malformed(names::IMAGE, text, ACCEPTED_IMAGE);
+        let rest = text.strip_prefix("ostree:").ok_or_else(bad)?;
+        let (remote, rest) = rest.split_once(':').ok_or_else(bad)?;
+        let (reference, commit) = match rest.split_once('@') {
+            None => (rest, None),
+            Some((reference, commit)) => (reference, Some(commit.parse().map_err(|_| bad())?)),
+        };
+        if !is_remote(remote) || !is_reference(reference) {
+            return Err(bad());
+        }
+        Ok(Self { remote: remote.to_owned(), reference: reference.to_owned(), commit })
+    }
+}
+
+/// libostree keeps remotes in file names and section headers; a narrow alphabet keeps both honest.
+fn is_remote(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && !text.starts_with(['-', '.'])
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+}
+
+/// The alphabet of `ostree_validate_rev`, without leading dots or dashes in any part.
+fn is_reference(text: &str) -> bool {
+    let word = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with(['-', '.'])
+            && part.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+    };
+    text.len() <= 255 && text.split('/').all(word)
+}
+
+impl TryFrom<String> for Target {
+    type Error = Malformed;
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        text.parse()
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ostree:{}:{}", self.remote, self.reference)?;
+        self.commit.as_ref().map_or(Ok(()), |commit| write!(f, "@{commit}"))
+    }
+}
+
+/// The requester's annotations as they stand on the Node, unparsed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawRequest {
+    /// Value of [`names::REQUEST`].
+    pub request: String,
+    /// Value of [`names::IMAGE`].
+    pub image: Option<String>,
+    /// Value of [`names::KUBERNETES_VERSION`].
+    pub kubernetes: Option<String>,
+    /// Value of [`names::UPGRADE_ID`].
+    pub id: Option<String>,
+}
+
+/// A request that parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The image.
+    pub target: Target,
+    /// The version that the image must carry.
+    pub kubernetes: Option<Version>,
+    /// The requester's id.
+    pub id: Option<UpgradeId>,
+}
+
+impl RawRequest {
+    /// Parses what the requester wrote.
+    ///
+    /// # Errors
+    /// The first annotation that is not of its accepted form.
+    pub fn parse(&self) -> Result<Request, Malformed> {
+        if self.request != names::REQUEST_SCHEDULED {
+            return Err(malformed(names::REQUEST, &self.request, names::REQUEST_SCHEDULED));
+        }
+        let image = self.image.as_deref().unwrap_or_default();
+        let version = |text: &String| {
+            text.parse().map_err(|_| {
+                malformed(names::KUBERNETES_VERSION, text, "vMAJOR.MINOR.PATCH, as v1.36.3")
+            })
+        };
+        Ok(Request {
+            target: image.parse()?,
+            kubernetes: self.kubernetes.as_ref().map(version).transpose()?,
+            id: self.id.as_deref().map(str::parse).transpose()?,
+        })
+    }
+}
