@@ -1,0 +1,91 @@
+//! The command lines of the four programs.
+
+use super::{ControlPlane, HOST_SEEN_FROM_GUEST};
+
+/// A single member without fsync: a VM's disk is slower than this cluster is worth.
+pub fn etcd(plane: &ControlPlane) -> Vec<String> {
+    let client = format!("http://127.0.0.1:{}", plane.ports.etcd);
+    let peer = format!("http://127.0.0.1:{}", plane.ports.etcd_peer);
+    vec![
+        format!("--data-dir={}", plane.dir.join("etcd").display()),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+        "--unsafe-no-fsync=true".into(),
+        "--log-level=warn".into(),
+    ]
+}
+
+/// As kubeadm's manifest has it, but on loopback, and without an endpoint of its own in the cluster.
+pub fn api_server(plane: &ControlPlane) -> Vec<String> {
+    let pki = plane.dir.join("pki");
+    let pki = pki.display();
+    vec![
+        format!("--advertise-address={HOST_SEEN_FROM_GUEST}"),
+        "--bind-address=127.0.0.1".into(),
+        format!("--secure-port={}", plane.ports.api),
+        format!("--etcd-servers=http://127.0.0.1:{}", plane.ports.etcd),
+        "--endpoint-reconciler-type=none".into(),
+        "--authorization-mode=Node,RBAC".into(),
+        "--enable-admission-plugins=NodeRestriction".into(),
+        "--enable-bootstrap-token-auth=true".into(),
+        "--allow-privileged=true".into(),
+        "--service-cluster-ip-range=10.96.0.0/12".into(),
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
+        format!("--service-account-key-file={pki}/sa.pub"),
+        format!("--service-account-signing-key-file={pki}/sa.key"),
+        format!("--client-ca-file={pki}/ca.crt"),
+        format!("--tls-cert-file={pki}/apiserver.crt"),
+        format!("--tls-private-key-file={pki}/apiserver.key"),
+        format!("--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt"),
+        format!("--kubelet-client-key={pki}/apiserver-kubelet-client.key"),
+        format!("--proxy-client-cert-file={pki}/front-proxy-client.crt"),
+        format!("--proxy-client-key-file={pki}/front-proxy-client.key"),
+        format!("--requestheader-client-ca-file={pki}/front-proxy-ca.crt"),
+        "--requestheader-allowed-names=front-proxy-client".into(),
+        "--requestheader-username-headers=X-Remote-User".into(),
+        "--requestheader-group-headers=X-Remote-Group".into(),
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
+    ]
+}
+
+/// With the two controllers that `kubeadm join` needs and that are off by default.
+pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
+    let pki = plane.dir.join("pki");
+    let pki = pki.display();
+    let mut arguments = secured(plane, "controller-manager", plane.ports.controllers);
+    arguments.extend([
+        "--controllers=*,bootstrapsigner,tokencleaner".into(),
+        "--use-service-account-credentials=true".into(),
+        "--allocate-node-cidrs=true".into(),
+        "--cluster-cidr=10.244.0.0/16".into(),
+        "--service-cluster-ip-range=10.96.0.0/12".into(),
+        "--cluster-name=careen".into(),
+        format!("--cluster-signing-cert-file={pki}/ca.crt"),
+        format!("--cluster-signing-key-file={pki}/ca.key"),
+        format!("--root-ca-file={pki}/ca.crt"),
+        format!("--service-account-private-key-file={pki}/sa.key"),
+    ]);
+    arguments
+}
+
+/// Nothing special.
+pub fn scheduler(plane: &ControlPlane) -> Vec<String> {
+    secured(plane, "scheduler", plane.ports.scheduler)
+}
+
+/// What controller manager and scheduler share. There is one of each, so that waiting for a lease would only cost 15 s at every start.
+fn secured(plane: &ControlPlane, user: &str, port: u16) -> Vec<String> {
+    let kubeconfig = plane.kubeconfig(user);
+    let kubeconfig = kubeconfig.display();
+    vec![
+        format!("--kubeconfig={kubeconfig}"),
+        format!("--authentication-kubeconfig={kubeconfig}"),
+        format!("--authorization-kubeconfig={kubeconfig}"),
+        "--bind-address=127.0.0.1".into(),
+        format!("--secure-port={port}"),
+        "--leader-elect=false".into(),
+    ]
+}

@@ -1,0 +1,51 @@
+//! What kubeadm's phases are told. Two files, because one of them is uploaded and read by nodes.
+
+use std::fs;
+
+use anyhow::Result;
+
+use super::{ControlPlane, HOST_SEEN_FROM_GUEST};
+
+/// The bootstrap token of every cluster of the rig: it opens nothing but a cluster on loopback.
+pub const JOIN_TOKEN: &str = "careen.0123456789abcdef";
+
+/// The version that the uploaded configuration names.
+const KUBERNETES: &str = "v1.36.3";
+
+/// Writes `kubeadm.yaml`, for making certificates, and `upload.yaml`, for the cluster.
+///
+/// They differ in `certificatesDir` alone: kubeadm copies it into the uploaded kubelet configuration as `clientCAFile`, and a kubelet on a
+/// node then ends at once, since the path is this machine's.
+pub fn write(plane: &ControlPlane) -> Result<()> {
+    let certificates = format!("certificatesDir: {}", plane.dir.join("pki").display());
+    fs::write(
+        plane.dir.join("kubeadm.yaml"),
+        text(plane.ports.api, &certificates),
+    )?;
+    fs::write(plane.dir.join("upload.yaml"), text(plane.ports.api, ""))?;
+    Ok(())
+}
+
+fn text(port: u16, certificates: &str) -> String {
+    format!(
+        r#"apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+localAPIEndpoint: {{advertiseAddress: {HOST_SEEN_FROM_GUEST}, bindPort: {port}}}
+nodeRegistration: {{name: control-plane, criSocket: "unix:///run/containerd/containerd.sock"}}
+bootstrapTokens:
+- token: {JOIN_TOKEN}
+  ttl: 0s
+  usages: [signing, authentication]
+  groups: ["system:bootstrappers:kubeadm:default-node-token"]
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+clusterName: careen
+kubernetesVersion: {KUBERNETES}
+controlPlaneEndpoint: {HOST_SEEN_FROM_GUEST}:{port}
+apiServer: {{certSANs: [127.0.0.1, localhost, {HOST_SEEN_FROM_GUEST}]}}
+networking: {{podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12}}
+{certificates}
+"#
+    )
+}

@@ -1,0 +1,283 @@
+//! A control plane as four processes on this machine: etcd, API server, controller manager, scheduler.
+//!
+//! Made with kubeadm's own phases, so that `kubeadm join` and `kubeadm upgrade node` meet what they expect. A guest reaches the API
+//! server as 10.0.2.2 (QEMU's user network maps that to our loopback); programs on this machine as 127.0.0.1. Ready in about 6 s.
+//! Everything lies in one folder, which can be copied while stopped and started elsewhere: a cluster goes back together with a VM's
+//! snapshot. Not a production set-up: etcd neither encrypts nor fsyncs.
+
+mod bootstrap;
+mod components;
+mod configuration;
+mod credentials;
+mod ports;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use kube::Client;
+
+use crate::process::{Process, tail};
+use crate::programs;
+pub use configuration::JOIN_TOKEN;
+use ports::Ports;
+
+/// Where QEMU's user network shows the host's loopback to the guest.
+pub const HOST_SEEN_FROM_GUEST: &str = "10.0.2.2";
+
+/// How long a component may take to answer. Seconds on a quiet machine; long because the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running control plane. Dropping it kills its processes; its folder stays.
+#[derive(Debug)]
+pub struct ControlPlane {
+    dir: PathBuf,
+    bin: PathBuf,
+    ports: Ports,
+    etcd: Option<Process>,
+    api: Option<Process>,
+    controllers: Option<Process>,
+    scheduler: Option<Process>,
+}
+
+impl ControlPlane {
+    /// Starts the control plane that lives in `dir`; an empty or missing folder becomes a new cluster first.
+    ///
+    /// # Errors
+    /// When a program does not start or answer; the message names its log.
+    pub async fn start(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir.join("logs"))?;
+        let dir = dir.canonicalize()?;
+        let complete = dir.join("complete");
+        let new = !complete.exists();
+        let cut_short = new && dir.join("etcd").exists();
+        ensure!(
+            !cut_short,
+            "{} holds a cluster whose making was cut short; remove it",
+            dir.display()
+        );
+        let bin = programs::kubernetes(programs::CONTROL_PLANE)?;
+        let ports = Ports::of(&dir)?;
+        let mut this = Self {
+            dir,
+            bin,
+            ports,
+            etcd: None,
+            api: None,
+            controllers: None,
+            scheduler: None,
+        };
+        if new {
+            configuration::write(&this)?;
+            credentials::make(&this)?;
+        }
+        this.start_all().await?;
+        if new {
+            bootstrap::run(&this).await?;
+            fs::write(complete, "")?;
+        }
+        Ok(this)
+    }
+
+    /// The cluster administrator's kubeconfig, for programs on this machine.
+    #[must_use]
+    pub fn admin_kubeconfig(&self) -> PathBuf {
+        self.kubeconfig("admin")
+    }
+
+    /// The port of the API server, the same on 127.0.0.1 and, for a guest, on 10.0.2.2.
+    #[must_use]
+    pub fn api_port(&self) -> u16 {
+        self.ports.api
+    }
+
+    /// The folder that holds the cluster.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A program of the control plane's version: `kubectl`, `kubeadm`, ...
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+
+    /// A client with the administrator's rights, bound to the caller's runtime.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be read.
+    pub async fn client(&self) -> Result<Client> {
+        credentials::client(&self.admin_kubeconfig()).await
+    }
+
+    /// A new kubeconfig with what a kubelet of this name holds: `CN=system:node:<name>`, `O=system:nodes`.
+    ///
+    /// # Errors
+    /// When kubeadm refuses.
+    pub fn node_kubeconfig(&self, node: &str, valid_for: Duration) -> Result<PathBuf> {
+        credentials::for_node(self, node, valid_for)
+    }
+
+    /// Kills the API server: whoever connects is refused. The rest runs on, as in a real outage.
+    pub fn stop_api_server(&mut self) {
+        self.api = None;
+    }
+
+    /// Starts the API server again and waits until it is ready; nothing happens when it runs.
+    ///
+    /// # Errors
+    /// When it does not get ready.
+    pub async fn start_api_server(&mut self) -> Result<()> {
+        if self.api.is_none() {
+            let log = self.log("kube-apiserver");
+            self.api = Some(Process::start(
+                &self.program("kube-apiserver"),
+                &components::api_server(self),
+                &log,
+            )?);
+            self.wait_for_api().await?;
+        }
+        Ok(())
+    }
+
+    /// Stops the API server without closing its port: connections open, and no answer ever comes.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn freeze_api_server(&self) -> Result<()> {
+        self.api
+            .as_ref()
+            .context("the API server does not run")?
+            .signal("STOP")
+    }
+
+    /// Lets a frozen API server go on.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn thaw_api_server(&self) -> Result<()> {
+        self.api
+            .as_ref()
+            .context("the API server does not run")?
+            .signal("CONT")
+    }
+
+    /// Kills everything. The folder can be copied now.
+    pub fn stop(&mut self) {
+        // Clients before servers, so that no log fills with refused connections.
+        self.scheduler = None;
+        self.controllers = None;
+        self.api = None;
+        self.etcd = None;
+    }
+
+    /// Copies the whole cluster to `to` (which must not exist) and goes on.
+    ///
+    /// # Errors
+    /// When the copy or the new start fails.
+    pub async fn save(&mut self, to: &Path) -> Result<()> {
+        self.stop();
+        copy(&self.dir, to)?;
+        self.start_all().await
+    }
+
+    async fn start_all(&mut self) -> Result<()> {
+        self.etcd = Some(Process::start(
+            &programs::etcd()?,
+            &components::etcd(self),
+            &self.log("etcd"),
+        )?);
+        self.start_api_server().await?;
+        let arguments = components::controller_manager(self);
+        let log = self.log("kube-controller-manager");
+        self.controllers = Some(Process::start(
+            &self.program("kube-controller-manager"),
+            &arguments,
+            &log,
+        )?);
+        let log = self.log("kube-scheduler");
+        self.scheduler = Some(Process::start(
+            &self.program("kube-scheduler"),
+            &components::scheduler(self),
+            &log,
+        )?);
+        Ok(())
+    }
+
+    /// Asks with the administrator's kubeconfig: its CA is ours alone, so that somebody else's server on this port never counts.
+    async fn wait_for_api(&mut self) -> Result<()> {
+        let client = credentials::client(&self.kubeconfig("super-admin")).await?;
+        let start = Instant::now();
+        loop {
+            for process in [&mut self.etcd, &mut self.api].into_iter().flatten() {
+                process.check()?;
+            }
+            let request =
+                kube::core::Request::new("").get("readyz", &kube::api::GetParams::default())?;
+            let answer =
+                tokio::time::timeout(Duration::from_secs(5), client.request_text(request)).await;
+            if let Ok(Ok(text)) = answer
+                && text == "ok"
+            {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                bail!(
+                    "the API server is not ready after {PATIENCE:?}; the end of its log:\n{}",
+                    tail(&self.log("kube-apiserver"))
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    fn kubeadm(&self, arguments: &[&str]) -> Result<String> {
+        let output = Command::new(self.program("kubeadm"))
+            .args(arguments)
+            .output()?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(
+            output.status.success(),
+            "kubeadm {}: {}\n{complaint}",
+            arguments.join(" "),
+            output.status
+        );
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    fn kubeconfig(&self, user: &str) -> PathBuf {
+        self.dir.join("kubeconfigs").join(format!("{user}.conf"))
+    }
+
+    fn log(&self, component: &str) -> PathBuf {
+        self.dir.join("logs").join(format!("{component}.log"))
+    }
+}
+
+/// Copies a stopped cluster; start it with [`ControlPlane::start`] on the copy.
+///
+/// # Errors
+/// When the target exists or the copy fails.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    ensure!(
+        !to.exists(),
+        "{} exists already; remove it to copy a cluster there",
+        to.display()
+    );
+    let status = Command::new("cp")
+        .args(["-a", "--reflink=auto"])
+        .arg(from)
+        .arg(to)
+        .status()?;
+    ensure!(
+        status.success(),
+        "cannot copy {} to {}: {status}",
+        from.display(),
+        to.display()
+    );
+    fs::remove_dir_all(to.join("logs"))?;
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! The rig as a library: what the scenarios drive and what the cluster tests in `tests/` borrow.
+//!
+//! Everything here runs real programs (etcd, the API server, QEMU, libostree); nothing imitates one. Not for production use:
+//! keys are made on the spot, etcd does not fsync, and every port is on loopback.
+
+pub mod control_plane;
+pub mod process;
+pub mod programs;

@@ -1,0 +1,3 @@
+//! `vm-tests`: lists and runs the scenarios.
+
+fn main() {}

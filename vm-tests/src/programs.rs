@@ -1,0 +1,91 @@
+//! Where the programs of the rig come from: `kube/build.sh` builds them once into the cache and prints the path.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// The Kubernetes minor that the control plane runs. Nodes may be older, never newer.
+pub const CONTROL_PLANE: &str = "v1.36";
+
+/// The names that the multi-call Kubernetes program answers to.
+const NAMES: [&str; 6] = [
+    "kubeadm",
+    "kubectl",
+    "kubelet",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+];
+
+/// The folder for built things that outlive a run: `$CAREEN_CACHE`, else `~/.cache/careen`.
+///
+/// # Errors
+/// When neither `CAREEN_CACHE` nor `HOME` is set.
+pub fn cache() -> Result<PathBuf> {
+    if let Some(dir) = std::env::var_os("CAREEN_CACHE") {
+        return Ok(dir.into());
+    }
+    let home = std::env::var_os("HOME")
+        .context("set CAREEN_CACHE or HOME: the rig keeps what it builds there")?;
+    Ok(Path::new(&home).join(".cache/careen"))
+}
+
+/// A folder with `kubeadm`, `kube-apiserver`, ... of one minor (`v1.35`, `v1.36`), built on first use (about 8 minutes).
+///
+/// # Errors
+/// When the build fails; its own output went to standard error.
+pub fn kubernetes(minor: &str) -> Result<PathBuf> {
+    let program = built(minor)?;
+    let bin = program.with_file_name("bin");
+    fs::create_dir_all(&bin)?;
+    for name in NAMES {
+        let link = bin.join(name);
+        if !link.exists() {
+            link_to(&program, &link)?;
+        }
+    }
+    Ok(bin)
+}
+
+/// The etcd server, built on first use.
+///
+/// # Errors
+/// When the build fails.
+pub fn etcd() -> Result<PathBuf> {
+    built("etcd")
+}
+
+/// The folder of this crate in the source tree, for the scripts and manifests beside it.
+#[must_use]
+pub fn home() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn built(module: &str) -> Result<PathBuf> {
+    let script = home().join("kube/build.sh");
+    let output = Command::new(&script)
+        .arg(module)
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run {}", script.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} {module}: {}",
+        script.display(),
+        output.status
+    );
+    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+}
+
+/// Two tests that start at once both want the link; the loser's "exists" is fine.
+fn link_to(program: &Path, link: &Path) -> Result<()> {
+    match symlink(program, link) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| format!("cannot link {}", link.display()))
+        }
+        _ => Ok(()),
+    }
+}
