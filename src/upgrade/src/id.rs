@@ -22,7 +22,11 @@ pub struct Malformed {
 const SHOWN: usize = 80;
 
 pub(crate) fn malformed(field: &'static str, value: &str, accepted: &'static str) -> Malformed {
-    Malformed { field, value: value.chars().take(SHOWN).collect(), accepted }
+    Malformed {
+        field,
+        value: value.chars().take(SHOWN).collect(),
+        accepted,
+    }
 }
 
 /// Makes a string type whose only way in is its parser, also from JSON.
@@ -61,7 +65,6 @@ macro_rules! parsed_string {
         }
     };
 }
-pub(crate) use parsed_string;
 
 parsed_string!(
     /// The checksum of an OSTree commit: 64 lower-case hexadecimal digits.
@@ -75,7 +78,11 @@ impl FromStr for Digest {
         if text.len() == 64 && text.bytes().all(hex) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(malformed("commit", text, "64 lower-case hexadecimal digits"))
+            Err(malformed(
+                "commit",
+                text,
+                "64 lower-case hexadecimal digits",
+            ))
         }
     }
 }
@@ -102,7 +109,11 @@ impl FromStr for UpgradeId {
             Ok(Self(text.to_owned()))
         } else {
             // The id becomes part of unit and folder names, so nothing that means something there is let in.
-            Err(malformed("careen.dev/upgrade-id", text, "1 to 63 of a-z A-Z 0-9 . _ -"))
+            Err(malformed(
+                "careen.dev/upgrade-id",
+                text,
+                "1 to 63 of a-z A-Z 0-9 . _ -",
+            ))
         }
     }
 }

@@ -76,6 +76,7 @@ impl Deployment {
     /// Whether both are the same folder on disk.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        (&self.digest, self.serial, &self.stateroot) == (&other.digest, other.serial, &other.stateroot)
+        (&self.digest, self.serial, &self.stateroot)
+            == (&other.digest, other.serial, &other.stateroot)
     }
 }

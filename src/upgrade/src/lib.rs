@@ -20,7 +20,7 @@ pub mod step;
 pub mod target;
 pub mod version;
 
-pub use decide::{Act, Decision, Journal};
+pub use decide::{Act, Decision, Journal, RecordRead, decide};
 pub use id::{BootId, Digest, Malformed, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use observe::{Api, Asked, Check, Health, Observation, OneShot};
@@ -28,7 +28,7 @@ pub use phase::Phase;
 pub use policy::{Policy, PolicyRead};
 pub use reason::{Disposition, Reason};
 pub use record::{Record, Upgrade};
-pub use report::Report;
+pub use report::{Doing, Report, report};
 pub use step::{Effect, Finished, Home, Outcome, Step};
 pub use target::{RawRequest, Request, Target};
 pub use version::Version;

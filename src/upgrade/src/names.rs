@@ -90,7 +90,13 @@ pub const TRIAL_ARGUMENT: &str = "careen.trial=1";
 
 /// Rows of the table, in the order in which they are documented.
 pub const TABLE: &[Name] = &[
-    row(REQUEST, Kind::Annotation, "requester", "agent", "`Scheduled`; removed = withdrawn"),
+    row(
+        REQUEST,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "`Scheduled`; removed = withdrawn",
+    ),
     row(
         IMAGE,
         Kind::Annotation,
@@ -98,24 +104,84 @@ pub const TABLE: &[Name] = &[
         "agent",
         "`ostree:<remote>:<ref>[@<commit>]`",
     ),
-    row(KUBERNETES_VERSION, Kind::Annotation, "requester", "agent", "`vX.Y.Z`, optional"),
-    row(UPGRADE_ID, Kind::Annotation, "requester", "agent", "1 to 63 of `a-z A-Z 0-9 . _ -`, optional"),
+    row(
+        KUBERNETES_VERSION,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "`vX.Y.Z`, optional",
+    ),
+    row(
+        UPGRADE_ID,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "1 to 63 of `a-z A-Z 0-9 . _ -`, optional",
+    ),
     row(PAUSED, Kind::Annotation, "requester", "agent", "a reason"),
-    row(ANSWER, Kind::Annotation, "agent", "requester", "`InProgress`, then `Upgraded` or `Failed`"),
-    row(FAILURE_REASON, Kind::Annotation, "agent", "requester", "one sentence"),
-    row(STATUS, Kind::Annotation, "agent", "requester", "JSON: id, phase, step, percent, reason, …"),
-    row(CORDONED_BY, Kind::Annotation, "agent", "agent", "the upgrade's id"),
-    row(CONDITION, Kind::Condition, "agent", "anybody", "`True` while an upgrade is under way"),
+    row(
+        ANSWER,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "`InProgress`, then `Upgraded` or `Failed`",
+    ),
+    row(
+        FAILURE_REASON,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "one sentence",
+    ),
+    row(
+        STATUS,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "JSON: id, phase, step, percent, reason, …",
+    ),
+    row(
+        CORDONED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
+        CONDITION,
+        Kind::Condition,
+        "agent",
+        "anybody",
+        "`True` while an upgrade is under way",
+    ),
     row(AGENT_UNIT, Kind::Unit, "image", "systemd", ""),
     row(RESTORE_UNIT, Kind::Unit, "image", "systemd", ""),
     row(KUBEADM_UNIT, Kind::Unit, "image", "systemd", ""),
     row(DEADMAN_TIMER, Kind::Unit, "image", "systemd", ""),
-    row(STATE_DIR, Kind::Path, "agent, stage, careen-deploy", "the same", "below the physical root"),
+    row(
+        STATE_DIR,
+        Kind::Path,
+        "agent, stage, careen-deploy",
+        "the same",
+        "below the physical root",
+    ),
     row(RUN_DIR, Kind::Path, "agent", "agent", ""),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),
-    row(IMAGE_INFO, Kind::Path, "image", "careen-deploy", "JSON, below the image's root"),
+    row(
+        IMAGE_INFO,
+        Kind::Path,
+        "image",
+        "careen-deploy",
+        "JSON, below the image's root",
+    ),
     row(GRUBENV, Kind::Path, "agent, GRUB", "GRUB", "`next_entry`"),
-    row(TRIAL_ARGUMENT, Kind::KernelArgument, "careen-grub", "agent, stage, units", ""),
+    row(
+        TRIAL_ARGUMENT,
+        Kind::KernelArgument,
+        "careen-grub",
+        "agent, stage, units",
+        "",
+    ),
 ];
 
 const fn row(
@@ -125,13 +191,20 @@ const fn row(
     reader: &'static str,
     values: &'static str,
 ) -> Name {
-    Name { name, kind, writer, reader, values }
+    Name {
+        name,
+        kind,
+        writer,
+        reader,
+        values,
+    }
 }
 
 /// Renders the reference table as Markdown.
 #[must_use]
 pub fn table() -> String {
-    let mut text = String::from("| name | kind | writer | reader | values |\n|---|---|---|---|---|\n");
+    let mut text =
+        String::from("| name | kind | writer | reader | values |\n|---|---|---|---|---|\n");
     for row in TABLE {
         text += &format!(
             "| `{}` | {:?} | {} | {} | {} |\n",

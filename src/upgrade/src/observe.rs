@@ -118,6 +118,19 @@ pub struct Health {
     pub required: Vec<(String, Check)>,
 }
 
+impl Observation {
+    /// Whether the running system is on trial: booted by one-shot and not (yet) the default. The argument alone is not
+    /// enough, for it stays on the command line after the system was blessed.
+    #[must_use]
+    pub fn on_trial(&self) -> bool {
+        self.trial
+            && !self
+                .deployments
+                .first()
+                .is_some_and(|default| default.same(&self.booted))
+    }
+}
+
 impl Health {
     /// Nothing is known yet.
     #[must_use]

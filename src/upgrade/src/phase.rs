@@ -79,7 +79,10 @@ impl Phase {
     /// Whether the request is answered and a new one may be taken.
     #[must_use]
     pub const fn is_end(&self) -> bool {
-        matches!(self, Self::Upgraded | Self::Failed { .. } | Self::Halted { .. })
+        matches!(
+            self,
+            Self::Upgraded | Self::Failed { .. } | Self::Halted { .. }
+        )
     }
 
     /// Whether a withdrawn request still stops it.

@@ -65,7 +65,10 @@ pub struct Drain {
 
 impl Default for Drain {
     fn default() -> Self {
-        Self { deadline_seconds: 600, at_deadline: AtDeadline::Abort }
+        Self {
+            deadline_seconds: 600,
+            at_deadline: AtDeadline::Abort,
+        }
     }
 }
 
@@ -127,7 +130,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cpu_percent: 0, io_weight: 20, memory_mib: 512, bandwidth_bytes: 0, lock_seconds: 60 }
+        Self {
+            cpu_percent: 0,
+            io_weight: 20,
+            memory_mib: 512,
+            bandwidth_bytes: 0,
+            lock_seconds: 60,
+        }
     }
 }
 
@@ -140,21 +149,52 @@ impl Policy {
         let rules = [
             ((1..=10).contains(&self.trials), "trials", "1 to 10"),
             ((1..=100).contains(&self.tries), "tries", "1 to 100"),
-            ((1..=3600).contains(&self.retry_seconds), "retry-seconds", "1 to 3600"),
+            (
+                (1..=3600).contains(&self.retry_seconds),
+                "retry-seconds",
+                "1 to 3600",
+            ),
             (self.skew <= 3, "skew", "0 to 3"),
-            ((1..=86_400).contains(&self.drain.deadline_seconds), "drain.deadline-seconds", "1 to 86400"),
-            ((30..=86_400).contains(&self.health.deadline_seconds), "health.deadline-seconds", "30 to 86400"),
+            (
+                (1..=86_400).contains(&self.drain.deadline_seconds),
+                "drain.deadline-seconds",
+                "1 to 86400",
+            ),
+            (
+                (30..=86_400).contains(&self.health.deadline_seconds),
+                "health.deadline-seconds",
+                "30 to 86400",
+            ),
             (
                 self.health.api_away_hold_seconds <= 86_400,
                 "health.api-away-hold-seconds",
                 "0 to 86400",
             ),
-            ((1..=3600).contains(&self.health.check_seconds), "health.check-seconds", "1 to 3600"),
-            ((1..=100).contains(&self.health.check_tries), "health.check-tries", "1 to 100"),
-            (self.limits.io_weight <= 10_000, "limits.io-weight", "0 to 10000"),
-            ((1..=3600).contains(&self.limits.lock_seconds), "limits.lock-seconds", "1 to 3600"),
+            (
+                (1..=3600).contains(&self.health.check_seconds),
+                "health.check-seconds",
+                "1 to 3600",
+            ),
+            (
+                (1..=100).contains(&self.health.check_tries),
+                "health.check-tries",
+                "1 to 100",
+            ),
+            (
+                self.limits.io_weight <= 10_000,
+                "limits.io-weight",
+                "0 to 10000",
+            ),
+            (
+                (1..=3600).contains(&self.limits.lock_seconds),
+                "limits.lock-seconds",
+                "1 to 3600",
+            ),
         ];
-        rules.into_iter().find(|(ok, ..)| !ok).map_or(Ok(()), |(_, field, accepted)| Err((field, accepted)))
+        rules
+            .into_iter()
+            .find(|(ok, ..)| !ok)
+            .map_or(Ok(()), |(_, field, accepted)| Err((field, accepted)))
     }
 }
 

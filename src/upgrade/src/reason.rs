@@ -23,14 +23,25 @@ pub enum Disposition {
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(tag = "code")]
+// A field is named by the message it stands in.
+#[allow(missing_docs)]
 pub enum Reason {
     // Refused before anything is touched.
     /// An annotation is not of its accepted form.
     #[error("{field} is {value:?}; accepted is {accepted}")]
-    BadRequest { field: String, value: String, accepted: String },
+    BadRequest {
+        field: String,
+        value: String,
+        accepted: String,
+    },
     /// The policy file does not parse or holds a value out of range.
     #[error("{file} line {line}, column {column}: {detail}; nothing is begun until it is mended")]
-    BadPolicy { file: String, line: usize, column: usize, detail: String },
+    BadPolicy {
+        file: String,
+        line: usize,
+        column: usize,
+        detail: String,
+    },
     /// The boot loader cannot boot an entry just once.
     #[error("this node's boot loader cannot be trusted with a trial boot: {detail}")]
     LoaderUnfit { detail: String },
@@ -41,10 +52,14 @@ pub enum Reason {
     #[error("remote {remote:?} is not configured on this node; add it under /etc/ostree/remotes.d")]
     UnknownRemote { remote: String },
     /// This very image failed before and nobody asked for it again.
-    #[error("image {digest} failed here before ({before}); ask again with a new careen.dev/upgrade-id")]
+    #[error(
+        "image {digest} failed here before ({before}); ask again with a new careen.dev/upgrade-id"
+    )]
     RememberedBad { digest: String, before: String },
     /// Control planes are not handled yet.
-    #[error("this node runs a control plane ({sign}), which this version does not upgrade in place")]
+    #[error(
+        "this node runs a control plane ({sign}), which this version does not upgrade in place"
+    )]
     ControlPlane { sign: String },
 
     // Fetching.
@@ -58,13 +73,23 @@ pub enum Reason {
     #[error("remote {remote:?} does not answer: {detail}")]
     RemoteAway { remote: String, detail: String },
     /// The commit has no signature.
-    #[error("commit {commit} on remote {remote:?} is not signed; sign it with a key of the remote's keyring")]
+    #[error(
+        "commit {commit} on remote {remote:?} is not signed; sign it with a key of the remote's keyring"
+    )]
     Unsigned { remote: String, commit: String },
     /// The commit's signature is not by a key that the node trusts.
-    #[error("commit {commit} on remote {remote:?} has no valid signature by a trusted key: {detail}")]
-    WrongSignature { remote: String, commit: String, detail: String },
+    #[error(
+        "commit {commit} on remote {remote:?} has no valid signature by a trusted key: {detail}"
+    )]
+    WrongSignature {
+        remote: String,
+        commit: String,
+        detail: String,
+    },
     /// The remote is configured not to verify signatures and the policy demands them.
-    #[error("remote {remote:?} has gpg-verify=false; images must be signed unless the policy sets unsigned = true")]
+    #[error(
+        "remote {remote:?} has gpg-verify=false; images must be signed unless the policy sets unsigned = true"
+    )]
     VerificationOff { remote: String },
 
     // Verifying.
@@ -72,26 +97,44 @@ pub enum Reason {
     #[error("image {commit} has no kernel with an initramfs under /usr/lib/modules")]
     NoKernel { commit: String },
     /// No image.json.
-    #[error("image {commit} has no readable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {detail}")]
+    #[error(
+        "image {commit} has no readable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {detail}"
+    )]
     NoImageInfo { commit: String, detail: String },
     /// The initramfs has no stage of ours.
-    #[error("image {commit} has no Careen stage in its initramfs, so a trial boot would not be guarded")]
+    #[error(
+        "image {commit} has no Careen stage in its initramfs, so a trial boot would not be guarded"
+    )]
     NoStage { commit: String },
     /// The image is for another machine.
     #[error("image {commit} is for {image}, this machine is {machine}")]
-    WrongArchitecture { commit: String, image: String, machine: String },
+    WrongArchitecture {
+        commit: String,
+        image: String,
+        machine: String,
+    },
     /// The image carries another version than the request says.
     #[error("careen.dev/kubernetes-version is {wanted}, but the image carries {carried}")]
     VersionMismatch { wanted: Version, carried: Version },
     /// The image carries an older Kubernetes than the node runs.
-    #[error("the image carries {to}, older than this node's {from}; the policy's downgrade = true allows it")]
+    #[error(
+        "the image carries {to}, older than this node's {from}; the policy's downgrade = true allows it"
+    )]
     Downgrade { from: Version, to: Version },
     /// The kubelet would be newer than the API server.
-    #[error("the image's kubelet {kubelet} is newer than the API server {server}; upgrade the control plane first")]
+    #[error(
+        "the image's kubelet {kubelet} is newer than the API server {server}; upgrade the control plane first"
+    )]
     NewerThanApiServer { kubelet: Version, server: Version },
     /// The kubelet would be too old for the API server.
-    #[error("the image's kubelet {kubelet} is more than {allowed} minor versions behind the API server {server}")]
-    SkewTooLarge { kubelet: Version, server: Version, allowed: u32 },
+    #[error(
+        "the image's kubelet {kubelet} is more than {allowed} minor versions behind the API server {server}"
+    )]
+    SkewTooLarge {
+        kubelet: Version,
+        server: Version,
+        allowed: u32,
+    },
     /// The commit's objects are damaged on this node.
     #[error("the fetched commit {commit} is damaged on disk: {detail}")]
     Damaged { commit: String, detail: String },
@@ -115,8 +158,14 @@ pub enum Reason {
 
     // Draining.
     /// A PodDisruptionBudget did not allow an eviction in time.
-    #[error("drain: PodDisruptionBudget {pdb} does not allow evicting pod {pod} (waited {seconds} s)")]
-    BudgetBlocks { pdb: String, pod: String, seconds: u64 },
+    #[error(
+        "drain: PodDisruptionBudget {pdb} does not allow evicting pod {pod} (waited {seconds} s)"
+    )]
+    BudgetBlocks {
+        pdb: String,
+        pod: String,
+        seconds: u64,
+    },
     /// Pods were still there at the deadline.
     #[error("drain: still there after {seconds} s: {pods}")]
     DrainDeadline { pods: String, seconds: u64 },
@@ -149,27 +198,41 @@ pub enum Reason {
     #[error("the guard in the initramfs refused the new system: {detail}")]
     StageRefused { detail: String },
     /// The trial ended without any verdict.
-    #[error("{tries} trial boots of {commit} ended without a verdict (panic, hang or power cut); the old system is back")]
+    #[error(
+        "{tries} trial boots of {commit} ended without a verdict (panic, hang or power cut); the old system is back"
+    )]
     NoVerdict { commit: String, tries: u32 },
     /// A check did not pass before the deadline.
     #[error("the new system is not healthy after {seconds} s: {check}: {detail}")]
-    Unhealthy { check: String, detail: String, seconds: u64 },
+    Unhealthy {
+        check: String,
+        detail: String,
+        seconds: u64,
+    },
     /// A user's check failed.
     #[error("required check {name} failed: {detail}")]
     UserCheck { name: String, detail: String },
     /// The API server was away for the whole trial.
-    #[error("the API server could not be reached from the new system for {seconds} s, so it could not be judged")]
+    #[error(
+        "the API server could not be reached from the new system for {seconds} s, so it could not be judged"
+    )]
     ApiAwayInTrial { seconds: u64 },
     /// The old system reaches the API server and the new one does not.
-    #[error("the new system does not reach the API server, the old one does: look for a lost driver, network or clock")]
+    #[error(
+        "the new system does not reach the API server, the old one does: look for a lost driver, network or clock"
+    )]
     NoApiFromNewSystem,
     /// The new system was booted by hand, without the guard.
-    #[error("the new system was booted from the menu by hand, unguarded; it is not judged that way")]
+    #[error(
+        "the new system was booted from the menu by hand, unguarded; it is not judged that way"
+    )]
     UnguardedBoot,
 
     // A person must look.
     /// The record was written by a newer version.
-    #[error("the record is of format {format}, this version reads up to {known}; boot or install the newer version")]
+    #[error(
+        "the record is of format {format}, this version reads up to {known}; boot or install the newer version"
+    )]
     RecordNewer { format: u32, known: u32 },
     /// No copy of the record is readable.
     #[error("both copies of the record are damaged ({detail}); look at the node, then remove them")]
@@ -178,7 +241,9 @@ pub enum Reason {
     #[error("the booted deployment {booted} is neither the old nor the new system of this upgrade")]
     UnknownSystem { booted: String },
     /// The default is not what it must be.
-    #[error("the default deployment is {default}, neither the old nor the new system of this upgrade")]
+    #[error(
+        "the default deployment is {default}, neither the old nor the new system of this upgrade"
+    )]
     ForeignDefault { default: String },
 }
 
@@ -257,14 +322,21 @@ impl Reason {
         // serde's tag is the one place that spells the variants; asking it keeps a second list from drifting.
         serde_json::to_value(self)
             .ok()
-            .and_then(|value| value.get("code").and_then(|code| code.as_str().map(str::to_owned)))
+            .and_then(|value| {
+                value
+                    .get("code")
+                    .and_then(|code| code.as_str().map(str::to_owned))
+            })
             .unwrap_or_else(|| "Unknown".to_owned())
     }
 
     /// Same, for an image: the digest's short form for messages.
     #[must_use]
     pub fn no_verdict(commit: &Digest, tries: u32) -> Self {
-        Self::NoVerdict { commit: commit.short().to_owned(), tries }
+        Self::NoVerdict {
+            commit: commit.short().to_owned(),
+            tries,
+        }
     }
 }
 

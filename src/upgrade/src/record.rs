@@ -125,9 +125,21 @@ pub struct Upgrade {
     /// The kubelet's state is saved, once per upgrade.
     #[serde(default)]
     pub snapshot: bool,
+    /// Why the last trial was given up without blaming the new system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<Reason>,
     /// The API server was away during a whole trial, and the old system has reached it since.
     #[serde(default)]
     pub api_reached_from_old: bool,
+    /// Our cordon is off again.
+    #[serde(default)]
+    pub released: bool,
+    /// The end is reached and counted.
+    #[serde(default)]
+    pub closed: bool,
+    /// What is not needed any more is gone from the disk.
+    #[serde(default)]
+    pub cleaned: bool,
     /// Seconds since boot in which the trial must be judged; for whoever watches the agent.
     #[serde(default)]
     pub deadline_seconds: u64,
@@ -151,6 +163,8 @@ pub struct Upgrade {
 /// A step that is to be tried again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
+    /// The name of the step.
+    pub step: String,
     /// Tries so far.
     pub tries: u32,
     /// When the next is due. In another boot it is due at once.
@@ -179,6 +193,37 @@ impl Record {
 }
 
 impl Upgrade {
+    /// An upgrade of which nothing is done yet.
+    #[must_use]
+    pub fn new(id: UpgradeId, request: RawRequest, target: Target, from: Deployment) -> Self {
+        Self {
+            id,
+            request,
+            target,
+            phase: Phase::Accepted,
+            intent: None,
+            from,
+            from_version: None,
+            facts: None,
+            to: None,
+            tries: 0,
+            warning: None,
+            rehearsed: false,
+            snapshot: false,
+            given_up: None,
+            api_reached_from_old: false,
+            released: false,
+            closed: false,
+            cleaned: false,
+            deadline_seconds: 0,
+            hold: None,
+            guarded: None,
+            retry: None,
+            reached: Vec::new(),
+            unknown: Map::new(),
+        }
+    }
+
     /// The commit that is to be booted, once it is known.
     #[must_use]
     pub const fn commit(&self) -> Option<&Digest> {

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::decide::RecordRead;
 use crate::id::{BootId, Digest, UpgradeId};
+use crate::observe::Observation;
+use crate::phase::Phase;
 use crate::reason::Reason;
-use crate::record::Reached;
+use crate::record::{Reached, Record, Refused, Upgrade};
 use crate::version::Version;
 
 /// The value of [`crate::names::ANSWER`].
@@ -80,4 +83,132 @@ pub struct Status {
     pub tries: u32,
     /// When phases were reached, in wall time.
     pub reached: Vec<Reached>,
+}
+
+/// How far careen-deploy or the drain is with the step under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doing {
+    /// 0 to 100 within the step.
+    pub percent: u8,
+    /// What is being done, for a person.
+    pub text: String,
+}
+
+/// What the Node is told now; nothing when there never was a request.
+#[must_use]
+pub fn report(read: &RecordRead, seen: &Observation, doing: Option<&Doing>) -> Option<Report> {
+    match read {
+        Err(reason) => Some(unreadable(reason, seen)),
+        Ok(Record {
+            refused: Some(refused),
+            ..
+        }) => Some(refusal(refused, seen)),
+        Ok(Record {
+            upgrade: Some(up), ..
+        }) => Some(progress(up, seen, doing)),
+        Ok(Record {
+            upgrade: None,
+            refused: None,
+            ..
+        }) => None,
+    }
+}
+
+fn unreadable(reason: &Reason, seen: &Observation) -> Report {
+    let status = Status {
+        phase: "Halted".to_owned(),
+        ..Status::default()
+    };
+    failed(status, reason, seen)
+}
+
+fn refusal(refused: &Refused, seen: &Observation) -> Report {
+    let status = Status {
+        id: refused.id.clone(),
+        phase: "Refused".to_owned(),
+        ..Status::default()
+    };
+    failed(status, &refused.reason, seen)
+}
+
+fn failed(mut status: Status, reason: &Reason, seen: &Observation) -> Report {
+    status.boot = Some(seen.boot.clone());
+    status.percent = 100;
+    with_reason(Answer::Failed, status, Some(reason.clone()))
+}
+
+fn with_reason(answer: Answer, mut status: Status, reason: Option<Reason>) -> Report {
+    status.code = reason.as_ref().map(Reason::code);
+    status.reason = reason.as_ref().map(ToString::to_string);
+    Report {
+        answer,
+        reason,
+        status,
+    }
+}
+
+fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
+    let step = seen
+        .running
+        .as_ref()
+        .or(up.intent.as_ref())
+        .filter(|_| !up.phase.is_end());
+    let within = doing.filter(|_| seen.running.is_some());
+    let status = Status {
+        id: Some(up.id.clone()),
+        phase: up.phase.name().to_owned(),
+        step: step.map(|step| step.name().to_owned()),
+        doing: within.map(|doing| doing.text.clone()),
+        percent: percent(&up.phase, within.map_or(0, |doing| doing.percent)),
+        from: Some(up.from.digest.clone()),
+        to: up.target.commit.clone(),
+        to_version: up
+            .facts
+            .as_ref()
+            .and_then(|facts| facts.info.as_ref())
+            .map(|i| i.kubernetes.clone()),
+        boot: Some(seen.boot.clone()),
+        tries: up.tries,
+        reached: up.reached.clone(),
+        ..Status::default()
+    };
+    let (answer, reason) = match &up.phase {
+        Phase::Upgraded => (Answer::Upgraded, None),
+        Phase::Failed { reason } | Phase::Halted { reason } => {
+            (Answer::Failed, Some(reason.clone()))
+        }
+        Phase::Reverting { reason } => (Answer::InProgress, Some(reason.clone())),
+        _ => (Answer::InProgress, hindrance(up)),
+    };
+    with_reason(answer, status, reason)
+}
+
+/// What is in the way at the moment, though the upgrade goes on.
+fn hindrance(up: &Upgrade) -> Option<Reason> {
+    let retry = up.retry.as_ref().map(|retry| &retry.reason);
+    let drain = up
+        .warning
+        .as_ref()
+        .filter(|_| matches!(up.phase, Phase::Verified | Phase::Deployed));
+    retry.or(up.given_up.as_ref()).or(drain).cloned()
+}
+
+/// Where a phase begins on the way from 0 to 100, and how much of it the step under way covers. Sized by what a phase took of
+/// a whole upgrade on the rig; good enough to show that something moves.
+fn percent(phase: &Phase, within: u8) -> u8 {
+    let (begin, span): (u8, u8) = match phase {
+        Phase::Accepted => (0, 15),
+        Phase::Fetched => (15, 5),
+        Phase::Verified => (20, 15),
+        Phase::Deployed => (35, 15),
+        Phase::Drained => (50, 5),
+        Phase::Armed { .. } => (55, 5),
+        Phase::Trial { .. } => (60, 25),
+        Phase::Healthy { .. } => (85, 10),
+        Phase::Blessed => (95, 4),
+        Phase::Reverting { .. } => (90, 9),
+        Phase::Upgraded | Phase::Failed { .. } | Phase::Halted { .. } => (100, 0),
+    };
+    let covered = u32::from(span) * u32::from(within.min(100)) / 100;
+    begin + u8::try_from(covered).unwrap_or(0)
 }

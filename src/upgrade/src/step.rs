@@ -131,11 +131,18 @@ pub struct Finished {
 pub fn skew(kubelet: &Version, server: &Version, allowed: u32) -> Result<(), Reason> {
     let newer = (kubelet.major(), kubelet.minor()) > (server.major(), server.minor());
     if newer {
-        return Err(Reason::NewerThanApiServer { kubelet: kubelet.clone(), server: server.clone() });
+        return Err(Reason::NewerThanApiServer {
+            kubelet: kubelet.clone(),
+            server: server.clone(),
+        });
     }
     if server.minor().saturating_sub(kubelet.minor()) > allowed {
         let (kubelet, server) = (kubelet.clone(), server.clone());
-        return Err(Reason::SkewTooLarge { kubelet, server, allowed });
+        return Err(Reason::SkewTooLarge {
+            kubelet,
+            server,
+            allowed,
+        });
     }
     Ok(())
 }

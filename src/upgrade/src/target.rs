@@ -37,7 +37,11 @@ impl FromStr for Target {
         if !is_remote(remote) || !is_reference(reference) {
             return Err(bad());
         }
-        Ok(Self { remote: remote.to_owned(), reference: reference.to_owned(), commit })
+        Ok(Self {
+            remote: remote.to_owned(),
+            reference: reference.to_owned(),
+            commit,
+        })
     }
 }
 
@@ -45,7 +49,9 @@ impl FromStr for Target {
 fn is_remote(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && !text.starts_with(['-', '.'])
-        && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+        && text
+            .bytes()
+            .all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
 }
 
 /// The alphabet of `ostree_validate_rev`, without leading dots or dashes in any part.
@@ -53,7 +59,9 @@ fn is_reference(text: &str) -> bool {
     let word = |part: &str| {
         !part.is_empty()
             && !part.starts_with(['-', '.'])
-            && part.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+            && part
+                .bytes()
+                .all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
     };
     text.len() <= 255 && text.split('/').all(word)
 }
@@ -74,7 +82,9 @@ impl From<Target> for String {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ostree:{}:{}", self.remote, self.reference)?;
-        self.commit.as_ref().map_or(Ok(()), |commit| write!(f, "@{commit}"))
+        self.commit
+            .as_ref()
+            .map_or(Ok(()), |commit| write!(f, "@{commit}"))
     }
 }
 
@@ -109,12 +119,20 @@ impl RawRequest {
     /// The first annotation that is not of its accepted form.
     pub fn parse(&self) -> Result<Request, Malformed> {
         if self.request != names::REQUEST_SCHEDULED {
-            return Err(malformed(names::REQUEST, &self.request, names::REQUEST_SCHEDULED));
+            return Err(malformed(
+                names::REQUEST,
+                &self.request,
+                names::REQUEST_SCHEDULED,
+            ));
         }
         let image = self.image.as_deref().unwrap_or_default();
         let version = |text: &String| {
             text.parse().map_err(|_| {
-                malformed(names::KUBERNETES_VERSION, text, "vMAJOR.MINOR.PATCH, as v1.36.3")
+                malformed(
+                    names::KUBERNETES_VERSION,
+                    text,
+                    "vMAJOR.MINOR.PATCH, as v1.36.3",
+                )
             })
         };
         Ok(Request {

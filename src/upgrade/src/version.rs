@@ -38,18 +38,28 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let bad = || malformed("Kubernetes version", text, "vMAJOR.MINOR.PATCH, as v1.36.3");
         let bare = text.strip_prefix('v').ok_or_else(bad)?;
-        let (numbers, suffix) = bare.find(['-', '+']).map_or((bare, ""), |at| bare.split_at(at));
+        let (numbers, suffix) = bare
+            .find(['-', '+'])
+            .map_or((bare, ""), |at| bare.split_at(at));
         let parts: Vec<u32> = numbers
             .split('.')
             .map(|part| part.parse().map_err(|_| bad()))
             .collect::<Result<_, _>>()?;
-        let [major, minor, patch] = parts[..] else { return Err(bad()) };
+        let [major, minor, patch] = parts[..] else {
+            return Err(bad());
+        };
         let clean = |c: u8| c.is_ascii_alphanumeric() || b".-+".contains(&c);
         if !suffix.bytes().all(clean) || suffix.len() > 63 {
             return Err(bad());
         }
         let released = !suffix.starts_with('-');
-        Ok(Self { major, minor, patch, released, suffix: suffix.to_owned() })
+        Ok(Self {
+            major,
+            minor,
+            patch,
+            released,
+            suffix: suffix.to_owned(),
+        })
     }
 }
 
@@ -68,6 +78,10 @@ impl From<Version> for String {
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "v{}.{}.{}{}", self.major, self.minor, self.patch, self.suffix)
+        write!(
+            f,
+            "v{}.{}.{}{}",
+            self.major, self.minor, self.patch, self.suffix
+        )
     }
 }

@@ -1,13 +1,213 @@
 //! The table: record × observation → decision.
+//!
+//! [`decide`] first folds in the outcome of the step that has just ended, then takes note of the request, then looks up what
+//! comes next by phase and by which system runs. Each arm is a short function in the module named after the system it runs in.
 
+mod accept;
 mod decision;
+mod facts;
+mod fold;
+mod judge;
+mod new;
+mod old;
+mod stage;
 
 pub use decision::{Act, Decision, Journal};
 
-use crate::observe::Observation;
-use crate::policy::PolicyRead;
-use crate::reason::Reason;
-use crate::record::Record;
+use crate::observe::{Asked, Observation, OneShot};
+use crate::phase::Phase;
+use crate::policy::{Policy, PolicyRead};
+use crate::reason::{Disposition, Reason};
+use crate::record::{BadImage, Reached, Record, Upgrade};
+use crate::step::{Home, Step};
 
 /// What was read of the record: an absent one is `Ok(Record::default())`, an unreadable one is the reason to halt.
 pub type RecordRead = Result<Record, Reason>;
+
+/// How many reached phases are kept; an upgrade with all its tries has fewer.
+const REACHED: usize = 64;
+
+/// What to do next. Total: there is a decision for every record, observation and policy.
+pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Decision {
+    let Ok(record) = read else {
+        return Decision::new(None, unreadable(seen));
+    };
+    let mut next = record.clone();
+    let act = match seen.home {
+        Home::Stage => stage::act(&mut next, seen),
+        Home::Agent => agent(&mut next, seen, policy),
+    };
+    if let Act::Begin(step) = &act {
+        note_intent(&mut next, step);
+    }
+    note_reached(&mut next, seen.wall);
+    if next == *record {
+        return Decision::new(None, act);
+    }
+    next.generation = record.generation + 1;
+    Decision::new(Some(next), act)
+}
+
+/// Without a record nothing new is done and the record is left as it is, for a person to look at.
+fn unreadable(seen: &Observation) -> Act {
+    if seen.on_trial() || (seen.home == Home::Stage && seen.trial) {
+        return Act::Begin(Step::Reboot {
+            force: seen.home == Home::Stage,
+        });
+    }
+    match (seen.home, seen.one_shot) {
+        (Home::Stage, _) => Act::Begin(Step::Pass),
+        (Home::Agent, OneShot::Set) if seen.running.is_none() => Act::Begin(Step::Disarm),
+        (Home::Agent, OneShot::Set | OneShot::Clear | OneShot::Unreadable) => Act::Wait(None),
+    }
+}
+
+fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
+    // An upgrade that is under way goes on with defaults when somebody breaks the policy meanwhile.
+    let in_force = policy.clone().unwrap_or_default();
+    if let (Some(up), Some(finished)) = (&mut next.upgrade, &seen.finished) {
+        fold::fold(up, finished, seen, &in_force);
+    }
+    if seen.request == Asked::Nothing {
+        next.spent = None;
+        next.bad.iter_mut().for_each(|bad| bad.asked_again = true);
+    }
+    let act = match (&seen.running, &mut next.upgrade) {
+        (Some(step), up) => while_running(step, up.as_ref(), seen),
+        (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, &in_force),
+        (None, Some(_) | None) => accept::idle(next, seen, policy),
+    };
+    close(next);
+    act
+}
+
+/// A withdrawn request stops what can be stopped; a step inside libostree's swap is left to end.
+fn while_running(step: &Step, up: Option<&Upgrade>, seen: &Observation) -> Act {
+    let stoppable = matches!(
+        step,
+        Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse | Step::Drain
+    );
+    match up {
+        Some(up) if stoppable && withdrawn(up, seen) => Act::Cancel,
+        Some(_) | None => Act::Wait(None),
+    }
+}
+
+/// Which of the two systems runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum System {
+    Old,
+    New,
+    Other,
+}
+
+impl System {
+    fn of(up: &Upgrade, seen: &Observation) -> Self {
+        if up.to.as_ref().is_some_and(|to| to.same(&seen.booted)) {
+            Self::New
+        } else if up.from.same(&seen.booted) {
+            Self::Old
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The table itself: what comes next, by phase and by which system runs.
+fn go_on(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    use Phase as P;
+    match (&up.phase, System::of(up, seen)) {
+        (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, System::Old) => {
+            old::prepare(up, seen, policy)
+        }
+        (P::Armed { boot }, System::Old) if *boot == seen.boot => old::armed(up, seen),
+        (P::Armed { .. } | P::Trial { .. } | P::Healthy { .. } | P::Blessed, System::Old) => {
+            old::after_trial(up, seen, policy)
+        }
+        (P::Reverting { .. }, System::Old) => old::revert(up, seen),
+        (P::Armed { .. } | P::Trial { .. }, System::New) => new::trial(up, seen, policy),
+        (P::Healthy { .. }, System::New) => new::healthy(up, seen),
+        (P::Blessed, System::New) => new::blessed(up, seen),
+        (P::Reverting { .. }, System::New) => new::leave(up, seen),
+        (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, System::New)
+        | (_, System::Other) => unknown_system(up, seen),
+        (P::Upgraded | P::Failed { .. } | P::Halted { .. }, System::Old | System::New) => {
+            Act::Wait(None)
+        }
+    }
+}
+
+/// A system runs that this upgrade does not know, or knows but never armed.
+fn unknown_system(up: &mut Upgrade, seen: &Observation) -> Act {
+    if seen.on_trial() {
+        return Act::Begin(Step::Reboot { force: false });
+    }
+    let booted = seen.booted.digest.short().to_owned();
+    up.phase = Phase::Halted {
+        reason: Reason::UnknownSystem { booted },
+    };
+    Act::Wait(None)
+}
+
+/// Whether the requester has taken back the request that this upgrade serves.
+fn withdrawn(up: &Upgrade, seen: &Observation) -> bool {
+    up.phase.can_be_withdrawn()
+        && match &seen.request {
+            Asked::Unknown => false,
+            Asked::Nothing => true,
+            Asked::This(request) => *request != up.request,
+        }
+}
+
+/// Ends or turns back an upgrade, as the reason's disposition says. `Retry` here means that its tries are used up.
+fn give_up(up: &mut Upgrade, reason: Reason) {
+    up.retry = None;
+    up.phase = match reason.disposition() {
+        Disposition::Retry | Disposition::RollBack => Phase::Reverting { reason },
+        Disposition::Halt => Phase::Halted { reason },
+    };
+}
+
+/// When an upgrade has come to its end: the request is spent, and a bad image remembered.
+fn close(next: &mut Record) {
+    let Some(up) = &next.upgrade else { return };
+    if !up.phase.is_end() || up.closed {
+        return;
+    }
+    let bad = match (&up.phase, up.commit()) {
+        (Phase::Failed { reason }, Some(digest)) if reason.blames_image() => Some(BadImage {
+            digest: digest.clone(),
+            because: reason.code(),
+            id: up.id.clone(),
+            asked_again: false,
+        }),
+        _ => None,
+    };
+    next.spent = Some(up.request.clone());
+    next.answered += 1;
+    if let Some(up) = &mut next.upgrade {
+        up.closed = true;
+        up.intent = None;
+    }
+    if let Some(bad) = bad {
+        next.remember_bad(bad);
+    }
+}
+
+/// The step that is about to begin, for whoever reads the record after a crash.
+fn note_intent(next: &mut Record, step: &Step) {
+    if let Some(up) = next.upgrade.as_mut().filter(|up| !up.phase.is_end()) {
+        up.intent = Some(step.clone());
+    }
+}
+
+fn note_reached(next: &mut Record, wall: u64) {
+    let Some(up) = &mut next.upgrade else { return };
+    let phase = up.phase.name();
+    if up.reached.last().is_none_or(|last| last.phase != phase) && up.reached.len() < REACHED {
+        up.reached.push(Reached {
+            phase: phase.to_owned(),
+            at: wall,
+        });
+    }
+}

@@ -1,0 +1,126 @@
+//! With nothing under way: taking a request, or refusing it before anything is touched.
+
+use super::{Act, old};
+use crate::id::UpgradeId;
+use crate::observe::{Asked, Observation, OneShot};
+use crate::phase::Phase;
+use crate::policy::{Policy, PolicyRead};
+use crate::reason::Reason;
+use crate::record::{Record, Refused, Upgrade};
+use crate::step::Step;
+use crate::target::{RawRequest, Request};
+
+/// What to do when no upgrade is under way.
+pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
+    if seen.on_trial() {
+        // A trial that no record knows: the old system is the default, so leaving is falling back.
+        return Act::Begin(Step::Reboot { force: false });
+    }
+    if seen.one_shot == OneShot::Set {
+        return Act::Begin(Step::Disarm);
+    }
+    let Asked::This(raw) = &seen.request else {
+        return Act::Wait(None);
+    };
+    if next.spent.as_ref() == Some(raw) || seen.paused.is_some() {
+        return Act::Wait(None);
+    }
+    match accept(next, raw, seen, policy) {
+        Ok((up, policy)) => begin(next, up, seen, &policy),
+        Err(reason) => refuse(next, raw, reason),
+    }
+}
+
+fn begin(next: &mut Record, mut up: Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    next.refused = None;
+    let act = match up.phase {
+        Phase::Upgraded => Act::Wait(None),
+        _ => old::prepare(&mut up, seen, policy),
+    };
+    next.upgrade = Some(up);
+    act
+}
+
+fn refuse(next: &mut Record, raw: &RawRequest, reason: Reason) -> Act {
+    let id = raw.id.as_deref().and_then(|id| id.parse().ok());
+    next.refused = Some(Refused { id, reason });
+    next.spent = Some(raw.clone());
+    next.answered += 1;
+    Act::Wait(None)
+}
+
+fn accept(
+    record: &Record,
+    raw: &RawRequest,
+    seen: &Observation,
+    policy: &PolicyRead,
+) -> Result<(Upgrade, Policy), Reason> {
+    let policy = policy.clone()?;
+    let request = raw.parse()?;
+    check_remote(&request, &policy)?;
+    if request.target.commit.as_ref() == Some(&seen.booted.digest) {
+        return Ok((
+            upgrade(record, raw, request, seen, Phase::Upgraded)?,
+            policy,
+        ));
+    }
+    check_memory(record, &request)?;
+    if let Some(sign) = &seen.control_plane {
+        return Err(Reason::ControlPlane { sign: sign.clone() });
+    }
+    seen.loader.clone()?;
+    Ok((
+        upgrade(record, raw, request, seen, Phase::Accepted)?,
+        policy,
+    ))
+}
+
+fn check_remote(request: &Request, policy: &Policy) -> Result<(), Reason> {
+    let remote = &request.target.remote;
+    if policy.remotes.is_empty() || policy.remotes.contains(remote) {
+        return Ok(());
+    }
+    let allowed = policy.remotes.join(", ");
+    Err(Reason::RemoteNotAllowed {
+        remote: remote.clone(),
+        allowed,
+    })
+}
+
+/// A definite bad verdict is never tried again unasked: a new id, or removing and setting the request, is asking.
+fn check_memory(record: &Record, request: &Request) -> Result<(), Reason> {
+    let known =
+        |bad: &&crate::record::BadImage| Some(&bad.digest) == request.target.commit.as_ref();
+    match record.bad.iter().find(known) {
+        Some(bad) if !bad.asked_again && request.id.as_ref().is_none_or(|id| *id == bad.id) => {
+            let digest = bad.digest.short().to_owned();
+            Err(Reason::RememberedBad {
+                digest,
+                before: bad.because.clone(),
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn upgrade(
+    record: &Record,
+    raw: &RawRequest,
+    request: Request,
+    seen: &Observation,
+    phase: Phase,
+) -> Result<Upgrade, Reason> {
+    let id = match request.id {
+        Some(id) => id,
+        None => derived_id(record, seen)?,
+    };
+    let mut up = Upgrade::new(id, raw.clone(), request.target, seen.booted.clone());
+    up.phase = phase;
+    up.from_version.clone_from(&seen.version);
+    Ok(up)
+}
+
+/// Unique on this node: the number of the request, and the system it found.
+fn derived_id(record: &Record, seen: &Observation) -> Result<UpgradeId, Reason> {
+    Ok(format!("r{}-{}", record.answered + 1, seen.booted.digest.short()).parse()?)
+}

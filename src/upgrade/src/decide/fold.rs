@@ -1,0 +1,126 @@
+//! Folding the outcome of a step that has just ended into the record.
+
+use super::{facts, give_up};
+use crate::id::Moment;
+use crate::observe::Observation;
+use crate::phase::Phase;
+use crate::policy::Policy;
+use crate::reason::{Disposition, Reason};
+use crate::record::{Retry, Upgrade};
+use crate::step::{Effect, Finished, Outcome, Step};
+
+/// The longest pause between two tries, in seconds.
+const LONGEST_PAUSE: u64 = 300;
+
+/// Takes in how a step ended.
+pub(super) fn fold(up: &mut Upgrade, finished: &Finished, seen: &Observation, policy: &Policy) {
+    up.intent = None;
+    match &finished.outcome {
+        Outcome::Done(effect) => {
+            up.retry = up
+                .retry
+                .take()
+                .filter(|retry| retry.step != finished.step.name());
+            done(up, &finished.step, effect, seen, policy);
+        }
+        Outcome::Failed(reason) => failed(up, &finished.step, reason, seen, policy),
+        // The withdrawal that cancelled it is seen in the same observation and decides what follows.
+        Outcome::Cancelled => {}
+    }
+}
+
+fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, policy: &Policy) {
+    match (step, effect) {
+        (Step::Fetch { .. }, Effect::Fetched { commit }) => {
+            up.target.commit = Some(commit.clone());
+            let running = *commit == seen.booted.digest;
+            up.phase = if running {
+                Phase::Upgraded
+            } else {
+                Phase::Fetched
+            };
+        }
+        (Step::Verify { .. }, Effect::Verified(found)) => {
+            match facts::judge(found, up, seen, policy) {
+                Ok(()) => up.phase = Phase::Verified,
+                Err(reason) => give_up(up, reason),
+            }
+            up.facts = Some(found.clone());
+        }
+        (Step::Rehearse, Effect::Rehearsed { blocked }) => {
+            up.rehearsed = true;
+            up.warning.clone_from(blocked);
+        }
+        (Step::Deploy { .. }, Effect::Deployed(deployment)) => {
+            up.to = Some(deployment.clone());
+            // A second deployment just before arming changes where it lies, not how far the upgrade is.
+            if up.phase == Phase::Verified {
+                up.phase = Phase::Deployed;
+            }
+        }
+        (Step::Drain, _) if up.phase == Phase::Deployed => up.phase = Phase::Drained,
+        (Step::Snapshot, _) => up.snapshot = true,
+        (Step::Bless { .. }, _) => up.phase = Phase::Blessed,
+        (Step::Release, _) => up.released = true,
+        (Step::Undo { .. } | Step::Clean, _) => up.cleaned = true,
+        // Their effect is seen, not told: the one-shot entry, the boot, the health. The rest brought no effect of its kind.
+        (
+            Step::Arm { .. }
+            | Step::Disarm
+            | Step::Reboot { .. }
+            | Step::Kubeadm
+            | Step::Pass
+            | Step::Fetch { .. }
+            | Step::Verify { .. }
+            | Step::Rehearse
+            | Step::Deploy { .. }
+            | Step::Drain,
+            _,
+        ) => {}
+    }
+}
+
+fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, policy: &Policy) {
+    let tries = up
+        .retry
+        .as_ref()
+        .filter(|retry| retry.step == step.name())
+        .map_or(0, |r| r.tries)
+        + 1;
+    let used_up = tries >= policy.tries;
+    let pause = policy
+        .retry_seconds
+        .saturating_mul(1 << (tries - 1).min(16))
+        .min(LONGEST_PAUSE);
+    let due = Moment {
+        boot: seen.boot.clone(),
+        at: seen.now.plus_seconds(pause),
+    };
+    let again = Retry {
+        step: step.name().to_owned(),
+        tries,
+        due,
+        reason: reason.clone(),
+    };
+    match step {
+        // These end an upgrade one way or the other, so there is no giving up: the health's deadline ends Kubeadm, a
+        // reboot is all that is left to a bad trial, and only we take our cordon off.
+        Step::Kubeadm | Step::Release => up.retry = Some(again),
+        Step::Reboot { .. } if matches!(up.phase, Phase::Armed { .. }) && !used_up => {
+            disarm(up, again)
+        }
+        Step::Reboot { .. } if !matches!(up.phase, Phase::Armed { .. }) => up.retry = Some(again),
+        // What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.
+        Step::Undo { .. } | Step::Clean if used_up => up.cleaned = true,
+        Step::Undo { .. } | Step::Clean => up.retry = Some(again),
+        _ if reason.disposition() == Disposition::Retry && !used_up => up.retry = Some(again),
+        _ => give_up(up, reason.clone()),
+    }
+}
+
+/// The reboot did not come: this trial boot did not happen, and the one-shot must not wait for some later reboot.
+fn disarm(up: &mut Upgrade, again: Retry) {
+    up.tries = up.tries.saturating_sub(1);
+    up.phase = Phase::Drained;
+    up.retry = Some(again);
+}

@@ -1,0 +1,152 @@
+//! The verdict on a trial. "Could not check" is not "bad"; only checks that need the API server may wait for it.
+
+use crate::id::SinceBoot;
+use crate::observe::{Api, Check, Health, Observation};
+use crate::policy::{self, Policy};
+use crate::reason::Reason;
+
+/// The verdict.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Judgement {
+    Healthy,
+    /// Not yet known. `hold`: the usual deadline is over and only the API server is waited for.
+    Wait {
+        until: SinceBoot,
+        hold: bool,
+    },
+    /// The API server was away all the while; everything else is well.
+    ApiAway(Reason),
+    Bad(Reason),
+}
+
+pub(super) fn judge(health: &Health, seen: &Observation, policy: &Policy) -> Judgement {
+    if let Some(reason) = broken(health, seen.now) {
+        return Judgement::Bad(reason);
+    }
+    let limits = &policy.health;
+    let deadline = SinceBoot(0).plus_seconds(limits.deadline_seconds);
+    match (first_open(local(health)), first_open(remote(health))) {
+        (None, None) => Judgement::Healthy,
+        (Some(_), _) if seen.now < deadline => Judgement::Wait {
+            until: deadline,
+            hold: false,
+        },
+        (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
+        (None, Some(open)) => away_or_late(&open, seen, limits, deadline),
+    }
+}
+
+/// All local checks pass, one that needs the API server does not.
+fn away_or_late(
+    open: &Open,
+    seen: &Observation,
+    limits: &policy::Health,
+    deadline: SinceBoot,
+) -> Judgement {
+    let hold = deadline.plus_seconds(limits.api_away_hold_seconds);
+    match seen.api {
+        Api::Away if limits.bless_without_api => Judgement::Healthy,
+        Api::Away if seen.now < deadline => Judgement::Wait {
+            until: deadline,
+            hold: false,
+        },
+        Api::Away if seen.now < hold => Judgement::Wait {
+            until: hold,
+            hold: true,
+        },
+        Api::Away => Judgement::ApiAway(Reason::ApiAwayInTrial {
+            seconds: seen.now.0 / 1000,
+        }),
+        Api::Reached { since, .. } => {
+            // A server that came late leaves the node its full time to become Ready, once: a flapping one does not.
+            let due = since.plus_seconds(limits.deadline_seconds);
+            let due = due
+                .max(deadline)
+                .min(hold.plus_seconds(limits.deadline_seconds));
+            if seen.now < due {
+                return Judgement::Wait {
+                    until: due,
+                    hold: due > deadline,
+                };
+            }
+            Judgement::Bad(unhealthy(open, seen.now))
+        }
+    }
+}
+
+/// A check that does not pass, by name.
+struct Open {
+    check: String,
+    detail: String,
+}
+
+type Named<'a> = (&'a str, &'a Check);
+
+fn local(health: &Health) -> impl Iterator<Item = Named<'_>> {
+    let own = [
+        ("container runtime", &health.runtime),
+        ("kubelet", &health.kubelet),
+    ];
+    own.into_iter().chain(
+        health
+            .required
+            .iter()
+            .map(|(name, check)| (name.as_str(), check)),
+    )
+}
+
+fn remote(health: &Health) -> impl Iterator<Item = Named<'_>> {
+    [
+        ("kubeadm upgrade node", &health.kubeadm),
+        ("Node Ready", &health.ready),
+        ("kubelet version", &health.version),
+    ]
+    .into_iter()
+}
+
+fn first_open<'a>(mut checks: impl Iterator<Item = Named<'a>>) -> Option<Open> {
+    checks.find_map(|(name, check)| match check {
+        Check::Pass => None,
+        Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => Some(Open {
+            check: name.to_owned(),
+            detail: detail.clone(),
+        }),
+    })
+}
+
+fn unhealthy(open: &Open, now: SinceBoot) -> Reason {
+    let (check, detail) = (open.check.clone(), open.detail.clone());
+    Reason::Unhealthy {
+        check,
+        detail,
+        seconds: now.0 / 1000,
+    }
+}
+
+/// A check that is not going to hold ends the trial before its deadline.
+fn broken(health: &Health, now: SinceBoot) -> Option<Reason> {
+    let user = health
+        .required
+        .iter()
+        .find_map(|(name, check)| match check {
+            Check::Broken(detail) => Some(Reason::UserCheck {
+                name: name.clone(),
+                detail: detail.clone(),
+            }),
+            Check::Pass | Check::Pending(_) | Check::Fail(_) => None,
+        });
+    user.or_else(|| {
+        local(health)
+            .chain(remote(health))
+            .find_map(|(name, check)| match check {
+                Check::Broken(detail) => Some(unhealthy(
+                    &Open {
+                        check: name.to_owned(),
+                        detail: detail.clone(),
+                    },
+                    now,
+                )),
+                Check::Pass | Check::Pending(_) | Check::Fail(_) => None,
+            })
+    })
+}

@@ -1,0 +1,139 @@
+//! What comes next while the new system runs: the trial, the blessing, or the way out.
+
+use super::judge::{Judgement, judge};
+use super::{Act, old};
+use crate::id::Moment;
+use crate::observe::{Api, Check, Observation, OneShot};
+use crate::phase::Phase;
+use crate::policy::Policy;
+use crate::reason::Reason;
+use crate::record::Upgrade;
+use crate::step::Step;
+
+/// Patience that the deadman is asked for beyond the agent's own deadline, in seconds.
+const DEADMAN_SLACK: u64 = 60;
+
+/// Refused or failed reboots after which force is used: a bad trial must end.
+const POLITE_REBOOTS: u32 = 2;
+
+/// On trial: judge, and act on the verdict.
+pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if let Phase::Armed { .. } = up.phase {
+        up.phase = Phase::Trial {
+            boot: seen.boot.clone(),
+        };
+    }
+    if seen.one_shot == OneShot::Set {
+        return Act::Begin(Step::Disarm);
+    }
+    if let Some(reason) = unguarded(up, seen, policy) {
+        up.given_up = Some(reason);
+    }
+    if up.given_up.is_some() {
+        return leave(up, seen);
+    }
+    match judge(&seen.health, seen, policy) {
+        Judgement::Healthy => {
+            up.phase = Phase::Healthy {
+                boot: seen.boot.clone(),
+            };
+            healthy(up, seen)
+        }
+        Judgement::Wait { until, hold } => wait(up, seen, until, hold),
+        Judgement::ApiAway(reason) if !up.api_reached_from_old => {
+            up.given_up = Some(reason);
+            leave(up, seen)
+        }
+        Judgement::ApiAway(_) => bad(up, seen, Reason::NoApiFromNewSystem),
+        Judgement::Bad(reason) => bad(up, seen, reason),
+    }
+}
+
+/// Whether this boot came about past the guard.
+fn unguarded(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<Reason> {
+    let same_boot = up.phase
+        == Phase::Trial {
+            boot: seen.boot.clone(),
+        };
+    let guarded = up.guarded.as_ref() == Some(&seen.boot) || policy.unguarded;
+    (!seen.trial || !guarded || !same_boot).then_some(Reason::UnguardedBoot)
+}
+
+fn bad(up: &mut Upgrade, seen: &Observation, reason: Reason) -> Act {
+    up.phase = Phase::Reverting { reason };
+    leave(up, seen)
+}
+
+fn wait(up: &mut Upgrade, seen: &Observation, until: crate::id::SinceBoot, hold: bool) -> Act {
+    if hold {
+        up.hold = Some(Moment {
+            boot: seen.boot.clone(),
+            at: until.plus_seconds(DEADMAN_SLACK),
+        });
+    }
+    let reached = matches!(seen.api, Api::Reached { .. });
+    match seen.health.kubeadm {
+        Check::Fail(_) if reached => old::pause(up, seen).unwrap_or(Act::Begin(Step::Kubeadm)),
+        Check::Fail(_) | Check::Pass | Check::Pending(_) | Check::Broken(_) => {
+            Act::Wait(Some(until))
+        }
+    }
+}
+
+/// Every exit of a trial that is not the blessing is a reboot, which is the old system.
+pub(super) fn leave(up: &Upgrade, seen: &Observation) -> Act {
+    if seen.one_shot == OneShot::Set {
+        return Act::Begin(Step::Disarm);
+    }
+    let failed = up
+        .retry
+        .as_ref()
+        .filter(|retry| retry.step == "Reboot")
+        .map_or(0, |retry| retry.tries);
+    old::pause(up, seen).unwrap_or(Act::Begin(Step::Reboot {
+        force: failed >= POLITE_REBOOTS,
+    }))
+}
+
+/// Proven in this very boot: make it the default.
+pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
+    if seen
+        .deployments
+        .first()
+        .is_some_and(|default| default.same(&seen.booted))
+    {
+        // The reorder is one rename: where the new one is the default, the blessing is done.
+        up.phase = Phase::Blessed;
+        return blessed(up, seen);
+    }
+    if up.phase
+        != (Phase::Healthy {
+            boot: seen.boot.clone(),
+        })
+    {
+        // Healthy in another boot proves nothing of this one (I4).
+        return leave(up, seen);
+    }
+    match (old::pause(up, seen), up.target.commit.clone()) {
+        (Some(wait), _) => wait,
+        (None, Some(commit)) => Act::Begin(Step::Bless { commit }),
+        (None, None) => leave(up, seen),
+    }
+}
+
+/// The new system is the default: take the cordon off, tidy up, be done.
+pub(super) fn blessed(up: &mut Upgrade, seen: &Observation) -> Act {
+    if let Some(wait) = old::pause(up, seen) {
+        return wait;
+    }
+    let reached = matches!(seen.api, Api::Reached { .. });
+    match (up.released, up.cleaned) {
+        (false, _) if reached => Act::Begin(Step::Release),
+        (_, false) => Act::Begin(Step::Clean),
+        (false, true) => Act::Wait(None),
+        (true, true) => {
+            up.phase = Phase::Upgraded;
+            Act::Wait(None)
+        }
+    }
+}

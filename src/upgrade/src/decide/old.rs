@@ -1,0 +1,202 @@
+//! What comes next while the old system runs: on the way to the trial, and back from it.
+
+use super::{Act, give_up, withdrawn};
+use crate::image::Deployment;
+use crate::observe::{Api, Observation, OneShot};
+use crate::phase::Phase;
+use crate::policy::Policy;
+use crate::reason::Reason;
+use crate::record::Upgrade;
+use crate::step::{Step, skew};
+
+/// From `Accepted` to `Drained`: the next step towards arming.
+pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if withdrawn(up, seen) {
+        give_up(up, Reason::Withdrawn);
+        return revert(up, seen);
+    }
+    if seen.one_shot == OneShot::Set {
+        // Nothing is armed in these phases; a leftover would make the next reboot, whoever asks for it, a trial.
+        return Act::Begin(Step::Disarm);
+    }
+    if let Some(wait) = pause(up, seen) {
+        return wait;
+    }
+    match (&up.phase, up.target.commit.clone()) {
+        (Phase::Fetched, Some(commit)) => Act::Begin(Step::Verify { commit }),
+        (Phase::Verified, Some(commit)) => verified(up, commit, seen, policy),
+        (Phase::Deployed, Some(_)) => Act::Begin(Step::Drain),
+        (Phase::Drained, Some(commit)) => drained(up, commit, seen, policy),
+        // Without a commit nothing is fetched, whatever the phase says.
+        _ => Act::Begin(Step::Fetch {
+            target: up.target.clone(),
+        }),
+    }
+}
+
+/// The pause before another try, if one is due.
+pub(super) fn pause(up: &Upgrade, seen: &Observation) -> Option<Act> {
+    let due = &up.retry.as_ref()?.due;
+    (due.boot == seen.boot && seen.now < due.at).then_some(Act::Wait(Some(due.at)))
+}
+
+fn verified(
+    up: &mut Upgrade,
+    commit: crate::id::Digest,
+    seen: &Observation,
+    policy: &Policy,
+) -> Act {
+    match skew_now(up, seen, policy) {
+        None => Act::Wait(None),
+        Some(Err(reason)) => {
+            give_up(up, reason);
+            revert(up, seen)
+        }
+        Some(Ok(())) if !up.rehearsed => Act::Begin(Step::Rehearse),
+        Some(Ok(())) => Act::Begin(Step::Deploy { commit }),
+    }
+}
+
+/// The skew against the API server as it is now; nothing when its version is not known.
+fn skew_now(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<Result<(), Reason>> {
+    let Api::Reached {
+        version: Some(server),
+        ..
+    } = &seen.api
+    else {
+        return None;
+    };
+    let kubelet = &up.facts.as_ref()?.info.as_ref()?.kubernetes;
+    Some(skew(kubelet, server, policy.skew))
+}
+
+fn drained(
+    up: &mut Upgrade,
+    commit: crate::id::Digest,
+    seen: &Observation,
+    policy: &Policy,
+) -> Act {
+    if let Some(Err(reason)) = skew_now(up, seen, policy) {
+        give_up(up, reason);
+        return revert(up, seen);
+    }
+    if up.given_up.is_some() && !up.api_reached_from_old {
+        // The last trial saw no API server. Only when this system sees it is there something to compare.
+        match seen.api {
+            Api::Away => return Act::Wait(None),
+            Api::Reached { .. } => up.api_reached_from_old = true,
+        }
+    }
+    match place_of_target(up, seen) {
+        Err(reason) => {
+            give_up(up, reason);
+            revert(up, seen)
+        }
+        Ok(_) if seen.etc_stale => Act::Begin(Step::Deploy { commit }),
+        Ok(_) if !up.snapshot => Act::Begin(Step::Snapshot),
+        Ok(deployment) => arm(up, deployment, seen, policy),
+    }
+}
+
+/// The new deployment must lie there, and the old one be the default: only then does an unfinished trial fall back.
+fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reason> {
+    let lies = |to: &&Deployment| seen.deployments.iter().any(|there| there.same(to));
+    let Some(to) = up.to.as_ref().filter(lies) else {
+        let commit = up
+            .commit()
+            .map_or_else(String::new, |commit| commit.short().to_owned());
+        return Err(Reason::TargetVanished { commit });
+    };
+    match seen.deployments.first() {
+        Some(default) if default.same(&up.from) => Ok(to.clone()),
+        default => {
+            let default = default
+                .map_or("none", |found| found.digest.short())
+                .to_owned();
+            Err(Reason::ForeignDefault { default })
+        }
+    }
+}
+
+/// The attempt is counted here, by the trusted system, before the one-shot is written.
+fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Policy) -> Act {
+    up.tries += 1;
+    up.given_up = None;
+    up.hold = None;
+    up.guarded = None;
+    up.deadline_seconds = policy.health.deadline_seconds;
+    up.phase = Phase::Armed {
+        boot: seen.boot.clone(),
+    };
+    Act::Begin(Step::Arm { deployment })
+}
+
+/// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once.
+pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
+    if let Some(wait) = pause(up, seen) {
+        return wait;
+    }
+    match (seen.one_shot, &up.to) {
+        (OneShot::Set, _) => Act::Begin(Step::Reboot { force: false }),
+        (OneShot::Clear | OneShot::Unreadable, Some(to)) => Act::Begin(Step::Arm {
+            deployment: to.clone(),
+        }),
+        (OneShot::Clear | OneShot::Unreadable, None) => {
+            give_up(
+                up,
+                Reason::TargetVanished {
+                    commit: String::new(),
+                },
+            );
+            revert(up, seen)
+        }
+    }
+}
+
+/// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
+pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if seen.one_shot == OneShot::Set {
+        return Act::Begin(Step::Disarm);
+    }
+    if up.tries < policy.trials {
+        up.phase = Phase::Drained;
+        return prepare(up, seen, policy);
+    }
+    let reason = up.given_up.clone().unwrap_or_else(|| no_verdict(up));
+    up.phase = Phase::Reverting { reason };
+    revert(up, seen)
+}
+
+fn no_verdict(up: &Upgrade) -> Reason {
+    let commit = up
+        .commit()
+        .map_or_else(String::new, |commit| commit.short().to_owned());
+    Reason::NoVerdict {
+        commit,
+        tries: up.tries,
+    }
+}
+
+/// Back in the old system for good: nothing armed, schedulable again, the new deployment gone, then the answer.
+pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
+    if seen.one_shot == OneShot::Set {
+        return Act::Begin(Step::Disarm);
+    }
+    if let Some(wait) = pause(up, seen) {
+        return wait;
+    }
+    let reached = matches!(seen.api, Api::Reached { .. });
+    match (&up.phase, up.target.commit.clone()) {
+        (Phase::Reverting { .. }, _) if !up.released && reached => Act::Begin(Step::Release),
+        (Phase::Reverting { .. }, Some(commit)) if !up.cleaned => Act::Begin(Step::Undo { commit }),
+        // Our cordon stays until the API server can be told.
+        (Phase::Reverting { .. }, _) if !up.released => Act::Wait(None),
+        (Phase::Reverting { reason }, _) => {
+            up.phase = Phase::Failed {
+                reason: reason.clone(),
+            };
+            Act::Wait(None)
+        }
+        _ => Act::Wait(None),
+    }
+}
