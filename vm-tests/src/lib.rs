@@ -4,5 +4,9 @@
 //! keys are made on the spot, etcd does not fsync, and every port is on loopback.
 
 pub mod control_plane;
+pub mod guest;
 pub mod process;
 pub mod programs;
+pub mod qemu;
+pub mod qmp;
+pub mod repo_server;

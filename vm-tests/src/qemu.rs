@@ -1,0 +1,223 @@
+//! One virtual machine: start, monitor, power cut, state to and from a file.
+//!
+//! Software emulation only (TCG): KVM is not available everywhere the tests run, and a rig with two speeds has two sets of races.
+//! `cache=unsafe` drops fsyncs to this machine's disk, but QEMU still hands flushed writes to the kernel, so that `kill -9` loses
+//! exactly what a power cut loses: what the guest had not flushed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::process::Process;
+use crate::qmp::Qmp;
+
+/// What the machine starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Firmware {
+    /// SeaBIOS.
+    Bios,
+    /// Debian's OVMF, with its variables kept beside the disk.
+    Uefi,
+}
+
+/// Where a machine's files lie: a folder of its own with `disk.qcow2`, `serial.log` and sockets.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    dir: PathBuf,
+    firmware: Firmware,
+}
+
+/// A machine that runs. Dropping it is a power cut.
+#[derive(Debug)]
+pub struct Running {
+    process: Process,
+    monitor: Qmp,
+}
+
+impl Machine {
+    /// A new machine in `dir` whose disk begins as `base` (left untouched; raw or qcow2).
+    ///
+    /// # Errors
+    /// When the overlay cannot be made.
+    pub fn new(dir: &Path, base: &Path, firmware: Firmware) -> Result<Self> {
+        fs::create_dir_all(dir)?;
+        let dir = dir.canonicalize()?;
+        let base = base
+            .canonicalize()
+            .with_context(|| format!("no disk {}", base.display()))?;
+        let format = if base
+            .extension()
+            .is_some_and(|extension| extension == "qcow2")
+        {
+            "qcow2"
+        } else {
+            "raw"
+        };
+        let overlay = dir.join("disk.qcow2");
+        let mut create = Command::new("qemu-img");
+        create
+            .args(["create", "-q", "-f", "qcow2", "-F", format, "-b"])
+            .arg(base)
+            .arg(overlay);
+        let status = create
+            .status()
+            .context("cannot run qemu-img; install qemu-utils")?;
+        ensure!(status.success(), "qemu-img create: {status}");
+        if firmware == Firmware::Uefi {
+            fs::copy("/usr/share/OVMF/OVMF_VARS_4M.fd", dir.join("efivars.fd"))
+                .context("install the package ovmf")?;
+        }
+        Ok(Self { dir, firmware })
+    }
+
+    /// The disk: an overlay over the base.
+    #[must_use]
+    pub fn disk(&self) -> PathBuf {
+        self.dir.join("disk.qcow2")
+    }
+
+    /// Everything that the machine ever wrote to its serial console, all boots in one file.
+    #[must_use]
+    pub fn serial_log(&self) -> PathBuf {
+        self.dir.join("serial.log")
+    }
+
+    /// The socket of the test channel.
+    #[must_use]
+    pub fn channel(&self) -> PathBuf {
+        self.dir.join("channel")
+    }
+
+    /// Switches it on.
+    ///
+    /// # Errors
+    /// When QEMU does not start; the message repeats what it said.
+    pub async fn start(&self) -> Result<Running> {
+        self.launch(Vec::new()).await
+    }
+
+    /// Continues from a state that [`Running::save`] wrote, with the disk of that moment.
+    ///
+    /// # Errors
+    /// When QEMU does not start or does not take the state.
+    pub async fn resume(&self, state: &Path) -> Result<Running> {
+        let mut running = self
+            .launch(vec![
+                "-incoming".into(),
+                format!("exec:cat {}", state.display()),
+            ])
+            .await?;
+        running.wait_for(&["paused", "running"]).await?;
+        running.monitor.execute("cont", None).await?;
+        Ok(running)
+    }
+
+    async fn launch(&self, more: Vec<String>) -> Result<Running> {
+        let monitor = self.dir.join("monitor");
+        for socket in [&monitor, &self.channel()] {
+            if socket.exists() {
+                fs::remove_file(socket)?;
+            }
+        }
+        let arguments = [self.arguments(), more].concat();
+        let log = self.dir.join("qemu.log");
+        let mut process = Process::start(Path::new("qemu-system-x86_64"), &arguments, &log)?;
+        let monitor = loop {
+            process.check()?;
+            if let Ok(monitor) = Qmp::connect(&monitor).await {
+                break monitor;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        Ok(Running { process, monitor })
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let dir = self.dir.display();
+        let mut arguments: Vec<String> = [
+            "-nodefaults -no-user-config -display none -machine q35 -accel tcg,thread=multi,tb-size=512 -cpu max -smp 2 -m 2048",
+            "-device virtio-rng-pci -device virtio-serial-pci -device virtserialport,chardev=channel,name=careen.shell",
+            "-netdev user,id=net -device virtio-net-pci,netdev=net -device i6300esb -action watchdog=reset",
+            "-serial chardev:serial",
+        ]
+        .iter()
+        .flat_map(|line| line.split(' ').map(str::to_owned))
+        .collect();
+        let mut add = |option: &str, value: String| arguments.extend([option.to_owned(), value]);
+        add(
+            "-chardev",
+            format!("socket,id=channel,path={dir}/channel,server=on,wait=off"),
+        );
+        add(
+            "-chardev",
+            format!("file,id=serial,path={dir}/serial.log,append=on"),
+        );
+        add("-qmp", format!("unix:{dir}/monitor,server=on,wait=off"));
+        add(
+            "-drive",
+            format!("file={dir}/disk.qcow2,format=qcow2,if=virtio,cache=unsafe,discard=unmap"),
+        );
+        if self.firmware == Firmware::Uefi {
+            let code = "/usr/share/OVMF/OVMF_CODE_4M.fd";
+            add(
+                "-drive",
+                format!("if=pflash,format=raw,unit=0,readonly=on,file={code}"),
+            );
+            add(
+                "-drive",
+                format!("if=pflash,format=raw,unit=1,file={dir}/efivars.fd"),
+            );
+        }
+        arguments
+    }
+}
+
+impl Running {
+    /// The power goes: nothing is flushed, nobody is told.
+    pub fn cut_power(mut self) {
+        self.process.kill();
+    }
+
+    /// Ok while QEMU runs.
+    ///
+    /// # Errors
+    /// When it ended, for whatever reason.
+    pub fn check(&mut self) -> Result<()> {
+        self.process.check()
+    }
+
+    /// Writes memory and devices to a file and switches the machine off; its disk stays as of this moment.
+    ///
+    /// # Errors
+    /// When QEMU cannot write the state.
+    pub async fn save(mut self, state: &Path) -> Result<()> {
+        self.monitor.execute("stop", None).await?;
+        let limits = serde_json::json!({"max-bandwidth": 4_000_000_000_u64});
+        self.monitor
+            .execute("migrate-set-parameters", Some(limits))
+            .await?;
+        let uri = format!("exec:cat > {}", state.display());
+        self.monitor
+            .execute("migrate", Some(serde_json::json!({"uri": uri})))
+            .await?;
+        self.wait_for(&["postmigrate"]).await?;
+        self.monitor.execute("quit", None).await.ok();
+        Ok(())
+    }
+
+    async fn wait_for(&mut self, wanted: &[&str]) -> Result<()> {
+        for _ in 0..3000 {
+            self.process.check()?;
+            let status = self.monitor.execute("query-status", None).await?;
+            let status = status["status"].as_str().unwrap_or_default();
+            if wanted.contains(&status) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        bail!("QEMU did not reach one of {wanted:?} within a minute")
+    }
+}
