@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs one commit on a mounted target: disk-system.sh REPO REF TARGET ROOT-UUID CAREEN-GRUB KIND.
+set -eu
+repo=$1 ref=$2 target=$3 root_uuid=$4 grub=$5 kind=$6
+
+ostree admin init-fs --modern "$target"
+ostree admin os-init --sysroot="$target" debian
+sysroot() { ostree --repo="$target/ostree/repo" "$@"; }
+sysroot config set sysroot.bootloader grub2
+sysroot config set sysroot.readonly true
+# The real /boot is a file system of its own, so entries name paths below it.
+sysroot config set sysroot.bootprefix false
+sysroot pull-local --remote=careen "$repo" "$ref"
+
+mkdir -p "$target/boot/grub"
+ln -s ../loader/grub.cfg "$target/boot/grub/grub.cfg"
+# As grub-editenv makes it: exactly 1024 bytes, written in place ever after.
+printf '# GRUB Environment Block\n%0999d' 0 | tr 0 '#' >"$target/boot/grub/grubenv"
+OSTREE_GRUB2_EXEC=$grub ostree admin deploy --sysroot="$target" --os=debian \
+  --karg=console=ttyS0 --karg=rw --karg="root=UUID=$root_uuid" "careen:$ref"
+
+# What an installer knows and an image cannot: where /boot is.
+etc=$(echo "$target"/ostree/deploy/debian/deploy/*.0/etc)
+{
+  echo 'LABEL=boot /boot ext4 defaults 0 0'
+  if [ "$kind" = uefi ]; then echo 'LABEL=ESP /boot/efi vfat umask=0077,nofail 0 0'; fi
+} >"$etc/fstab"

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Fills the EFI system partition: disk-uefi.sh LOADERS ESP-DEVICE BOOT-UUID.
+# Its grub.cfg never changes: it names the configuration that libostree swaps by renaming, so EFI boots as safely as BIOS.
+set -eu
+loaders=$1 esp=$2 boot_uuid=$3
+work=$(mktemp -d "$loaders/tmp/grub.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/grub.cfg" <<CFG
+search --no-floppy --fs-uuid --set=root $boot_uuid
+set prefix=(\$root)/grub
+configfile (\$root)/loader/grub.cfg
+CFG
+chroot "$loaders" grub-mkimage -O x86_64-efi -p /EFI/debian -o "${work#"$loaders"}/grub.efi" \
+  part_gpt fat ext2 normal configfile search search_fs_uuid loadenv linux test echo reboot sleep minicmd all_video serial
+mkfs.vfat -n ESP "$esp" >/dev/null
+mmd -i "$esp" ::/EFI ::/EFI/BOOT ::/EFI/debian
+mcopy -i "$esp" "$work/grub.efi" ::/EFI/BOOT/BOOTX64.EFI
+mcopy -i "$esp" "$work/grub.cfg" ::/EFI/debian/grub.cfg

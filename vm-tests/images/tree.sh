@@ -1,0 +1,49 @@
+#!/bin/sh
+# Makes the base tree of an image, in OSTree's layout but without Careen: tree.sh ROOT FLAVOUR KUBE IMAGES OUT-DIRECTORY.
+# FLAVOUR is the kernel to keep (cloud or generic), KUBE the multi-call program of kubelet and kubeadm, IMAGES a tar for containerd.
+set -eu
+root=$1 flavour=$2 kube=$3 images=$4 out=$5
+here=$(dirname "$(readlink -f "$0")")
+
+rm -rf "$out" "$out.new"
+cp -a "$root" "$out.new"
+cd "$out.new"
+case $flavour in
+  cloud) drop=$(ls usr/lib/modules | grep -v -- -cloud-) ;;
+  generic) drop=$(ls usr/lib/modules | grep -- -cloud-) ;;
+esac
+rm -rf "usr/lib/modules/$drop" "boot/vmlinuz-$drop"
+kernel=$(ls usr/lib/modules)
+mv boot/vmlinuz-* "usr/lib/modules/$kernel/vmlinuz"
+# Modules that no virtual machine loads are two thirds of the generic kernel; shims, headers and loaders serve nobody here.
+sed "s,^,usr/lib/modules/$kernel/kernel/," "$here/unused-modules.txt" | xargs rm -rf
+rm -rf boot vmlinuz* usr/lib/grub usr/lib/x86_64-linux-gnu/perl/*/CORE usr/bin/containerd-shim usr/bin/containerd-shim-runc-v1 \
+  usr/lib/cni/dhcp usr/lib/udev/hwdb.bin usr/lib/udev/hwdb.d usr/share/zoneinfo usr/share/bash-completion etc/hostname etc/resolv.conf
+
+cp -a --no-preserve=ownership "$here/files/." .
+install -m 755 "$kube" usr/bin/kube
+ln -sf kube usr/bin/kubelet
+ln -sf kube usr/bin/kubeadm
+install -D -m 644 "$images" usr/share/careen-rig/images.tar
+chroot . depmod "$kernel"
+chroot . systemctl preset-all 2>/dev/null
+for unit in e2scrub_reap.service grub-common.service systemd-pstore.service ldconfig.service systemd-journal-catalog-update.service \
+  systemd-hwdb-update.service systemd-firstboot.service lvm2-monitor.service e2scrub_all.timer dpkg-db-backup.timer; do
+  ln -sf /dev/null "etc/systemd/system/$unit"
+done
+chroot . passwd -d root >/dev/null
+: >etc/machine-id
+
+# OSTree's layout: what changes lies in /var, what the image says of /etc in /usr/etc.
+mkdir -p usr/lib/sysimage sysroot boot
+mv var/lib/dpkg usr/lib/sysimage/dpkg
+rm -rf var home root opt srv mnt media usr/local run dev proc sys tmp
+mkdir var run dev proc sys
+mkdir -m 1777 tmp
+for dir in home opt srv mnt; do ln -s "var/$dir" "$dir"; done
+ln -s var/roothome root
+ln -s run/media media
+ln -s ../var/usrlocal usr/local
+ln -s sysroot/ostree ostree
+mv etc usr/etc
+mv "$out.new" "$out"
