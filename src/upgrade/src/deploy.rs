@@ -29,6 +29,7 @@ pub struct Progress {
 
 /// What a verb has brought about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // the variants say what their fields are
 pub enum Done {
     /// The commit lies in the repository, its signature verified.
     Fetched { commit: Digest, bytes: u64 },

@@ -20,6 +20,7 @@ pub enum Home {
 /// One effect on the world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do")]
+#[allow(missing_docs)] // the variants say what their fields are
 pub enum Step {
     /// Bring the commit into the repository and verify its signature.
     Fetch { target: Target },
@@ -101,6 +102,7 @@ pub enum Outcome {
 
 /// What a step has brought to light.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the variants say what their fields are
 pub enum Effect {
     /// Nothing beyond its being done.
     Plain,

@@ -1,0 +1,190 @@
+//! A node to look at: observations and records that the tests vary.
+#![allow(dead_code, clippy::unwrap_used, missing_docs)]
+
+use upgrade::*;
+
+pub const WALL: u64 = 1_800_000_000;
+
+pub fn digest(letter: char) -> Digest {
+    letter.to_string().repeat(64).parse().unwrap()
+}
+
+pub fn deployment(letter: char) -> Deployment {
+    Deployment {
+        digest: digest(letter),
+        serial: 0,
+        stateroot: "debian".into(),
+        bootcsum: letter.to_string().repeat(64),
+        pinned: false,
+    }
+}
+
+pub fn boot(number: u32) -> BootId {
+    format!("b007{number}").parse().unwrap()
+}
+
+pub fn raw(image: &str) -> RawRequest {
+    RawRequest {
+        request: "Scheduled".into(),
+        image: Some(image.into()),
+        ..RawRequest::default()
+    }
+}
+
+pub fn pinned(letter: char) -> RawRequest {
+    raw(&format!("ostree:careen:os@{}", digest(letter)))
+}
+
+pub fn facts(letter: char) -> ImageFacts {
+    ImageFacts {
+        commit: digest(letter),
+        info: Some(ImageInfo {
+            format: 1,
+            kubernetes: "v1.36.3".parse().unwrap(),
+            architecture: "x86_64".into(),
+            stage: Some(1),
+        }),
+        kernel: Some("6.12".into()),
+        timestamp: 0,
+        root: Room { need: 1, free: 2 },
+        boot: Room { need: 1, free: 2 },
+    }
+}
+
+/// The old system `a`, quiet, its API server at v1.36.3, nobody asking for anything.
+pub fn quiet() -> Observation {
+    Observation {
+        home: Home::Agent,
+        now: SinceBoot(100_000),
+        wall: WALL,
+        boot: boot(1),
+        booted: deployment('a'),
+        version: Some("v1.35.4".parse().unwrap()),
+        trial: false,
+        deployments: vec![deployment('a')],
+        one_shot: OneShot::Clear,
+        loader: Ok(()),
+        control_plane: None,
+        machine: "x86_64".into(),
+        etc_stale: false,
+        request: Asked::Nothing,
+        paused: None,
+        api: Api::Reached {
+            since: SinceBoot(20_000),
+            version: Some("v1.36.3".parse().unwrap()),
+        },
+        running: None,
+        finished: None,
+        health: Health::unknown(),
+        integrity: None,
+    }
+}
+
+/// The same, asked for image `b`.
+pub fn asked() -> Observation {
+    Observation {
+        request: Asked::This(pinned('b')),
+        ..quiet()
+    }
+}
+
+/// The new system `b` on trial in boot 2, asked for.
+pub fn on_trial() -> Observation {
+    Observation {
+        boot: boot(2),
+        booted: deployment('b'),
+        trial: true,
+        deployments: vec![deployment('a'), deployment('b')],
+        ..asked()
+    }
+}
+
+pub fn healthy() -> Health {
+    Health {
+        runtime: Check::Pass,
+        kubelet: Check::Pass,
+        kubeadm: Check::Pass,
+        ready: Check::Pass,
+        version: Check::Pass,
+        required: vec![],
+    }
+}
+
+/// An upgrade from `a` to `b` in this phase, as far as the phase implies.
+pub fn upgrade_in(phase: Phase) -> Record {
+    let request = pinned('b');
+    let target = request.image.as_deref().unwrap().parse().unwrap();
+    let mut up = Upgrade::new("u1".parse().unwrap(), request, target, deployment('a'));
+    up.from_version = Some("v1.35.4".parse().unwrap());
+    let early = matches!(phase, Phase::Accepted | Phase::Fetched);
+    up.facts = (!early).then(|| facts('b'));
+    let deployed = !early && phase != Phase::Verified;
+    up.to = deployed.then(|| deployment('b'));
+    up.rehearsed = deployed;
+    let armed = deployed && !matches!(phase, Phase::Deployed | Phase::Drained);
+    up.snapshot = armed;
+    up.tries = u32::from(armed);
+    if let Phase::Trial { boot } | Phase::Healthy { boot } = &phase {
+        up.guarded = Some(boot.clone());
+    }
+    up.phase = phase;
+    Record {
+        upgrade: Some(up),
+        ..Record::default()
+    }
+}
+
+/// Every phase once, armed in boot 1 and tried in boot 2.
+pub fn phases() -> Vec<Phase> {
+    let reason = Reason::Withdrawn;
+    vec![
+        Phase::Accepted,
+        Phase::Fetched,
+        Phase::Verified,
+        Phase::Deployed,
+        Phase::Drained,
+        Phase::Armed { boot: boot(1) },
+        Phase::Trial { boot: boot(2) },
+        Phase::Healthy { boot: boot(2) },
+        Phase::Blessed,
+        Phase::Upgraded,
+        Phase::Reverting {
+            reason: reason.clone(),
+        },
+        Phase::Failed {
+            reason: reason.clone(),
+        },
+        Phase::Halted { reason },
+    ]
+}
+
+/// Holds the last record that was stored.
+#[derive(Default)]
+pub struct Memory(pub Option<Record>);
+
+impl Journal for Memory {
+    type Error = std::convert::Infallible;
+    fn store(&mut self, record: &Record) -> Result<(), Self::Error> {
+        self.0 = Some(record.clone());
+        Ok(())
+    }
+}
+
+/// Decides, and returns the record as it is afterwards with the act.
+pub fn next_with(seen: &Observation, record: &Record, policy: &PolicyRead) -> (Record, Act) {
+    let decision = decide(seen, &Ok(record.clone()), policy);
+    let (stored, act) = decision.commit(&mut Memory::default()).unwrap();
+    (stored.unwrap_or_else(|| record.clone()), act)
+}
+
+pub fn next(seen: &Observation, record: &Record) -> (Record, Act) {
+    next_with(seen, record, &Ok(Policy::default()))
+}
+
+pub fn phase_of(record: &Record) -> Phase {
+    record.upgrade.as_ref().unwrap().phase.clone()
+}
+
+pub fn finished(step: Step, outcome: Outcome) -> Option<Finished> {
+    Some(Finished { step, outcome })
+}

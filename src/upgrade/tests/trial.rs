@@ -1,0 +1,267 @@
+//! How a trial is judged, and what the guard lets through.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn trial() -> Record {
+    upgrade_in(Phase::Trial { boot: boot(2) })
+}
+
+fn at(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        ..on_trial()
+    }
+}
+
+#[test]
+fn a_system_that_passes_every_check_is_blessed() {
+    let (record, act) = next(
+        &Observation {
+            health: healthy(),
+            ..at(60)
+        },
+        &trial(),
+    );
+    assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
+    assert_eq!(
+        act,
+        Act::Begin(Step::Bless {
+            commit: digest('b')
+        })
+    );
+}
+
+#[test]
+fn a_check_that_is_open_is_waited_for_until_the_deadline_and_not_a_second_longer() {
+    let (_, act) = next(&at(599), &trial());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(600_000))));
+    let (record, act) = next(&at(600), &trial());
+    assert!(matches!(
+        phase_of(&record),
+        Phase::Reverting {
+            reason: Reason::Unhealthy { .. }
+        }
+    ));
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+}
+
+#[test]
+fn a_required_check_that_is_not_going_to_pass_ends_the_trial_early() {
+    let mut health = healthy();
+    health
+        .required
+        .push(("10-disk".into(), Check::Broken("no spindle".into())));
+    let (record, _) = next(&Observation { health, ..at(60) }, &trial());
+    let reason = Reason::UserCheck {
+        name: "10-disk".into(),
+        detail: "no spindle".into(),
+    };
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+/// Only what needs the API server is open.
+fn without_api(seconds: u64) -> Observation {
+    let open = || Check::Pending("no API server".into());
+    let health = Health {
+        kubeadm: open(),
+        ready: open(),
+        version: open(),
+        ..healthy()
+    };
+    Observation {
+        api: Api::Away,
+        health,
+        ..at(seconds)
+    }
+}
+
+#[test]
+fn an_absent_api_server_is_waited_for_with_the_deadman_told() {
+    let (record, act) = next(&without_api(600), &trial());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_500_000))));
+    assert!(record.upgrade.unwrap().hold.unwrap().at > SinceBoot(1_500_000));
+}
+
+#[test]
+fn an_api_server_away_for_longer_than_the_hold_gives_way_to_the_old_system_without_blame() {
+    let (record, act) = next(&without_api(1500), &trial());
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+    let up = record.upgrade.unwrap();
+    assert_eq!(up.phase, Phase::Trial { boot: boot(2) });
+    assert!(matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. })));
+}
+
+#[test]
+fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
+    let (record, _) = next(&without_api(1500), &trial());
+    let old = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let away = Observation {
+        api: Api::Away,
+        ..old.clone()
+    };
+    let (waiting, act) = next(&away, &record);
+    assert_eq!(act, Act::Wait(None));
+    let (armed, act) = next(&old, &waiting);
+    assert!(matches!(act, Act::Begin(Step::Arm { .. })));
+    assert!(armed.upgrade.unwrap().api_reached_from_old);
+}
+
+#[test]
+fn a_second_trial_without_api_is_bad_when_the_old_system_reached_it() {
+    let mut record = trial();
+    record.upgrade.as_mut().unwrap().api_reached_from_old = true;
+    let (record, _) = next(&without_api(1500), &record);
+    assert_eq!(
+        phase_of(&record),
+        Phase::Reverting {
+            reason: Reason::NoApiFromNewSystem
+        }
+    );
+}
+
+#[test]
+fn a_server_that_comes_back_late_leaves_the_node_its_full_time() {
+    let since = SinceBoot(1_000_000);
+    let seen = Observation {
+        api: Api::Reached {
+            since,
+            version: None,
+        },
+        ..without_api(1001)
+    };
+    assert_eq!(
+        next(&seen, &trial()).1,
+        Act::Wait(Some(SinceBoot(1_600_000)))
+    );
+}
+
+#[test]
+fn a_site_without_a_steady_api_server_may_bless_on_local_checks() {
+    let mut policy = Policy::default();
+    policy.health.bless_without_api = true;
+    let (record, _) = next_with(&without_api(60), &trial(), &Ok(policy));
+    assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
+}
+
+#[test]
+fn kubeadm_is_tried_again_while_the_api_server_is_there() {
+    let health = Health {
+        kubeadm: Check::Fail("timed out".into()),
+        ..healthy()
+    };
+    let seen = Observation { health, ..at(60) };
+    assert_eq!(next(&seen, &trial()).1, Act::Begin(Step::Kubeadm));
+}
+
+#[test]
+fn a_trial_that_the_guard_did_not_see_is_left_unjudged() {
+    let mut record = trial();
+    record.upgrade.as_mut().unwrap().guarded = None;
+    let (record, act) = next(
+        &Observation {
+            health: healthy(),
+            ..at(60)
+        },
+        &record,
+    );
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+    assert_eq!(
+        record.upgrade.unwrap().given_up,
+        Some(Reason::UnguardedBoot)
+    );
+}
+
+#[test]
+fn a_bad_trial_is_left_by_force_when_asking_does_not_help() {
+    let mut record = upgrade_in(Phase::Reverting {
+        reason: Reason::NoApiFromNewSystem,
+    });
+    let refused = || {
+        Outcome::Failed(Reason::RebootRefused {
+            detail: "held".into(),
+        })
+    };
+    let mut seen = at(700);
+    for _ in 0..2 {
+        seen.finished = finished(Step::Reboot { force: false }, refused());
+        record = next(&seen, &record).0;
+        seen.now = seen.now.plus_seconds(300);
+    }
+    seen.finished = None;
+    assert_eq!(
+        next(&seen, &record).1,
+        Act::Begin(Step::Reboot { force: true })
+    );
+}
+
+fn stage(integrity: Result<(), String>) -> Observation {
+    Observation {
+        home: Home::Stage,
+        integrity: Some(integrity),
+        ..on_trial()
+    }
+}
+
+fn armed() -> Record {
+    upgrade_in(Phase::Armed { boot: boot(1) })
+}
+
+#[test]
+fn the_guard_lets_an_armed_and_sound_trial_through_once() {
+    let (record, act) = next(&stage(Ok(())), &armed());
+    assert_eq!(act, Act::Begin(Step::Pass));
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    let (_, act) = next(
+        &Observation {
+            boot: boot(3),
+            ..stage(Ok(()))
+        },
+        &record,
+    );
+    assert_eq!(
+        act,
+        Act::Begin(Step::Reboot { force: true }),
+        "the second boot was not counted"
+    );
+}
+
+#[test]
+fn the_guard_refuses_a_damaged_system_and_says_which_file() {
+    let (record, act) = next(&stage(Err("usr/bin/kubelet differs".into())), &armed());
+    assert_eq!(act, Act::Begin(Step::Reboot { force: true }));
+    let reason = Reason::StageRefused {
+        detail: "usr/bin/kubelet differs".into(),
+    };
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn the_guard_clears_a_one_shot_that_the_loader_left() {
+    let seen = Observation {
+        one_shot: OneShot::Set,
+        ..stage(Ok(()))
+    };
+    assert_eq!(next(&seen, &armed()).1, Act::Begin(Step::Disarm));
+}
+
+#[test]
+fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
+    let damaged = Err(Reason::RecordDamaged { detail: "x".into() });
+    for phase in phases() {
+        let seen = Observation {
+            trial: false,
+            ..stage(Err("damaged".into()))
+        };
+        assert_eq!(next(&seen, &upgrade_in(phase)).1, Act::Begin(Step::Pass));
+        let act = decide(&seen, &damaged, &Ok(Policy::default())).commit(&mut Memory::default());
+        assert_eq!(act.unwrap().1, Act::Begin(Step::Pass));
+    }
+}
