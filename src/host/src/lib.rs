@@ -1,1 +1,33 @@
-//! The hands.
+//! The hands of Careen: how a node is seen and changed, as plain synchronous functions.
+//!
+//! Every function takes the folders it works on ([`Places`]), so that tests give it a temporary one. Nothing here
+//! decides, talks over a network or links libostree: the initramfs needs what is here.
+
+pub mod boot;
+pub mod cmdline;
+pub mod durable;
+mod error;
+pub mod freeze;
+pub mod grubenv;
+pub mod image_info;
+pub mod journal;
+pub mod mounts;
+pub mod os;
+mod places;
+pub mod power;
+pub mod room;
+
+pub use error::{Error, Result};
+pub use places::Places;
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}

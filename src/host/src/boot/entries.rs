@@ -1,0 +1,188 @@
+//! Boot Loader Specification entries, as libostree writes them into /boot/loader/entries.
+
+use std::cmp::Reverse;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use upgrade::{Deployment, Malformed};
+
+use crate::error::{At, Error, Result};
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Orders the entries: the highest is the default.
+    pub version: u64,
+    /// What the menu shows.
+    pub title: String,
+    /// The kernel, as the loader sees /boot.
+    pub linux: String,
+    /// The initramfs, as the loader sees /boot.
+    pub initrd: Option<String>,
+    /// The device tree, as the loader sees /boot.
+    pub devicetree: Option<String>,
+    /// The kernel's arguments.
+    pub options: String,
+}
+
+impl Entry {
+    /// The `ostree=` argument.
+    #[must_use]
+    pub fn ostree(&self) -> Option<&str> {
+        self.options
+            .split_ascii_whitespace()
+            .filter_map(|word| word.strip_prefix("ostree="))
+            .last()
+    }
+
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let value = |key: &str| {
+            let words = text
+                .lines()
+                .filter_map(|line| line.trim_end().split_once([' ', '\t']));
+            words
+                .filter(|(name, _)| *name == key)
+                .map(|(_, value)| value.trim_start().to_owned())
+                .last()
+        };
+        let version = value("version").ok_or("it has no version")?;
+        Ok(Self {
+            version: version
+                .parse()
+                .map_err(|_| format!("version is {version:?}; accepted is a number"))?,
+            title: value("title").unwrap_or_else(|| "(untitled)".to_owned()),
+            linux: value("linux").ok_or("it has no linux")?,
+            initrd: value("initrd"),
+            devicetree: value("devicetree"),
+            options: value("options").unwrap_or_default(),
+        })
+    }
+}
+
+/// The entries of one loader folder (`/boot/loader`, or `/boot/loader.1` while it is being written), the default first.
+///
+/// # Errors
+/// When the folder or one of libostree's files in it cannot be read or is damaged.
+pub fn entries(loader: &Path) -> Result<Vec<Entry>> {
+    let folder = loader.join("entries");
+    let mut found = Vec::new();
+    for file in fs::read_dir(&folder).at("listing", &folder)? {
+        let path = file.at("listing", &folder)?.path();
+        if is_ours(&path) {
+            let text = fs::read_to_string(&path).at("reading", &path)?;
+            found.push(Entry::parse(&text).map_err(|detail| Error::damaged(&path, detail))?);
+        }
+    }
+    found.sort_by_key(|entry| Reverse(entry.version));
+    Ok(found)
+}
+
+/// libostree's own rule (`_ostree_sysroot_read_boot_loader_configs`): others' entries are none of ours.
+fn is_ours(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    name.starts_with("ostree-") && name.ends_with(".conf")
+}
+
+/// The `ostree=` argument taken apart: `/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    text: String,
+    /// The stateroot.
+    pub stateroot: String,
+    /// libostree's checksum of kernel and initramfs.
+    pub bootcsum: String,
+}
+
+impl FromStr for Link {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Malformed> {
+        let bad = || Malformed {
+            field: "ostree=",
+            value: text.to_owned(),
+            accepted: "/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>",
+        };
+        let parts: Vec<&str> = text
+            .strip_prefix("/ostree/boot.")
+            .ok_or_else(bad)?
+            .split('/')
+            .collect();
+        let [version, stateroot, bootcsum, serial] = parts[..] else {
+            return Err(bad());
+        };
+        let number =
+            |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+        let name = |text: &str| !text.is_empty() && !text.starts_with('.');
+        if !number(version) || !number(serial) || !name(stateroot) || !name(bootcsum) {
+            return Err(bad());
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            stateroot: stateroot.to_owned(),
+            bootcsum: bootcsum.to_owned(),
+        })
+    }
+}
+
+impl Link {
+    /// Follows the link to the deployment it leads to.
+    ///
+    /// # Errors
+    /// When it leads nowhere, or not to a deployment of its stateroot.
+    pub fn follow(&self, sysroot: &Path) -> Result<(Deployment, PathBuf)> {
+        let link = sysroot.join(self.text.trim_start_matches('/'));
+        let target = fs::read_link(&link).at("following", &link)?;
+        let bad = || {
+            Error::damaged(
+                &link,
+                format!("it leads to {}, which is no deployment", target.display()),
+            )
+        };
+        let name = target
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(bad)?;
+        let (digest, serial) = name.split_once('.').ok_or_else(bad)?;
+        let mut deployment = Deployment {
+            digest: digest.parse().map_err(|_| bad())?,
+            serial: serial.parse().map_err(|_| bad())?,
+            stateroot: self.stateroot.clone(),
+            bootcsum: self.bootcsum.clone(),
+            pinned: false,
+        };
+        let folder = sysroot
+            .join("ostree/deploy")
+            .join(&self.stateroot)
+            .join("deploy")
+            .join(name);
+        deployment.pinned = is_pinned(&folder);
+        Ok((deployment, folder))
+    }
+}
+
+/// The origin file beside a deployment says `pinned=true` in the group that libostree keeps for such flags.
+fn is_pinned(folder: &Path) -> bool {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".origin");
+    let text = fs::read_to_string(PathBuf::from(name)).unwrap_or_default();
+    let mut group = "";
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            group = name;
+        }
+        let pair = line
+            .split_once('=')
+            .map(|(key, value)| (key.trim(), value.trim()));
+        if group == "libostree-transient" && matches!(pair, Some(("pinned", "true" | "1"))) {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,127 @@
+//! Whether this node's loader can boot an entry just once. Asked before anything is touched: a loader that cannot clear
+//! its one-shot would boot a bad trial for ever.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::sys::stat::{major, minor};
+use nix::sys::statfs::statfs;
+use upgrade::Reason;
+
+use super::menu;
+use crate::{Places, grubenv};
+
+// linux/magic.h; nix knows them only for some C libraries.
+const EXT: i64 = 0xEF53;
+const XFS: i64 = 0x5846_5342;
+const VFAT: i64 = 0x4D44;
+
+/// Checks grubenv, the file system and the device it lies on, and GRUB's configuration. `kernel` is the folder that holds
+/// `sys` and `proc`: `/` on a node.
+///
+/// # Errors
+/// [`Reason::LoaderUnfit`], naming what is wrong and what is accepted.
+pub fn loader_fitness(places: &Places, kernel: &Path) -> Result<(), Reason> {
+    let unfit = |detail: String| Reason::LoaderUnfit { detail };
+    let path = places.grubenv();
+    check_block(&path).map_err(unfit)?;
+    check_file_system(&path, kernel).map_err(unfit)?;
+    check_device(&path, kernel).map_err(unfit)?;
+    let configuration = menu::configuration(places).map_err(|error| unfit(error.to_string()))?;
+    if menu::honours_one_shot(&configuration) {
+        return Ok(());
+    }
+    Err(unfit(format!(
+        "the grub.cfg in {} does not take, empty and save next_entry; accepted are those by careen-grub and grub-mkconfig",
+        places.grub().display()
+    )))
+}
+
+fn check_block(path: &Path) -> Result<(), String> {
+    let accepted = "accepted is a plain file of 1024 bytes, as grub-editenv creates it";
+    let meta = fs::symlink_metadata(path)
+        .map_err(|error| format!("{}: {error}; {accepted}", path.display()))?;
+    if !meta.file_type().is_file() {
+        return Err(format!("{} is no plain file; {accepted}", path.display()));
+    }
+    grubenv::read(path).map_err(|error| format!("{error}; {accepted}"))?;
+    // GRUB writes the blocks the file has: a hole or content kept in the inode has none.
+    if meta.blocks() * 512 < meta.len() {
+        return Err(format!(
+            "{} has no blocks of its own on the disk; write it anew",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+fn check_file_system(path: &Path, kernel: &Path) -> Result<(), String> {
+    let found = statfs(path)
+        .map_err(|error| format!("{}: {error}", path.display()))?
+        .filesystem_type()
+        .0;
+    match i64::from(found) {
+        XFS | VFAT => Ok(()),
+        EXT if has_data_journal(path, kernel) => {
+            Err("/boot is ext4 with data=journal, past which GRUB writes; accepted is any other data mode".to_owned())
+        }
+        EXT => Ok(()),
+        other => Err(format!(
+            "the file system of {} (type 0x{other:x}) cannot be written by GRUB; accepted are ext4, xfs and vfat",
+            path.display()
+        )),
+    }
+}
+
+/// The mount of this device is searched in mountinfo, where the mount options of the file system stand last.
+fn has_data_journal(path: &Path, kernel: &Path) -> bool {
+    let Ok((major, minor)) = device_of(path) else {
+        return false;
+    };
+    let text = fs::read_to_string(kernel.join("proc/self/mountinfo")).unwrap_or_default();
+    let device = format!("{major}:{minor}");
+    let mut mounts = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    mounts.any(|words| {
+        words.get(2) == Some(&device.as_str())
+            && words
+                .last()
+                .is_some_and(|options| options.split(',').any(|option| option == "data=journal"))
+    })
+}
+
+fn device_of(path: &Path) -> Result<(u64, u64), String> {
+    let meta = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((major(meta.dev()), minor(meta.dev())))
+}
+
+/// GRUB's disk writes go to a disk or a partition. What the kernel puts between (device mapper, md, loop) it cannot write,
+/// or reads as something else.
+fn check_device(path: &Path, kernel: &Path) -> Result<(), String> {
+    let (major, minor) = device_of(path)?;
+    let link = kernel.join(format!("sys/dev/block/{major}:{minor}"));
+    let node = fs::canonicalize(&link).map_err(|_| {
+        format!(
+            "{} does not lie on a block device ({major}:{minor}); accepted is a partition",
+            path.display()
+        )
+    })?;
+    let name = node
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let kinds: [(&str, PathBuf); 3] = [
+        (
+            "a device-mapper volume (LVM, LUKS, multipath)",
+            node.join("dm"),
+        ),
+        ("a software RAID (md)", node.join("md")),
+        ("a loop device", node.join("loop")),
+    ];
+    match kinds.iter().find(|(_, mark)| mark.exists()) {
+        Some((kind, _)) => Err(format!(
+            "/boot lies on {name}, {kind}, which GRUB cannot write; accepted is a partition of a disk"
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,120 @@
+//! Which deployments there are, and which of them runs.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use upgrade::Deployment;
+
+use super::entries::{Entry, Link, entries};
+use crate::Places;
+use crate::error::{At, Error, Result};
+
+/// A deployment with its boot entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Which one.
+    pub deployment: Deployment,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its entry.
+    pub entry: Entry,
+}
+
+/// All deployments that have a boot entry in a loader folder, the default first.
+///
+/// # Errors
+/// When /boot and the physical root do not fit together.
+pub fn deployments(places: &Places, loader: &Path) -> Result<Vec<Installed>> {
+    let mut found = Vec::new();
+    for entry in entries(loader)? {
+        let Some(link) = entry.ostree() else { continue };
+        let link: Link = link
+            .parse()
+            .map_err(|bad: upgrade::Malformed| Error::damaged(loader, bad.to_string()))?;
+        let (deployment, folder) = link.follow(&places.sysroot)?;
+        found.push(Installed {
+            deployment,
+            folder,
+            entry,
+        });
+    }
+    Ok(found)
+}
+
+/// The deployments in the order of the current loader folder, the default first.
+///
+/// # Errors
+/// As [`deployments`].
+pub fn default_first(places: &Places) -> Result<Vec<Deployment>> {
+    let found = deployments(places, &places.boot.join("loader"))?;
+    Ok(found
+        .into_iter()
+        .map(|installed| installed.deployment)
+        .collect())
+}
+
+/// All deployments that a boot link of the physical root leads to, in no order that means anything.
+/// Needs no /boot, which the initramfs may not see.
+///
+/// # Errors
+/// When the physical root cannot be listed.
+pub fn linked(sysroot: &Path) -> Result<Vec<(Deployment, PathBuf)>> {
+    let mut found = Vec::new();
+    for version in ["boot.0", "boot.1"] {
+        let top = sysroot.join("ostree").join(version);
+        for stateroot in children(&top)? {
+            for bootcsum in children(&stateroot)? {
+                for serial in children(&bootcsum)? {
+                    let Ok(below) = serial.strip_prefix(sysroot) else {
+                        continue;
+                    };
+                    let Ok(link) = format!("/{}", below.display()).parse::<Link>() else {
+                        continue;
+                    };
+                    // A link that leads nowhere is a leftover, not a deployment.
+                    found.extend(link.follow(sysroot).ok());
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The deployment that `root` is, by device and inode: the kernel's argument tells neither which tree was mounted nor,
+/// between two trees of one kernel, which was meant.
+///
+/// # Errors
+/// When it is none that a boot link leads to.
+pub fn booted(sysroot: &Path, root: &Path) -> Result<(Deployment, PathBuf)> {
+    let runs = identity(root)?;
+    for (deployment, folder) in linked(sysroot)? {
+        if identity(&folder).is_ok_and(|found| found == runs) {
+            return Ok((deployment, folder));
+        }
+    }
+    Err(Error::damaged(
+        root,
+        format!("it is no deployment below {}", sysroot.display()),
+    ))
+}
+
+fn identity(path: &Path) -> Result<(u64, u64)> {
+    let meta = fs::metadata(path).at("asking for", path)?;
+    Ok((meta.dev(), meta.ino()))
+}
+
+/// What lies in a folder; nothing when it is not there.
+fn children(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list = match fs::read_dir(folder) {
+        Ok(list) => list,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).at("listing", folder),
+    };
+    let mut paths = Vec::new();
+    for child in list {
+        paths.push(child.at("listing", folder)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}

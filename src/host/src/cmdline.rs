@@ -1,0 +1,76 @@
+//! The kernel command line.
+
+use std::fs;
+use std::path::Path;
+
+use upgrade::names;
+
+use crate::error::{At, Result};
+
+/// The arguments of this boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cmdline(String);
+
+impl Cmdline {
+    /// Reads it; `path` is /proc/cmdline on a node.
+    ///
+    /// # Errors
+    /// As the system call says.
+    pub fn read(path: &Path) -> Result<Self> {
+        fs::read(path)
+            .at("reading", path)
+            .map(|bytes| Self::new(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Takes a text as it stands in /proc/cmdline.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.trim().to_owned())
+    }
+
+    /// Whether this boot is a trial.
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        self.words().any(|word| word == names::TRIAL_ARGUMENT)
+    }
+
+    /// The value of the last `key=`: libostree and the kernel let the last one win.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.words()
+            .filter_map(|word| word.split_once('='))
+            .filter(|(name, _)| *name == key)
+            .map(|(_, v)| v)
+            .last()
+    }
+
+    /// What the loader was told to boot. It says nothing about what did boot.
+    #[must_use]
+    pub fn ostree(&self) -> Option<&str> {
+        self.value("ostree")
+    }
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.split_ascii_whitespace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_argument_makes_a_trial() {
+        assert!(Cmdline::new("quiet careen.trial=1 ro\n").is_trial());
+        assert!(!Cmdline::new("xcareen.trial=1 careen.trial=10 careen.trial").is_trial());
+    }
+
+    #[test]
+    fn the_last_value_wins() {
+        assert_eq!(
+            Cmdline::new("ostree=/a x ostree=/b=c").ostree(),
+            Some("/b=c")
+        );
+        assert_eq!(Cmdline::new("xostree=/a").ostree(), None);
+    }
+}

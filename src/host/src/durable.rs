@@ -1,0 +1,88 @@
+//! Files that are on the disk when the function returns, whole or not at all.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{At, Result};
+
+/// Writes a file by a temporary one beside it, so that a power cut leaves the old or the new content.
+///
+/// # Errors
+/// When the content may not be on the disk.
+pub fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let new = beside(path);
+    write_plain(&new, content, mode)?;
+    rename(&new, path)
+}
+
+/// Renames and makes the new name durable.
+///
+/// # Errors
+/// When the new name may not be on the disk.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).at("renaming to", to)?;
+    sync_parent(to)
+}
+
+/// Removes a file, if it is there, and makes that durable.
+///
+/// # Errors
+/// When it may still be there after a power cut.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => sync_parent(path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).at("removing", path),
+    }
+}
+
+/// Makes a folder that only root may enter, with its parents.
+///
+/// # Errors
+/// When it is not there afterwards.
+pub fn make_private_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .at("making folder", path)?;
+    // The mode above is cut by the umask and not given to a folder that somebody else has just made.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).at("protecting folder", path)?;
+    sync_parent(path)
+}
+
+/// Flushes a folder's list of names.
+///
+/// # Errors
+/// As the system call says.
+pub fn sync_folder(path: &Path) -> Result<()> {
+    File::open(path)
+        .and_then(|folder| folder.sync_all())
+        .at("syncing", path)
+}
+
+pub(crate) fn sync_parent(path: &Path) -> Result<()> {
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Writes and flushes a file in place; for files that nobody reads yet.
+pub(crate) fn write_plain(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(mode);
+    let mut file = options.open(path).at("creating", path)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))
+        .at("setting the mode of", path)?;
+    file.write_all(content).at("writing", path)?;
+    file.sync_all().at("syncing", path)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}

@@ -1,0 +1,118 @@
+//! Freezing a file system for a moment, so that the boot loader, which replays no journal, sees what was written.
+//!
+//! A system whose root stays frozen hangs for ever. A child process thaws it when this one dies in between (libostree keeps
+//! such a child too, ostree_sysroot_deploy.c `fsfreeze_thaw_cycle`); [`thaw`] is for whoever starts after a crash.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork, pipe};
+
+use crate::error::{At, Result};
+
+mod call {
+    // linux/fs.h: FIFREEZE _IOWR('X', 119, int), FITHAW _IOWR('X', 120, int); the argument is not looked at.
+    nix::ioctl_readwrite!(freeze, b'X', 119, nix::libc::c_int);
+    nix::ioctl_readwrite!(thaw, b'X', 120, nix::libc::c_int);
+}
+
+/// How long the child waits for this process, in milliseconds. Freezing writes out all that is dirty.
+const PATIENCE: nix::libc::c_int = 60_000;
+
+/// Writes everything out, the journal included, by freezing and thawing the file system that `path` lies on.
+///
+/// # Errors
+/// When it could not be frozen; one that cannot (vfat) is synced instead.
+pub fn checkpoint(path: &Path) -> Result<()> {
+    let folder = File::open(path).at("opening", path)?;
+    nix::unistd::syncfs(&folder).at("syncing the file system of", path)?;
+    let keeper = Keeper::start(&folder).at("guarding", path)?;
+    let frozen = freeze_now(folder.as_raw_fd());
+    let thawed = if frozen.is_ok() {
+        thaw_now(folder.as_raw_fd())
+    } else {
+        Ok(())
+    };
+    keeper.end();
+    thawed.at("thawing", path)?;
+    match frozen {
+        Err(Errno::EOPNOTSUPP | Errno::ENOTTY | Errno::EBUSY | Errno::EPERM) => Ok(()),
+        other => other.at("freezing", path),
+    }
+}
+
+/// Thaws the file system that `path` lies on; does nothing when it is not frozen.
+///
+/// # Errors
+/// When it may still be frozen.
+pub fn thaw(path: &Path) -> Result<()> {
+    let folder = File::open(path).at("opening", path)?;
+    match thaw_now(folder.as_raw_fd()) {
+        // The kernel answers EINVAL for one that is not frozen.
+        Err(Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOTTY) => Ok(()),
+        other => other.at("thawing", path),
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "nix has no safe wrapper; the argument is a valid pointer that the kernel ignores"
+)]
+fn freeze_now(folder: RawFd) -> nix::Result<()> {
+    let mut unused = 0;
+    // SAFETY: `unused` outlives the call and the file is open.
+    unsafe { call::freeze(folder, &raw mut unused) }.map(drop)
+}
+
+#[expect(
+    unsafe_code,
+    reason = "nix has no safe wrapper; the argument is a valid pointer that the kernel ignores"
+)]
+fn thaw_now(folder: RawFd) -> nix::Result<()> {
+    let mut unused = 0;
+    // SAFETY: as above.
+    unsafe { call::thaw(folder, &raw mut unused) }.map(drop)
+}
+
+/// The child that thaws if this process cannot.
+struct Keeper {
+    child: Pid,
+    alive: std::os::fd::OwnedFd,
+}
+
+impl Keeper {
+    #[expect(
+        unsafe_code,
+        reason = "fork: the child makes nothing but async-signal-safe calls"
+    )]
+    fn start(folder: &File) -> nix::Result<Self> {
+        let (ours, alive) = pipe()?;
+        let (folder, ours_raw, alive_raw) =
+            (folder.as_raw_fd(), ours.as_raw_fd(), alive.as_raw_fd());
+        // SAFETY: between fork and _exit the child only closes, polls, thaws: no allocation, no lock.
+        match unsafe { fork() }? {
+            ForkResult::Parent { child } => Ok(Self { child, alive }),
+            ForkResult::Child => unsafe {
+                nix::libc::close(alive_raw);
+                let mut wait = nix::libc::pollfd {
+                    fd: ours_raw,
+                    events: nix::libc::POLLIN,
+                    revents: 0,
+                };
+                nix::libc::poll(&raw mut wait, 1, PATIENCE);
+                let mut unused = 0;
+                let _ = call::thaw(folder, &raw mut unused);
+                nix::libc::_exit(0)
+            },
+        }
+    }
+
+    /// Lets the child go; it thaws once more, which does nothing, and ends.
+    fn end(self) {
+        drop(self.alive);
+        let _ = waitpid(self.child, None);
+    }
+}

@@ -1,0 +1,226 @@
+//! GRUB's environment block: 1024 bytes that GRUB rewrites sector by sector and we in place.
+//!
+//! `grub-editenv` truncates and writes again, so a power cut can leave a short file; we never change the length, the inode
+//! or the blocks. GRUB and a torn write work in 512-byte sectors, so our variable comes first.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use upgrade::OneShot;
+
+use crate::error::{At, Error, Result};
+
+/// The length that GRUB demands, in bytes.
+pub const LENGTH: usize = 1024;
+
+/// The first line.
+const HEADER: &str = "# GRUB Environment Block\n";
+
+/// The variable of the one-shot entry.
+pub const NEXT_ENTRY: &str = "next_entry";
+
+/// The variables, in their order, values as GRUB stores them (backslash before backslash and newline).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grubenv {
+    variables: Vec<(String, String)>,
+}
+
+impl Grubenv {
+    /// Parses a block.
+    ///
+    /// # Errors
+    /// What is wrong with it. GRUB boots the default with a block that it cannot read.
+    pub fn parse(block: &[u8]) -> std::result::Result<Self, String> {
+        if block.len() != LENGTH {
+            return Err(format!(
+                "it has {} bytes; accepted are exactly {LENGTH}",
+                block.len()
+            ));
+        }
+        let text = block
+            .strip_prefix(HEADER.as_bytes())
+            .ok_or("it does not begin with \"# GRUB Environment Block\"")?;
+        let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+        let mut variables = Vec::new();
+        for line in unescaped_lines(text) {
+            if line.starts_with('#') || line.is_empty() {
+                continue;
+            }
+            let (name, value) = line
+                .split_once('=')
+                .ok_or_else(|| format!("a line is no name=value: {line:?}"))?;
+            variables.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(Self { variables })
+    }
+
+    /// The block of exactly 1024 bytes.
+    ///
+    /// # Errors
+    /// When the variables do not fit.
+    pub fn format(&self) -> std::result::Result<Vec<u8>, String> {
+        let mut block = HEADER.as_bytes().to_vec();
+        for (name, value) in &self.variables {
+            block.extend_from_slice(format!("{name}={value}\n").as_bytes());
+        }
+        if block.len() > LENGTH {
+            return Err(format!(
+                "its variables need {} bytes; {LENGTH} is all there is",
+                block.len()
+            ));
+        }
+        block.resize(LENGTH, b'#');
+        Ok(block)
+    }
+
+    /// The one-shot entry; an empty one is none.
+    #[must_use]
+    pub fn next_entry(&self) -> Option<&str> {
+        let found = self.variables.iter().find(|(name, _)| name == NEXT_ENTRY);
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Sets the one-shot entry to a menu position, or takes it out. All else stays.
+    pub fn set_next_entry(&mut self, position: Option<usize>) {
+        self.variables.retain(|(name, _)| name != NEXT_ENTRY);
+        if let Some(position) = position {
+            self.variables
+                .insert(0, (NEXT_ENTRY.to_owned(), position.to_string()));
+        }
+    }
+}
+
+/// Lines as GRUB splits them: a newline behind a backslash belongs to the value (grub-core/lib/envblk.c).
+fn unescaped_lines(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut escaped = false;
+    for letter in text.chars() {
+        match (escaped, letter) {
+            (false, '\n') => lines.push(String::new()),
+            _ => lines
+                .iter_mut()
+                .last()
+                .into_iter()
+                .for_each(|line| line.push(letter)),
+        }
+        escaped = !escaped && letter == '\\';
+    }
+    lines
+}
+
+/// Reads the block.
+///
+/// # Errors
+/// When it is not there or damaged.
+pub fn read(path: &Path) -> Result<Grubenv> {
+    let block = fs::read(path).at("reading", path)?;
+    Grubenv::parse(&block).map_err(|detail| Error::damaged(path, detail))
+}
+
+/// The one-shot entry as the brain wants to know it.
+#[must_use]
+pub fn one_shot(path: &Path) -> OneShot {
+    match read(path) {
+        Ok(env) if env.next_entry().is_some() => OneShot::Set,
+        Ok(_) => OneShot::Clear,
+        Err(_) => OneShot::Unreadable,
+    }
+}
+
+/// Sets or clears the one-shot entry in place and waits until it is on the disk.
+///
+/// # Errors
+/// When it is not, or the block was damaged before: then nothing is written.
+pub fn write_next_entry(path: &Path, position: Option<usize>) -> Result<()> {
+    let old = read(path)?;
+    let mut env = old.clone();
+    env.set_next_entry(position);
+    if env == old {
+        return Ok(());
+    }
+    let block = env
+        .format()
+        .map_err(|detail| Error::damaged(path, detail))?;
+    let file = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .at("opening", path)?;
+    file.write_all_at(&block, 0).at("writing", path)?;
+    file.sync_all().at("syncing", path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(variables: &str) -> Vec<u8> {
+        let mut block = format!("{HEADER}{variables}").into_bytes();
+        block.resize(LENGTH, b'#');
+        block
+    }
+
+    #[test]
+    fn setting_and_clearing_keeps_every_other_variable() {
+        let before = block("saved_entry=a\\\nb\nboot_success=1\n");
+        let mut env = Grubenv::parse(&before).unwrap();
+        env.set_next_entry(Some(2));
+        assert_eq!(
+            env.format().unwrap(),
+            block("next_entry=2\nsaved_entry=a\\\nb\nboot_success=1\n")
+        );
+        env.set_next_entry(None);
+        assert_eq!(env.format().unwrap(), before);
+    }
+
+    #[test]
+    fn what_grub_leaves_behind_is_no_one_shot() {
+        assert_eq!(
+            Grubenv::parse(&block("next_entry=\n"))
+                .unwrap()
+                .next_entry(),
+            None
+        );
+    }
+
+    #[test]
+    fn every_damage_is_an_error_and_no_panic() {
+        for bad in [
+            &b""[..],
+            &[0; LENGTH],
+            &block("x\n"),
+            &block("")[..512],
+            &vec![b'#'; 2048],
+        ] {
+            assert!(Grubenv::parse(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn a_damaged_block_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("grubenv");
+        fs::write(&path, b"short").unwrap();
+        assert!(write_next_entry(&path, Some(1)).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"short");
+        assert_eq!(one_shot(&path), OneShot::Unreadable);
+    }
+
+    #[test]
+    fn arming_writes_in_place() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("grubenv");
+        fs::write(&path, block("")).unwrap();
+        let inode = fs::metadata(&path).unwrap().ino();
+        write_next_entry(&path, Some(3)).unwrap();
+        assert_eq!(one_shot(&path), OneShot::Set);
+        write_next_entry(&path, None).unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().ino()),
+            (block(""), inode)
+        );
+    }
+}

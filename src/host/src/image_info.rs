@@ -1,0 +1,34 @@
+//! What an image says of itself.
+
+use std::fs;
+use std::path::Path;
+
+use upgrade::{ImageInfo, names};
+
+use crate::error::{At, Error, Result};
+
+/// The newest format of `image.json` that is understood.
+const FORMAT: u32 = 1;
+
+/// Reads `image.json` below the root of a deployment.
+///
+/// # Errors
+/// When there is none or it is not of the accepted form.
+pub fn read(root: &Path) -> Result<ImageInfo> {
+    let path = root.join(names::IMAGE_INFO);
+    let bytes = fs::read(&path).at("reading", &path)?;
+    parse(&bytes).map_err(|detail| Error::damaged(&path, detail))
+}
+
+/// Parses the content of an `image.json`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(bytes: &[u8]) -> std::result::Result<ImageInfo, String> {
+    let info: ImageInfo = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if info.format == FORMAT {
+        Ok(info)
+    } else {
+        Err(format!("format is {}; accepted is {FORMAT}", info.format))
+    }
+}

@@ -1,0 +1,206 @@
+//! The record on the disk: two copies, each with a checksum; the valid one with the higher generation is the record.
+//!
+//! A copy is replaced whole (temporary file, fsync, rename, fsync of the folder), and always the older one, so that no power
+//! cut takes both. What the record means is none of this module's business.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+use upgrade::decide::RecordRead;
+use upgrade::record::FORMAT;
+use upgrade::{Disposition, Journal, Reason, Record, names};
+
+use crate::durable;
+
+/// The names of the two copies.
+const COPIES: [&str; 2] = ["record.a", "record.b"];
+
+/// What stands before the checksum in a copy's last line.
+const CHECKSUM: &str = "sha256:";
+
+/// Why a record was not written.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// What is on the disk may not be written over.
+    #[error("the record is left as it is: {0}")]
+    Unreadable(#[from] Reason),
+    /// Somebody else has written meanwhile.
+    #[error(
+        "the record on the disk is of generation {found}, this one of {offered}: read it again and decide anew"
+    )]
+    Stale {
+        /// On the disk.
+        found: u64,
+        /// In hand.
+        offered: u64,
+    },
+    /// The disk would not take it.
+    #[error("the record could not be written: {0}")]
+    Disk(#[from] crate::Error),
+    /// It is no JSON; cannot happen with the types as they are.
+    #[error("the record could not be encoded: {0}")]
+    Encode(#[from] serde_json::Error),
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub const fn disposition(&self) -> Disposition {
+        match self {
+            Self::Unreadable(reason) => reason.disposition(),
+            Self::Stale { .. } | Self::Disk(_) => Disposition::Retry,
+            Self::Encode(_) => Disposition::Halt,
+        }
+    }
+}
+
+/// The record of one node.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The record below a physical root.
+    #[must_use]
+    pub fn new(sysroot: &Path) -> Self {
+        Self {
+            folder: sysroot.join(names::STATE_DIR),
+        }
+    }
+
+    /// Reads the record: the default when there has never been one, the reason when it may not be acted on.
+    ///
+    /// # Errors
+    /// [`Reason::RecordNewer`] and [`Reason::RecordDamaged`].
+    pub fn read(&self) -> RecordRead {
+        self.newest()?
+            .map_or_else(|| Ok(Record::default()), |copy| copy.record())
+    }
+
+    fn newest(&self) -> Result<Option<Copy>, Reason> {
+        let slots = COPIES.map(|name| Slot::read(&self.folder.join(name)));
+        let damage = slots
+            .iter()
+            .filter_map(Slot::damage)
+            .collect::<Vec<_>>()
+            .join("; ");
+        let valid = slots
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, slot)| slot.valid(at));
+        match valid.max_by_key(|copy| copy.head.generation) {
+            Some(copy) if copy.head.min_reader > FORMAT => Err(Reason::RecordNewer {
+                format: copy.head.format,
+                known: FORMAT,
+            }),
+            Some(copy) => Ok(Some(copy)),
+            None if damage.is_empty() => Ok(None),
+            None => Err(Reason::RecordDamaged { detail: damage }),
+        }
+    }
+}
+
+impl Journal for Store {
+    type Error = StoreError;
+
+    fn store(&mut self, record: &Record) -> Result<(), StoreError> {
+        let body = serde_json::to_vec_pretty(record)?;
+        let newest = self.newest()?;
+        if let Some(found) = &newest {
+            if found.head.generation == record.generation && found.body == body {
+                return Ok(());
+            }
+            if found.head.generation >= record.generation {
+                let (found, offered) = (found.head.generation, record.generation);
+                return Err(StoreError::Stale { found, offered });
+            }
+        }
+        durable::make_private_folder(&self.folder)?;
+        let older = newest.map_or(0, |copy| 1 - copy.at);
+        Ok(durable::write(
+            &self.folder.join(COPIES[older]),
+            &seal(&body),
+            0o600,
+        )?)
+    }
+}
+
+/// What every format has, so that a newer one is told from a damaged one.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    min_reader: u32,
+    generation: u64,
+}
+
+/// A copy whose checksum holds.
+struct Copy {
+    at: usize,
+    head: Head,
+    body: Vec<u8>,
+}
+
+impl Copy {
+    fn record(&self) -> RecordRead {
+        serde_json::from_slice(&self.body).map_err(|error| Reason::RecordDamaged {
+            detail: error.to_string(),
+        })
+    }
+}
+
+enum Slot {
+    Absent,
+    Damaged(String),
+    Sealed(Head, Vec<u8>),
+}
+
+impl Slot {
+    fn read(path: &Path) -> Self {
+        match fs::read(path) {
+            Ok(bytes) => unseal(&bytes)
+                .unwrap_or_else(|detail| Self::Damaged(format!("{}: {detail}", path.display()))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::Absent,
+            Err(error) => Self::Damaged(format!("{}: {error}", path.display())),
+        }
+    }
+
+    fn damage(&self) -> Option<&str> {
+        match self {
+            Self::Damaged(detail) => Some(detail),
+            Self::Absent | Self::Sealed(..) => None,
+        }
+    }
+
+    fn valid(self, at: usize) -> Option<Copy> {
+        match self {
+            Self::Sealed(head, body) => Some(Copy { at, head, body }),
+            Self::Absent | Self::Damaged(_) => None,
+        }
+    }
+}
+
+fn seal(body: &[u8]) -> Vec<u8> {
+    let sum = crate::hex(&Sha256::digest(body));
+    [body, format!("\n{CHECKSUM}{sum}\n").as_bytes()].concat()
+}
+
+fn unseal(bytes: &[u8]) -> Result<Slot, String> {
+    let text = bytes
+        .strip_suffix(b"\n")
+        .ok_or("no checksum line at the end")?;
+    let end = text
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .ok_or("no checksum line at the end")?;
+    let body = &text[..end];
+    if seal(body) != bytes {
+        return Err("the checksum does not match".to_owned());
+    }
+    let head = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    Ok(Slot::Sealed(head, body.to_vec()))
+}

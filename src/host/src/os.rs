@@ -1,0 +1,82 @@
+//! What the kernel says of itself and of this boot.
+
+use std::fs;
+use std::path::Path;
+
+use nix::sys::utsname::uname;
+use nix::time::{ClockId, clock_gettime};
+use upgrade::{BootId, SinceBoot};
+
+use crate::error::{At, Error, Result};
+
+/// Where the kernel tells this boot's id.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// This boot's id, read from `path`, which is [`BOOT_ID`] on a node.
+///
+/// # Errors
+/// When the file is not there or holds no id.
+pub fn boot_id(path: &Path) -> Result<BootId> {
+    let text = fs::read_to_string(path).at("reading", path)?;
+    text.parse()
+        .map_err(|bad: upgrade::Malformed| Error::damaged(path, bad.to_string()))
+}
+
+/// The time since this boot. It counts suspension and no setting of the clock moves it.
+///
+/// # Errors
+/// When the kernel has no such clock.
+pub fn since_boot() -> Result<SinceBoot> {
+    let time = clock_gettime(ClockId::CLOCK_BOOTTIME)
+        .at("reading the clock", Path::new("CLOCK_BOOTTIME"))?;
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or_default();
+    let millis = u64::try_from(time.tv_nsec()).unwrap_or_default() / 1_000_000;
+    Ok(SinceBoot(
+        seconds.saturating_mul(1000).saturating_add(millis),
+    ))
+}
+
+/// Seconds since 1970 by the node's clock; for display alone.
+#[must_use]
+pub fn wall() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// The machine, as `uname -m` says it.
+///
+/// # Errors
+/// As the system call says.
+pub fn machine() -> Result<String> {
+    let names = uname().at("asking", Path::new("uname"))?;
+    Ok(names.machine().to_string_lossy().into_owned())
+}
+
+/// The running kernel, as `uname -r` says it.
+///
+/// # Errors
+/// As the system call says.
+pub fn kernel() -> Result<String> {
+    let names = uname().at("asking", Path::new("uname"))?;
+    Ok(names.release().to_string_lossy().into_owned())
+}
+
+/// Available memory in bytes, read from `path`, which is /proc/meminfo on a node.
+///
+/// # Errors
+/// When the file does not say it.
+pub fn available_memory(path: &Path) -> Result<u64> {
+    let text = fs::read_to_string(path).at("reading", path)?;
+    text.lines()
+        .find_map(|line| {
+            line.strip_prefix("MemAvailable:")?
+                .trim()
+                .strip_suffix("kB")?
+                .trim()
+                .parse::<u64>()
+                .ok()
+        })
+        .map(|kib| kib.saturating_mul(1024))
+        .ok_or_else(|| Error::damaged(path, "no line \"MemAvailable: <number> kB\""))
+}
