@@ -224,7 +224,10 @@ fn the_image_that_runs_already_is_upgraded_at_once_and_touches_nothing() {
 
 #[test]
 fn an_answered_request_is_not_taken_again_while_it_stands() {
-    let spent = Record { spent: Some(pinned('b')), ..Record::default() };
+    let spent = Record {
+        spent: Some(pinned('b')),
+        ..Record::default()
+    };
     assert_eq!(begun(&next(&asked(), &spent).1), None);
 }
 

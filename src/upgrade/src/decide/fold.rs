@@ -15,6 +15,10 @@ const LONGEST_PAUSE: u64 = 300;
 /// Takes in how a step ended.
 pub(super) fn fold(up: &mut Upgrade, finished: &Finished, seen: &Observation, policy: &Policy) {
     up.intent = None;
+    if !belongs(&finished.step, &up.phase) {
+        // A late answer to a question that is not asked any more: the phase has moved on, and is believed.
+        return;
+    }
     match &finished.outcome {
         Outcome::Done(effect) => {
             up.retry = up
@@ -26,6 +30,35 @@ pub(super) fn fold(up: &mut Upgrade, finished: &Finished, seen: &Observation, po
         Outcome::Failed(reason) => failed(up, &finished.step, reason, seen, policy),
         // The withdrawal that cancelled it is seen in the same observation and decides what follows.
         Outcome::Cancelled => {}
+    }
+}
+
+/// Whether a step can have been begun in a phase.
+const fn belongs(step: &Step, phase: &Phase) -> bool {
+    match step {
+        Step::Fetch { .. } => matches!(phase, Phase::Accepted),
+        Step::Verify { .. } => matches!(phase, Phase::Fetched),
+        Step::Rehearse => matches!(phase, Phase::Verified),
+        Step::Deploy { .. } => matches!(phase, Phase::Verified | Phase::Drained),
+        Step::Drain => matches!(phase, Phase::Deployed),
+        Step::Snapshot => matches!(phase, Phase::Drained),
+        Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
+        Step::Kubeadm => matches!(phase, Phase::Trial { .. }),
+        Step::Bless { .. } => matches!(phase, Phase::Healthy { .. }),
+        Step::Release => matches!(phase, Phase::Blessed | Phase::Reverting { .. }),
+        Step::Undo { .. } => matches!(phase, Phase::Reverting { .. }),
+        Step::Clean => matches!(phase, Phase::Blessed),
+        Step::Disarm => !phase.is_end(),
+        Step::Reboot { .. } => {
+            matches!(
+                phase,
+                Phase::Armed { .. }
+                    | Phase::Trial { .. }
+                    | Phase::Healthy { .. }
+                    | Phase::Reverting { .. }
+            )
+        }
+        Step::Pass => false,
     }
 }
 
@@ -58,7 +91,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
                 up.phase = Phase::Deployed;
             }
         }
-        (Step::Drain, _) if up.phase == Phase::Deployed => up.phase = Phase::Drained,
+        (Step::Drain, _) => up.phase = Phase::Drained,
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,
         (Step::Release, _) => up.released = true,
@@ -73,8 +106,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             | Step::Fetch { .. }
             | Step::Verify { .. }
             | Step::Rehearse
-            | Step::Deploy { .. }
-            | Step::Drain,
+            | Step::Deploy { .. },
             _,
         ) => {}
     }

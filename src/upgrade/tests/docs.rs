@@ -1,0 +1,207 @@
+//! The docs that are rendered from the code. `CAREEN_BLESS=1 cargo test -p upgrade --test docs` writes them anew.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use scene::*;
+use upgrade::*;
+
+fn check_drift(file: &str, rendered: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(file);
+    if std::env::var_os("CAREEN_BLESS").is_some() {
+        std::fs::write(&path, rendered).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        written, rendered,
+        "docs/{file} has drifted: run CAREEN_BLESS=1 cargo test -p upgrade --test docs"
+    );
+}
+
+#[test]
+fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
+    let head = "# Names\n\nRendered from `src/upgrade/src/names.rs`; who writes a name writes it alone.\n\n";
+    check_drift("names.md", &format!("{head}{}", names::table()));
+}
+
+#[test]
+fn nothing_of_ours_lies_in_the_domain_that_cluster_api_owns() {
+    assert!(
+        names::TABLE
+            .iter()
+            .all(|row| !row.name.contains("node.cluster.x-k8s.io"))
+    );
+}
+
+/// What happens to a phase, as far as the picture tells it apart.
+fn events() -> Vec<(&'static str, Observation)> {
+    let commit = digest('b');
+    let both = on_trial().deployments;
+    let old = Observation {
+        deployments: both,
+        ..asked()
+    };
+    let done = |step, effect| Observation {
+        finished: finished(step, Outcome::Done(effect)),
+        ..old.clone()
+    };
+    let bad = Reason::DeployFailed {
+        verb: "deploy".into(),
+        detail: "x".into(),
+    };
+    let broken = Observation {
+        finished: finished(Step::Drain, Outcome::Failed(bad)),
+        ..old.clone()
+    };
+    let blessed = Observation {
+        deployments: vec![deployment('b'), deployment('a')],
+        ..on_trial()
+    };
+    let ill = Observation {
+        now: SinceBoot(0).plus_seconds(9000),
+        ..on_trial()
+    };
+    vec![
+        (
+            "fetched",
+            done(
+                Step::Fetch {
+                    target: "ostree:careen:os".parse().unwrap(),
+                },
+                Effect::Fetched {
+                    commit: commit.clone(),
+                },
+            ),
+        ),
+        (
+            "verified",
+            done(
+                Step::Verify {
+                    commit: commit.clone(),
+                },
+                Effect::Verified(facts('b')),
+            ),
+        ),
+        (
+            "deployed",
+            done(Step::Deploy { commit }, Effect::Deployed(deployment('b'))),
+        ),
+        ("drained", done(Step::Drain, Effect::Plain)),
+        ("a step fails for good", broken),
+        ("attempt counted, one-shot intended", old.clone()),
+        (
+            "withdrawn",
+            Observation {
+                request: Asked::Nothing,
+                ..old.clone()
+            },
+        ),
+        (
+            "guard lets it through",
+            Observation {
+                home: Home::Stage,
+                integrity: Some(Ok(())),
+                ..on_trial()
+            },
+        ),
+        (
+            "guard refuses",
+            Observation {
+                home: Home::Stage,
+                integrity: Some(Err("x".into())),
+                ..on_trial()
+            },
+        ),
+        (
+            "every check passes",
+            Observation {
+                health: healthy(),
+                ..on_trial()
+            },
+        ),
+        ("a check fails at the deadline", ill),
+        ("the new one is the default", blessed),
+        (
+            "back in the old system without a verdict",
+            Observation {
+                boot: boot(3),
+                ..old
+            },
+        ),
+        (
+            "another system runs",
+            Observation {
+                booted: deployment('c'),
+                ..asked()
+            },
+        ),
+    ]
+}
+
+/// Variants of a record that the picture needs: nothing left to clean up, tries left or used up.
+fn variants(phase: &Phase) -> Vec<Record> {
+    let plain = upgrade_in(phase.clone());
+    let mut spent = plain.clone();
+    let up = spent.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned, up.snapshot, up.tries) = (true, true, true, 2);
+    vec![plain, spent]
+}
+
+fn edges() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
+    let mut edges: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for phase in phases().into_iter().filter(|phase| !phase.is_end()) {
+        for record in variants(&phase) {
+            for (event, seen) in events() {
+                let after = phase_of(&next(&seen, &record).0);
+                if after.name() != phase.name() && caused_by(event, &seen, &record, &after) {
+                    edges
+                        .entry((phase.name(), after.name()))
+                        .or_default()
+                        .insert(event);
+                }
+            }
+        }
+    }
+    edges
+}
+
+/// Whether this event, and not merely the passing of time in the same system, made the transition.
+fn caused_by(event: &str, seen: &Observation, record: &Record, after: &Phase) -> bool {
+    let before = phase_of(record);
+    let underway = matches!(
+        before,
+        Phase::Armed { .. } | Phase::Trial { .. } | Phase::Healthy { .. } | Phase::Blessed
+    );
+    let returned = underway && seen.booted.same(&deployment('a')) && seen.boot != boot(3);
+    let quietly = Observation {
+        finished: None,
+        ..seen.clone()
+    };
+    let anyway = seen.finished.is_some() && phase_of(&next(&quietly, record).0) == *after;
+    let withdrawn = event != "withdrawn" || before.can_be_withdrawn();
+    !(returned && seen.finished.is_none() && !matches!(before, Phase::Armed { .. }))
+        && !anyway
+        && withdrawn
+}
+
+#[test]
+fn the_picture_of_the_state_machine_in_the_docs_is_what_the_code_does() {
+    let mut text = String::from(
+        "# The state machine\n\nDrawn from `upgrade::decide` itself: each arrow is a transition that the function makes, with what was \
+         seen. A step may pass through several phases at once; the arrow then leads to the last one.\n\n```mermaid\nstateDiagram-v2\n    [*] --> Accepted: a request is taken\n",
+    );
+    for ((from, to), events) in edges() {
+        let label = events.into_iter().collect::<Vec<_>>().join(" / ");
+        text += &format!("    {from} --> {to}: {label}\n");
+    }
+    for end in ["Upgraded", "Failed", "Halted"] {
+        text += &format!("    {end} --> [*]\n");
+    }
+    text += "```\n";
+    check_drift("state-machine.md", &text);
+}
