@@ -1,0 +1,41 @@
+# Careen's verbs. `make help` lists them; each does its own set-up.
+SHELL := /bin/bash
+export CAREEN_CACHE ?= $(HOME)/.cache/careen
+export CARGO_TARGET_DIR ?= $(CAREEN_CACHE)/target
+RIG := cargo run --quiet -p vm-tests --
+S ?=
+
+.PHONY: help setup tools check test integration demo vm vm-shell bench images
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+setup: ## install what the host needs (Debian packages); quick when it is there
+	@vm-tests/setup.sh
+
+tools: setup
+	@.ci/tools
+
+check: tools ## the inner loop: format, clippy, dependency audit, unit and brain tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(CAREEN_CACHE)/tools/bin/cargo-deny --log-level error check bans licenses sources
+	cargo test --quiet -p upgrade -p host
+
+integration: setup ## careen-deploy on a real libostree, the agent against a real kube-apiserver
+	cargo test --quiet --workspace --exclude upgrade --exclude host
+
+test: check integration ## every layer, the VM's five core scenarios and others by turns included
+	$(RIG) run core --turn-from "$$(git rev-parse HEAD)"
+
+demo: setup ## build two images and a cluster, upgrade a node, then see a bad image fall back
+	$(RIG) demo
+
+vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one
+	@if [ -n "$(S)" ]; then $(RIG) run $(S); else $(RIG) list; fi
+
+vm-shell: setup ## a shell in a joined node
+	$(RIG) shell
+
+bench: setup ## the benchmark table, JSON beside it
+	$(RIG) bench
