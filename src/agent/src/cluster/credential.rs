@@ -1,0 +1,121 @@
+//! The kubelet's own credential, read anew whenever its files change.
+//!
+//! The kubelet rotates its client certificate by replacing what `kubelet-client-current.pem` links to; kubelet.conf itself
+//! stays. A client built before that speaks with the old certificate until it runs out, so both files are looked at (one
+//! `stat` call each) before each request.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+
+use super::error::{ApiError, chain};
+
+/// How long a connection may be silent. The watch gets a bookmark from the server about every 60 s, so a longer silence is a
+/// dead link, which TCP alone would not notice for a quarter of an hour.
+const SILENCE: Duration = Duration::from_secs(100);
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// A kubeconfig file and the client made of it.
+pub struct Credential {
+    path: PathBuf,
+    built: Option<Built>,
+}
+
+struct Built {
+    files: Vec<PathBuf>,
+    seen: Fingerprint,
+    client: Client,
+}
+
+/// What changes when a file is replaced: device, inode, modification time and size of each.
+type Fingerprint = Vec<Option<(u64, u64, i64, i64, u64)>>;
+
+impl Credential {
+    /// Reads nothing yet.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            built: None,
+        }
+    }
+
+    /// The client for the credential as it is on the disk now.
+    ///
+    /// # Errors
+    /// [`ApiError::Away`] when a file cannot be read or does not parse: the kubelet may be writing it.
+    pub async fn client(&mut self) -> Result<Client, ApiError> {
+        if let Some(built) = &self.built
+            && built.seen == fingerprint(&built.files)
+        {
+            return Ok(built.client.clone());
+        }
+        let built = self.build().await?;
+        Ok(self.built.insert(built).client.clone())
+    }
+
+    async fn build(&self) -> Result<Built, ApiError> {
+        let away = |what: &dyn std::error::Error| {
+            ApiError::Away(format!(
+                "{} cannot be used: {}",
+                self.path.display(),
+                chain(what)
+            ))
+        };
+        // Looked at before they are read: what is written in between is then noticed at the next request.
+        let before = fingerprint(std::slice::from_ref(&self.path));
+        let content = Kubeconfig::read_from(&self.path).map_err(|error| away(&error))?;
+        let files = files(&content);
+        let seen = before.into_iter().chain(fingerprint(&files)).collect();
+        let config = config(content).await.map_err(|error| away(&error))?;
+        let client = Client::try_from(config).map_err(|error| away(&error))?;
+        let files = std::iter::once(self.path.clone()).chain(files).collect();
+        Ok(Built {
+            files,
+            seen,
+            client,
+        })
+    }
+}
+
+async fn config(content: Kubeconfig) -> Result<Config, KubeconfigError> {
+    let mut config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
+    config.connect_timeout = Some(CONNECT);
+    config.read_timeout = Some(SILENCE);
+    // kube would repeat a 429 by itself, and a disruption budget answers with just that.
+    config.default_retry = false;
+    Ok(config)
+}
+
+fn fingerprint(files: &[PathBuf]) -> Fingerprint {
+    files.iter().map(|path| stamp(path)).collect()
+}
+
+fn files(content: &Kubeconfig) -> Vec<PathBuf> {
+    let users = content
+        .auth_infos
+        .iter()
+        .filter_map(|named| named.auth_info.as_ref());
+    users
+        .flat_map(|user| [&user.client_certificate, &user.client_key, &user.token_file])
+        .flatten()
+        .map(PathBuf::from)
+        .collect()
+}
+
+fn stamp(path: &Path) -> Option<(u64, u64, i64, i64, u64)> {
+    let meta = fs::metadata(path).ok()?;
+    Some((
+        meta.dev(),
+        meta.ino(),
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.size(),
+    ))
+}

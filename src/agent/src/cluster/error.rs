@@ -1,0 +1,75 @@
+//! What the API server's answers mean for us, as types: decisions are never taken on their text.
+
+use kube::core::Status;
+use thiserror::Error;
+use upgrade::Reason;
+
+/// How a request to the API server ended when it did not succeed.
+#[derive(Debug, Error)]
+pub enum ApiError {
+    /// No answer, or one that says "later": try again when it is back.
+    #[error("{0}")]
+    Away(String),
+    /// The object has changed since it was read: read it again.
+    #[error("the object was changed by somebody else")]
+    Conflict,
+    /// The object is gone. The Node authorizer says so with 403 for a pod, see [`crate::drain`].
+    #[error("the object does not exist")]
+    Missing,
+    /// 429: a disruption budget, or too many requests.
+    #[error("{}", .0.message)]
+    Blocked(Box<Status>),
+    /// The server understood and says no; asking again does not help.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl ApiError {
+    /// As a reason for a step of draining or reporting.
+    #[must_use]
+    pub fn into_reason(self) -> Reason {
+        match self {
+            Self::Away(detail) => Reason::ApiAway { detail },
+            Self::Conflict => Reason::ApiAway {
+                detail: self.to_string(),
+            },
+            Self::Missing | Self::Blocked(_) | Self::Refused(_) => Reason::DrainRefused {
+                detail: self.to_string(),
+            },
+        }
+    }
+}
+
+impl From<kube::Error> for ApiError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => from_status(status),
+            other => Self::Away(chain(&other)),
+        }
+    }
+}
+
+fn from_status(status: Box<Status>) -> ApiError {
+    match status.code {
+        409 => ApiError::Conflict,
+        404 => ApiError::Missing,
+        429 => ApiError::Blocked(status),
+        // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves.
+        401 | 408 | 500..=599 => ApiError::Away(format!("{} ({})", status.message, status.code)),
+        _ => ApiError::Refused(format!("{} ({})", status.message, status.code)),
+    }
+}
+
+/// An error with its causes: kube shows only its own layer ("ServiceError"), and the cause is what a person needs.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

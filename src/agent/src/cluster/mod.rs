@@ -1,0 +1,105 @@
+//! The API server as seen with the kubelet's credential: one handle for all requests, and the one watch.
+
+pub mod credential;
+pub mod error;
+pub mod seen;
+pub mod watch;
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, PostParams};
+use kube::{Client, Resource};
+use tokio::sync::Mutex;
+
+use credential::Credential;
+pub use error::ApiError;
+
+/// How long the answer to one request may take; the watch alone has no such limit.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// What the Node authorizer puts before the node's name.
+const USER_PREFIX: &str = "system:node:";
+
+/// The API server, reached as the kubelet.
+pub struct Cluster {
+    credential: Mutex<Credential>,
+}
+
+impl Cluster {
+    /// Connects to nothing yet.
+    #[must_use]
+    pub fn new(kubeconfig: &Path) -> Self {
+        Self {
+            credential: Mutex::new(Credential::new(kubeconfig)),
+        }
+    }
+
+    /// A client with the credential as it is on the disk now.
+    ///
+    /// # Errors
+    /// [`ApiError::Away`] when the credential cannot be read.
+    pub async fn client(&self) -> Result<Client, ApiError> {
+        self.credential.lock().await.client().await
+    }
+
+    /// The API of Nodes.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub async fn nodes(&self) -> Result<Api<Node>, ApiError> {
+        Ok(Api::all(self.client().await?))
+    }
+
+    /// The name of the Node that this credential is for, as the API server understands it. (Host name and Node name may differ.)
+    ///
+    /// # Errors
+    /// [`ApiError::Refused`] when the credential is not a node's.
+    pub async fn node_name(&self) -> Result<String, ApiError> {
+        let reviews: Api<SelfSubjectReview> = Api::all(self.client().await?);
+        let review = SelfSubjectReview::default();
+        let answer = limited(reviews.create(&PostParams::default(), &review)).await?;
+        let user = answer
+            .status
+            .and_then(|status| status.user_info)
+            .and_then(|user| user.username);
+        let user = user.unwrap_or_default();
+        user.strip_prefix(USER_PREFIX)
+            .map(str::to_owned)
+            .ok_or_else(|| {
+                let kind = SelfSubjectReview::kind(&());
+                ApiError::Refused(format!(
+                    "the credential is for {user:?}, not for a node ({kind})"
+                ))
+            })
+    }
+
+    /// The API server's version.
+    ///
+    /// # Errors
+    /// When it does not answer or its answer is not a version.
+    pub async fn version(&self) -> Result<upgrade::Version, ApiError> {
+        let client = self.client().await?;
+        let info = limited(client.apiserver_version()).await?;
+        info.git_version
+            .parse()
+            .map_err(|bad: upgrade::Malformed| ApiError::Away(bad.to_string()))
+    }
+}
+
+/// One request, with a limit on the time its answer may take.
+///
+/// # Errors
+/// As the request, and [`ApiError::Away`] when no answer came.
+pub async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
+    match tokio::time::timeout(ANSWER, request).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(ApiError::Away(format!(
+            "no answer in {} s",
+            ANSWER.as_secs()
+        ))),
+    }
+}

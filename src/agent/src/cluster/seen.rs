@@ -1,0 +1,78 @@
+//! What of a Node the agent looks at, and nothing else: a Node object is tens of kilobytes, this is a few hundred bytes.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use upgrade::observe::Asked;
+use upgrade::{RawRequest, names};
+
+/// Our Node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSeen {
+    /// Its name.
+    pub name: String,
+    /// Its UID, for Events.
+    pub uid: String,
+    /// What is asked for.
+    pub asked: Asked,
+    /// Why nothing new may be begun.
+    pub paused: Option<String>,
+    /// Whether the kubelet says Ready.
+    pub ready: bool,
+    /// The boot in which the kubelet last registered.
+    pub boot_id: String,
+    /// The kubelet's version.
+    pub kubelet_version: String,
+    /// Our own condition as it stands there: status and time of its last change.
+    pub condition: Option<(String, Option<String>)>,
+    /// Our own answers as they stand there.
+    pub answers: BTreeMap<&'static str, String>,
+}
+
+impl From<Node> for NodeSeen {
+    fn from(node: Node) -> Self {
+        let annotations = node.metadata.annotations.unwrap_or_default();
+        let get = |key: &str| annotations.get(key).cloned();
+        let status = node.status.unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        let info = status.node_info.unwrap_or_default();
+        let own = |key: &'static str| get(key).map(|value| (key, value));
+        Self {
+            name: node.metadata.name.unwrap_or_default(),
+            uid: node.metadata.uid.unwrap_or_default(),
+            asked: asked(&annotations),
+            paused: get(names::PAUSED),
+            ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),
+            boot_id: info.boot_id,
+            kubelet_version: info.kubelet_version,
+            condition: find(&conditions, names::CONDITION).map(|own| {
+                let changed = own
+                    .last_transition_time
+                    .as_ref()
+                    .map(|time| time.0.to_string());
+                (own.status.clone(), changed)
+            }),
+            answers: [names::ANSWER, names::FAILURE_REASON, names::STATUS]
+                .into_iter()
+                .filter_map(own)
+                .collect(),
+        }
+    }
+}
+
+fn find<'a>(conditions: &'a [NodeCondition], kind: &str) -> Option<&'a NodeCondition> {
+    conditions.iter().find(|condition| condition.type_ == kind)
+}
+
+fn asked(annotations: &BTreeMap<String, String>) -> Asked {
+    let get = |key: &str| annotations.get(key).cloned();
+    match get(names::REQUEST) {
+        None => Asked::Nothing,
+        Some(request) => Asked::This(RawRequest {
+            request,
+            image: get(names::IMAGE),
+            kubernetes: get(names::KUBERNETES_VERSION),
+            id: get(names::UPGRADE_ID),
+        }),
+    }
+}

@@ -1,0 +1,74 @@
+//! Which budget refused an eviction. The kubelet's credential may not read budgets, so the refusal itself must tell.
+
+use kube::core::Status;
+
+/// The cause's type when a disruption budget, and not the server's own load, answers 429.
+const CAUSE: &str = "DisruptionBudget";
+
+/// Whether a budget refused, and its name where the server gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A disruption budget, by name, or by the server's own words.
+    Budget(String),
+    /// The server is busy.
+    Busy,
+}
+
+/// Reads a 429.
+#[must_use]
+pub fn refusal(status: &Status) -> Refusal {
+    let causes = status
+        .details
+        .as_ref()
+        .map_or(&[][..], |details| &details.causes);
+    causes
+        .iter()
+        .find(|cause| cause.reason == CAUSE)
+        .map_or(Refusal::Busy, |cause| {
+            let name = name(&cause.message).unwrap_or(&cause.message);
+            Refusal::Budget(name.to_owned())
+        })
+}
+
+/// The name stands only in the text (kubernetes pkg/registry/core/pod/storage/eviction.go, `checkAndDecrement`). It is shown
+/// to a person and decides nothing, so a text that changes costs the bare name, not the upgrade.
+fn name(message: &str) -> Option<&str> {
+    message
+        .strip_prefix("The disruption budget ")?
+        .split_whitespace()
+        .next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn status(reason: &str, message: &str) -> Status {
+        let causes = json!([{ "reason": reason, "message": message }]);
+        serde_json::from_value(json!({ "code": 429, "details": { "causes": causes } })).unwrap()
+    }
+
+    #[test]
+    fn the_budget_is_named_from_the_servers_words() {
+        let text = "The disruption budget web needs 2 healthy pods and has 2 currently";
+        assert_eq!(
+            refusal(&status(CAUSE, text)),
+            Refusal::Budget("web".to_owned())
+        );
+    }
+
+    #[test]
+    fn words_that_changed_are_passed_on_whole() {
+        let text = "budget web is spent";
+        assert_eq!(
+            refusal(&status(CAUSE, text)),
+            Refusal::Budget(text.to_owned())
+        );
+    }
+
+    #[test]
+    fn a_busy_server_is_not_a_budget() {
+        assert_eq!(refusal(&status("Other", "slow down")), Refusal::Busy);
+    }
+}

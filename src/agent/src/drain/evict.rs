@@ -1,0 +1,77 @@
+//! One pod's eviction, asked for until the server lets it happen.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
+use kube::api::{Api, DeleteParams, EvictParams, PostParams, Preconditions};
+
+use super::budget::{Refusal, refusal};
+use super::pods::Victim;
+use crate::cluster::{ApiError, limited};
+
+/// What the server said to one request for an eviction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is on its way out, or gone.
+    Going,
+    /// A disruption budget does not allow it now.
+    Budget(String),
+    /// Not now; the server's words.
+    Later(String),
+    /// Never, with this credential.
+    Refused(String),
+}
+
+/// How long to wait until a budget is asked again, as `kubectl drain` does.
+pub const AGAIN: Duration = Duration::from_secs(5);
+
+/// Asks for one eviction; `dry` asks what would happen.
+pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &victim.namespace);
+    let uid = Preconditions {
+        uid: Some(victim.uid.clone()),
+        resource_version: None,
+    };
+    let parameters = EvictParams {
+        // A successor of the same name (a StatefulSet's) must not be evicted in its predecessor's stead.
+        delete_options: Some(DeleteParams {
+            preconditions: Some(uid),
+            ..DeleteParams::default()
+        }),
+        post_options: PostParams {
+            dry_run: dry,
+            ..PostParams::default()
+        },
+    };
+    match limited(pods.evict(&victim.name, &parameters)).await {
+        Ok(_) | Err(ApiError::Missing | ApiError::Conflict) => Answer::Going,
+        Err(ApiError::Blocked(status)) => match refusal(&status) {
+            Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
+            Refusal::Busy => Answer::Later(status.message.clone()),
+        },
+        Err(ApiError::Away(detail)) => Answer::Later(detail),
+        Err(ApiError::Refused(detail)) => Answer::Refused(detail),
+    }
+}
+
+/// Deletes a pod past its budget, with its own grace period.
+pub async fn delete(client: &Client, victim: &Victim) -> Result<(), ApiError> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &victim.namespace);
+    let uid = Preconditions {
+        uid: Some(victim.uid.clone()),
+        resource_version: None,
+    };
+    let parameters = DeleteParams {
+        preconditions: Some(uid),
+        ..DeleteParams::default()
+    };
+    match limited(pods.delete(&victim.name, &parameters)).await {
+        Ok(_) | Err(ApiError::Missing | ApiError::Conflict) => Ok(()),
+        Err(other) => Err(other),
+    }
+}
+
+/// What was answered last, by pod.
+pub type Answers = HashMap<Victim, Answer>;

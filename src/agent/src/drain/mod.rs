@@ -1,0 +1,239 @@
+//! Draining with the kubelet's credential: cordon, evict in parallel, wait until the pods are gone.
+//!
+//! That credential may list the node's own pods and evict them, and little else. Once a pod is gone the Node authorizer
+//! answers a GET of it with 403, not 404, so the wait is by LIST, until no pod has the UID any more.
+
+mod budget;
+mod cordon;
+mod evict;
+mod pods;
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::Client;
+use kube::api::{Api, ListParams};
+use tokio::time::{Instant, sleep};
+use upgrade::policy::{self, AtDeadline};
+use upgrade::{Reason, UpgradeId};
+
+use crate::cluster::{ApiError, Cluster, limited};
+use evict::{Answer, Answers};
+use pods::Victim;
+
+/// How often the list is looked at while pods end. Only while draining.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How many evictions are asked for at the same time.
+const PARALLEL: usize = 10;
+
+/// How long deleted pods may take at the deadline before the reboot takes them down.
+const FORCED: Duration = Duration::from_secs(60);
+
+/// Draining one node.
+pub struct Drain<'a> {
+    /// The API server.
+    pub cluster: &'a Cluster,
+    /// The Node.
+    pub node: &'a str,
+    /// Whose cordon it is.
+    pub id: &'a UpgradeId,
+    /// How long it may take, and what happens then.
+    pub policy: &'a policy::Drain,
+    /// Says what is being done.
+    pub progress: &'a (dyn Fn(u8, String) + Send + Sync),
+}
+
+impl Drain<'_> {
+    /// Cordons, evicts and waits. Dropping the future gives up between two requests.
+    ///
+    /// # Errors
+    /// Why it did not end; the cordon stays until [`release`].
+    pub async fn run(&self) -> Result<(), Reason> {
+        let start = Instant::now();
+        let deadline = start + Duration::from_secs(self.policy.deadline_seconds);
+        let left = match tokio::time::timeout_at(deadline, self.until_empty(start)).await {
+            Ok(result) => return result,
+            Err(_) => self.left(start).await,
+        };
+        match self.policy.at_deadline {
+            AtDeadline::Abort => left.map_or(Ok(()), Err),
+            AtDeadline::Continue => Ok(()),
+            AtDeadline::Force => {
+                // What is still there after this goes down with the reboot: that is what was asked for.
+                let _ = tokio::time::timeout(FORCED, self.force()).await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn until_empty(&self, start: Instant) -> Result<(), Reason> {
+        self.cordoned().await?;
+        let mut answers = Answers::new();
+        let mut asked = None;
+        let mut most = 1;
+        loop {
+            if let Ok((client, victims)) = self.victims().await {
+                if victims.is_empty() {
+                    return Ok(());
+                }
+                most = most.max(victims.len());
+                self.say(&victims, most, &answers, start);
+                let due = asked.is_none_or(|at: Instant| at.elapsed() >= evict::AGAIN);
+                let new = victims.iter().any(|victim| !answers.contains_key(victim));
+                if due || new {
+                    asked = Some(Instant::now());
+                    self.ask(&client, &victims, &mut answers).await?;
+                }
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// The cordon comes first, so that nothing new is scheduled meanwhile; an absent API server is waited for.
+    async fn cordoned(&self) -> Result<(), Reason> {
+        loop {
+            let result =
+                async { cordon::cordon(&self.cluster.nodes().await?, self.node, self.id).await };
+            match result.await {
+                Err(ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)) => {
+                    sleep(LOOK).await
+                }
+                other => return other.map_err(ApiError::into_reason),
+            }
+        }
+    }
+
+    async fn victims(&self) -> Result<(Client, Vec<Victim>), ApiError> {
+        let client = self.cluster.client().await?;
+        let victims = victims(&client, self.node).await?;
+        Ok((client, victims))
+    }
+
+    async fn ask(
+        &self,
+        client: &Client,
+        victims: &[Victim],
+        answers: &mut Answers,
+    ) -> Result<(), Reason> {
+        let open = victims
+            .iter()
+            .filter(|victim| answers.get(victim) != Some(&Answer::Going));
+        let fresh = all(client, open, false).await;
+        for (victim, answer) in &fresh {
+            if let Answer::Refused(detail) = answer {
+                return Err(Reason::DrainRefused {
+                    detail: format!("evicting pod {victim}: {detail}"),
+                });
+            }
+        }
+        answers.extend(fresh);
+        Ok(())
+    }
+
+    fn say(&self, victims: &[Victim], most: usize, answers: &Answers, start: Instant) {
+        let blocked = victims.iter().find_map(|victim| match answers.get(victim) {
+            Some(Answer::Budget(pdb)) => {
+                Some(format!("; PodDisruptionBudget {pdb} holds pod {victim}"))
+            }
+            _ => None,
+        });
+        let gone = most.saturating_sub(victims.len()) * 100 / most;
+        let text = format!(
+            "draining: {} of {most} pods left after {} s{}",
+            victims.len(),
+            start.elapsed().as_secs(),
+            blocked.unwrap_or_default()
+        );
+        (self.progress)(u8::try_from(gone).unwrap_or(100), text);
+    }
+
+    /// What stood in the way at the deadline; nothing when it has just gone.
+    async fn left(&self, start: Instant) -> Option<Reason> {
+        let seconds = start.elapsed().as_secs();
+        let (client, victims) = match self.victims().await {
+            Ok(found) => found,
+            Err(error) => return Some(error.into_reason()),
+        };
+        if victims.is_empty() {
+            return None;
+        }
+        let answers = all(&client, victims.iter(), true).await;
+        Some(blocked(&answers, seconds).unwrap_or_else(|| {
+            let names: Vec<String> = victims.iter().map(Victim::to_string).collect();
+            Reason::DrainDeadline {
+                pods: names.join(", "),
+                seconds,
+            }
+        }))
+    }
+
+    async fn force(&self) {
+        loop {
+            if let Ok((client, victims)) = self.victims().await {
+                if victims.is_empty() {
+                    return;
+                }
+                for victim in &victims {
+                    let _ = evict::delete(&client, victim).await;
+                }
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// Tries the drain dry: nothing is cordoned and no pod is touched.
+///
+/// # Errors
+/// When the API server is away or refuses.
+pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, ApiError> {
+    let client = cluster.client().await?;
+    let victims = victims(&client, node).await?;
+    let answers = all(&client, victims.iter(), true).await;
+    Ok(blocked(&answers, 0))
+}
+
+/// Takes our own cordon off.
+///
+/// # Errors
+/// When the API server is away or refuses.
+pub async fn release(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
+    let nodes: Api<Node> = cluster.nodes().await?;
+    cordon::release(&nodes, node).await
+}
+
+async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
+    let pods: Api<Pod> = Api::all(client.clone());
+    // The Node authorizer allows this list with this very selector and no other.
+    let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    Ok(pods::victims(&limited(pods.list(&own)).await?.items))
+}
+
+async fn all(client: &Client, victims: impl Iterator<Item = &Victim>, dry: bool) -> Answers {
+    futures::stream::iter(victims.cloned())
+        .map(|victim| async move {
+            let answer = evict::evict(client, &victim, dry).await;
+            (victim, answer)
+        })
+        .buffer_unordered(PARALLEL)
+        .collect()
+        .await
+}
+
+/// The first budget in the way, in the order of names, so that the same state gives the same words.
+fn blocked(answers: &Answers, seconds: u64) -> Option<Reason> {
+    let mut budgets: Vec<_> = answers
+        .iter()
+        .filter_map(|(victim, answer)| match answer {
+            Answer::Budget(pdb) => Some((pdb.clone(), victim.to_string())),
+            Answer::Going | Answer::Later(_) | Answer::Refused(_) => None,
+        })
+        .collect();
+    budgets.sort();
+    budgets
+        .into_iter()
+        .next()
+        .map(|(pdb, pod)| Reason::BudgetBlocks { pdb, pod, seconds })
+}

@@ -1,0 +1,8 @@
+//! The daemon on a node: observe, decide, store, perform, report.
+//!
+//! What to do is decided in the crate `upgrade`; this crate sees and does. It needs the API server to learn of a request, to
+//! drain and to tell; it does not need it to finish an upgrade or to fall back.
+
+pub mod cluster;
+pub mod drain;
+pub mod report;

@@ -1,0 +1,68 @@
+//! Events about our Node, for `kubectl describe node` and for whoever collects them. Nobody decides by them: any node's
+//! credential can write Events about any object.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, PostParams};
+use tracing::debug;
+use upgrade::report::{Answer, Report};
+
+use super::patch;
+use crate::cluster::seen::NodeSeen;
+use crate::cluster::{Cluster, limited};
+
+/// Who reports.
+const CONTROLLER: &str = "careen.dev/agent";
+
+/// The API server cuts notes at this many bytes.
+const NOTE: usize = 1024;
+
+/// Publishes one Event; one that cannot be published is dropped, since the Node itself says the same.
+pub async fn publish(cluster: &Cluster, report: &Report, node: &NodeSeen, now: Timestamp) {
+    let result = async {
+        // Events about cluster-wide objects live in `default`; elsewhere they are refused (k8s validation, not RBAC).
+        let events: Api<Event> = Api::namespaced(cluster.client().await?, "default");
+        limited(events.create(&PostParams::default(), &event(report, node, now))).await
+    };
+    if let Err(error) = result.await {
+        debug!("an Event was not published: {error}");
+    }
+}
+
+fn event(report: &Report, node: &NodeSeen, now: Timestamp) -> Event {
+    let bad = report.answer == Answer::Failed || report.reason.is_some();
+    let regarding = ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Node".to_owned()),
+        name: Some(node.name.clone()),
+        uid: Some(node.uid.clone()),
+        ..ObjectReference::default()
+    };
+    Event {
+        metadata: ObjectMeta {
+            name: Some(format!("{}.{:x}", node.name, now.as_nanosecond())),
+            namespace: Some("default".to_owned()),
+            ..ObjectMeta::default()
+        },
+        action: Some("Upgrade".to_owned()),
+        event_time: Some(MicroTime(now)),
+        note: Some(cut(patch::message(report))),
+        reason: Some(patch::code(report)),
+        regarding: Some(regarding),
+        reporting_controller: Some(CONTROLLER.to_owned()),
+        reporting_instance: Some(node.name.clone()),
+        type_: Some(if bad { "Warning" } else { "Normal" }.to_owned()),
+        ..Event::default()
+    }
+}
+
+fn cut(mut note: String) -> String {
+    let end = (0..=NOTE.min(note.len()))
+        .rev()
+        .find(|at| note.is_char_boundary(*at))
+        .unwrap_or(0);
+    note.truncate(end);
+    note
+}
