@@ -5,6 +5,7 @@
 //! The agent, the stage in the initramfs and the model checker call the same function. There is no clock, file, process or
 //! network in this crate.
 
+pub mod deadman;
 pub mod decide;
 pub mod deploy;
 pub mod id;

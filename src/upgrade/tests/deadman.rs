@@ -1,0 +1,71 @@
+//! The deadman ends a trial that nobody judges, and no other system.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::deadman::is_due;
+use upgrade::*;
+
+fn trial() -> Record {
+    let mut record = upgrade_in(Phase::Trial { boot: boot(2) });
+    record.upgrade.as_mut().unwrap().deadline_seconds = 300;
+    record
+}
+
+fn at(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        ..on_trial()
+    }
+}
+
+#[test]
+fn a_trial_without_a_verdict_ends_a_minute_after_its_deadline() {
+    assert!(!is_due(&at(359), &Ok(trial())));
+    assert!(is_due(&at(360), &Ok(trial())));
+}
+
+#[test]
+fn an_unreadable_record_ends_a_trial_at_the_default_deadline() {
+    let damaged = || Err(Reason::RecordDamaged { detail: "x".into() });
+    assert!(!is_due(&at(659), &damaged()));
+    assert!(is_due(&at(660), &damaged()));
+}
+
+#[test]
+fn the_agent_may_ask_for_patience_in_this_boot_alone() {
+    let mut record = trial();
+    let until = SinceBoot(0).plus_seconds(1000);
+    record.upgrade.as_mut().unwrap().hold = Some(Moment {
+        boot: boot(2),
+        at: until,
+    });
+    assert!(!is_due(&at(999), &Ok(record.clone())));
+    assert!(is_due(&at(1000), &Ok(record.clone())));
+    record.upgrade.as_mut().unwrap().hold = Some(Moment {
+        boot: boot(9),
+        at: until,
+    });
+    assert!(is_due(&at(400), &Ok(record)));
+}
+
+#[test]
+fn a_good_verdict_and_a_system_that_is_the_default_are_left_alone_for_ever() {
+    assert!(!is_due(
+        &at(90_000),
+        &Ok(upgrade_in(Phase::Healthy { boot: boot(2) }))
+    ));
+    let blessed = Observation {
+        deployments: vec![deployment('b'), deployment('a')],
+        ..at(90_000)
+    };
+    assert!(!is_due(&blessed, &Ok(upgrade_in(Phase::Accepted))));
+    assert!(!is_due(
+        &Observation {
+            trial: false,
+            ..at(90_000)
+        },
+        &Ok(trial())
+    ));
+}
