@@ -1,3 +1,60 @@
-//! Not written yet.
+//! `careen-deploy`: the part of Careen that touches libostree. One verb a run; JSON lines on standard output.
+//! It decides nothing: what to do and what a failure means is the agent's business.
 
-fn main() {}
+mod args;
+mod bless;
+mod bucket;
+mod clean;
+mod deploy;
+mod fetch;
+mod lock;
+mod process;
+mod relay;
+mod report;
+mod signal;
+mod site;
+mod status;
+mod thaw;
+mod undo;
+mod verify;
+
+use std::process::ExitCode;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use site::Site;
+use upgrade::Reason;
+use upgrade::deploy::{Done, Line};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if matches!(cli.verb, Verb::Thaw) {
+        return thaw::run();
+    }
+    let (line, code) = match run(&cli) {
+        Ok(done) => (Line::Done(done), ExitCode::SUCCESS),
+        Err(reason) => {
+            eprintln!("careen-deploy {}: {reason}", cli.verb.name());
+            (Line::Failed(reason), ExitCode::FAILURE)
+        }
+    };
+    report::say(&line);
+    code
+}
+
+fn run(cli: &Cli) -> Result<Done, Reason> {
+    let prepared = process::prepare(cli)?;
+    let site = Site::open(&cli.sysroot, cli.verb.name(), cli.lock_seconds, prepared.private_mounts)?;
+    if cli.verb.cancellable() {
+        signal::cancel_on_signal(&site.stop);
+    }
+    match &cli.verb {
+        Verb::Fetch(fetch) => fetch::run(&site, fetch),
+        Verb::Verify(target) => verify::run(&site, &target.commit),
+        Verb::Deploy(deploy) => deploy::run(&site, deploy),
+        Verb::Bless(target) => bless::run(&site, &target.commit),
+        Verb::Undo(target) => undo::run(&site, &target.commit),
+        Verb::Clean => clean::run(&site),
+        Verb::Status | Verb::Thaw => status::run(&site),
+    }
+}

@@ -1,0 +1,105 @@
+//! The command line, parsed into types before anything is touched.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use upgrade::id::Digest;
+
+/// Performs one step of an upgrade on the OSTree sysroot and prints JSON lines: progress, then one verdict.
+#[derive(Debug, Parser)]
+#[command(name = "careen-deploy", version)]
+pub struct Cli {
+    /// The sysroot; `/` is the running system, anything else a sysroot in a folder.
+    #[arg(long, global = true, default_value = "/")]
+    pub sysroot: PathBuf,
+    /// How long to wait for the sysroot's lock before naming its holder, in seconds.
+    #[arg(long, global = true, default_value_t = 60)]
+    pub lock_seconds: u64,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// One verb a run.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Pull a commit from a remote and check its signature.
+    Fetch(Fetch),
+    /// Check the fetched commit's objects, what the image says of itself, and the room for it.
+    Verify(Target),
+    /// Write the commit as a deployment that is not the default.
+    Deploy(Deploy),
+    /// Make the commit's deployment the default and pin the old one, in one atomic step.
+    Bless(Target),
+    /// Remove the commit's deployment and all that was made for it.
+    Undo(Target),
+    /// Remove the deployments that nothing needs and prune the repository.
+    Clean,
+    /// List the deployments, the default first.
+    Status,
+    /// Thaw /boot and / in case a killed run left them frozen; prints nothing and harms nothing.
+    Thaw,
+}
+
+/// What to fetch.
+#[derive(Debug, Args)]
+pub struct Fetch {
+    /// The remote's name in the node's OSTree configuration.
+    #[arg(long)]
+    pub remote: String,
+    /// The branch.
+    #[arg(long = "ref", value_name = "REF")]
+    pub reference: String,
+    /// The commit; without it the branch is resolved.
+    #[arg(long)]
+    pub commit: Option<Digest>,
+    /// At most so many bytes a second from the remote.
+    #[arg(long, value_name = "BYTES_PER_SECOND", value_parser = clap::value_parser!(u64).range(1024..))]
+    pub bandwidth: Option<u64>,
+    /// Accept a remote that is configured without signature verification.
+    #[arg(long)]
+    pub unsigned: bool,
+}
+
+/// The commit that a verb is about.
+#[derive(Debug, Args)]
+pub struct Target {
+    /// The commit.
+    #[arg(long)]
+    pub commit: Digest,
+}
+
+/// What to deploy, and how.
+#[derive(Debug, Args)]
+pub struct Deploy {
+    /// The commit.
+    #[arg(long)]
+    pub commit: Digest,
+    /// Take over also the kernel arguments that are ours (`careen.*`).
+    #[arg(long)]
+    pub keep_kernel_args: bool,
+    /// Write the deployment anew even if one is there whose /etc is up to date.
+    #[arg(long)]
+    pub again: bool,
+}
+
+impl Verb {
+    /// The verb's name, as in the reasons.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Fetch(_) => "fetch",
+            Self::Verify(_) => "verify",
+            Self::Deploy(_) => "deploy",
+            Self::Bless(_) => "bless",
+            Self::Undo(_) => "undo",
+            Self::Clean => "clean",
+            Self::Status => "status",
+            Self::Thaw => "thaw",
+        }
+    }
+
+    /// Whether a signal may stop it. Never inside libostree's swap, where /boot is frozen.
+    pub const fn cancellable(&self) -> bool {
+        matches!(self, Self::Fetch(_) | Self::Verify(_))
+    }
+}

@@ -1,0 +1,90 @@
+//! The merge of /etc, looked at from outside: has it changed since, and can it be merged at all? libostree tells
+//! neither: a conflict is but a text in an error, after the checkout.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use upgrade::Reason;
+
+use crate::site::Site;
+use crate::verify::image::Tree;
+
+/// A digest over names, kinds, owners, sizes and times of all there is below a folder. Not over contents: that
+/// would read all of /etc before every trial, and a change that leaves the ctime alone is not made by accident.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn fingerprint(folder: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    walk(folder, &mut |path, facts| {
+        let relative = path.strip_prefix(folder).unwrap_or(path);
+        digest.update(relative.as_os_str().as_bytes());
+        // A folder's own times change with every temporary file in it; its entries tell enough.
+        let times = if facts.is_dir() { (0, 0, 0) } else { (facts.size(), facts.ctime(), facts.ctime_nsec()) };
+        digest.update(format!("\0{} {} {} {times:?}\n", facts.mode(), facts.uid(), facts.gid()));
+        Ok(())
+    })?;
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Finds what libostree's merge would refuse: a changed file where the new image has a folder, and a changed
+/// entry that is neither file, link nor folder (ostree-sysroot-deploy.c, `copy_modified_config_file`).
+///
+/// # Errors
+/// [`Reason::EtcMerge`], naming the file.
+pub fn check(site: &Site, current: &Path, image: &Tree) -> Result<(), Reason> {
+    let (ours, defaults) = (current.join("etc"), current.join("usr/etc"));
+    let mut conflict = None;
+    let walked = walk(&ours, &mut |path, facts| {
+        let relative = path.strip_prefix(&ours).unwrap_or(path);
+        if conflict.is_none() && !facts.is_dir() && changed(path, facts, &defaults.join(relative)) {
+            conflict = obstacle(relative, facts, image);
+        }
+        Ok(())
+    });
+    walked.map_err(|error| site.broken(format!("reading /etc: {error}")))?;
+    conflict.map_or(Ok(()), |detail| Err(Reason::EtcMerge { detail }))
+}
+
+fn obstacle(relative: &Path, facts: &Metadata, image: &Tree) -> Option<String> {
+    let kind = facts.file_type();
+    let name = relative.display();
+    if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
+        return Some(format!("/etc/{name} is neither file, link nor folder; remove it and ask again"));
+    }
+    let there = format!("usr/etc/{name}");
+    image.has_folder(&there).then(|| {
+        format!("/etc/{name} was changed on this node and is a folder in the new image; move it away and ask again")
+    })
+}
+
+/// Whether an entry of /etc differs from the default it came with.
+fn changed(path: &Path, facts: &Metadata, default: &Path) -> bool {
+    let Ok(before) = default.symlink_metadata() else { return true };
+    let key = |facts: &Metadata| (facts.mode(), facts.uid(), facts.gid(), facts.size());
+    if key(facts) != key(&before) {
+        return true;
+    }
+    if facts.is_symlink() {
+        return fs::read_link(path).ok() != fs::read_link(default).ok();
+    }
+    !facts.is_file() || fs::read(path).ok() != fs::read(default).ok()
+}
+
+/// Visits everything below a folder in the order of names. What vanishes meanwhile is not there.
+fn walk(folder: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>) -> io::Result<()> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let Ok(facts) = path.symlink_metadata() else { continue };
+        visit(&path, &facts)?;
+        if facts.is_dir() {
+            walk(&path, visit)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Writes a commit as a deployment behind the current one: bootable once, never the default. libostree cannot
+//! stage such a deployment, so it is written at once, its /etc merged from the running system's.
+
+pub mod again;
+mod etc;
+mod origin;
+pub mod write;
+
+use ostree_ext::ostree;
+use upgrade::Reason;
+use upgrade::deploy::Done;
+
+use crate::args::Deploy;
+use crate::lock;
+use crate::site::Site;
+use crate::verify::image::Tree;
+use crate::verify::room;
+
+/// Deploys, or finds that it is done already.
+///
+/// # Errors
+/// Why not; what was begun is cleaned up, and the default is what it was.
+pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
+    let _held = lock::acquire(site)?;
+    let current = site.current().ok_or_else(|| site.broken("there is no deployment to merge /etc from"))?;
+    // Taken before libostree merges /etc: what changes meanwhile makes the deployment stale, not silently old.
+    let fingerprint = etc::fingerprint(&site.folder(&current).join("etc")).map_err(|error| site.broken(error))?;
+    let there = again::up_to_date(site, wanted, &fingerprint);
+    let made = match there {
+        Some(deployment) => deployment,
+        None => make(site, wanted, &current, &fingerprint)?,
+    };
+    finish(site, &made)
+}
+
+fn make(
+    site: &Site,
+    wanted: &Deploy,
+    current: &ostree::Deployment,
+    fingerprint: &str,
+) -> Result<ostree::Deployment, Reason> {
+    site.report.progress(5, "clearing leftovers");
+    site.sysroot.prepare_cleanup(site.never()).map_err(|error| site.failed(&error))?;
+    let tree = Tree::open(site, &wanted.commit)?;
+    site.report.progress(10, "checking whether /etc can be merged");
+    etc::check(site, &site.folder(current), &tree)?;
+    make_room(site, &tree)?;
+    site.report.progress(20, "checking out the image and merging /etc");
+    let written = write::write(site, wanted, current, fingerprint);
+    if written.is_err() {
+        // The first error is the one to tell; what clean-up leaves is cleared by the next run.
+        let _ = site.sysroot.load(site.never());
+        let _ = site.sysroot.prepare_cleanup(site.never());
+    }
+    written
+}
+
+/// Checks the room; when /boot is short, kept deployments make way first.
+fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
+    let kernel = tree.kernel();
+    let no_room = |place: &str, room: upgrade::image::Room| {
+        let place = place.to_owned();
+        if room.fits() { Ok(()) } else { Err(Reason::NoRoom { place, need: room.need, free: room.free }) }
+    };
+    no_room("the root file system", room::root(site, tree, kernel.as_ref())?)?;
+    no_room("/boot", room::boot(site, kernel.as_ref())?)?;
+    if room::boot_now(site, kernel.as_ref())?.fits() {
+        return Ok(());
+    }
+    site.report.progress(15, "removing the kept deployment to make room on /boot");
+    write::drop_deployments(site, &room::droppable(site))
+}
+
+fn finish(site: &Site, made: &ostree::Deployment) -> Result<Done, Reason> {
+    site.report.progress(90, "writing the list of critical files");
+    let facts = site.facts(made)?;
+    write::manifest(site, made, &facts)?;
+    site.report.progress(95, "flushing to disk");
+    for place in [site.path.clone(), site.boot()] {
+        write::flush(&place).map_err(|error| site.broken(error))?;
+    }
+    Ok(Done::Deployed(facts))
+}

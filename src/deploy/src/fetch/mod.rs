@@ -1,0 +1,109 @@
+//! Pulls a commit, checks its signature as the remote's configuration says, and holds it by a ref of ours.
+//! Nothing else in the repository changes: the remote's own refs stay as they were.
+
+mod progress;
+mod signature;
+mod why;
+
+use ostree_ext::glib;
+use ostree_ext::glib::prelude::*;
+use ostree_ext::ostree::{AsyncProgress, Repo, RepoCommitState, RepoPullFlags};
+use upgrade::deploy::Done;
+use upgrade::id::Digest;
+use upgrade::{Reason, names};
+
+use crate::args::Fetch;
+use crate::site::Site;
+use why::Asked;
+
+/// Ticks of libostree's progress timer, in milliseconds.
+const TICK: u32 = 250;
+/// Connection failures that the fetcher retries by itself before we hear of them.
+const RETRIES: u32 = 3;
+
+/// Fetches.
+///
+/// # Errors
+/// The reason, told apart by type: see [`why`].
+pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
+    let repo = site.sysroot.repo();
+    check_remote(&repo, wanted)?;
+    let mut fetched = 0;
+    let commit = match &wanted.commit {
+        Some(commit) => commit.clone(),
+        None => resolve(site, &repo, wanted, &mut fetched)?,
+    };
+    if complete(&repo, &commit) && signature::check(&repo, wanted, &commit).is_ok() {
+        site.report.progress(100, "fetched already");
+    } else {
+        let one = [commit.as_str()];
+        fetched += pull(site, &repo, wanted, &one, RepoPullFlags::NONE, Asked::Commit(&commit))?;
+    }
+    signature::check(&repo, wanted, &commit)?;
+    on_branch(&repo, wanted, &commit)?;
+    repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
+        .map_err(|error| site.failed(&error))?;
+    Ok(Done::Fetched { commit, bytes: fetched })
+}
+
+fn check_remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
+    let remote = wanted.remote.clone();
+    if !repo.remote_list().iter().any(|known| *known == remote) {
+        return Err(Reason::UnknownRemote { remote });
+    }
+    let verified = repo.remote_get_gpg_verify(&remote).unwrap_or(false);
+    if verified || wanted.unsigned { Ok(()) } else { Err(Reason::VerificationOff { remote }) }
+}
+
+fn complete(repo: &Repo, commit: &Digest) -> bool {
+    repo.load_commit(commit.as_str()).is_ok_and(|(_, state)| !state.contains(RepoCommitState::PARTIAL))
+}
+
+/// Asks the remote which commit the branch is at, and leaves the local copy of the branch as it was.
+fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Result<Digest, Reason> {
+    let (remote, branch) = (wanted.remote.as_str(), wanted.reference.as_str());
+    let failed = |error| site.failed(&error);
+    let refspec = format!("{remote}:{branch}");
+    let before = repo.resolve_rev(&refspec, true).map_err(failed)?;
+    *fetched += pull(site, repo, wanted, &[branch], RepoPullFlags::COMMIT_ONLY, Asked::Branch)?;
+    let commit = repo.require_rev(&refspec).map_err(failed)?;
+    repo.set_ref_immediate(Some(remote), branch, before.as_deref(), site.never()).map_err(failed)?;
+    commit.parse().map_err(|_| site.broken("the remote answered with something that is not a commit"))
+}
+
+fn pull(
+    site: &Site,
+    repo: &Repo,
+    wanted: &Fetch,
+    refs: &[&str],
+    flags: RepoPullFlags,
+    asked: Asked<'_>,
+) -> Result<u64, Reason> {
+    let options = glib::VariantDict::new(None);
+    options.insert_value("refs", &refs.to_variant());
+    // The option is a signed 32-bit flag word in libostree's documentation of ostree_repo_pull_with_options.
+    options.insert_value("flags", &(flags.bits() as i32).to_variant());
+    options.insert_value("update-frequency", &TICK.to_variant());
+    options.insert_value("n-network-retries", &RETRIES.to_variant());
+    let progress = AsyncProgress::new();
+    progress::forward(&progress, &site.report);
+    let pulled = repo.pull_with_options(&wanted.remote, &options.end(), Some(&progress), Some(&site.stop));
+    progress.finish();
+    pulled.map_err(|error| why::reason(site, repo, wanted, asked, &error))?;
+    Ok(progress.uint64("bytes-transferred"))
+}
+
+/// A commit that names its branches must name this one, else an old image of another kind could be slipped in
+/// under a valid signature. Commits that name none are left to the signature.
+fn on_branch(repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason> {
+    let elsewhere = || Reason::NoSuchCommit {
+        remote: wanted.remote.clone(),
+        commit: format!("{commit} on ref {:?}", wanted.reference),
+    };
+    let (variant, _) = repo.load_commit(commit.as_str()).map_err(|_| elsewhere())?;
+    let metadata = glib::VariantDict::new(Some(&variant.child_value(0)));
+    match metadata.lookup::<Vec<String>>("ostree.ref-binding") {
+        Ok(Some(branches)) if !branches.contains(&wanted.reference) => Err(elsewhere()),
+        _ => Ok(()),
+    }
+}

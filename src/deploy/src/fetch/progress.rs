@@ -1,0 +1,73 @@
+//! libostree's counters of a pull as one percentage and one sentence.
+
+use std::rc::Rc;
+
+use ostree_ext::ostree::AsyncProgress;
+
+use crate::report::Report;
+
+/// Passes the pull's progress on.
+pub fn forward(progress: &AsyncProgress, report: &Rc<Report>) {
+    let report = Rc::clone(report);
+    progress.connect_changed(move |progress| {
+        let counters = Counters {
+            deltas: (progress.uint("fetched-delta-parts"), progress.uint("total-delta-parts")),
+            objects: (progress.uint("fetched"), progress.uint("requested")),
+            bytes: progress.uint64("bytes-transferred"),
+        };
+        report.progress(counters.percent(), counters.sentence());
+    });
+}
+
+/// What libostree counts: done and wanted.
+struct Counters {
+    deltas: (u32, u32),
+    objects: (u32, u32),
+    bytes: u64,
+}
+
+impl Counters {
+    /// What the pull is made of: with a static delta its parts, else objects.
+    const fn pieces(&self) -> (&'static str, u32, u32) {
+        match self.deltas {
+            (_, 0) => ("objects", self.objects.0, self.objects.1),
+            (done, all) => ("delta parts", done, all),
+        }
+    }
+
+    /// Never 100: the verdict says when it is done, and more objects turn up as trees are read.
+    fn percent(&self) -> u8 {
+        let (_, done, all) = self.pieces();
+        let percent = u64::from(done) * 99 / u64::from(all.max(1));
+        percent.try_into().unwrap_or(99)
+    }
+
+    fn sentence(&self) -> String {
+        let (pieces, done, all) = self.pieces();
+        let mega = self.bytes as f64 / 1e6;
+        format!("fetching {pieces} {done} of {all}, {mega:.1} MB")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_by_objects_counts_objects() {
+        let counters = Counters { deltas: (0, 0), objects: (50, 200), bytes: 1_500_000 };
+        assert_eq!(counters.percent(), 24);
+        assert_eq!(counters.sentence(), "fetching objects 50 of 200, 1.5 MB");
+    }
+
+    #[test]
+    fn a_pull_by_delta_counts_its_parts() {
+        let counters = Counters { deltas: (1, 2), objects: (3, 3), bytes: 0 };
+        assert_eq!(counters.sentence(), "fetching delta parts 1 of 2, 0.0 MB");
+    }
+
+    #[test]
+    fn nothing_asked_for_yet_is_nothing_done() {
+        assert_eq!(Counters { deltas: (0, 0), objects: (0, 0), bytes: 0 }.percent(), 0);
+    }
+}

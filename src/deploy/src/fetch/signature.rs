@@ -1,0 +1,63 @@
+//! The commit's signature, judged by the remote's keyring, also for a commit that lies here already.
+
+use ostree_ext::glib;
+use ostree_ext::gio;
+use ostree_ext::ostree::{self, Repo};
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use crate::args::Fetch;
+
+/// libostree's OstreeGpgError (ostree-gpg-verify-result.h), which the bindings do not carry as a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureError {
+    /// No signature at all.
+    None,
+    /// There are signatures and none is good: invalid, by an unknown key, expired, revoked.
+    NotValid,
+}
+
+impl glib::error::ErrorDomain for SignatureError {
+    fn domain() -> glib::Quark {
+        ostree::gpg_error_quark()
+    }
+
+    fn code(self) -> i32 {
+        match self {
+            Self::None => 0,
+            Self::NotValid => 1,
+        }
+    }
+
+    fn from(code: i32) -> Option<Self> {
+        Some(if code == 0 { Self::None } else { Self::NotValid })
+    }
+}
+
+/// The reason when the error is about a signature.
+pub fn reason(wanted: &Fetch, commit: &str, error: &glib::Error) -> Option<Reason> {
+    let (remote, commit) = (wanted.remote.clone(), commit.to_owned());
+    error.kind::<SignatureError>().map(|kind| match kind {
+        SignatureError::None => Reason::Unsigned { remote, commit },
+        SignatureError::NotValid => {
+            Reason::WrongSignature { remote, commit, detail: error.message().to_owned() }
+        }
+    })
+}
+
+/// Checks the signature of a commit in the repository, when the remote demands one.
+pub fn check(repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason> {
+    if !repo.remote_get_gpg_verify(&wanted.remote).unwrap_or(true) {
+        return Ok(());
+    }
+    let never = None::<&gio::Cancellable>;
+    let verdict = repo
+        .verify_commit_for_remote(commit.as_str(), &wanted.remote, never)
+        .and_then(|result| result.require_valid_signature());
+    verdict.map_err(|error| {
+        let detail = error.message().to_owned();
+        let (remote, shown) = (wanted.remote.clone(), commit.to_string());
+        reason(wanted, commit.as_str(), &error)
+            .unwrap_or(Reason::WrongSignature { remote, commit: shown, detail })
+    })
+}

@@ -1,0 +1,69 @@
+//! Why a pull failed, by error domains and codes and by what the repository holds, never by the text.
+
+use nix::sys::statvfs::statvfs;
+use ostree_ext::ostree::{Repo, RepoCommitState};
+use ostree_ext::{gio, glib};
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use super::signature;
+use crate::args::Fetch;
+use crate::site::Site;
+
+/// Below so many bytes above the repository's reserve a pull is taken to have failed for lack of room. libostree
+/// refuses the object that would eat into the reserve, so what is left over is less than one large file.
+const SLACK: u64 = 64 << 20;
+
+/// What the remote was asked for.
+#[derive(Clone, Copy)]
+pub enum Asked<'a> {
+    /// The head of the branch.
+    Branch,
+    /// A commit and all that belongs to it.
+    Commit(&'a Digest),
+}
+
+/// Finds the reason.
+pub fn reason(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>, error: &glib::Error) -> Reason {
+    let commit = match asked {
+        Asked::Branch => &wanted.reference,
+        Asked::Commit(commit) => commit.as_str(),
+    };
+    if error.matches(gio::IOErrorEnum::Cancelled) {
+        return site.stopped();
+    }
+    if let Some(reason) = signature::reason(wanted, commit, error) {
+        return reason;
+    }
+    if let Some(reason) = no_room(site, repo, error) {
+        return reason;
+    }
+    let remote = wanted.remote.clone();
+    match asked {
+        _ if !error.matches(gio::IOErrorEnum::NotFound) => away(remote, error),
+        Asked::Branch => Reason::NoSuchRef { remote, reference: wanted.reference.clone() },
+        // The commit came and something below it did not: the remote is broken, not the request.
+        Asked::Commit(commit) if begun(repo, commit) => away(remote, error),
+        Asked::Commit(commit) => Reason::NoSuchCommit { remote, commit: commit.to_string() },
+    }
+}
+
+fn away(remote: String, error: &glib::Error) -> Reason {
+    Reason::RemoteAway { remote, detail: error.message().to_owned() }
+}
+
+fn begun(repo: &Repo, commit: &Digest) -> bool {
+    repo.load_commit(commit.as_str()).is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL))
+}
+
+/// The disk is full, or the repository's own reserve (`min-free-space-percent`) is reached, for which libostree
+/// has no error code: then the numbers tell.
+fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> {
+    let facts = statvfs(&site.path).ok()?;
+    let free = facts.blocks_available() * facts.fragment_size();
+    let reserve = repo.min_free_space_bytes().unwrap_or(0);
+    let short = error.matches(gio::IOErrorEnum::NoSpace)
+        || (error.matches(gio::IOErrorEnum::Failed) && free < reserve + SLACK);
+    let need = reserve + SLACK;
+    short.then(|| Reason::NoRoom { place: "the root file system".to_owned(), need, free })
+}

@@ -1,0 +1,68 @@
+//! What must be settled while the process still has a single thread: signals, environment, mounts.
+
+use std::path::Path;
+
+use host::mounts;
+use nix::sys::signal::{SigSet, Signal};
+use upgrade::Reason;
+
+use crate::args::{Cli, Verb};
+use crate::relay::Relay;
+
+/// Where the image keeps our generator of grub.cfg.
+const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
+/// libostree runs the program named here instead of grub-mkconfig.
+const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
+
+/// What `prepare` has set up.
+pub struct Prepared {
+    /// Whether /sysroot and /boot are writable in a mount namespace of our own.
+    pub private_mounts: bool,
+}
+
+/// Signals that ask for an end. Blocked in every thread and child: a deploy finishes first, also its generator.
+pub fn stop_signals() -> SigSet {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGTERM);
+    set.add(Signal::SIGINT);
+    set.add(Signal::SIGHUP);
+    set
+}
+
+/// Settles all of it. To be called first of all, before any thread exists: `unshare` acts on one thread only.
+///
+/// # Errors
+/// A reason when the mounts or the bandwidth relay cannot be set up.
+pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
+    let verb = cli.verb.name();
+    let failed = |detail: String| Reason::DeployFailed { verb: verb.to_owned(), detail };
+    stop_signals().thread_block().map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
+    if std::env::var_os(GENERATOR_VARIABLE).is_none() && Path::new(GENERATOR).exists() {
+        set_variable(GENERATOR_VARIABLE, GENERATOR);
+    }
+    if let Verb::Fetch(fetch) = &cli.verb
+        && let Some(rate) = fetch.bandwidth
+    {
+        let relay = Relay::bind(rate).map_err(|error| failed(format!("bandwidth relay: {error}")))?;
+        // libostree's fetcher takes its proxy from this variable (ostree-fetcher-curl.c).
+        set_variable("http_proxy", &relay.url());
+        relay.serve();
+    }
+    let private_mounts = cli.sysroot == Path::new("/") && !matches!(cli.verb, Verb::Status);
+    if private_mounts {
+        private_namespace().map_err(|error| failed(error.to_string()))?;
+    }
+    Ok(Prepared { private_mounts })
+}
+
+/// /sysroot is read-only on a running system; only this process may write it, so it gets mounts of its own.
+fn private_namespace() -> host::Result<()> {
+    mounts::make_private()?;
+    ["/sysroot", "/boot"].iter().try_for_each(|place| mounts::make_writable(Path::new(place)))
+}
+
+#[allow(unsafe_code)]
+fn set_variable(name: &str, value: &str) {
+    // SAFETY: called from `prepare` alone, while no second thread exists that could read the environment.
+    unsafe { std::env::set_var(name, value) };
+}

@@ -1,0 +1,45 @@
+//! Prints the lines that the agent reads: progress as it changes, then the verdict.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use upgrade::deploy::{Line, Progress};
+
+/// Progress lines come no faster than this; a reader shows no more, and each one is a write and a flush.
+const PACE: Duration = Duration::from_millis(250);
+
+/// The standard output of one run.
+#[derive(Default)]
+pub struct Report {
+    last: RefCell<Option<(Instant, Progress)>>,
+}
+
+impl Report {
+    /// Says how far the verb is, unless that was just said.
+    pub fn progress(&self, percent: u8, doing: impl Into<String>) {
+        let now = Instant::now();
+        let next = Progress { percent: percent.min(100), doing: doing.into() };
+        let mut last = self.last.borrow_mut();
+        let worth_saying = last.as_ref().is_none_or(|(at, before)| {
+            *before != next && (now.duration_since(*at) >= PACE || first_word(before) != first_word(&next))
+        });
+        if worth_saying {
+            say(&Line::Progress(next.clone()));
+            *last = Some((now, next));
+        }
+    }
+}
+
+/// A new activity is always worth a line; a new number of the same one is paced.
+fn first_word(progress: &Progress) -> Option<&str> {
+    progress.doing.split_whitespace().next()
+}
+
+/// Prints one line. A reader that has gone away must not stop the work, so failures are not errors.
+pub fn say(line: &Line) {
+    if let Ok(text) = serde_json::to_string(line) {
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    }
+}

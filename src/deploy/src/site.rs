@@ -1,0 +1,124 @@
+//! One run's place of work: the sysroot, its paths, the progress lines, the way to be stopped.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ostree_ext::ostree::{self, Sysroot};
+use ostree_ext::{gio, glib};
+use upgrade::id::Digest;
+use upgrade::image::Deployment;
+use upgrade::{Reason, names};
+
+use crate::report::Report;
+
+/// What every verb works with.
+pub struct Site {
+    /// libostree's view; loaded.
+    pub sysroot: Sysroot,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The verb, for reasons.
+    pub verb: &'static str,
+    /// How long to wait for the lock, in seconds.
+    pub lock_seconds: u64,
+    /// Where progress goes.
+    pub report: Rc<Report>,
+    /// Cancelled when the process is asked to end, and only during verbs that may be.
+    pub stop: gio::Cancellable,
+}
+
+impl Site {
+    /// Opens the sysroot.
+    ///
+    /// # Errors
+    /// The reason why libostree cannot load it.
+    pub fn open(path: &Path, verb: &'static str, lock_seconds: u64, private_mounts: bool) -> Result<Self, Reason> {
+        let sysroot = Sysroot::new(Some(&gio::File::for_path(path)));
+        if private_mounts {
+            sysroot.set_mount_namespace_in_use();
+        }
+        let (report, stop) = (Rc::default(), gio::Cancellable::new());
+        let site = Self { sysroot, path: path.to_owned(), verb, lock_seconds, report, stop };
+        site.sysroot.load(site.never()).map_err(|error| site.failed(&error))?;
+        Ok(site)
+    }
+
+    /// For calls that must not be stopped half way.
+    pub const fn never(&self) -> Option<&gio::Cancellable> {
+        None
+    }
+
+    /// The reason for an error that has no better one.
+    pub fn failed(&self, error: &glib::Error) -> Reason {
+        if error.matches(gio::IOErrorEnum::Cancelled) {
+            self.stopped()
+        } else {
+            self.broken(error.message())
+        }
+    }
+
+    /// The reason for something that went wrong outside libostree.
+    pub fn broken(&self, detail: impl ToString) -> Reason {
+        Reason::DeployFailed { verb: self.verb.to_owned(), detail: detail.to_string() }
+    }
+
+    /// The reason for having been asked to end.
+    pub fn stopped(&self) -> Reason {
+        Reason::DeployDied { verb: self.verb.to_owned(), detail: "stopped by a signal".to_owned() }
+    }
+
+    /// The deployment that runs; in a sysroot that is not running, the default one.
+    pub fn current(&self) -> Option<ostree::Deployment> {
+        self.sysroot.booted_deployment().or_else(|| self.sysroot.deployments().into_iter().next())
+    }
+
+    /// Deployments of a commit in the current stateroot, in menu order.
+    pub fn deployments_of(&self, commit: &Digest) -> Vec<ostree::Deployment> {
+        let stateroot = self.current().map(|current| current.osname());
+        let wanted = |deployment: &ostree::Deployment| {
+            deployment.csum() == commit.as_str() && Some(deployment.osname()) == stateroot
+        };
+        self.sysroot.deployments().into_iter().filter(wanted).collect()
+    }
+
+    /// A deployment's root folder.
+    pub fn folder(&self, deployment: &ostree::Deployment) -> PathBuf {
+        self.path.join(self.sysroot.deployment_dirpath(deployment).as_str())
+    }
+
+    /// Our folder on the physical root. On a running system `/ostree` is a link there.
+    pub fn state_dir(&self) -> PathBuf {
+        self.path.join(names::STATE_DIR)
+    }
+
+    /// The file that lists what the stage checks before the trial.
+    pub fn manifest(&self, commit: &str) -> PathBuf {
+        self.state_dir().join(format!("manifest-{commit}.json"))
+    }
+
+    /// The folder that holds kernels.
+    pub fn boot(&self) -> PathBuf {
+        self.path.join("boot")
+    }
+
+    /// What the brain knows of a deployment.
+    ///
+    /// # Errors
+    /// A checksum or serial that libostree could not have made.
+    pub fn facts(&self, deployment: &ostree::Deployment) -> Result<Deployment, Reason> {
+        let digest = deployment.csum().parse().map_err(|_| self.broken("malformed commit of a deployment"))?;
+        let serial = deployment.deployserial().try_into().map_err(|_| self.broken("negative serial"))?;
+        Ok(Deployment {
+            digest,
+            serial,
+            stateroot: deployment.osname().to_string(),
+            bootcsum: deployment.bootcsum().to_string(),
+            pinned: deployment.is_pinned(),
+        })
+    }
+}
+
+/// Whether both are the same folder on disk.
+pub fn same(a: &ostree::Deployment, b: &ostree::Deployment) -> bool {
+    a.equal(b)
+}

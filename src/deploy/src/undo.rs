@@ -1,0 +1,42 @@
+//! Takes back what `fetch` and `deploy` made for a commit, and clears what broken runs left.
+
+use upgrade::deploy::Done;
+use upgrade::id::Digest;
+use upgrade::{Reason, names};
+
+use crate::args::Deploy;
+use crate::deploy::{again, write};
+use crate::lock;
+use crate::site::Site;
+
+/// Undoes. The running deployment, the default and a pinned one stay, whatever their commit.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
+    let _held = lock::acquire(site)?;
+    let wanted = Deploy { commit: commit.clone(), keep_kernel_args: false, again: false };
+    site.report.progress(10, "removing the deployment");
+    write::drop_deployments(site, &again::replaceable(site, &wanted))?;
+    site.report.progress(40, "removing what held the image");
+    release(site, Some(commit))?;
+    if site.deployments_of(commit).is_empty() {
+        host::durable::remove(&site.manifest(commit.as_str())).map_err(|error| site.broken(error))?;
+    }
+    site.report.progress(50, "pruning the repository");
+    site.sysroot.cleanup(site.never()).map_err(|error| site.failed(&error))?;
+    Ok(Done::Undone)
+}
+
+/// Removes our ref; with a commit given, only if it holds that one. Deployments hold their commits by themselves.
+pub fn release(site: &Site, only: Option<&Digest>) -> Result<(), Reason> {
+    let repo = site.sysroot.repo();
+    let held = repo.resolve_rev(names::TARGET_REF, true).map_err(|error| site.failed(&error))?;
+    match (held, only) {
+        (None, _) => Ok(()),
+        (Some(held), Some(only)) if held != only.as_str() => Ok(()),
+        (Some(_), _) => repo
+            .set_ref_immediate(None, names::TARGET_REF, None, site.never())
+            .map_err(|error| site.failed(&error)),
+    }
+}

@@ -1,0 +1,116 @@
+//! What a commit's tree holds, read from the repository without checking it out.
+
+use ostree_ext::gio;
+use ostree_ext::gio::prelude::*;
+use sha2::{Digest as _, Sha256};
+use upgrade::id::Digest;
+use upgrade::image::ImageInfo;
+use upgrade::{Reason, names};
+
+use crate::site::Site;
+
+/// Where kernels lie in an image.
+const MODULES: &str = "usr/lib/modules";
+const NAME_ONLY: &str = "standard::name,standard::type,standard::size";
+const NEVER: Option<&gio::Cancellable> = None;
+
+/// A commit's root folder.
+pub struct Tree {
+    root: gio::File,
+    commit: String,
+}
+
+/// The kernel of an image.
+pub struct Kernel {
+    /// Its version: the name of its folder.
+    pub version: String,
+    /// Kernel and initramfs, in bytes.
+    pub size: u64,
+    /// The checksum that names the folder in /boot/ostree: over the kernel, then the initramfs
+    /// (libostree, `get_kernel_from_tree_usrlib_modules`).
+    pub bootcsum: String,
+}
+
+impl Tree {
+    /// Opens a commit of the repository.
+    pub fn open(site: &Site, commit: &Digest) -> Result<Self, Reason> {
+        let (root, _) = site
+            .sysroot
+            .repo()
+            .read_commit(commit.as_str(), NEVER)
+            .map_err(|error| super::fsck::damaged(commit, error.message()))?;
+        Ok(Self { root, commit: commit.to_string() })
+    }
+
+    /// `image.json`; nothing when there is none.
+    ///
+    /// # Errors
+    /// [`Reason::NoImageInfo`] when it is there and cannot be understood.
+    pub fn info(&self) -> Result<Option<ImageInfo>, Reason> {
+        let file = self.root.resolve_relative_path(names::IMAGE_INFO);
+        if !file.query_exists(NEVER) {
+            return Ok(None);
+        }
+        let unreadable = |detail: String| Reason::NoImageInfo { commit: self.commit.clone(), detail };
+        let (bytes, _) = file.load_contents(NEVER).map_err(|error| unreadable(error.message().to_owned()))?;
+        host::image_info::parse(&bytes).map(Some).map_err(unreadable)
+    }
+
+    /// The kernel, when there is one with an initramfs beside it.
+    pub fn kernel(&self) -> Option<Kernel> {
+        let modules = self.root.resolve_relative_path(MODULES);
+        self.children(&modules).into_iter().find_map(|folder| {
+            let parts = [folder.child("vmlinuz"), folder.child("initramfs.img")];
+            let mut digest = Sha256::new();
+            let size = parts.iter().map(|part| feed(part, &mut digest)).sum::<Option<u64>>()?;
+            let version = folder.basename()?.to_string_lossy().into_owned();
+            let bootcsum = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            Some(Kernel { version, size, bootcsum })
+        })
+    }
+
+    /// Whether the image has a folder at this path.
+    pub fn has_folder(&self, path: &str) -> bool {
+        let kind = self.root.resolve_relative_path(path).query_file_type(gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER);
+        kind == gio::FileType::Directory
+    }
+
+    /// Calls `each` for every entry with its size, which is `None` for a folder.
+    pub fn walk(&self, each: &mut dyn FnMut(&gio::File, Option<u64>)) {
+        self.walk_from(&self.root, each);
+    }
+
+    fn walk_from(&self, folder: &gio::File, each: &mut dyn FnMut(&gio::File, Option<u64>)) {
+        let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
+        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else { return };
+        for info in entries.flatten() {
+            let child = folder.child(info.name());
+            if info.file_type() == gio::FileType::Directory {
+                each(&child, None);
+                self.walk_from(&child, each);
+            } else {
+                each(&child, Some(info.size().try_into().unwrap_or(0)));
+            }
+        }
+    }
+
+    fn children(&self, folder: &gio::File) -> Vec<gio::File> {
+        let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
+        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else { return Vec::new() };
+        entries.flatten().map(|info| folder.child(info.name())).collect()
+    }
+}
+
+/// Hashes a file on; its length, or nothing when it cannot be read.
+fn feed(file: &gio::File, digest: &mut Sha256) -> Option<u64> {
+    let stream = file.read(NEVER).ok()?;
+    let mut length = 0;
+    loop {
+        let piece = stream.read_bytes(256 * 1024, NEVER).ok()?;
+        if piece.is_empty() {
+            return Some(length);
+        }
+        digest.update(&piece);
+        length += piece.len() as u64;
+    }
+}

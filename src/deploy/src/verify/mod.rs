@@ -1,0 +1,38 @@
+//! Looks at a fetched commit before anything is made of it: every object's checksum, what the image says of
+//! itself, its kernel, and the room that deploying it takes. It judges nothing but damage; the brain does.
+
+mod fsck;
+pub mod image;
+pub mod room;
+
+use ostree_ext::ostree;
+use upgrade::Reason;
+use upgrade::deploy::Done;
+use upgrade::id::Digest;
+use upgrade::image::ImageFacts;
+
+use crate::site::Site;
+
+/// Verifies.
+///
+/// All objects are read and hashed, also those that came a moment ago and were checked on arrival: most of a
+/// commit's objects are shared with the running system and lie here for months, where bits rot.
+///
+/// # Errors
+/// [`Reason::Damaged`] when an object is missing or not what its name says.
+pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
+    let repo = site.sysroot.repo();
+    let (variant, _) = repo.load_commit(commit.as_str()).map_err(|error| fsck::damaged(commit, error.message()))?;
+    fsck::run(site, &repo, commit)?;
+    site.report.progress(97, "reading what the image says of itself");
+    let tree = image::Tree::open(site, commit)?;
+    let kernel = tree.kernel();
+    Ok(Done::Verified(ImageFacts {
+        commit: commit.clone(),
+        info: tree.info()?,
+        kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
+        timestamp: ostree::commit_get_timestamp(&variant),
+        root: room::root(site, &tree, kernel.as_ref())?,
+        boot: room::boot(site, kernel.as_ref())?,
+    }))
+}

@@ -1,0 +1,110 @@
+//! The room that a deployment takes, counted before it is begun: libostree notices only half way.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ostree_ext::gio;
+use ostree_ext::gio::prelude::*;
+use ostree_ext::ostree;
+use upgrade::Reason;
+use upgrade::image::Room;
+
+use super::image::{Kernel, Tree};
+use crate::site::{Site, same};
+
+/// A block: what a folder, a small file or a link takes at least on ext4 and xfs.
+const BLOCK: u64 = 4096;
+/// What must be left on root after it: for journals and logs while the node drains and reboots.
+const ROOT_MARGIN: u64 = 32 << 20;
+/// What must be left on /boot: boot entries, grub.cfg, and the 1 MiB that libostree itself keeps.
+pub const BOOT_MARGIN: u64 = 2 << 20;
+
+/// Room on root. A checkout links the files; what it takes is folders, its own copy of /etc, and the margin; the
+/// kernel too where /boot lies on the same file system.
+pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
+    let mut need = ROOT_MARGIN;
+    tree.walk(&mut |file, size| {
+        need += match size {
+            None => BLOCK,
+            Some(size) if in_etc(file) => blocks(size),
+            Some(_) => 0,
+        };
+    });
+    need += site.current().map_or(0, |current| folder_size(&site.folder(&current).join("etc")));
+    if on_one_file_system(&site.path, &site.boot()) {
+        need += kernel.map_or(0, |kernel| kernel_need(site, kernel));
+    }
+    Ok(Room { need, free: free(site, &site.path)? })
+}
+
+/// Room on /boot, with what the kept deployment gives back: it goes first when the new kernel does not fit.
+pub fn boot(site: &Site, kernel: Option<&Kernel>) -> Result<Room, Reason> {
+    let need = kernel.map_or(0, |kernel| kernel_need(site, kernel)) + BOOT_MARGIN;
+    let free = free(site, &site.boot())?;
+    let spare: u64 = if free < need { droppable_kernels(site) } else { 0 };
+    Ok(Room { need, free: free + spare })
+}
+
+/// Room on /boot as it is now.
+pub fn boot_now(site: &Site, kernel: Option<&Kernel>) -> Result<Room, Reason> {
+    let need = kernel.map_or(0, |kernel| kernel_need(site, kernel)) + BOOT_MARGIN;
+    Ok(Room { need, free: free(site, &site.boot())? })
+}
+
+/// Deployments that may go for a new one's sake: neither running nor the default.
+pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
+    let Some(current) = site.current() else { return Vec::new() };
+    let others = site.sysroot.deployments().into_iter().skip(1);
+    others.filter(|other| !same(other, &current) && other.osname() == current.osname()).collect()
+}
+
+fn droppable_kernels(site: &Site) -> u64 {
+    let going = droppable(site);
+    let stays = |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
+    let kept: HashSet<_> =
+        site.sysroot.deployments().into_iter().filter(stays).map(|deployment| deployment.bootcsum()).collect();
+    let freed: HashSet<_> = going
+        .iter()
+        .filter(|deployment| !kept.contains(&deployment.bootcsum()))
+        .map(|deployment| kernel_folder(site, &deployment.osname(), &deployment.bootcsum()))
+        .collect();
+    freed.iter().map(|folder| folder_size(folder)).sum()
+}
+
+fn kernel_need(site: &Site, kernel: &Kernel) -> u64 {
+    // A folder alone proves nothing: it may be left over from a run that failed half way.
+    let complete = site.sysroot.deployments().iter().any(|other| other.bootcsum() == kernel.bootcsum);
+    if complete { 0 } else { blocks(kernel.size) }
+}
+
+fn kernel_folder(site: &Site, stateroot: &str, bootcsum: &str) -> PathBuf {
+    site.boot().join(format!("ostree/{stateroot}-{bootcsum}"))
+}
+
+fn in_etc(file: &gio::File) -> bool {
+    file.path().is_some_and(|path| path.starts_with("/usr/etc") || path.starts_with("/etc"))
+}
+
+const fn blocks(size: u64) -> u64 {
+    size.div_ceil(BLOCK) * BLOCK
+}
+
+fn folder_size(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().filter_map(|entry| {
+        let facts = entry.metadata().ok()?;
+        Some(if facts.is_dir() { BLOCK + folder_size(&entry.path()) } else { blocks(facts.len()) })
+    });
+    sizes.sum()
+}
+
+fn on_one_file_system(a: &Path, b: &Path) -> bool {
+    let device = |path: &Path| fs::metadata(path).map(|facts| facts.dev()).ok();
+    device(a) == device(b)
+}
+
+fn free(site: &Site, place: &Path) -> Result<u64, Reason> {
+    host::room::free(place).map_err(|error| site.broken(error))
+}
