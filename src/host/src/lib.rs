@@ -8,6 +8,7 @@ pub mod cmdline;
 pub mod durable;
 mod error;
 pub mod freeze;
+pub mod grub_config;
 pub mod grubenv;
 pub mod image_info;
 pub mod journal;

@@ -1,0 +1,162 @@
+//! The text of grub.cfg: small, the same for the same entries, and made for one-shot trials.
+//!
+//! Nothing in it names a disk: GRUB has found this file on the file system of /boot, so `$root` is right already; a
+//! kernel's path, which holds its checksum, finds it again where a chain of loaders has changed `$root`.
+
+use std::fmt::Write as _;
+
+use crate::boot::Entry;
+
+/// Given to the kernel by a one-shot alone. A kernel that panics or an initramfs that waits hangs for ever by default;
+/// with these both end in a reboot, which is the old system.
+pub const TRIAL_ARGUMENTS: &str = "careen.trial=1 panic=10 oops=panic softlockup_panic=1 rd.shell=0 rd.emergency=reboot \
+systemd.crash_action=reboot systemd.watchdog_sec=60 rd.timeout=90";
+
+/// One menu entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// As the Boot Loader Specification has it.
+    pub entry: Entry,
+    /// It has proved itself, so the loader may fall back to it.
+    pub proven: bool,
+}
+
+/// The whole configuration. `items` stand in the menu's order, the default first; `grubenv` is the environment block as
+/// GRUB names it.
+#[must_use]
+pub fn render(items: &[Item], grubenv: &str) -> String {
+    let mut text = String::from(
+        "# Written by careen-grub for every change of the boot entries. Do not edit.\n",
+    );
+    text += "set timeout=0\nset timeout_style=hidden\nset default=0\n";
+    text += &console(items);
+    text += &root(items);
+    text += &one_shot(items, grubenv);
+    for (position, item) in items.iter().enumerate() {
+        text += &menu_entry(position, &item.entry);
+    }
+    // GRUB waits in its menu for ever when nothing boots; a reboot tries again, and a firmware may have another disk.
+    text + "menuentry 'Reboot' --unrestricted {\n  reboot\n}\n"
+}
+
+/// Shows GRUB's messages where the kernel's go. Input stays with the keyboard: noise on a serial line would stop the boot.
+fn console(items: &[Item]) -> String {
+    let options = items
+        .first()
+        .map(|item| item.entry.options.as_str())
+        .unwrap_or_default();
+    let mut serial = options
+        .split_ascii_whitespace()
+        .filter_map(|word| word.strip_prefix("console=ttyS"));
+    let mut text = String::from(
+        "if [ \"${grub_platform}\" = \"efi\" ]; then\n  insmod all_video\n  set gfxpayload=keep\nfi\n",
+    );
+    if let Some(port) = serial.next() {
+        let number = |text: &str| {
+            text.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+        };
+        let (unit, rest) = port.split_once(',').unwrap_or((port, ""));
+        let speed = Some(number(rest))
+            .filter(|speed| !speed.is_empty())
+            .unwrap_or_else(|| "115200".to_owned());
+        let unit = number(unit);
+        let _ = write!(
+            text,
+            "if serial --unit={unit} --speed={speed}; then\n  terminal_output console serial\nfi\n"
+        );
+    }
+    text
+}
+
+fn root(items: &[Item]) -> String {
+    items.first().map_or_else(String::new, |item| {
+        let kernel = quoted(&item.entry.linux);
+        format!("if [ ! -f {kernel} ]; then\n  search --no-floppy --set=root --file {kernel}\nfi\n")
+    })
+}
+
+/// Takes the one-shot entry and empties it on the disk before any kernel is loaded.
+fn one_shot(items: &[Item], grubenv: &str) -> String {
+    let proven = items
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, item)| item.proven);
+    let mut chain: Vec<String> = proven.map(|(position, _)| position.to_string()).collect();
+    chain.push(items.len().to_string());
+    let chain = chain.join(" ");
+    format!(
+        r#"set fallback="{chain}"
+set careen_once=
+set next_entry=
+if [ -s {grubenv} ]; then
+  load_env --file {grubenv} next_entry
+fi
+if [ -n "${{next_entry}}" ]; then
+  set careen_once="${{next_entry}}"
+  set next_entry=
+  save_env --file {grubenv} next_entry
+  # What GRUB could not empty would come again at every boot: look, and boot the default then.
+  load_env --file {grubenv} next_entry
+  if [ -n "${{next_entry}}" ]; then
+    set careen_once=
+  fi
+fi
+if [ -n "${{careen_once}}" ]; then
+  set default="${{careen_once}}"
+  set fallback="0 {chain}"
+fi
+"#
+    )
+}
+
+fn menu_entry(position: usize, entry: &Entry) -> String {
+    let mut text = format!(
+        "menuentry {} --class os --unrestricted {{\n",
+        quoted(&entry.title)
+    );
+    let mut trial = "";
+    if position > 0 {
+        trial = " $careen_trial";
+        let _ = write!(
+            text,
+            "  set careen_trial=\n  if [ \"${{careen_once}}\" = \"{position}\" ]; then\n    set careen_trial=\"{TRIAL_ARGUMENTS}\"\n  fi\n"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  linux {} {}{trial}",
+        word(&entry.linux),
+        arguments(&entry.options)
+    );
+    for (command, file) in [("initrd", &entry.initrd), ("devicetree", &entry.devicetree)] {
+        if let Some(file) = file {
+            let _ = writeln!(text, "  {command} {}", word(file));
+        }
+    }
+    text + "}\n"
+}
+
+fn arguments(options: &str) -> String {
+    options
+        .split_ascii_whitespace()
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word of GRUB's language: left alone unless it holds what means something there.
+fn word(text: &str) -> String {
+    let special = |letter: char| "$;&|<>{}*?#\\".contains(letter);
+    if text.contains(special) {
+        quoted(text)
+    } else {
+        text.to_owned()
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

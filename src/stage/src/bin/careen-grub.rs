@@ -1,0 +1,116 @@
+//! `careen-grub -o FILE`: writes grub.cfg when libostree changes the boot entries (`OSTREE_GRUB2_EXEC`).
+//!
+//! libostree calls it before it swaps the link `loader`, so the entries to read are those beside FILE
+//! (`boot/loader.N/grub.cfg`); on EFI FILE lies on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
+//! (libostree, ostree-bootloader-grub2.c). It looks at files alone: an installer runs it without /dev.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use host::boot::{Link, entries};
+use host::grub_config::{Item, render};
+use host::{Places, durable};
+use lexopt::prelude::*;
+
+const USAGE: &str = "usage: careen-grub -o FILE [--boot DIR]";
+
+struct Wanted {
+    output: PathBuf,
+    boot: PathBuf,
+    loader: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let wanted = match wanted() {
+        Ok(wanted) => wanted,
+        Err(error) => {
+            eprintln!("careen-grub: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match write(&wanted) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("careen-grub: {error}; grub.cfg is left as it was");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn wanted() -> Result<Wanted, lexopt::Error> {
+    let (mut output, mut boot) = (None, None);
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('o') => output = Some(PathBuf::from(parser.value()?)),
+            Long("boot") => boot = Some(PathBuf::from(parser.value()?)),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let output = output.ok_or("-o FILE is missing")?;
+    let boot = boot
+        .or_else(|| boot_above(&output))
+        .ok_or("FILE lies below no folder called boot: give --boot DIR")?;
+    let loader =
+        loader(&output, &boot).ok_or("no loader.N beside FILE and no _OSTREE_GRUB2_BOOTVERSION")?;
+    Ok(Wanted {
+        output,
+        boot,
+        loader,
+    })
+}
+
+fn boot_above(output: &Path) -> Option<PathBuf> {
+    output
+        .ancestors()
+        .find(|folder| folder.ends_with("boot"))
+        .map(Path::to_owned)
+}
+
+fn loader(output: &Path, boot: &Path) -> Option<PathBuf> {
+    let beside = output.parent()?;
+    if beside.join("entries").is_dir() {
+        return Some(beside.to_owned());
+    }
+    let version: u32 = env::var("_OSTREE_GRUB2_BOOTVERSION").ok()?.parse().ok()?;
+    Some(boot.join(format!("loader.{version}")))
+}
+
+fn write(wanted: &Wanted) -> host::Result<()> {
+    let sysroot = wanted.boot.join("..");
+    let items = items(&wanted.loader, &sysroot)?;
+    let places = Places {
+        root: "/".into(),
+        sysroot,
+        boot: wanted.boot.clone(),
+    };
+    // GRUB sees the file system of /boot: when that is the root's, libostree's `bootprefix` puts /boot before every path.
+    let prefixed = items
+        .first()
+        .is_some_and(|item| item.entry.linux.starts_with("/boot/"));
+    let folder = places
+        .grub()
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let grubenv = format!("{}/{folder}/grubenv", if prefixed { "/boot" } else { "" });
+    durable::write(&wanted.output, render(&items, &grubenv).as_bytes(), 0o600)
+}
+
+/// The default has proved itself, and so has what is pinned. All else is on trial at best.
+fn items(loader: &Path, sysroot: &Path) -> host::Result<Vec<Item>> {
+    let proven = |link: Option<&str>| {
+        let link: Option<Link> = link.and_then(|link| link.parse().ok());
+        // An entry whose tree is not there is no place to fall back to.
+        link.and_then(|link| link.follow(sysroot).ok())
+            .is_some_and(|(deployment, _)| deployment.pinned)
+    };
+    let found = entries(loader)?.into_iter().enumerate();
+    Ok(found
+        .map(|(at, entry)| Item {
+            proven: at == 0 || proven(entry.ostree()),
+            entry,
+        })
+        .collect())
+}
