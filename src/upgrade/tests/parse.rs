@@ -1,0 +1,119 @@
+//! What the world gives is parsed or refused with the field, the value and the accepted form; it never panics.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use upgrade::*;
+
+proptest! {
+    #[test]
+    fn no_image_reference_panics_and_what_parses_prints_as_it_was(text in "(ostree:)?[a-z:/@. \\-]{0,40}(@[0-9a-f]{64})?") {
+        if let Ok(target) = text.parse::<Target>() {
+            prop_assert_eq!(target.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic_any_parser(text in "\\PC*") {
+        let _ = text.parse::<Target>();
+        let _ = text.parse::<Version>();
+        let _ = text.parse::<UpgradeId>();
+        let _ = text.parse::<Digest>();
+        let _ = serde_json::from_str::<Record>(&text);
+        let _ = serde_json::from_str::<deploy::Line>(&text);
+    }
+
+    #[test]
+    fn versions_print_as_they_were_parsed(major in 0_u32..9, minor in 0_u32..99, patch in 0_u32..99, rc in proptest::option::of(0_u32..9)) {
+        let suffix = rc.map(|number| format!("-rc.{number}")).unwrap_or_default();
+        let text = format!("v{major}.{minor}.{patch}{suffix}");
+        prop_assert_eq!(text.parse::<Version>().unwrap().to_string(), text);
+    }
+}
+
+#[test]
+fn a_candidate_is_older_than_its_release() {
+    let version = |text: &str| text.parse::<Version>().unwrap();
+    assert!(version("v1.36.0-rc.1") < version("v1.36.0"));
+    assert!(version("v1.36.10") > version("v1.36.9"));
+}
+
+fn refusal(raw: RawRequest) -> Reason {
+    raw.parse().unwrap_err().into()
+}
+
+fn scheduled(image: &str) -> RawRequest {
+    RawRequest {
+        request: "Scheduled".into(),
+        image: Some(image.into()),
+        ..RawRequest::default()
+    }
+}
+
+#[test]
+fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
+    let short = format!("ostree:careen:os@{}", "b".repeat(63));
+    let images = [
+        "",
+        "os",
+        "docker://x/y:1",
+        "ostree:careen",
+        "ostree::os",
+        "ostree:careen:",
+        "ostree:careen:../os",
+        "ostree:-x:os",
+        "ostree:careen:os@",
+        &short,
+    ];
+    for image in images {
+        let text = refusal(scheduled(image)).to_string();
+        assert!(
+            text.contains("careen.dev/image") && text.contains("ostree:<remote>:<ref>"),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("{:?}", image.chars().take(80).collect::<String>())),
+            "{text}"
+        );
+    }
+    let other = RawRequest {
+        request: "Now".into(),
+        ..scheduled("ostree:careen:os")
+    };
+    assert!(refusal(other).to_string().contains("accepted is Scheduled"));
+    let version = RawRequest {
+        kubernetes: Some("1.36".into()),
+        ..scheduled("ostree:careen:os")
+    };
+    assert!(
+        refusal(version)
+            .to_string()
+            .contains("careen.dev/kubernetes-version is \"1.36\"")
+    );
+    for id in ["", "..", "a/b", "a b", &"x".repeat(64)] {
+        let bad = RawRequest {
+            id: Some(id.into()),
+            ..scheduled("ostree:careen:os")
+        };
+        assert!(refusal(bad).to_string().contains("careen.dev/upgrade-id"));
+    }
+}
+
+#[test]
+fn fields_that_a_newer_version_wrote_survive_this_one() {
+    let text = r#"{"format":1,"min_reader":1,"generation":7,"later":{"x":1}}"#;
+    let record: Record = serde_json::from_str(text).unwrap();
+    let again = serde_json::to_value(&record).unwrap();
+    assert_eq!(again["later"]["x"], 1);
+}
+
+#[test]
+fn every_reason_has_a_code_and_survives_json() {
+    let reason = Reason::NoRoom {
+        place: "/boot".into(),
+        need: 2,
+        free: 1,
+    };
+    assert_eq!(reason.code(), "NoRoom");
+    let text = serde_json::to_string(&reason).unwrap();
+    assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), reason);
+}

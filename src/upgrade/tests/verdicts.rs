@@ -1,0 +1,196 @@
+//! Images that are refused after they were looked at: each with its own reason, before anything is deployed or cordoned.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+/// The verdict on an image with these facts, asked for like this.
+fn verdict(facts: ImageFacts, request: RawRequest, policy: Policy) -> Phase {
+    let step = Step::Verify {
+        commit: digest('b'),
+    };
+    let seen = Observation {
+        request: Asked::This(request.clone()),
+        finished: finished(step, Outcome::Done(Effect::Verified(facts))),
+        ..asked()
+    };
+    let mut record = upgrade_in(Phase::Fetched);
+    record.upgrade.as_mut().unwrap().request = request;
+    phase_of(&next_with(&seen, &record, &Ok(policy)).0)
+}
+
+fn refused(change: impl FnOnce(&mut ImageFacts)) -> Reason {
+    let mut found = facts('b');
+    change(&mut found);
+    match verdict(found, pinned('b'), Policy::default()) {
+        Phase::Reverting { reason } => reason,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn a_sound_image_is_verified() {
+    assert_eq!(
+        verdict(facts('b'), pinned('b'), Policy::default()),
+        Phase::Verified
+    );
+}
+
+#[test]
+fn an_image_without_what_it_needs_is_refused_by_what_is_missing() {
+    assert!(matches!(
+        refused(|f| f.kernel = None),
+        Reason::NoKernel { .. }
+    ));
+    assert!(matches!(
+        refused(|f| f.info = None),
+        Reason::NoImageInfo { .. }
+    ));
+    assert!(matches!(
+        refused(|f| f.info.as_mut().unwrap().stage = None),
+        Reason::NoStage { .. }
+    ));
+    assert!(matches!(
+        refused(|f| f.info.as_mut().unwrap().stage = Some(2)),
+        Reason::NoStage { .. }
+    ));
+}
+
+#[test]
+fn an_image_without_a_guard_passes_where_the_policy_says_so() {
+    let mut found = facts('b');
+    found.info.as_mut().unwrap().stage = None;
+    let policy = Policy {
+        unguarded: true,
+        ..Policy::default()
+    };
+    assert_eq!(verdict(found, pinned('b'), policy), Phase::Verified);
+}
+
+#[test]
+fn an_image_for_another_machine_is_refused_with_both_named() {
+    let text = refused(|f| f.info.as_mut().unwrap().architecture = "aarch64".into()).to_string();
+    assert!(
+        text.contains("aarch64") && text.contains("x86_64"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_downgrade_is_refused_and_says_which_setting_allows_it() {
+    let older =
+        |f: &mut ImageFacts| f.info.as_mut().unwrap().kubernetes = "v1.34.0".parse().unwrap();
+    let text = refused(older).to_string();
+    assert!(
+        text.contains("v1.34.0") && text.contains("v1.35.4") && text.contains("downgrade = true"),
+        "{text}"
+    );
+    let mut found = facts('b');
+    older(&mut found);
+    let policy = Policy {
+        downgrade: true,
+        ..Policy::default()
+    };
+    assert_eq!(verdict(found, pinned('b'), policy), Phase::Verified);
+}
+
+#[test]
+fn an_image_that_carries_another_version_than_the_request_says_is_refused() {
+    let request = RawRequest {
+        kubernetes: Some("v1.36.4".into()),
+        ..pinned('b')
+    };
+    let phase = verdict(facts('b'), request, Policy::default());
+    assert!(
+        matches!(
+            phase,
+            Phase::Reverting {
+                reason: Reason::VersionMismatch { .. }
+            }
+        ),
+        "{phase:?}"
+    );
+}
+
+#[test]
+fn an_image_that_does_not_fit_is_refused_with_the_bytes_that_are_missing() {
+    let text = refused(|f| f.boot = Room { need: 80, free: 7 }).to_string();
+    assert!(
+        text.contains("/boot") && text.contains("80") && text.contains('7'),
+        "{text}"
+    );
+    assert!(matches!(
+        refused(|f| f.root = Room { need: 2, free: 1 }),
+        Reason::NoRoom { .. }
+    ));
+}
+
+/// What comes of a request on a node that is otherwise quiet; nothing may be begun.
+fn answer(seen: Observation, policy: &PolicyRead) -> Reason {
+    let (record, act) = next_with(&seen, &Record::default(), policy);
+    assert_eq!(act, Act::Wait(None));
+    assert_eq!(record.upgrade, None);
+    record.refused.unwrap().reason
+}
+
+#[test]
+fn a_loader_that_cannot_do_a_one_shot_is_refused_before_anything_is_touched() {
+    let loader = Err(Reason::LoaderUnfit {
+        detail: "/boot is on LVM".into(),
+    });
+    let reason = answer(Observation { loader, ..asked() }, &Ok(Policy::default()));
+    assert!(matches!(reason, Reason::LoaderUnfit { .. }));
+}
+
+#[test]
+fn a_control_plane_is_refused_by_name() {
+    let control_plane = Some("etcd.yaml".into());
+    let reason = answer(
+        Observation {
+            control_plane,
+            ..asked()
+        },
+        &Ok(Policy::default()),
+    );
+    assert!(matches!(reason, Reason::ControlPlane { .. }));
+}
+
+#[test]
+fn a_remote_that_the_policy_does_not_name_is_refused() {
+    let policy = Policy {
+        remotes: vec!["ours".into()],
+        ..Policy::default()
+    };
+    assert!(matches!(
+        answer(asked(), &Ok(policy)),
+        Reason::RemoteNotAllowed { .. }
+    ));
+}
+
+#[test]
+fn a_broken_policy_file_refuses_every_request_and_says_where_it_is_broken() {
+    let file = names::POLICY_FILE.to_owned();
+    let policy = Err(Reason::BadPolicy {
+        file,
+        line: 3,
+        column: 7,
+        detail: "unknown key".into(),
+    });
+    let text = answer(asked(), &policy).to_string();
+    assert!(text.contains("line 3, column 7"), "{text}");
+}
+
+#[test]
+fn policy_values_out_of_range_are_named_with_their_range() {
+    assert_eq!(
+        Policy {
+            trials: 0,
+            ..Policy::default()
+        }
+        .validate(),
+        Err(("trials", "1 to 10"))
+    );
+    assert_eq!(Policy::default().validate(), Ok(()));
+}
