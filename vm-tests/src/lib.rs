@@ -5,8 +5,12 @@
 
 pub mod control_plane;
 pub mod guest;
+pub mod images;
+pub mod node;
 pub mod process;
 pub mod programs;
+pub mod progress;
 pub mod qemu;
 pub mod qmp;
 pub mod repo_server;
+pub mod workload;

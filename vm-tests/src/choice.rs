@@ -1,0 +1,73 @@
+//! Which scenarios a run takes.
+
+use anyhow::{Result, bail};
+use sha2::{Digest, Sha256};
+
+use crate::scenario::Scenario;
+use crate::scenarios::ALL;
+
+/// How many scenarios besides the core one commit's turn brings; sized so that the whole stays within 25 minutes.
+const TURN: usize = 2;
+
+/// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
+///
+/// # Errors
+/// When there is no such scenario; the message lists the nearest.
+pub fn choose(which: &str, turn_from: Option<&str>) -> Result<Vec<Scenario>> {
+    match which {
+        "all" => Ok(ALL.to_vec()),
+        "core" => Ok(core(turn_from)),
+        name => match ALL.iter().find(|scenario| scenario.name == name) {
+            Some(scenario) => Ok(vec![*scenario]),
+            None => bail!("no scenario is called {name:?}; `vm-tests list` shows them all"),
+        },
+    }
+}
+
+/// The turn walks through all others as commits come, and is the same whenever one commit is tested again.
+fn core(turn_from: Option<&str>) -> Vec<Scenario> {
+    let (core, others): (Vec<_>, Vec<_>) = ALL.iter().copied().partition(|scenario| scenario.core);
+    let Some(commit) = turn_from else { return core };
+    let hash = Sha256::digest(commit);
+    let first = usize::from(hash[0]) * 256 + usize::from(hash[1]);
+    let turn = (0..TURN.min(others.len())).map(|index| others[(first + index) % others.len()]);
+    core.into_iter().chain(turn).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(scenarios: &[Scenario]) -> Vec<&str> {
+        scenarios.iter().map(|scenario| scenario.name).collect()
+    }
+
+    #[test]
+    fn the_core_has_five_and_no_name_comes_twice() {
+        assert_eq!(core(None).len(), 5);
+        let mut all = names(ALL);
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), ALL.len());
+    }
+
+    #[test]
+    fn a_turn_is_the_same_for_the_same_commit_and_never_of_the_core() {
+        let turn = core(Some("abc"));
+        assert_eq!(names(&turn), names(&core(Some("abc"))));
+        assert!(turn[5..].iter().all(|scenario| !scenario.core));
+    }
+
+    #[test]
+    fn every_scenario_gets_its_turn() {
+        let seen: std::collections::BTreeSet<_> = (0..2000)
+            .flat_map(|commit| names(&core(Some(&commit.to_string()))))
+            .collect();
+        assert_eq!(seen.len(), ALL.len());
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused() {
+        assert!(choose("no-such", None).is_err());
+    }
+}

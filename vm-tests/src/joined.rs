@@ -1,0 +1,166 @@
+//! The moment every scenario starts from: a node that has joined and runs a pod, frozen together with its cluster.
+//!
+//! Made once (some 3 minutes) and kept in the cache under a key of everything that goes in. A scenario copies the cluster (20 MB),
+//! puts an overlay over the disk and continues in seconds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::control_plane::{self, ControlPlane, HOST_SEEN_FROM_GUEST, JOIN_TOKEN};
+use crate::guest::Guest;
+use crate::images::{self, DiskKind};
+use crate::node::{NAME, NodeWatch};
+use crate::programs;
+use crate::progress::Progress;
+use crate::qemu::{Firmware, Machine};
+use crate::workload;
+
+/// Raise it when what is done below changes.
+const RECIPE: u32 = 1;
+
+/// A frozen node and its cluster.
+#[derive(Debug, Clone)]
+pub struct Joined {
+    dir: PathBuf,
+    firmware: Firmware,
+}
+
+impl Joined {
+    /// Gives the frozen node for a kind of disk, making it first if need be.
+    ///
+    /// # Errors
+    /// When the image, the boot, the join or the freezing fails.
+    pub async fn ensure(kind: DiskKind) -> Result<Self> {
+        let firmware = if kind == DiskKind::Uefi {
+            Firmware::Uefi
+        } else {
+            Firmware::Bios
+        };
+        let disk = images::ensure_disk(kind)?;
+        let dir = programs::cache()?.join(format!("joined-{kind:?}-{}", key(&disk)?));
+        let this = Self { dir, firmware };
+        if !this.dir.exists() {
+            this.make(&disk).await?;
+        }
+        Ok(this)
+    }
+
+    /// Forgets it, so that the next run makes a new one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn forget(&self) -> Result<()> {
+        Ok(fs::remove_dir_all(&self.dir)?)
+    }
+
+    /// A copy of its cluster at `to`.
+    ///
+    /// # Errors
+    /// When the copy fails.
+    pub fn copy_cluster(&self, to: &Path) -> Result<()> {
+        control_plane::copy(&self.dir.join("cluster"), to)
+    }
+
+    /// A machine in `dir` whose disk is as it was then; see [`Joined::state`].
+    ///
+    /// # Errors
+    /// When the overlay cannot be made.
+    pub fn machine(&self, dir: &Path) -> Result<Machine> {
+        Machine::new(dir, &self.dir.join("machine/disk.qcow2"), self.firmware)
+    }
+
+    /// The machine's memory as it was then.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state")
+    }
+
+    async fn make(&self, disk: &Path) -> Result<()> {
+        let progress = Progress::new("joined node");
+        let work = self.dir.with_extension("new");
+        if work.exists() {
+            fs::remove_dir_all(&work)?;
+        }
+        fs::create_dir_all(&work)?;
+        progress.step("starting a control plane");
+        let mut plane = ControlPlane::start(&work.join("cluster")).await?;
+        progress.step("booting the disk");
+        let machine = Machine::new(&work.join("machine"), disk, self.firmware)?;
+        let running = machine.start().await?;
+        let mut guest = Guest::connect(&machine.channel()).await?;
+        guest
+            .wait_for_boot_other_than(None, Duration::from_secs(300))
+            .await?;
+        join(&mut guest, &plane, &progress).await.with_context(|| {
+            format!(
+                "the node did not join; its console is in {}",
+                machine.serial_log().display()
+            )
+        })?;
+        progress.step("freezing");
+        // A copy of memory and disk at rest; what the kernel has not written yet is in the memory.
+        guest.run("sync").await?;
+        drop(guest);
+        running.save(&work.join("state")).await?;
+        plane.stop();
+        fs::rename(&work, &self.dir)?;
+        progress.step("done");
+        self.drop_others()
+    }
+
+    /// One frozen node takes 2 GB, and every change of an image makes a new one.
+    fn drop_others(&self) -> Result<()> {
+        let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
+        let kind = name.rsplit_once('-').map_or("", |(kind, _)| kind);
+        for entry in fs::read_dir(programs::cache()?)? {
+            let path = entry?.path();
+            let other = path.file_name().unwrap_or_default().to_string_lossy();
+            if path != self.dir && other.starts_with(kind) {
+                fs::remove_dir_all(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn join(guest: &mut Guest, plane: &ControlPlane, progress: &Progress) -> Result<()> {
+    progress.step("waiting for the container runtime");
+    let settled = "systemctl is-system-running --wait; systemctl is-active containerd rig-images";
+    guest.try_run(settled, Duration::from_secs(300)).await?;
+    progress.step("kubeadm join");
+    let mut node = NodeWatch::start(plane.client().await?);
+    let server = format!("{HOST_SEEN_FROM_GUEST}:{}", plane.api_port());
+    let command = format!(
+        "kubeadm join {server} --token {JOIN_TOKEN} --discovery-token-unsafe-skip-ca-verification --node-name {NAME}"
+    );
+    let joined = guest.try_run(&command, Duration::from_secs(400)).await?;
+    ensure!(
+        joined.code == 0,
+        "kubeadm join ended with {}: {}",
+        joined.code,
+        joined.text
+    );
+    node.wait("the node is Ready", Duration::from_secs(300), |view| {
+        view.ready
+    })
+    .await?;
+    progress.step("starting a pod");
+    workload::create(&plane.client().await?).await?;
+    workload::wait_until_running(&plane.client().await?, Duration::from_secs(180)).await
+}
+
+/// The disk's path holds its content's key; the programs' paths hold theirs.
+fn key(disk: &Path) -> Result<String> {
+    let plane = programs::kubernetes(programs::CONTROL_PLANE)?;
+    let text = format!(
+        "{RECIPE} {} {} {}",
+        disk.display(),
+        plane.display(),
+        programs::etcd()?.display()
+    );
+    Ok(format!("{:x}", Sha256::digest(text))[..16].to_owned())
+}

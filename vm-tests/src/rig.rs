@@ -1,0 +1,204 @@
+//! The world of one scenario: a joined node, its cluster, the remote, and hands to pull every plug.
+
+mod ask;
+mod look;
+mod story;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+
+use crate::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST};
+use crate::guest::Guest;
+use crate::images::{self, DiskKind};
+use crate::joined::Joined;
+use crate::node::NodeWatch;
+use crate::progress::Progress;
+use crate::qemu::{Machine, Running};
+use crate::repo_server::{PORT, RepoServer};
+use upgrade::report::Status;
+
+pub use story::{Before, UPGRADE};
+
+/// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine.
+pub const BOOT: Duration = Duration::from_secs(300);
+
+/// A joined node and everything around it. Dropping it ends everything; its folder stays.
+#[derive(Debug)]
+pub struct Rig {
+    /// The cluster.
+    pub plane: ControlPlane,
+    /// The remote `careen` of the node.
+    pub repo: RepoServer,
+    /// The node as the cluster sees it.
+    pub node: NodeWatch,
+    /// The node from inside. Dead while the power is off.
+    pub guest: Guest,
+    /// Tells what is going on.
+    pub progress: Progress,
+    machine: Machine,
+    power: Option<Running>,
+    /// The status that stood on the Node when the last request was made: it answers an earlier one.
+    answered: Option<Status>,
+    dir: PathBuf,
+}
+
+impl Rig {
+    /// A fresh node, as frozen just after it joined, with its files in `dir` (emptied first).
+    ///
+    /// # Errors
+    /// When a part does not start.
+    pub async fn start(disk: DiskKind, dir: &Path, progress: Progress) -> Result<Self> {
+        let joined = Joined::ensure(disk).await?;
+        if dir.exists() {
+            fs::remove_dir_all(dir)?;
+        }
+        fs::create_dir_all(dir)?;
+        joined.copy_cluster(&dir.join("cluster"))?;
+        let machine = joined.machine(&dir.join("machine"))?;
+        let state = joined.state();
+        let cluster = dir.join("cluster");
+        let (plane, running) = tokio::join!(ControlPlane::start(&cluster), machine.resume(&state));
+        let plane = plane?;
+        let mut guest = Guest::connect(&machine.channel()).await?;
+        let node = NodeWatch::start(plane.client().await?);
+        let repo = RepoServer::start(&images::repository()?).await?;
+        prepare(&mut guest, repo.port()).await?;
+        progress.step("the node is there");
+        let power = Some(running?);
+        Ok(Self {
+            plane,
+            repo,
+            node,
+            guest,
+            progress,
+            machine,
+            power,
+            answered: None,
+            dir: dir.to_owned(),
+        })
+    }
+
+    /// The power goes, now.
+    ///
+    /// # Errors
+    /// When it is off already.
+    pub fn cut_power(&mut self) -> Result<()> {
+        self.progress.step("power cut");
+        self.power
+            .take()
+            .context("the power is off already")?
+            .cut_power();
+        Ok(())
+    }
+
+    /// Switches the node on and connects to its channel; does not wait for the boot.
+    ///
+    /// # Errors
+    /// When it is on already or QEMU does not start.
+    pub async fn power_on(&mut self) -> Result<()> {
+        if self.power.is_some() {
+            bail!("the power is on already");
+        }
+        self.progress.step("power on");
+        self.power = Some(self.machine.start().await?);
+        self.guest = Guest::connect(&self.machine.channel()).await?;
+        Ok(())
+    }
+
+    /// Waits for the test channel in a boot other than `old`.
+    ///
+    /// # Errors
+    /// When none comes up in time.
+    pub async fn wait_boot(&mut self, old: Option<&str>) -> Result<String> {
+        let boot = self.guest.wait_for_boot_other_than(old, BOOT).await?;
+        self.progress
+            .step(&format!("booted ({})", &boot[..8.min(boot.len())]));
+        Ok(boot)
+    }
+
+    /// Everything the node's console ever said in this scenario.
+    #[must_use]
+    pub fn console(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.machine.serial_log()).unwrap_or_default())
+            .into_owned()
+    }
+
+    /// Waits until the console, from byte `from` on, says `marker`.
+    ///
+    /// # Errors
+    /// When it does not in time.
+    pub async fn wait_console(&mut self, from: usize, marker: &str, limit: Duration) -> Result<()> {
+        let look = async {
+            // A file has no better way to be waited for that would also see what QEMU writes in one piece.
+            while !self
+                .console()
+                .get(from..)
+                .unwrap_or_default()
+                .contains(marker)
+            {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let found = tokio::time::timeout(limit, look).await;
+        found.map_err(|_| anyhow::anyhow!("the console did not say {marker:?} within {limit:?}"))
+    }
+
+    /// The folder with the scenario's files.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Gathers what a person needs after a failure: journal, record, the Node; gives the folder.
+    pub async fn keep_evidence(&mut self) -> PathBuf {
+        let node = format!("{:#?}\n\n{:#?}\n", self.node.now(), self.node.history());
+        let _ = fs::write(self.dir.join("node.txt"), node);
+        let wanted = [
+            (
+                "journal.txt",
+                "journalctl --no-pager --no-hostname -o short-monotonic | tail -n 20000",
+            ),
+            (
+                "record.txt",
+                "cd /sysroot/ostree/careen && tail -n +1 record.* && ls -laR .",
+            ),
+            (
+                "system.txt",
+                "ostree admin status; cat /proc/cmdline; systemctl --failed; cat /boot/loader/grub.cfg; df; ls -la /run/careen",
+            ),
+        ];
+        if self.power.is_some() {
+            for (file, script) in wanted {
+                if let Ok(output) = self.guest.try_run(script, Duration::from_secs(60)).await {
+                    let _ = fs::write(self.dir.join(file), output.text);
+                }
+            }
+        }
+        let _ = fs::copy(self.machine.serial_log(), self.dir.join("serial.log"));
+        self.dir.clone()
+    }
+}
+
+/// A resumed guest believes that no time has passed, and knows the usual port of the remote only.
+async fn prepare(guest: &mut Guest, port: u16) -> Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
+    guest
+        .run(&format!("date -s @{now:.3} >/dev/null"))
+        .await
+        .context("the resumed node does not answer")?;
+    if port != PORT {
+        let (old, new) = (
+            format!("{HOST_SEEN_FROM_GUEST}:{PORT}/"),
+            format!("{HOST_SEEN_FROM_GUEST}:{port}/"),
+        );
+        guest
+            .run(&format!(
+                "sed -i s,{old},{new}, /etc/ostree/remotes.d/careen.conf"
+            ))
+            .await?;
+    }
+    Ok(())
+}

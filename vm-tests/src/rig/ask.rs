@@ -1,0 +1,139 @@
+//! What a requester does: annotations on the Node, and waiting for the answer.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Map, Value, json};
+use upgrade::names;
+use upgrade::report::Answer;
+
+use super::Rig;
+use crate::images::Commit;
+use crate::node::{NAME, View};
+
+/// The phases in their order, as the status spells them.
+const PHASES: [&str; 10] = [
+    "Accepted", "Fetched", "Verified", "Deployed", "Drained", "Armed", "Trial", "Healthy",
+    "Blessed", "Upgraded",
+];
+
+impl Rig {
+    /// Sets annotations on the Node; `None` removes one.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn annotate(&self, annotations: &[(&str, Option<&str>)]) -> Result<()> {
+        let values: Map<String, Value> = annotations
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
+        self.patch(json!({"metadata": {"annotations": values}}))
+            .await
+    }
+
+    /// Changes the Node as an administrator would.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn patch(&self, patch: Value) -> Result<()> {
+        let api: Api<Node> = Api::all(self.plane.client().await?);
+        api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch))
+            .await?;
+        Ok(())
+    }
+
+    /// Asks for an upgrade to an image.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn ask(&mut self, image: &Commit) -> Result<()> {
+        self.ask_raw(&image.pinned()).await
+    }
+
+    /// Asks for whatever the text says.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn ask_raw(&mut self, image: &str) -> Result<()> {
+        self.answered = self.node.now().status;
+        self.progress.step(&format!("asking for {image}"));
+        self.annotate(&[
+            (names::IMAGE, Some(image)),
+            (names::REQUEST, Some(names::REQUEST_SCHEDULED)),
+        ])
+        .await
+    }
+
+    /// Takes the request back.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn withdraw(&self) -> Result<()> {
+        self.progress.step("withdrawing");
+        self.annotate(&[(names::REQUEST, None)]).await
+    }
+
+    /// Waits until the upgrade has come at least as far as `phase`.
+    ///
+    /// # Errors
+    /// When it has not in time, or has ended elsewhere.
+    pub async fn wait_phase(&mut self, phase: &str, limit: Duration) -> Result<View> {
+        let wanted = PHASES.iter().position(|known| *known == phase);
+        ensure!(wanted.is_some(), "no phase is called {phase:?}");
+        let ended = |view: &View| view.answer.as_deref() == Some(Answer::Failed.as_str());
+        let there = |view: &View| PHASES.iter().position(|known| *known == view.phase()) >= wanted;
+        let answered = self.answered.clone();
+        let fresh = |view: &View| view.status != answered;
+        let what = format!("phase {phase}");
+        let view = self
+            .node
+            .wait(&what, limit, |view| {
+                fresh(view) && (there(view) || ended(view))
+            })
+            .await?;
+        if !there(&view) {
+            bail!(
+                "the upgrade ended before {what}: {}",
+                view.reason.unwrap_or_default()
+            );
+        }
+        self.progress.step(&format!("reached {}", view.phase()));
+        Ok(view)
+    }
+
+    /// Waits for an answer other than `InProgress`, shows the way there, and takes only `wanted`.
+    ///
+    /// # Errors
+    /// When the answer is another one or does not come in time.
+    pub async fn wait_answer(&mut self, wanted: Answer, limit: Duration) -> Result<View> {
+        let mut phase = String::new();
+        let deadline = tokio::time::Instant::now() + limit;
+        loop {
+            let view = self.node.now();
+            if view.phase() != phase {
+                phase = view.phase().to_owned();
+                self.progress.step(&format!("phase {phase}"));
+            }
+            match view
+                .answer
+                .as_deref()
+                .filter(|_| view.status != self.answered)
+            {
+                Some(answer) if answer == wanted.as_str() => return Ok(view),
+                None | Some("InProgress") => {}
+                Some(other) => bail!(
+                    "the answer is {other}: {}; the Node is {view:#?}",
+                    view.reason.as_deref().unwrap_or_default()
+                ),
+            }
+            ensure!(
+                tokio::time::Instant::now() < deadline,
+                "no answer within {limit:?}; the Node is {view:#?}"
+            );
+            self.node.changed(Duration::from_secs(5)).await;
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Runs scenarios one after the other, each on a fresh node. One try each: what fails once is looked at, not repeated.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::programs;
+use crate::progress::Progress;
+use crate::rig::Rig;
+use crate::scenario::Scenario;
+
+/// How one scenario went.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    name: &'static str,
+    passed: bool,
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+}
+
+/// Where runs leave their files.
+#[must_use]
+pub fn out() -> PathBuf {
+    programs::home().join("out")
+}
+
+/// Runs them all and says how they went; true when all passed.
+///
+/// # Errors
+/// When the results cannot be written.
+pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
+    let start = Instant::now();
+    let mut outcomes = Vec::new();
+    for (index, scenario) in scenarios.iter().enumerate() {
+        eprintln!(
+            "\n--- {} of {}: {}",
+            index + 1,
+            scenarios.len(),
+            scenario.name
+        );
+        let outcome = run_one(scenario).await;
+        let verdict = if outcome.passed { "passed" } else { "FAILED" };
+        println!("{verdict}  {:>6.1} s  {}", outcome.seconds, outcome.name);
+        outcomes.push(outcome);
+    }
+    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+    fs::create_dir_all(out())?;
+    fs::write(
+        out().join("results.json"),
+        serde_json::to_string_pretty(&outcomes)?,
+    )?;
+    eprintln!(
+        "\n{:.0} s in all; times and failures are in {}",
+        start.elapsed().as_secs_f64(),
+        out().join("results.json").display()
+    );
+    println!("{} passed, {failed} failed", outcomes.len() - failed);
+    Ok(failed == 0)
+}
+
+async fn run_one(scenario: &Scenario) -> Outcome {
+    let progress = Progress::new(scenario.name);
+    let failure = try_one(scenario, progress.clone())
+        .await
+        .err()
+        .map(|error| format!("{error:#}"));
+    if let Some(failure) = &failure {
+        progress.step(&format!("FAILED: {failure}"));
+    }
+    let seconds = progress.elapsed().as_secs_f64();
+    Outcome {
+        name: scenario.name,
+        passed: failure.is_none(),
+        seconds,
+        failure,
+    }
+}
+
+async fn try_one(scenario: &Scenario, progress: Progress) -> Result<()> {
+    let dir = out().join(scenario.name);
+    let mut rig = Rig::start(scenario.disk, &dir, progress.clone())
+        .await
+        .context("the rig did not start")?;
+    let result = (scenario.run)(&mut rig).await;
+    if result.is_err() {
+        let folder = rig.keep_evidence().await;
+        progress.step(&format!(
+            "serial log, journal, record and Node are in {}",
+            folder.display()
+        ));
+    } else {
+        drop(rig);
+        // The disk and the cluster of a scenario that passed tell nobody anything.
+        fs::remove_dir_all(&dir)?;
+    }
+    result
+}

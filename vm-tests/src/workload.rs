@@ -1,0 +1,108 @@
+//! What runs on the node: one small Deployment with a PodDisruptionBudget, which by default lets its pod go.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::runtime::wait::await_condition;
+use kube::{Client, ResourceExt};
+use serde_json::json;
+use tokio::time::timeout;
+
+/// The name of Deployment and budget.
+pub const NAME: &str = "web";
+
+/// Creates both in `default`.
+///
+/// # Errors
+/// When the API server refuses.
+pub async fn create(client: &Client) -> Result<()> {
+    let deployment: Deployment = serde_json::from_value(json!({
+        "metadata": {"name": NAME},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": NAME}},
+            "template": {
+                "metadata": {"labels": {"app": NAME}},
+                "spec": {
+                    // A shell as PID 1 ignores SIGTERM; nothing is gained by waiting for it.
+                    "terminationGracePeriodSeconds": 1,
+                    "automountServiceAccountToken": false,
+                    "containers": [{
+                        "name": NAME,
+                        "image": "localhost/busybox:rig",
+                        "imagePullPolicy": "Never",
+                        "command": ["sleep", "infinity"],
+                    }],
+                },
+            },
+        },
+    }))?;
+    let budget: PodDisruptionBudget = serde_json::from_value(json!({
+        "metadata": {"name": NAME},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": NAME}}},
+    }))?;
+    Api::default_namespaced(client.clone())
+        .create(&PostParams::default(), &deployment)
+        .await?;
+    Api::default_namespaced(client.clone())
+        .create(&PostParams::default(), &budget)
+        .await?;
+    Ok(())
+}
+
+/// Changes the budget: so many pods may be away at once. 0 never allows an eviction.
+///
+/// # Errors
+/// When the API server refuses.
+pub async fn allow_unavailable(client: &Client, pods: u32) -> Result<()> {
+    let api: Api<PodDisruptionBudget> = Api::default_namespaced(client.clone());
+    let patch = json!({"spec": {"maxUnavailable": pods}});
+    api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch))
+        .await?;
+    // Evictions are judged by the status, which the controller writes a moment later.
+    let judged = |found: Option<&PodDisruptionBudget>| {
+        let status = found.and_then(|budget| budget.status.as_ref());
+        status.is_some_and(|status| (status.disruptions_allowed > 0) == (pods > 0))
+    };
+    let wait = await_condition(api.clone(), NAME, judged);
+    timeout(Duration::from_secs(30), wait)
+        .await
+        .context("the budget's status did not follow")??;
+    Ok(())
+}
+
+/// Waits until the Deployment's pod runs.
+///
+/// # Errors
+/// When it does not in time.
+pub async fn wait_until_running(client: &Client, limit: Duration) -> Result<()> {
+    let api: Api<Deployment> = Api::default_namespaced(client.clone());
+    let available = |found: Option<&Deployment>| {
+        let status = found.and_then(|deployment| deployment.status.as_ref());
+        status
+            .and_then(|status| status.available_replicas)
+            .unwrap_or(0)
+            > 0
+    };
+    let wait = await_condition(api, NAME, available);
+    timeout(limit, wait)
+        .await
+        .with_context(|| format!("the pod does not run after {limit:?}"))??;
+    Ok(())
+}
+
+/// The names of the Deployment's pods, also of those that wait for a node.
+///
+/// # Errors
+/// When the API server does not answer.
+pub async fn pods(client: &Client) -> Result<Vec<String>> {
+    let api: Api<Pod> = Api::default_namespaced(client.clone());
+    let list = api
+        .list(&kube::api::ListParams::default().labels(&format!("app={NAME}")))
+        .await?;
+    Ok(list.iter().map(ResourceExt::name_any).collect())
+}
