@@ -1,3 +1,40 @@
-//! Not written yet.
+//! `careen-stage`: what must happen in the initramfs and at the edges of a boot, from one static program.
+//!
+//! Everything is strict on a trial (`careen.trial=1`) and does nothing on any other boot, so that a person can always
+//! rescue a system by the distribution's own means. It links neither libostree nor a D-Bus nor a Kubernetes client.
 
-fn main() {}
+mod args;
+mod deadman;
+mod fallback;
+mod gate;
+mod guard;
+mod look;
+mod restore;
+mod strict;
+mod verify;
+
+use std::process::ExitCode;
+
+use args::{Args, Verb};
+
+fn main() -> ExitCode {
+    let args = match args::parse(lexopt::Parser::from_env()) {
+        Ok(args) => args,
+        Err(error) => {
+            eprintln!("careen-stage: {error}\n{}", args::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    run(&args)
+}
+
+fn run(args: &Args) -> ExitCode {
+    match args.verb {
+        Verb::Guard => guard::run(args),
+        Verb::Verify => verify::run(args),
+        Verb::Deadman => deadman::run(args),
+        Verb::Restore => restore::run(args),
+        Verb::Fallback => fallback::run(args),
+        Verb::Gate => gate::run(args),
+    }
+}

@@ -1,4 +1,4 @@
-//! The guard's half: whether this boot goes on. It runs once per boot, in the initramfs.
+//! The guard's half: whether this boot goes on. It looks twice, in the initramfs: before the new root is prepared and after.
 
 use super::Act;
 use crate::observe::{Observation, OneShot};
@@ -24,10 +24,12 @@ pub(super) fn act(next: &mut Record, seen: &Observation) -> Act {
     }
 }
 
-/// Only the trial that was armed, and only once: a second boot of it was not counted.
+/// Only the trial that was armed, and only one boot of it: a second was not counted. That boot is looked at again when its
+/// root is prepared.
 fn armed_for_this(up: &Upgrade, seen: &Observation) -> bool {
     let meant = up.to.as_ref().is_some_and(|to| to.same(&seen.booted));
-    meant && matches!(up.phase, Phase::Armed { .. })
+    let entered = |boot| *boot == seen.boot;
+    meant && (matches!(up.phase, Phase::Armed { .. }) || matches!(&up.phase, Phase::Trial { boot } if entered(boot)))
 }
 
 fn guard(up: &mut Upgrade, seen: &Observation) -> Act {

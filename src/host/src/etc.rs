@@ -1,0 +1,83 @@
+//! Whether /etc has changed since the new system took its copy: libostree merges at deployment, and what is changed later
+//! would be missing in the trial.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+use upgrade::Digest;
+
+use crate::error::{At, Result};
+use crate::{Places, durable};
+
+/// Notes how /etc is, just before a commit is deployed.
+///
+/// # Errors
+/// When it is not on the disk.
+pub fn note(places: &Places, commit: &Digest) -> Result<()> {
+    let now = fingerprint(&places.root.join("etc"))?;
+    durable::make_private_folder(&places.state())?;
+    durable::write(&path(places, commit), now.as_bytes(), 0o600)
+}
+
+/// Whether /etc is other than it was noted for this commit. Without a note it counts as changed.
+///
+/// # Errors
+/// When /etc cannot be read.
+pub fn has_changed(places: &Places, commit: &Digest) -> Result<bool> {
+    let then = fs::read_to_string(path(places, commit)).unwrap_or_default();
+    Ok(then != fingerprint(&places.root.join("etc"))?)
+}
+
+/// Removes the note.
+///
+/// # Errors
+/// When it is still there.
+pub fn forget(places: &Places, commit: &Digest) -> Result<()> {
+    durable::remove(&path(places, commit))
+}
+
+fn path(places: &Places, commit: &Digest) -> std::path::PathBuf {
+    places.state().join(format!("etc-{commit}"))
+}
+
+/// A digest over names, modes, owners, lengths and times of change; no content is read.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn fingerprint(etc: &Path) -> Result<String> {
+    let mut sum = Sha256::new();
+    add(etc, etc, &mut sum)?;
+    Ok(crate::hex(&sum.finalize()))
+}
+
+fn add(top: &Path, folder: &Path, sum: &mut Sha256) -> Result<()> {
+    let mut children = Vec::new();
+    for child in fs::read_dir(folder).at("listing", folder)? {
+        children.push(child.at("listing", folder)?.path());
+    }
+    children.sort();
+    for path in children {
+        // A file that vanishes between listing and looking has changed /etc: its name is in neither sum or in one.
+        let Ok(meta) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let below = path.strip_prefix(top).unwrap_or(&path);
+        sum.update(below.as_os_str().as_bytes());
+        let facts = format!("\0{:o} {} {}", meta.mode(), meta.uid(), meta.gid());
+        sum.update(facts);
+        if meta.is_dir() {
+            add(top, &path, sum)?;
+        } else {
+            sum.update(format!(
+                " {} {}.{}",
+                meta.len(),
+                meta.mtime(),
+                meta.mtime_nsec()
+            ));
+        }
+    }
+    Ok(())
+}

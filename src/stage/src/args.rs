@@ -1,0 +1,145 @@
+//! The command line. Everything that is looked at is a flag, so that a test can show a whole boot in a folder.
+
+use std::path::PathBuf;
+
+use host::Places;
+use lexopt::prelude::*;
+
+/// What a wrong call is told.
+pub const USAGE: &str = "usage: careen-stage guard|verify|deadman|restore|fallback|gate
+  --sysroot DIR   the physical root (/sysroot; after ostree-prepare-root in the initramfs /sysroot/sysroot)
+  --root DIR      the root that runs or is about to (/; in the initramfs /sysroot)
+  --boot DIR      what the boot loader reads (/boot; in the initramfs boot below --sysroot)
+  --run DIR       /run
+  --cmdline FILE  /proc/cmdline
+  --boot-id FILE  /proc/sys/kernel/random/boot_id
+  --now MS        milliseconds since boot, in place of the kernel's clock
+  --limit S       deadman: reboot after so many seconds whatever the record says
+  --initramfs     the places are those of the initramfs
+  --dry-run       say so and exit with 3 where it would reboot";
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// In the initramfs, before the new root is prepared.
+    Guard,
+    /// In the initramfs, when the new root is prepared.
+    Verify,
+    /// Every few seconds of a trial.
+    Deadman,
+    /// In the old system, before the kubelet.
+    Restore,
+    /// In place of an emergency shell.
+    Fallback,
+    /// Before boot-complete.target.
+    Gate,
+}
+
+/// The parsed command line.
+#[derive(Clone, Debug)]
+pub struct Args {
+    /// What is to be done.
+    pub verb: Verb,
+    /// Where.
+    pub places: Places,
+    /// /run.
+    pub run: PathBuf,
+    /// The kernel's command line.
+    pub cmdline: PathBuf,
+    /// The boot's id.
+    pub boot_id: PathBuf,
+    /// In place of the kernel's clock.
+    pub now: Option<u64>,
+    /// In place of the record's deadline, in seconds.
+    pub limit: Option<u64>,
+    /// Reboot nothing.
+    pub dry_run: bool,
+}
+
+#[derive(Default)]
+struct Given {
+    verb: Option<Verb>,
+    sysroot: Option<PathBuf>,
+    root: Option<PathBuf>,
+    boot: Option<PathBuf>,
+    run: Option<PathBuf>,
+    cmdline: Option<PathBuf>,
+    boot_id: Option<PathBuf>,
+    now: Option<u64>,
+    limit: Option<u64>,
+    initramfs: bool,
+    dry_run: bool,
+}
+
+/// Parses it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(mut parser: lexopt::Parser) -> Result<Args, lexopt::Error> {
+    let mut given = Given::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Value(verb) if given.verb.is_none() => given.verb = Some(parse_verb(&verb.string()?)?),
+            Long("sysroot") => given.sysroot = Some(parser.value()?.into()),
+            Long("root") => given.root = Some(parser.value()?.into()),
+            Long("boot") => given.boot = Some(parser.value()?.into()),
+            Long("run") => given.run = Some(parser.value()?.into()),
+            Long("cmdline") => given.cmdline = Some(parser.value()?.into()),
+            Long("boot-id") => given.boot_id = Some(parser.value()?.into()),
+            Long("now") => given.now = Some(parser.value()?.parse()?),
+            Long("limit") => given.limit = Some(parser.value()?.parse()?),
+            Long("initramfs") => given.initramfs = true,
+            Long("dry-run") => given.dry_run = true,
+            other => return Err(other.unexpected()),
+        }
+    }
+    given.complete()
+}
+
+fn parse_verb(text: &str) -> Result<Verb, lexopt::Error> {
+    Ok(match text {
+        "guard" => Verb::Guard,
+        "verify" => Verb::Verify,
+        "deadman" => Verb::Deadman,
+        "restore" => Verb::Restore,
+        "fallback" => Verb::Fallback,
+        "gate" => Verb::Gate,
+        other => return Err(format!("{other:?} is no verb").into()),
+    })
+}
+
+impl Given {
+    fn complete(self) -> Result<Args, lexopt::Error> {
+        let verb = self.verb.ok_or("the verb is missing")?;
+        let early = self.initramfs || matches!(verb, Verb::Guard | Verb::Verify);
+        let sysroot = self.sysroot.unwrap_or_else(|| match verb {
+            Verb::Verify => "/sysroot/sysroot".into(),
+            _ => "/sysroot".into(),
+        });
+        let boot = self.boot.unwrap_or_else(|| {
+            if early {
+                sysroot.join("boot")
+            } else {
+                "/boot".into()
+            }
+        });
+        let root = self
+            .root
+            .unwrap_or_else(|| if early { "/sysroot".into() } else { "/".into() });
+        let or = |given: Option<PathBuf>, default: &str| given.unwrap_or_else(|| default.into());
+        Ok(Args {
+            verb,
+            places: Places {
+                root,
+                sysroot,
+                boot,
+            },
+            run: or(self.run, "/run"),
+            cmdline: or(self.cmdline, "/proc/cmdline"),
+            boot_id: or(self.boot_id, host::os::BOOT_ID),
+            now: self.now,
+            limit: self.limit,
+            dry_run: self.dry_run,
+        })
+    }
+}

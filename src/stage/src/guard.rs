@@ -1,0 +1,114 @@
+//! `guard`: whether the system that is about to be entered may be. Runs before ostree-prepare-root.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use host::journal::{Store, StoreError};
+use host::manifest::{self, Manifest, Which};
+use host::mounts::Writable;
+use host::{Places, grubenv};
+use upgrade::decide::decide;
+use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Step};
+
+use crate::args::Args;
+use crate::{look, strict};
+
+/// Passes of observe, decide, store, perform: one to disarm and one to judge, and one to spare.
+const PASSES: u32 = 3;
+
+/// Lets the boot go on, or reboots.
+pub fn run(args: &Args) -> ExitCode {
+    if !look::is_trial(args) {
+        return ExitCode::SUCCESS;
+    }
+    let judged = look::meant(args)
+        .map_err(|error| error.to_string())
+        .and_then(|(deployment, folder)| {
+            let integrity = check(&args.places, &deployment, &folder);
+            if let Err(detail) = &integrity {
+                eprintln!("careen-stage: {detail}");
+            }
+            judge(args, &deployment, &integrity)
+        });
+    match judged {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => strict::reboot(args, &why),
+    }
+}
+
+/// Asks the brain, writes down what it says and does it.
+///
+/// # Errors
+/// Why this boot must end.
+pub fn judge(
+    args: &Args,
+    deployment: &Deployment,
+    integrity: &Result<(), String>,
+) -> Result<(), String> {
+    for _ in 0..PASSES {
+        let seen = look::observe(args, deployment.clone(), Some(integrity.clone()))
+            .map_err(|error| error.to_string())?;
+        match next(args, &seen)? {
+            Act::Begin(Step::Pass) => return Ok(()),
+            Act::Begin(Step::Disarm) => disarm(args)?,
+            Act::Begin(Step::Reboot { .. }) => {
+                return Err("the guard refuses this boot; the record says why".to_owned());
+            }
+            other => return Err(format!("no act for an initramfs: {other:?}")),
+        }
+    }
+    Err("the one-shot entry cannot be cleared".to_owned())
+}
+
+fn next(args: &Args, seen: &Observation) -> Result<Act, String> {
+    let mut journal = Remounting {
+        store: Store::new(&args.places.sysroot),
+        sysroot: &args.places.sysroot,
+    };
+    let read = journal.store.read();
+    if let Err(reason) = &read {
+        eprintln!("careen-stage: {reason}");
+    }
+    let decision = decide(seen, &read, &Ok(Policy::default()));
+    decision
+        .commit(&mut journal)
+        .map(|(_, act)| act)
+        .map_err(|error| error.to_string())
+}
+
+/// Clears what the loader left.
+fn disarm(args: &Args) -> Result<(), String> {
+    let boot = &args.places.boot;
+    let _writable = Writable::make(boot).map_err(|error| error.to_string())?;
+    grubenv::write_next_entry(&args.places.grubenv(), None).map_err(|error| error.to_string())
+}
+
+/// The critical files are what they were when they were deployed.
+fn check(places: &Places, deployment: &Deployment, folder: &Path) -> Result<(), String> {
+    manifest::check_kernel(places, folder, &deployment.stateroot, &deployment.bootcsum)?;
+    let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
+    if manifest.bootcsum != deployment.bootcsum {
+        return Err(format!(
+            "the boot entry names kernel {} instead of {}",
+            deployment.bootcsum, manifest.bootcsum
+        ));
+    }
+    manifest.check(folder, Which::Boot)
+}
+
+/// The record on a root that is mounted read-only: writable for as long as a write takes.
+pub struct Remounting<'a> {
+    /// The record.
+    pub store: Store,
+    /// Where its file system is mounted.
+    pub sysroot: &'a Path,
+}
+
+impl Journal for Remounting<'_> {
+    type Error = StoreError;
+
+    fn store(&mut self, record: &Record) -> Result<(), StoreError> {
+        let _writable = Writable::make(self.sysroot)?;
+        self.store.store(record)
+    }
+}
