@@ -28,7 +28,7 @@ pub(super) fn act(next: &mut Record, seen: &Observation) -> Act {
 /// root is prepared.
 fn armed_for_this(up: &Upgrade, seen: &Observation) -> bool {
     let meant = up.to.as_ref().is_some_and(|to| to.same(&seen.booted));
-    let entered = |boot| *boot == seen.boot;
+    let entered = |boot: &_| *boot == seen.boot;
     meant && (matches!(up.phase, Phase::Armed { .. }) || matches!(&up.phase, Phase::Trial { boot } if entered(boot)))
 }
 
