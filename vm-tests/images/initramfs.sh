@@ -1,22 +1,23 @@
 #!/bin/sh
-# Adds an initramfs to an overlay of a tree: initramfs.sh TREE OVERLAY-DIRECTORY [dracut options].
-# dracut runs inside the tree with the overlay on top, so that a module in the overlay is found and only the result is new.
+# Makes the initramfs of a tree: initramfs.sh TREE EXTRA OUT-FILE. EXTRA is a folder laid over the tree, with the module 55careen in it or not.
+# dracut runs inside both; the tree stays as it is. OMIT_DRIVERS names drivers to leave out, for images that cannot find their root.
 set -eu
 if [ "${IN_NAMESPACE:-}" != yes ]; then
   IN_NAMESPACE=yes exec unshare --mount --propagation private "$0" "$@"
 fi
-tree=$(readlink -f "$1") overlay=$(readlink -f "$2")
-shift 2
+tree=$(readlink -f "$1") extra=$(readlink -f "$2") out=$(readlink -f "$3")
 modules="systemd-initrd dracut-systemd base fs-lib rootfs-block udev-rules kernel-modules ostree"
-if [ -d "$overlay/usr/lib/dracut/modules.d/55careen" ]; then modules="$modules careen"; fi
-# Not made for this one machine (--no-hostonly), but for virtual and plain SATA/NVMe ones alone: it is unpacked at every boot.
-drivers="virtio_blk virtio_pci virtio_scsi virtio_console sd_mod ahci ext4 overlay i6300esb"
-for driver in ${OMIT_DRIVERS:-}; do drivers=$(printf '%s' " $drivers " | sed "s/ $driver / /"); done
+if [ -e "$extra/usr/lib/dracut/modules.d/55careen/module-setup.sh" ]; then modules="$modules careen"; fi
+# Not made for this one machine (--no-hostonly), but for virtual and plain SATA ones alone: it is unpacked at every boot.
+drivers=" virtio_blk virtio_pci virtio_scsi virtio_console sd_mod ahci ext4 overlay i6300esb "
+for driver in ${OMIT_DRIVERS:-}; do drivers=$(printf %s "$drivers" | sed "s/ $driver / /"); done
 
-work=$(mktemp -d "$overlay.XXXXXX")
-trap 'umount -R "$work/root" || :; rm -rf "$work"' EXIT
-mkdir "$work/root" "$work/work"
-mount -t overlay overlay -o "lowerdir=$tree,upperdir=$overlay,workdir=$work/work" "$work/root"
+work=$(mktemp -d "$out.XXXXXX")
+# Lazily: the mounts go with the namespace, only the folder must be free.
+trap 'umount -R -l "$work"; rmdir "$work"' EXIT
+mount -t tmpfs tmpfs "$work"
+mkdir "$work/root" "$work/upper" "$work/overlay"
+mount -t overlay overlay -o "lowerdir=$extra:$tree,upperdir=$work/upper,workdir=$work/overlay" "$work/root"
 cd "$work/root"
 mkdir -p etc
 mount --bind usr/etc etc
@@ -27,8 +28,12 @@ mount -t tmpfs tmpfs var
 mount --rbind /dev dev
 mkdir var/tmp var/roothome
 kernel=$(ls usr/lib/modules)
-chroot . dracut --force --quiet --no-hostonly --reproducible --zstd --kver "$kernel" --modules "$modules" --no-hostonly-cmdline \
-  --drivers "$drivers" --filesystems "ext4 overlay" --tmpdir /tmp "$@" "/usr/lib/modules/$kernel/initramfs.img"
+chroot . dracut --force --quiet --no-hostonly --no-hostonly-cmdline --reproducible --zstd --kver "$kernel" \
+  --modules "$modules" --drivers "$drivers" --filesystems "ext4 overlay" --tmpdir /tmp /tmp/initramfs.img
+# dracut says that a module "cannot be installed" and goes on without it.
+chroot . lsinitrd --mod /tmp/initramfs.img >"$work/present"
+for module in $modules; do
+  grep -qx "$module" "$work/present" || { echo "dracut left out its module $module" >&2; exit 1; }
+done
+cp tmp/initramfs.img "$out"
 cd /
-umount -R "$work/root/etc"
-rmdir "$work/root/etc"

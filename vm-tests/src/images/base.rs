@@ -1,0 +1,101 @@
+//! The base trees: Debian, one kernel, one Kubernetes; nothing of Careen.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::cache::{Key, built};
+use super::script::{beside, read, script, step};
+use crate::programs;
+
+/// Which kernel and which Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// Debian's cloud kernel and Kubernetes v1.35.
+    First,
+    /// Debian's generic kernel and Kubernetes v1.36.
+    Second,
+    /// The first one's kernel and Kubernetes v1.36.
+    SecondOnFirstKernel,
+}
+
+impl Base {
+    /// The name of its folder and of its ref below `base/`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "tree-v1",
+            Self::Second => "tree-v2",
+            Self::SecondOnFirstKernel => "tree-v2-same-kernel",
+        }
+    }
+
+    /// The base whose tree the initramfs is made in: where the kernel is the same, the initramfs shall be the same bytes.
+    pub const fn of_initramfs(self) -> Self {
+        match self {
+            Self::SecondOnFirstKernel => Self::First,
+            other => other,
+        }
+    }
+
+    const fn flavour(self) -> &'static str {
+        match self {
+            Self::First | Self::SecondOnFirstKernel => "cloud",
+            Self::Second => "generic",
+        }
+    }
+
+    const fn minor(self) -> &'static str {
+        match self {
+            Self::First => "v1.35",
+            Self::Second | Self::SecondOnFirstKernel => "v1.36",
+        }
+    }
+
+    /// The version that its kubelet says.
+    pub const fn kubernetes(self) -> &'static str {
+        match self {
+            Self::First => "v1.35.4",
+            Self::Second | Self::SecondOnFirstKernel => "v1.36.3",
+        }
+    }
+
+    /// Its tree, built on first use.
+    ///
+    /// # Errors
+    /// When a step fails.
+    pub fn tree(self) -> Result<PathBuf> {
+        let root = root()?;
+        let containers = containers()?;
+        let kube = PathBuf::from(read(programs::home().join("kube/build.sh"), [self.minor()])?);
+        let key = Key::default()
+            .files(&beside("tree.sh"))?
+            .files(&beside("unused-modules.txt"))?
+            .files(&beside("files"))?
+            .text(self.flavour())
+            .built(&root)
+            .built(&containers)
+            .built(&kube);
+        built(self.name(), &key, |out| {
+            step(&format!("{}: {} kernel, Kubernetes {}", self.name(), self.flavour(), self.kubernetes()), || {
+                script("tree.sh", &[&root, self.flavour().as_ref(), &kube, &containers, out])
+            })
+        })
+    }
+}
+
+/// The bootstrapped Debian.
+///
+/// # Errors
+/// When mmdebstrap fails.
+pub fn root() -> Result<PathBuf> {
+    let key = Key::default().files(&beside("root.sh"))?.files(&beside("packages.txt"))?;
+    built("root", &key, |out| step("Debian root (about a minute)", || script("root.sh", &[out])))
+}
+
+fn containers() -> Result<PathBuf> {
+    let root = root()?;
+    let key = Key::default().files(&beside("containers.sh"))?.built(&root);
+    built("containers", &key, |out| {
+        step("container images", || script("containers.sh", &[&root.join("bin/busybox"), out]))
+    })
+}

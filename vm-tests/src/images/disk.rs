@@ -1,0 +1,49 @@
+//! Disks with image `v1` installed, as an installer would leave them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::cache::{Key, built};
+use super::script::{beside, script, step};
+use super::{Commit, base, ours, repository};
+
+/// How a disk is laid out and booted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskKind {
+    /// GPT, GRUB in a BIOS boot partition, /boot on ext4, root on ext4 with fs-verity.
+    Bios,
+    /// The same with GRUB on an EFI system partition, whose configuration only names the one in /boot.
+    Uefi,
+    /// BIOS, with /boot on an LVM volume: GRUB boots from it but cannot write there.
+    LvmBoot,
+}
+
+impl DiskKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Bios => "bios",
+            Self::Uefi => "uefi",
+            Self::LvmBoot => "lvm",
+        }
+    }
+}
+
+/// The disk, made on first use.
+///
+/// # Errors
+/// When a step fails.
+pub fn ensure(kind: DiskKind, first: &Commit) -> Result<PathBuf> {
+    let root = base::root()?;
+    let grub = ours::programs()?.join("careen-grub");
+    let mut key = Key::default().text(kind.name()).text(&first.digest).built(&root).files(&grub)?;
+    for part in ["disk.sh", "disk-system.sh", "disk-bios.sh", "disk-uefi.sh", "disk-lvm.sh"] {
+        key = key.files(&beside(part))?;
+    }
+    let name = format!("disk-{}", kind.name());
+    built(&name, &key, |out| {
+        let repo = repository::path()?;
+        let arguments: [&Path; 6] = [kind.name().as_ref(), &repo, first.reference.as_ref(), &root, &grub, out];
+        step(&name, || script("disk.sh", &arguments))
+    })
+}

@@ -1,0 +1,75 @@
+//! The layer with the initramfs: one per kernel, shared by all images with that kernel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::base::Base;
+use super::cache::{Key, built};
+use super::layer::Layer;
+use super::ours;
+use super::script::{beside, finish, step};
+
+/// What an initramfs is made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Initramfs {
+    /// Everything.
+    Whole,
+    /// Without the driver of the disk that the root is on.
+    WithoutDisk,
+    /// Without our module.
+    WithoutStage,
+}
+
+impl Initramfs {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "initramfs",
+            Self::WithoutDisk => "initramfs-without-disk",
+            Self::WithoutStage => "initramfs-without-stage",
+        }
+    }
+
+    /// The layer, built on first use.
+    ///
+    /// # Errors
+    /// When dracut fails.
+    pub fn layer(self, base: Base) -> Result<PathBuf> {
+        let base = base.of_initramfs();
+        let tree = base.tree()?;
+        let dracut = ours::layer()?.join("usr/lib/dracut");
+        let mut key = Key::default().files(&beside("initramfs.sh"))?.built(&tree).text(self.name());
+        if self != Self::WithoutStage {
+            key = key.files(&dracut)?;
+        }
+        let name = format!("{}-{}", self.name(), base.name());
+        built(&name, &key, |out| step(&name, || self.make(&tree, &dracut, out)))
+    }
+
+    fn make(self, tree: &Path, dracut: &Path, out: &Path) -> Result<()> {
+        let layer = Layer::new(out)?;
+        let image = format!("usr/lib/modules/{}/initramfs.img", kernel(tree)?);
+        layer.write(&image, "", 0o644)?;
+        let extra = out.with_extension("extra");
+        let module = Layer::new(&extra)?;
+        if self != Self::WithoutStage {
+            module.copy_all(dracut, "usr/lib/dracut")?;
+        }
+        let omit = if self == Self::WithoutDisk { "virtio_blk" } else { "" };
+        let mut command = Command::new(beside("initramfs.sh"));
+        finish(command.arg(tree).arg(&extra).arg(out.join(image)).env("OMIT_DRIVERS", omit))?;
+        Ok(fs::remove_dir_all(extra)?)
+    }
+}
+
+/// The version of the only kernel in a tree.
+///
+/// # Errors
+/// When there is none.
+pub fn kernel(tree: &Path) -> Result<String> {
+    let modules = tree.join("usr/lib/modules");
+    let entry = fs::read_dir(&modules)?.next().with_context(|| format!("no kernel in {}", modules.display()))??;
+    Ok(entry.file_name().to_string_lossy().into_owned())
+}

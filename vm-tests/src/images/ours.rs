@@ -1,0 +1,120 @@
+//! Our own programs, as they go into an image, and the layer that puts them there with units and dracut module.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::cache::{Key, built};
+use super::layer::Layer;
+use super::script::{finish, step};
+use super::signing::Signer;
+use crate::programs;
+
+/// The static programs run in the initramfs and, for careen-grub, on the host that makes a disk; the others link the image's libostree.
+const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// The folder with `careen-agent`, `careen-deploy`, `careen-grub` and `careen-stage`: `$CAREEN_PROGRAMS` when that is set, else built from
+/// this source tree.
+///
+/// # Errors
+/// When they do not compile.
+pub fn programs() -> Result<PathBuf> {
+    if let Some(dir) = std::env::var_os("CAREEN_PROGRAMS") {
+        return Ok(dir.into());
+    }
+    let target = programs::cache()?.join("target");
+    let bin = target.join("image-programs");
+    step("our programs", || {
+        cargo(&target, &["-p", "careen-agent", "-p", "careen-deploy"], "")?;
+        cargo(&target, &["-p", "careen-stage", "--target", STATIC_TARGET], "-C target-feature=+crt-static")
+    })?;
+    fs::create_dir_all(&bin)?;
+    for (from, names) in [
+        (target.join("image"), ["careen-agent", "careen-deploy"]),
+        (target.join(STATIC_TARGET).join("image"), ["careen-grub", "careen-stage"]),
+    ] {
+        for name in names {
+            fs::copy(from.join(name), bin.join(name)).with_context(|| format!("cargo built no {name}"))?;
+        }
+    }
+    Ok(bin)
+}
+
+/// The layer of everything that is Careen's in an image, except what `image.json` says of it.
+///
+/// # Errors
+/// When something does not build.
+pub fn layer() -> Result<PathBuf> {
+    let source = source();
+    let bin = programs()?;
+    let public = Signer::Rig.public()?;
+    let mut key = Key::default().text("ours 1").built(&public);
+    for input in [&bin, &source.join("dracut"), &source.join("systemd")] {
+        key = key.files(input)?;
+    }
+    built("ours", &key, |out| {
+        let layer = Layer::new(out)?;
+        for name in ["careen-agent", "careen-deploy", "careen-grub"] {
+            layer.copy(&bin.join(name), &format!("usr/libexec/careen/{name}"))?;
+        }
+        layer.copy_all(&source.join("dracut"), "usr/lib/dracut/modules.d")?;
+        layer.copy(&bin.join("careen-stage"), "usr/lib/dracut/modules.d/55careen/careen-stage")?;
+        layer.copy(&public, "usr/share/careen-rig/key.gpg")?;
+        units(&layer, &source.join("systemd"))
+    })
+}
+
+/// The source tree that this crate lies in.
+fn source() -> PathBuf {
+    programs::home().parent().unwrap_or(Path::new("/")).to_owned()
+}
+
+fn cargo(target: &Path, arguments: &[&str], flags: &str) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.current_dir(source()).args(["build", "--quiet", "--profile", "image"]).args(arguments);
+    finish(command.env("CARGO_TARGET_DIR", target).env("RUSTFLAGS", flags))
+}
+
+/// Puts the files of `systemd/` where systemd looks for them, and enables the units: links below /usr, since an upgrade keeps the
+/// links in /etc of the system before it.
+fn units(layer: &Layer, from: &Path) -> Result<()> {
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let dir = match path.extension().and_then(OsStr::to_str) {
+            Some("preset") => "system-preset",
+            Some("conf") if name.contains("tmpfiles") => "../tmpfiles.d",
+            Some("conf") if name.contains("sysusers") => "../sysusers.d",
+            _ => "system",
+        };
+        let place = format!("usr/lib/{}", format!("systemd/{dir}").replace("systemd/../", ""));
+        if path.is_dir() {
+            layer.copy_all(&path, &format!("{place}/{name}"))?;
+            continue;
+        }
+        layer.copy(&path, &format!("{place}/{name}"))?;
+        for target in wanted_by(&fs::read_to_string(&path)?) {
+            layer.link(&format!("{place}/{target}.wants/{name}"), &format!("../{name}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn wanted_by(unit: &str) -> Vec<&str> {
+    let values = unit.lines().filter_map(|line| line.strip_prefix("WantedBy="));
+    values.flat_map(str::split_whitespace).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_enabled_for_every_target_that_wants_it() {
+        let unit = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target sysinit.target\n";
+        assert_eq!(wanted_by(unit), ["multi-user.target", "sysinit.target"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! The OSTree repository in the cache: base commits, and the images as thin layers upon them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::Commit;
+use super::base::Base;
+use super::cache::{self, Key, built};
+use super::initramfs::kernel;
+use super::layer::Layer;
+use super::ours;
+use super::recipe::{Extra, Recipe};
+use super::script::{read, run, step};
+
+/// The repository, made on first use.
+///
+/// # Errors
+/// When ostree fails.
+pub fn path() -> Result<PathBuf> {
+    let repo = cache::dir()?.join("repo");
+    if !repo.join("config").exists() {
+        run("ostree", [&at(&repo), "init", "--mode=archive"])?;
+        // Fetched over loopback and made often: speed counts more than size and survival.
+        run("ostree", [&at(&repo), "config", "set", "archive.zlib-level", "1"])?;
+        run("ostree", [&at(&repo), "config", "set", "core.fsync", "false"])?;
+    }
+    Ok(repo)
+}
+
+/// The commit of an image, made unless the same inputs made it before.
+///
+/// # Errors
+/// When a step fails.
+pub fn commit(recipe: &Recipe) -> Result<Commit> {
+    let mut layers = vec![ours::layer()?];
+    if let Some(initramfs) = recipe.initramfs {
+        layers.push(initramfs.layer(recipe.base)?);
+    }
+    layers.push(top(recipe)?);
+    let below = match recipe.initramfs {
+        Some(_) => format!("--tree=ref={}", base(recipe.base)?),
+        None => format!("--tree=dir={}", recipe.base.tree()?.display()),
+    };
+    let mut arguments = vec![below, format!("--timestamp=2026-01-{:02} 00:00:00 +0000", recipe.day)];
+    arguments.extend(layers.iter().map(|layer| format!("--tree=dir={}", layer.display())));
+    arguments.extend(recipe.signer.arguments()?);
+    arguments.extend(special(recipe)?);
+    let digest = once(recipe.name, arguments)?;
+    Ok(Commit { reference: recipe.name.to_owned(), digest })
+}
+
+/// Without a kernel a commit cannot be marked bootable, and a file can only be left out of a folder, not of a commit.
+fn special(recipe: &Recipe) -> Result<Option<String>> {
+    if recipe.initramfs.is_some() {
+        return Ok(Some("--bootable".to_owned()));
+    }
+    let tree = recipe.base.tree()?;
+    let list = cache::dir()?.join("without-kernel");
+    fs::write(&list, format!("/usr/lib/modules/{}/vmlinuz\n", kernel(&tree)?))?;
+    Ok(Some(format!("--skip-list={}", list.display())))
+}
+
+/// The base's commit, by its checksum: the ref's name alone would not tell two contents apart.
+fn base(base: Base) -> Result<String> {
+    let reference = format!("base/{}", base.name());
+    let tree = base.tree()?;
+    once(&reference, vec![format!("--tree=dir={}", tree.display()), "--timestamp=2026-01-01 00:00:00 +0000".into()])
+}
+
+fn top(recipe: &Recipe) -> Result<PathBuf> {
+    let key = Key::default().text("top 1").text(format!("{recipe:?}"));
+    built(&format!("top-{}", recipe.name), &key, |out| {
+        let layer = Layer::new(out)?;
+        layer.write("usr/lib/careen/image.json", &recipe.image_json(), 0o644)?;
+        recipe.extra.iter().try_for_each(|extra| match extra {
+            Extra::File(path, content) => layer.write(path, content, 0o644),
+            Extra::Program(path, script) => layer.write(path, &format!("#!/bin/sh\n{script}"), 0o755),
+            Extra::Link(path, target) => layer.link(path, target),
+        })
+    })
+}
+
+/// Commits to a ref, unless the last commit there came from the same arguments, whose paths are cached by content.
+fn once(reference: &str, arguments: Vec<String>) -> Result<String> {
+    let repo = path()?;
+    let made = cache::dir()?.join("made").join(reference);
+    let known = fs::read_to_string(&made).ok().and_then(|text| {
+        let (digest, by) = text.split_once('\n')?;
+        (by == arguments.join("\n")).then(|| digest.to_owned())
+    });
+    if let Some(digest) = known
+        && repo.join("refs/heads").join(reference).exists()
+    {
+        return Ok(digest);
+    }
+    let digest = step(&format!("commit {reference}"), || {
+        let fixed = [at(&repo), "commit".into(), format!("--branch={reference}"), "--parent=none".into()];
+        read("ostree", fixed.iter().chain(&arguments))
+    })?;
+    fs::create_dir_all(made.parent().unwrap_or(&made))?;
+    fs::write(made, format!("{digest}\n{}", arguments.join("\n")))?;
+    Ok(digest)
+}
+
+fn at(repo: &Path) -> String {
+    format!("--repo={}", repo.display())
+}

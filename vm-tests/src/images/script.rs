@@ -1,0 +1,70 @@
+//! The scripts in `images/`, run with progress: what is being made, and how long it took.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::programs;
+
+/// A file or folder beside the scripts.
+pub fn beside(name: &str) -> PathBuf {
+    programs::home().join("images").join(name)
+}
+
+/// Says what begins, does it, and says how long it took.
+///
+/// # Errors
+/// What `work` fails with.
+pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    eprintln!("  {what} ...");
+    let result = work().with_context(|| what.to_owned())?;
+    eprintln!("  {what}: {:.1} s", begun.elapsed().as_secs_f64());
+    Ok(result)
+}
+
+/// Runs a program; its output goes to standard error.
+///
+/// # Errors
+/// When it cannot be started or fails.
+pub fn run<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = S>) -> Result<()> {
+    let mut command = Command::new(program);
+    finish(command.args(arguments).stdin(Stdio::null()).stdout(std::io::stderr()))
+}
+
+/// Runs a program and gives what it prints, without the last newline.
+///
+/// # Errors
+/// When it cannot be started or fails.
+pub fn read<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = S>) -> Result<String> {
+    let mut command = Command::new(program);
+    let output = command.args(arguments).stderr(Stdio::inherit()).output().with_context(|| said(&command))?;
+    ensure!(output.status.success(), "{}: {}", said(&command), output.status);
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+}
+
+/// Runs one of the scripts beside this crate.
+///
+/// # Errors
+/// When it fails.
+pub fn script(name: &str, arguments: &[&Path]) -> Result<()> {
+    run(beside(name), arguments)
+}
+
+/// Runs a prepared command to its end.
+///
+/// # Errors
+/// When it cannot be started or fails.
+pub fn finish(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| said(command))?;
+    ensure!(status.success(), "{}: {status}", said(command));
+    Ok(())
+}
+
+fn said(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
