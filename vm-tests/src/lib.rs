@@ -3,9 +3,11 @@
 //! Everything here runs real programs (etcd, the API server, QEMU, libostree); nothing imitates one. Not for production use:
 //! keys are made on the spot, etcd does not fsync, and every port is on loopback.
 
+pub mod choice;
 pub mod control_plane;
 pub mod guest;
 pub mod images;
+pub mod joined;
 pub mod node;
 pub mod process;
 pub mod programs;
@@ -13,4 +15,9 @@ pub mod progress;
 pub mod qemu;
 pub mod qmp;
 pub mod repo_server;
+pub mod rig;
+pub mod runner;
+pub mod scenario;
+pub mod scenarios;
+pub mod shell;
 pub mod workload;

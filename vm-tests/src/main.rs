@@ -1,3 +1,61 @@
-//! `vm-tests`: lists and runs the scenarios.
+//! `vm-tests`: lists and runs the scenarios, opens a shell in a joined node, shows the demo.
 
-fn main() {}
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use vm_tests::{choice, runner, scenarios, shell};
+
+/// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List the scenarios; those of the core are marked.
+    List,
+    /// Run one scenario by name, `core`, or `all`.
+    Run {
+        /// A name from `list`, `core` or `all`.
+        which: String,
+        /// With `core`: also the scenarios whose turn it is for this commit.
+        #[arg(long, value_name = "COMMIT")]
+        turn_from: Option<String>,
+    },
+    /// A shell in a joined node.
+    Shell,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match perform(Arguments::parse().verb).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("vm-tests: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn perform(verb: Verb) -> Result<bool> {
+    match verb {
+        Verb::List => {
+            for scenario in scenarios::ALL {
+                println!(
+                    "{} {}",
+                    if scenario.core { "core " } else { "     " },
+                    scenario.name
+                );
+            }
+            Ok(true)
+        }
+        Verb::Run { which, turn_from } => {
+            runner::run(&choice::choose(&which, turn_from.as_deref())?).await
+        }
+        Verb::Shell => shell::run().await.map(|()| true),
+    }
+}

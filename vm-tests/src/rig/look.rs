@@ -1,8 +1,11 @@
 //! What a scenario looks at after the fact, each with a message that says what was found instead.
 
-use anyhow::{Result, ensure};
+use std::time::Duration;
 
-use super::Rig;
+use anyhow::{Result, ensure};
+use upgrade::names;
+
+use super::{BOOT, Rig, UPGRADE};
 
 impl Rig {
     /// The commit that the guest runs, as OSTree sees it.
@@ -43,6 +46,18 @@ impl Rig {
     /// When the guest does not answer.
     pub async fn boot_id(&mut self) -> Result<String> {
         self.guest.run("cat /proc/sys/kernel/random/boot_id").await
+    }
+
+    /// How many trial boots the console has seen: the kernel repeats its command line once per boot.
+    #[must_use]
+    pub fn trials(&self) -> usize {
+        let console = self.console();
+        let lines = console
+            .lines()
+            .filter(|line| line.contains("] Command line:"));
+        lines
+            .filter(|line| line.contains(names::TRIAL_ARGUMENT))
+            .count()
     }
 
     /// No one-shot boot is armed.
@@ -89,5 +104,59 @@ impl Rig {
             view.cordoned_by
         );
         Ok(())
+    }
+
+    /// Waits for a script in the guest that ends when what it looks for is there. Asking from inside sees what no watch shows.
+    ///
+    /// # Errors
+    /// When it does not end within the time of an upgrade.
+    pub async fn wait_guest(&mut self, script: &str) -> Result<()> {
+        let output = self.guest.try_run(script, UPGRADE).await?;
+        ensure!(
+            output.code == 0,
+            "{script:?} ended with {}: {}",
+            output.code,
+            output.text
+        );
+        Ok(())
+    }
+
+    /// Waits until the one-shot is written: from now on every reboot is the trial.
+    ///
+    /// # Errors
+    /// When it is not within the time of an upgrade.
+    pub async fn wait_armed(&mut self) -> Result<()> {
+        let script = "until grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.1; done";
+        self.wait_guest(script).await?;
+        self.progress.step("armed");
+        Ok(())
+    }
+
+    /// Waits until the guest has been up for so many seconds.
+    ///
+    /// # Errors
+    /// When it goes down before.
+    pub async fn wait_uptime(&mut self, seconds: u64) -> Result<()> {
+        self.progress
+            .step(&format!("waiting until {seconds} s after boot"));
+        let script =
+            format!("until [ $(cut -d. -f1 /proc/uptime) -ge {seconds} ]; do sleep 1; done");
+        let limit = BOOT + Duration::from_secs(seconds);
+        let output = self.guest.try_run(&script, limit).await?;
+        ensure!(output.code == 0, "the guest went down: {}", output.text);
+        Ok(())
+    }
+
+    /// Waits until the remote has sent so many bytes.
+    ///
+    /// # Errors
+    /// When it has not within the time of an upgrade.
+    pub async fn wait_served(&self, bytes: u64) -> Result<()> {
+        let look = async {
+            while self.repo.served() < bytes {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        Ok(tokio::time::timeout(UPGRADE, look).await?)
     }
 }

@@ -2,5 +2,70 @@
 
 use crate::scenario::Scenario;
 
+mod agent_dead_in_the_trial;
+mod agent_killed_in_every_phase_resumes;
+mod api_away_for_longer_than_the_hold;
+mod api_away_until_after_the_deadline;
+mod bad_image_is_tried_then_refused;
+mod bad_requests_are_refused;
+mod boot_full_is_refused;
+mod boot_on_lvm_is_refused;
+mod deploy_killed_while_frozen_does_not_hang;
+mod foreign_cordon_stays;
+mod initramfs_without_its_root_falls_back;
+mod kernel_panic_falls_back;
+mod kubelet_crash_loop_falls_back;
+mod new_system_without_network_falls_back;
+mod node_never_ready_falls_back;
+mod pdb_never_allows_aborts;
+mod power_cut_between_bless_and_report;
+mod power_cut_in_the_initramfs;
+mod power_cut_in_trial;
+mod power_cut_while_armed;
+mod power_cut_while_deploying;
+mod prelude;
+mod required_check_fails_falls_back;
+mod tampered_file_is_refused_by_the_stage;
+mod three_upgrades_in_a_row;
+mod uefi_fallback;
+mod uefi_upgrade;
+mod upgrade_with_a_new_kernel;
+mod upgrade_with_the_same_kernel;
+mod userspace_hang_falls_back;
+mod withdrawn_while_draining;
+mod withdrawn_while_fetching;
+
 /// All of them, the core first, in the order in which `all` runs them.
-pub const ALL: &[Scenario] = &[];
+pub const ALL: &[Scenario] = &[
+    upgrade_with_a_new_kernel::SCENARIO,
+    kubelet_crash_loop_falls_back::SCENARIO,
+    pdb_never_allows_aborts::SCENARIO,
+    power_cut_in_trial::SCENARIO,
+    api_away_until_after_the_deadline::SCENARIO,
+    agent_dead_in_the_trial::SCENARIO,
+    agent_killed_in_every_phase_resumes::SCENARIO,
+    api_away_for_longer_than_the_hold::SCENARIO,
+    bad_image_is_tried_then_refused::SCENARIO,
+    bad_requests_are_refused::SCENARIO,
+    boot_full_is_refused::SCENARIO,
+    boot_on_lvm_is_refused::SCENARIO,
+    deploy_killed_while_frozen_does_not_hang::SCENARIO,
+    foreign_cordon_stays::SCENARIO,
+    initramfs_without_its_root_falls_back::SCENARIO,
+    kernel_panic_falls_back::SCENARIO,
+    new_system_without_network_falls_back::SCENARIO,
+    node_never_ready_falls_back::SCENARIO,
+    power_cut_between_bless_and_report::SCENARIO,
+    power_cut_in_the_initramfs::SCENARIO,
+    power_cut_while_armed::SCENARIO,
+    power_cut_while_deploying::SCENARIO,
+    required_check_fails_falls_back::SCENARIO,
+    tampered_file_is_refused_by_the_stage::SCENARIO,
+    three_upgrades_in_a_row::SCENARIO,
+    uefi_fallback::SCENARIO,
+    uefi_upgrade::SCENARIO,
+    upgrade_with_the_same_kernel::SCENARIO,
+    userspace_hang_falls_back::SCENARIO,
+    withdrawn_while_draining::SCENARIO,
+    withdrawn_while_fetching::SCENARIO,
+];

@@ -1,0 +1,56 @@
+//! Every bad request is refused with its own reason, and nothing has changed but the answer.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "bad-requests-are-refused",
+    core: false,
+    disk: DiskKind::Bios,
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// Images that are wrong in themselves, and what the Node says.
+const IMAGES: &[(&str, &str)] = &[
+    ("unsigned", "Unsigned"),
+    ("wrong-key", "WrongSignature"),
+    ("no-stage", "NoStage"),
+    ("no-kernel", "NoKernel"),
+    ("other-arch", "WrongArchitecture"),
+    ("downgrade", "Downgrade"),
+    ("too-new", "NewerThanApiServer"),
+];
+
+/// Requests that are wrong before any image is looked at.
+const TEXTS: &[(&str, &str)] = &[
+    ("nonsense", "BadRequest"),
+    ("ostree:careen:no-such-ref", "NoSuchRef"),
+    ("ostree:elsewhere:v2", "RemoteNotAllowed"),
+];
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let before = rig.before().await?;
+    for (text, code) in TEXTS {
+        rig.ask_raw(text).await?;
+        refused(rig, &before, code).await?;
+    }
+    for (name, code) in IMAGES {
+        let image = rig.image(name)?;
+        rig.ask(&image).await?;
+        refused(rig, &before, code).await?;
+    }
+    rig.progress.step("the remote is away");
+    rig.repo.go_away();
+    let image = rig.image("v2")?;
+    rig.policy("tries = 2\nretry-seconds = 1").await?;
+    rig.ask(&image).await?;
+    refused(rig, &before, "RemoteAway").await?;
+    rig.repo.come_back().await
+}
+
+async fn refused(rig: &mut Rig, before: &Before, code: &str) -> Result<()> {
+    rig.expect_failed(&[code], 5 * MINUTE).await?;
+    rig.expect_untouched(before).await?;
+    ensure!(rig.deployments().await? == 1, "something was deployed");
+    rig.withdraw().await
+}

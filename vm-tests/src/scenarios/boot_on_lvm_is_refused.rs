@@ -1,0 +1,20 @@
+//! GRUB cannot write to a logical volume, so a one-shot would boot a bad trial for ever: refused before anything is touched.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "boot-on-lvm-is-refused",
+    core: false,
+    disk: DiskKind::LvmBoot,
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let before = rig.before().await?;
+    rig.ask(&image).await?;
+    rig.expect_failed(&["LoaderUnfit"], 2 * MINUTE).await?;
+    ensure!(rig.repo.served() == 0, "something was fetched");
+    rig.expect_untouched(&before).await
+}

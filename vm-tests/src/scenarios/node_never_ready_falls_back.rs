@@ -1,0 +1,20 @@
+//! The kubelet runs but the Node does not get Ready: that is no healthy system.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "node-never-ready-falls-back",
+    core: false,
+    disk: DiskKind::Bios,
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("never-ready")?;
+    let before = rig.before().await?;
+    rig.policy("[health]\ndeadline-seconds = 180").await?;
+    rig.ask(&image).await?;
+    rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! A budget that never allows: aborted at the deadline, uncordoned, the budget and the pod named, no reboot.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "pdb-never-allows-aborts",
+    core: true,
+    disk: DiskKind::Bios,
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let before = rig.before().await?;
+    let client = rig.plane.client().await?;
+    workload::allow_unavailable(&client, 0).await?;
+    rig.policy("[drain]\ndeadline-seconds = 20").await?;
+    rig.ask(&image).await?;
+    let view = rig.expect_failed(&["BudgetBlocks"], UPGRADE).await?;
+    let reason = view.reason.unwrap_or_default();
+    let pod = workload::pods(&client).await?.join(" ");
+    ensure!(
+        reason.contains(workload::NAME),
+        "the budget is not named: {reason}"
+    );
+    ensure!(reason.contains(&pod), "pod {pod} is not named: {reason}");
+    rig.expect_untouched(&before).await
+}

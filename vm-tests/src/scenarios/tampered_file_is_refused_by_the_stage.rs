@@ -1,0 +1,32 @@
+//! A critical file changed after deployment: the stage in the initramfs refuses before the new root is entered.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "tampered-file-is-refused-by-the-stage",
+    core: false,
+    disk: DiskKind::Bios,
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let before = rig.before().await?;
+    let client = rig.plane.client().await?;
+    // A budget that does not allow holds the upgrade between deployment and trial.
+    workload::allow_unavailable(&client, 0).await?;
+    rig.ask(&image).await?;
+    rig.wait_phase("Deployed", UPGRADE).await?;
+    let file = format!(
+        "/sysroot/ostree/deploy/debian/deploy/{}.0/usr/lib/systemd/systemd",
+        image.digest
+    );
+    let tamper = format!("mount -o remount,rw /sysroot && printf x >>{file} && sync");
+    rig.guest
+        .run(&format!("unshare -m sh -c \"{tamper}\""))
+        .await?;
+    workload::allow_unavailable(&client, 1).await?;
+    rig.expect_fallback(&before, &["StageRefused"]).await?;
+    Ok(())
+}

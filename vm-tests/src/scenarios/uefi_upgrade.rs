@@ -1,0 +1,20 @@
+//! The same through OVMF, where the ESP holds a constant grub.cfg that names libostree's.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "uefi-upgrade",
+    core: false,
+    disk: DiskKind::Uefi,
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let before = rig.before().await?;
+    rig.guest.run("test -d /sys/firmware/efi").await?;
+    rig.ask(&image).await?;
+    rig.expect_upgraded(&before, &image).await?;
+    Ok(())
+}
