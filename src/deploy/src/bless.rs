@@ -17,13 +17,21 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let target = target(site, commit)?;
     let all = site.sysroot.deployments();
-    let others: Vec<_> = all.iter().filter(|other| !same(other, &target)).cloned().collect();
-    let old = others.iter().find(|other| other.osname() == target.osname()).cloned();
+    let others: Vec<_> = all
+        .iter()
+        .filter(|other| !same(other, &target))
+        .cloned()
+        .collect();
+    let old = others
+        .iter()
+        .find(|other| other.osname() == target.osname())
+        .cloned();
     site.report.progress(20, "pinning the old deployment");
     pin_only(site, &all, old.as_ref())?;
     let order: Vec<_> = std::iter::once(target.clone()).chain(others).collect();
     if !all.first().is_some_and(|default| same(default, &target)) {
-        site.report.progress(50, "making the new deployment the default");
+        site.report
+            .progress(50, "making the new deployment the default");
         write::swap(site, &order)?;
     }
     for place in [site.path.clone(), site.boot()] {
@@ -34,17 +42,34 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
 
 /// The running one when it is of this commit (that is what passed the trial), else the newest.
 fn target(site: &Site, commit: &Digest) -> Result<ostree::Deployment, Reason> {
-    let booted = site.sysroot.booted_deployment().filter(|booted| booted.csum() == commit.as_str());
-    let newest = || site.deployments_of(commit).into_iter().max_by_key(|deployment| deployment.deployserial());
-    booted.or_else(newest).ok_or_else(|| Reason::TargetVanished { commit: commit.to_string() })
+    let booted = site
+        .sysroot
+        .booted_deployment()
+        .filter(|booted| booted.csum() == commit.as_str());
+    let newest = || {
+        site.deployments_of(commit)
+            .into_iter()
+            .max_by_key(|deployment| deployment.deployserial())
+    };
+    booted
+        .or_else(newest)
+        .ok_or_else(|| Reason::TargetVanished {
+            commit: commit.to_string(),
+        })
 }
 
 /// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs.
-fn pin_only(site: &Site, all: &[ostree::Deployment], kept: Option<&ostree::Deployment>) -> Result<(), Reason> {
+fn pin_only(
+    site: &Site,
+    all: &[ostree::Deployment],
+    kept: Option<&ostree::Deployment>,
+) -> Result<(), Reason> {
     for deployment in all {
         let pin = kept.is_some_and(|kept| same(kept, deployment));
         if deployment.is_pinned() != pin {
-            site.sysroot.deployment_set_pinned(deployment, pin).map_err(|error| site.failed(&error))?;
+            site.sysroot
+                .deployment_set_pinned(deployment, pin)
+                .map_err(|error| site.failed(&error))?;
         }
     }
     Ok(())

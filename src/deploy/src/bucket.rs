@@ -14,7 +14,10 @@ pub struct Bucket {
 impl Bucket {
     /// A bucket that lets `rate` bytes through a second.
     pub fn new(rate: u64) -> Self {
-        Self { rate: rate.max(1), paid_until: Mutex::new(Instant::now()) }
+        Self {
+            rate: rate.max(1),
+            paid_until: Mutex::new(Instant::now()),
+        }
     }
 
     /// Takes so many bytes and sleeps until they are paid for.
@@ -25,7 +28,9 @@ impl Bucket {
     /// How long from `now` until the bytes are paid for, all earlier ones included.
     fn debt(&self, bytes: usize, now: Instant) -> Duration {
         let cost = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        let Ok(mut paid_until) = self.paid_until.lock() else { return cost };
+        let Ok(mut paid_until) = self.paid_until.lock() else {
+            return cost;
+        };
         *paid_until = (*paid_until).max(now) + cost;
         paid_until.duration_since(now)
     }

@@ -5,6 +5,7 @@ use std::fs;
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::deploy::Done;
+use upgrade::id::Digest;
 
 use crate::deploy::write;
 use crate::lock;
@@ -20,25 +21,41 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let unpinned = |deployment: &ostree::Deployment| !deployment.is_pinned();
     let going: Vec<_> = room::droppable(site).into_iter().filter(unpinned).collect();
-    site.report.progress(10, format!("removing {} old deployments", going.len()));
+    site.report
+        .progress(10, format!("removing {} old deployments", going.len()));
     write::drop_deployments(site, &going)?;
     undo::release(site, None)?;
-    remove_manifests(site)?;
+    forget_gone(site)?;
     site.report.progress(50, "pruning the repository");
-    site.sysroot.cleanup(site.never()).map_err(|error| site.failed(&error))?;
+    site.sysroot
+        .cleanup(site.never())
+        .map_err(|error| site.failed(&error))?;
     Ok(Done::Cleaned)
 }
 
-/// Lists of critical files outlive their deployments no longer than until here.
-fn remove_manifests(site: &Site) -> Result<(), Reason> {
-    let Ok(entries) = fs::read_dir(site.state_dir()) else { return Ok(()) };
+/// What is noted about a commit outlives its deployments no longer than until here.
+fn forget_gone(site: &Site) -> Result<(), Reason> {
+    let Ok(entries) = fs::read_dir(site.state_dir()) else {
+        return Ok(());
+    };
     let deployments = site.sysroot.deployments();
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let commit = name.strip_prefix("manifest-").and_then(|rest| rest.strip_suffix(".json"));
-        if commit.is_some_and(|commit| deployments.iter().all(|deployment| deployment.csum() != commit)) {
-            host::durable::remove(&path).map_err(|error| site.broken(error))?;
-        }
-    }
-    Ok(())
+    let gone = |commit: &Digest| {
+        deployments
+            .iter()
+            .all(|deployment| deployment.csum() != commit.as_str())
+    };
+    let commits = entries
+        .flatten()
+        .filter_map(|entry| noted_commit(&entry.file_name().to_string_lossy()));
+    commits
+        .filter(gone)
+        .try_for_each(|commit| site.forget(&commit))
+}
+
+/// The commit in the name of one of our notes: `manifest-<commit>.json`, `etc-<commit>`.
+fn noted_commit(name: &str) -> Option<Digest> {
+    let manifest = name
+        .strip_prefix("manifest-")
+        .and_then(|rest| rest.strip_suffix(".json"));
+    manifest.or_else(|| name.strip_prefix("etc-"))?.parse().ok()
 }

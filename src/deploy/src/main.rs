@@ -44,7 +44,12 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<Done, Reason> {
     let prepared = process::prepare(cli)?;
-    let site = Site::open(&cli.sysroot, cli.verb.name(), cli.lock_seconds, prepared.private_mounts)?;
+    let site = Site::open(
+        &cli.sysroot,
+        cli.verb.name(),
+        cli.lock_seconds,
+        prepared.private_mounts,
+    )?;
     if cli.verb.cancellable() {
         signal::cancel_on_signal(&site.stop);
     }

@@ -35,15 +35,21 @@ pub fn stop_signals() -> SigSet {
 /// A reason when the mounts or the bandwidth relay cannot be set up.
 pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     let verb = cli.verb.name();
-    let failed = |detail: String| Reason::DeployFailed { verb: verb.to_owned(), detail };
-    stop_signals().thread_block().map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
+    let failed = |detail: String| Reason::DeployFailed {
+        verb: verb.to_owned(),
+        detail,
+    };
+    stop_signals()
+        .thread_block()
+        .map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
     if std::env::var_os(GENERATOR_VARIABLE).is_none() && Path::new(GENERATOR).exists() {
         set_variable(GENERATOR_VARIABLE, GENERATOR);
     }
     if let Verb::Fetch(fetch) = &cli.verb
         && let Some(rate) = fetch.bandwidth
     {
-        let relay = Relay::bind(rate).map_err(|error| failed(format!("bandwidth relay: {error}")))?;
+        let relay =
+            Relay::bind(rate).map_err(|error| failed(format!("bandwidth relay: {error}")))?;
         // libostree's fetcher takes its proxy from this variable (ostree-fetcher-curl.c).
         set_variable("http_proxy", &relay.url());
         relay.serve();
@@ -58,7 +64,9 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
 /// /sysroot is read-only on a running system; only this process may write it, so it gets mounts of its own.
 fn private_namespace() -> host::Result<()> {
     mounts::make_private()?;
-    ["/sysroot", "/boot"].iter().try_for_each(|place| mounts::make_writable(Path::new(place)))
+    ["/sysroot", "/boot"]
+        .iter()
+        .try_for_each(|place| mounts::make_writable(Path::new(place)))
 }
 
 #[allow(unsafe_code)]

@@ -24,7 +24,11 @@ impl Relay {
     pub fn bind(bytes_per_second: u64) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        Ok(Self { listener, port, bucket: Arc::new(Bucket::new(bytes_per_second)) })
+        Ok(Self {
+            listener,
+            port,
+            bucket: Arc::new(Bucket::new(bytes_per_second)),
+        })
     }
 
     /// The proxy address as curl wants it; the `h` leaves resolving names to the relay.

@@ -19,10 +19,14 @@ impl Report {
     /// Says how far the verb is, unless that was just said.
     pub fn progress(&self, percent: u8, doing: impl Into<String>) {
         let now = Instant::now();
-        let next = Progress { percent: percent.min(100), doing: doing.into() };
+        let next = Progress {
+            percent: percent.min(100),
+            doing: doing.into(),
+        };
         let mut last = self.last.borrow_mut();
         let worth_saying = last.as_ref().is_none_or(|(at, before)| {
-            *before != next && (now.duration_since(*at) >= PACE || first_word(before) != first_word(&next))
+            *before != next
+                && (now.duration_since(*at) >= PACE || first_word(before) != first_word(&next))
         });
         if worth_saying {
             say(&Line::Progress(next.clone()));

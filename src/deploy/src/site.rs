@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use host::Places;
 use ostree_ext::ostree::{self, Sysroot};
 use ostree_ext::{gio, glib};
 use upgrade::id::Digest;
@@ -32,14 +33,28 @@ impl Site {
     ///
     /// # Errors
     /// The reason why libostree cannot load it.
-    pub fn open(path: &Path, verb: &'static str, lock_seconds: u64, private_mounts: bool) -> Result<Self, Reason> {
+    pub fn open(
+        path: &Path,
+        verb: &'static str,
+        lock_seconds: u64,
+        private_mounts: bool,
+    ) -> Result<Self, Reason> {
         let sysroot = Sysroot::new(Some(&gio::File::for_path(path)));
         if private_mounts {
             sysroot.set_mount_namespace_in_use();
         }
         let (report, stop) = (Rc::default(), gio::Cancellable::new());
-        let site = Self { sysroot, path: path.to_owned(), verb, lock_seconds, report, stop };
-        site.sysroot.load(site.never()).map_err(|error| site.failed(&error))?;
+        let site = Self {
+            sysroot,
+            path: path.to_owned(),
+            verb,
+            lock_seconds,
+            report,
+            stop,
+        };
+        site.sysroot
+            .load(site.never())
+            .map_err(|error| site.failed(&error))?;
         Ok(site)
     }
 
@@ -59,17 +74,25 @@ impl Site {
 
     /// The reason for something that went wrong outside libostree.
     pub fn broken(&self, detail: impl ToString) -> Reason {
-        Reason::DeployFailed { verb: self.verb.to_owned(), detail: detail.to_string() }
+        Reason::DeployFailed {
+            verb: self.verb.to_owned(),
+            detail: detail.to_string(),
+        }
     }
 
     /// The reason for having been asked to end.
     pub fn stopped(&self) -> Reason {
-        Reason::DeployDied { verb: self.verb.to_owned(), detail: "stopped by a signal".to_owned() }
+        Reason::DeployDied {
+            verb: self.verb.to_owned(),
+            detail: "stopped by a signal".to_owned(),
+        }
     }
 
     /// The deployment that runs; in a sysroot that is not running, the default one.
     pub fn current(&self) -> Option<ostree::Deployment> {
-        self.sysroot.booted_deployment().or_else(|| self.sysroot.deployments().into_iter().next())
+        self.sysroot
+            .booted_deployment()
+            .or_else(|| self.sysroot.deployments().into_iter().next())
     }
 
     /// Deployments of a commit in the current stateroot, in menu order.
@@ -78,12 +101,17 @@ impl Site {
         let wanted = |deployment: &ostree::Deployment| {
             deployment.csum() == commit.as_str() && Some(deployment.osname()) == stateroot
         };
-        self.sysroot.deployments().into_iter().filter(wanted).collect()
+        self.sysroot
+            .deployments()
+            .into_iter()
+            .filter(wanted)
+            .collect()
     }
 
     /// A deployment's root folder.
     pub fn folder(&self, deployment: &ostree::Deployment) -> PathBuf {
-        self.path.join(self.sysroot.deployment_dirpath(deployment).as_str())
+        self.path
+            .join(self.sysroot.deployment_dirpath(deployment).as_str())
     }
 
     /// Our folder on the physical root. On a running system `/ostree` is a link there.
@@ -91,9 +119,15 @@ impl Site {
         self.path.join(names::STATE_DIR)
     }
 
-    /// The file that lists what the stage checks before the trial.
-    pub fn manifest(&self, commit: &str) -> PathBuf {
-        self.state_dir().join(format!("manifest-{commit}.json"))
+    /// Removes what is noted about a commit.
+    ///
+    /// # Errors
+    /// When it may still be there.
+    pub fn forget(&self, commit: &Digest) -> Result<(), Reason> {
+        let places = Places::physical(&self.path);
+        host::durable::remove(&places.manifest(commit))
+            .and_then(|()| host::etc::forget(&places, commit))
+            .map_err(|error| self.broken(error))
     }
 
     /// The folder that holds kernels.
@@ -106,8 +140,14 @@ impl Site {
     /// # Errors
     /// A checksum or serial that libostree could not have made.
     pub fn facts(&self, deployment: &ostree::Deployment) -> Result<Deployment, Reason> {
-        let digest = deployment.csum().parse().map_err(|_| self.broken("malformed commit of a deployment"))?;
-        let serial = deployment.deployserial().try_into().map_err(|_| self.broken("negative serial"))?;
+        let digest = deployment
+            .csum()
+            .parse()
+            .map_err(|_| self.broken("malformed commit of a deployment"))?;
+        let serial = deployment
+            .deployserial()
+            .try_into()
+            .map_err(|_| self.broken("negative serial"))?;
         Ok(Deployment {
             digest,
             serial,

@@ -8,6 +8,9 @@ use crate::site::Site;
 /// The deployments, the default first. Takes no lock: it reads one consistent boot loader folder.
 pub fn run(site: &Site) -> Result<Done, Reason> {
     let deployments = site.sysroot.deployments();
-    let deployments = deployments.iter().map(|deployment| site.facts(deployment)).collect::<Result<_, _>>()?;
+    let deployments = deployments
+        .iter()
+        .map(|deployment| site.facts(deployment))
+        .collect::<Result<_, _>>()?;
     Ok(Done::Status { deployments })
 }

@@ -9,6 +9,12 @@ use std::process::ExitCode;
 pub fn run() -> ExitCode {
     let thawed = ["/boot", "/"].map(|place| host::freeze::thaw(Path::new(place)));
     let failed: Vec<_> = thawed.into_iter().filter_map(Result::err).collect();
-    failed.iter().for_each(|error| eprintln!("careen-deploy thaw: {error}"));
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    failed
+        .iter()
+        .for_each(|error| eprintln!("careen-deploy thaw: {error}"));
+    if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

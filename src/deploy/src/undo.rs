@@ -15,23 +15,31 @@ use crate::site::Site;
 /// When libostree cannot write.
 pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
-    let wanted = Deploy { commit: commit.clone(), keep_kernel_args: false, again: false };
+    let wanted = Deploy {
+        commit: commit.clone(),
+        keep_kernel_args: false,
+        again: false,
+    };
     site.report.progress(10, "removing the deployment");
     write::drop_deployments(site, &again::replaceable(site, &wanted))?;
     site.report.progress(40, "removing what held the image");
     release(site, Some(commit))?;
     if site.deployments_of(commit).is_empty() {
-        host::durable::remove(&site.manifest(commit.as_str())).map_err(|error| site.broken(error))?;
+        site.forget(commit)?;
     }
     site.report.progress(50, "pruning the repository");
-    site.sysroot.cleanup(site.never()).map_err(|error| site.failed(&error))?;
+    site.sysroot
+        .cleanup(site.never())
+        .map_err(|error| site.failed(&error))?;
     Ok(Done::Undone)
 }
 
 /// Removes our ref; with a commit given, only if it holds that one. Deployments hold their commits by themselves.
 pub fn release(site: &Site, only: Option<&Digest>) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
-    let held = repo.resolve_rev(names::TARGET_REF, true).map_err(|error| site.failed(&error))?;
+    let held = repo
+        .resolve_rev(names::TARGET_REF, true)
+        .map_err(|error| site.failed(&error))?;
     match (held, only) {
         (None, _) => Ok(()),
         (Some(held), Some(only)) if held != only.as_str() => Ok(()),

@@ -21,8 +21,14 @@ pub fn replaceable(site: &Site, wanted: &Deploy) -> Vec<ostree::Deployment> {
     let default = site.sysroot.deployments().into_iter().next();
     let current = site.current();
     let used = |deployment: &ostree::Deployment| {
-        [&default, &current].into_iter().flatten().any(|other| same(other, deployment)) || deployment.is_pinned()
+        [&default, &current]
+            .into_iter()
+            .flatten()
+            .any(|other| same(other, deployment))
+            || deployment.is_pinned()
     };
     let there = site.deployments_of(&wanted.commit).into_iter();
-    there.filter(|deployment| origin::is_ours(deployment) && !used(deployment)).collect()
+    there
+        .filter(|deployment| origin::is_ours(deployment) && !used(deployment))
+        .collect()
 }

@@ -3,32 +3,33 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
+use host::Places;
+use ostree_ext::ostree;
 use upgrade::Reason;
+use upgrade::id::Digest;
 
+use super::critical;
 use crate::site::Site;
 use crate::verify::image::Tree;
 
-/// A digest over names, kinds, owners, sizes and times of all there is below a folder. Not over contents: that
-/// would read all of /etc before every trial, and a change that leaves the ctime alone is not made by accident.
+/// Notes how /etc is, for whoever asks later whether it has changed, and returns the same as a fingerprint. To be
+/// called before libostree merges: what changes meanwhile makes the deployment stale, not silently old.
 ///
 /// # Errors
-/// When the folder cannot be read.
-pub fn fingerprint(folder: &Path) -> io::Result<String> {
-    let mut digest = Sha256::new();
-    walk(folder, &mut |path, facts| {
-        let relative = path.strip_prefix(folder).unwrap_or(path);
-        digest.update(relative.as_os_str().as_bytes());
-        // A folder's own times change with every temporary file in it; its entries tell enough.
-        let times = if facts.is_dir() { (0, 0, 0) } else { (facts.size(), facts.ctime(), facts.ctime_nsec()) };
-        digest.update(format!("\0{} {} {} {times:?}\n", facts.mode(), facts.uid(), facts.gid()));
-        Ok(())
-    })?;
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+/// When /etc cannot be read or the note is not on the disk.
+pub fn note(site: &Site, current: &ostree::Deployment, commit: &Digest) -> Result<String, Reason> {
+    let root = site.folder(current);
+    let etc = root.join("etc");
+    let places = Places {
+        root,
+        ..critical::places(site)
+    };
+    host::etc::note(&places, commit)
+        .and_then(|()| host::etc::fingerprint(&etc))
+        .map_err(|error| site.broken(error))
 }
 
 /// Finds what libostree's merge would refuse: a changed file where the new image has a folder, and a changed
@@ -54,7 +55,9 @@ fn obstacle(relative: &Path, facts: &Metadata, image: &Tree) -> Option<String> {
     let kind = facts.file_type();
     let name = relative.display();
     if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
-        return Some(format!("/etc/{name} is neither file, link nor folder; remove it and ask again"));
+        return Some(format!(
+            "/etc/{name} is neither file, link nor folder; remove it and ask again"
+        ));
     }
     let there = format!("usr/etc/{name}");
     image.has_folder(&there).then(|| {
@@ -64,7 +67,9 @@ fn obstacle(relative: &Path, facts: &Metadata, image: &Tree) -> Option<String> {
 
 /// Whether an entry of /etc differs from the default it came with.
 fn changed(path: &Path, facts: &Metadata, default: &Path) -> bool {
-    let Ok(before) = default.symlink_metadata() else { return true };
+    let Ok(before) = default.symlink_metadata() else {
+        return true;
+    };
     let key = |facts: &Metadata| (facts.mode(), facts.uid(), facts.gid(), facts.size());
     if key(facts) != key(&before) {
         return true;
@@ -76,11 +81,19 @@ fn changed(path: &Path, facts: &Metadata, default: &Path) -> bool {
 }
 
 /// Visits everything below a folder in the order of names. What vanishes meanwhile is not there.
-fn walk(folder: &Path, visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>) -> io::Result<()> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
+fn walk(
+    folder: &Path,
+    visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     paths.sort();
     for path in paths {
-        let Ok(facts) = path.symlink_metadata() else { continue };
+        let Ok(facts) = path.symlink_metadata() else {
+            continue;
+        };
         visit(&path, &facts)?;
         if facts.is_dir() {
             walk(&path, visit)?;

@@ -2,6 +2,7 @@
 //! stage such a deployment, so it is written at once, its /etc merged from the running system's.
 
 pub mod again;
+pub mod critical;
 mod etc;
 mod origin;
 pub mod write;
@@ -22,9 +23,10 @@ use crate::verify::room;
 /// Why not; what was begun is cleaned up, and the default is what it was.
 pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
-    let current = site.current().ok_or_else(|| site.broken("there is no deployment to merge /etc from"))?;
-    // Taken before libostree merges /etc: what changes meanwhile makes the deployment stale, not silently old.
-    let fingerprint = etc::fingerprint(&site.folder(&current).join("etc")).map_err(|error| site.broken(error))?;
+    let current = site
+        .current()
+        .ok_or_else(|| site.broken("there is no deployment to merge /etc from"))?;
+    let fingerprint = etc::note(site, &current, &wanted.commit)?;
     let there = again::up_to_date(site, wanted, &fingerprint);
     let made = match there {
         Some(deployment) => deployment,
@@ -40,12 +42,16 @@ fn make(
     fingerprint: &str,
 ) -> Result<ostree::Deployment, Reason> {
     site.report.progress(5, "clearing leftovers");
-    site.sysroot.prepare_cleanup(site.never()).map_err(|error| site.failed(&error))?;
+    site.sysroot
+        .prepare_cleanup(site.never())
+        .map_err(|error| site.failed(&error))?;
     let tree = Tree::open(site, &wanted.commit)?;
-    site.report.progress(10, "checking whether /etc can be merged");
+    site.report
+        .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;
     make_room(site, &tree)?;
-    site.report.progress(20, "checking out the image and merging /etc");
+    site.report
+        .progress(20, "checking out the image and merging /etc");
     let written = write::write(site, wanted, current, fingerprint);
     if written.is_err() {
         // The first error is the one to tell; what clean-up leaves is cleared by the next run.
@@ -60,21 +66,34 @@ fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
     let kernel = tree.kernel();
     let no_room = |place: &str, room: upgrade::image::Room| {
         let place = place.to_owned();
-        if room.fits() { Ok(()) } else { Err(Reason::NoRoom { place, need: room.need, free: room.free }) }
+        if room.fits() {
+            Ok(())
+        } else {
+            Err(Reason::NoRoom {
+                place,
+                need: room.need,
+                free: room.free,
+            })
+        }
     };
-    no_room("the root file system", room::root(site, tree, kernel.as_ref())?)?;
+    no_room(
+        "the root file system",
+        room::root(site, tree, kernel.as_ref())?,
+    )?;
     no_room("/boot", room::boot(site, kernel.as_ref())?)?;
     if room::boot_now(site, kernel.as_ref())?.fits() {
         return Ok(());
     }
-    site.report.progress(15, "removing the kept deployment to make room on /boot");
+    site.report
+        .progress(15, "removing the kept deployment to make room on /boot");
     write::drop_deployments(site, &room::droppable(site))
 }
 
 fn finish(site: &Site, made: &ostree::Deployment) -> Result<Done, Reason> {
-    site.report.progress(90, "writing the list of critical files");
+    site.report
+        .progress(90, "writing the list of critical files");
     let facts = site.facts(made)?;
-    write::manifest(site, made, &facts)?;
+    critical::write(site, &site.folder(made), &facts)?;
     site.report.progress(95, "flushing to disk");
     for place in [site.path.clone(), site.boot()] {
         write::flush(&place).map_err(|error| site.broken(error))?;

@@ -21,7 +21,11 @@ pub fn new(site: &Site, commit: &Digest, fingerprint: &str) -> KeyFile {
 
 /// The fingerprint of the /etc that the deployment was made with, when it is one of ours.
 pub fn fingerprint(deployment: &ostree::Deployment) -> Option<String> {
-    deployment.origin()?.string(GROUP, ETC).ok().map(|text| text.to_string())
+    deployment
+        .origin()?
+        .string(GROUP, ETC)
+        .ok()
+        .map(|text| text.to_string())
 }
 
 /// Whether `deploy` made it, so that `undo` may take it away.

@@ -7,7 +7,6 @@ use std::path::Path;
 use ostree_ext::ostree::{self, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpts};
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
-use upgrade::image::Deployment;
 
 use super::{again, origin};
 use crate::args::Deploy;
@@ -46,7 +45,10 @@ fn check_out(
 ) -> Result<ostree::Deployment, Reason> {
     let arguments = kernel_arguments(current, wanted.keep_kernel_args);
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let options = SysrootDeployTreeOpts { override_kernel_argv: Some(&arguments), ..Default::default() };
+    let options = SysrootDeployTreeOpts {
+        override_kernel_argv: Some(&arguments),
+        ..Default::default()
+    };
     let origin = origin::new(site, &wanted.commit, fingerprint);
     let stateroot = current.osname();
     let mut tries = 1;
@@ -63,7 +65,9 @@ fn check_out(
             Ok(made) => return Ok(made),
             Err(error) if error.matches(gio::IOErrorEnum::NotFound) && tries < MERGES => tries += 1,
             Err(error) if error.matches(gio::IOErrorEnum::NotFound) => {
-                return Err(Reason::EtcMerge { detail: error.message().to_owned() });
+                return Err(Reason::EtcMerge {
+                    detail: error.message().to_owned(),
+                });
             }
             Err(error) => return Err(reason(site, wanted, &error)),
         }
@@ -72,38 +76,63 @@ fn check_out(
 
 /// The current deployment's arguments, without those that name a deployment, and without ours.
 fn kernel_arguments(current: &ostree::Deployment, keep_ours: bool) -> Vec<String> {
-    let options = current.bootconfig().and_then(|entry| entry.get("options")).unwrap_or_default();
+    let options = current
+        .bootconfig()
+        .and_then(|entry| entry.get("options"))
+        .unwrap_or_default();
     let stays = |argument: &&str| {
-        !PLACE_ARGUMENTS.iter().any(|prefix| argument.starts_with(prefix))
+        !PLACE_ARGUMENTS
+            .iter()
+            .any(|prefix| argument.starts_with(prefix))
             && (keep_ours || !argument.starts_with(OUR_ARGUMENTS))
     };
-    options.split_whitespace().filter(stays).map(str::to_owned).collect()
+    options
+        .split_whitespace()
+        .filter(stays)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// All deployments but these, in menu order.
 pub fn without(site: &Site, going: &[ostree::Deployment]) -> Vec<ostree::Deployment> {
-    let stays = |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
-    site.sysroot.deployments().into_iter().filter(stays).collect()
+    let stays =
+        |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
+    site.sysroot
+        .deployments()
+        .into_iter()
+        .filter(stays)
+        .collect()
 }
 
 /// Writes the menu in this order: libostree makes it whole beside the old one and swaps one link.
 pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
     // Pruning the repository takes as long as the rest; `undo` and `clean` do that, once.
-    let options = SysrootWriteDeploymentsOpts { do_postclean: false };
-    let swapped = site.sysroot.write_deployments_with_options(order, &options, site.never());
+    let options = SysrootWriteDeploymentsOpts {
+        do_postclean: false,
+    };
+    let swapped = site
+        .sysroot
+        .write_deployments_with_options(order, &options, site.never());
     swapped.map_err(|error| full_or_failed(site, &error))?;
-    site.sysroot.prepare_cleanup(site.never()).map_err(|error| site.failed(&error))
+    site.sysroot
+        .prepare_cleanup(site.never())
+        .map_err(|error| site.failed(&error))
 }
 
 /// Takes deployments out of the menu and off the disk.
 pub fn drop_deployments(site: &Site, going: &[ostree::Deployment]) -> Result<(), Reason> {
-    if going.is_empty() { Ok(()) } else { swap(site, &without(site, going)) }
+    if going.is_empty() {
+        Ok(())
+    } else {
+        swap(site, &without(site, going))
+    }
 }
 
 fn reason(site: &Site, wanted: &Deploy, error: &glib::Error) -> Reason {
     // libostree's merge has no error code of its own: look at /etc again before blaming anything else.
     let merged = site.current().zip(Tree::open(site, &wanted.commit).ok());
-    let conflict = merged.and_then(|(current, tree)| super::etc::check(site, &site.folder(&current), &tree).err());
+    let conflict = merged
+        .and_then(|(current, tree)| super::etc::check(site, &site.folder(&current), &tree).err());
     conflict.unwrap_or_else(|| full_or_failed(site, error))
 }
 
@@ -111,15 +140,17 @@ fn full_or_failed(site: &Site, error: &glib::Error) -> Reason {
     if !error.matches(gio::IOErrorEnum::NoSpace) {
         return site.failed(error);
     }
-    let places = [("/boot", site.boot()), ("the root file system", site.path.clone())];
+    let places = [
+        ("/boot", site.boot()),
+        ("the root file system", site.path.clone()),
+    ];
     let rooms = places.map(|(place, path)| (host::room::free(&path).unwrap_or(0), place));
     let (free, place) = rooms.into_iter().min().unwrap_or((0, "/boot"));
-    Reason::NoRoom { place: place.to_owned(), need: free + room::BOOT_MARGIN, free }
-}
-
-/// Writes the list of files that the stage checks before it lets a trial go on.
-pub fn manifest(_site: &Site, _made: &ostree::Deployment, _facts: &Deployment) -> Result<(), Reason> {
-    Ok(())
+    Reason::NoRoom {
+        place: place.to_owned(),
+        need: free + room::BOOT_MARGIN,
+        free,
+    }
 }
 
 /// Flushes a whole file system.

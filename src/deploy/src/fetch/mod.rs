@@ -1,6 +1,7 @@
 //! Pulls a commit, checks its signature as the remote's configuration says, and holds it by a ref of ours.
 //! Nothing else in the repository changes: the remote's own refs stay as they were.
 
+mod branches;
 mod progress;
 mod signature;
 mod why;
@@ -37,13 +38,23 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
         site.report.progress(100, "fetched already");
     } else {
         let one = [commit.as_str()];
-        fetched += pull(site, &repo, wanted, &one, RepoPullFlags::NONE, Asked::Commit(&commit))?;
+        fetched += pull(
+            site,
+            &repo,
+            wanted,
+            &one,
+            RepoPullFlags::NONE,
+            Asked::Commit(&commit),
+        )?;
     }
     signature::check(&repo, wanted, &commit)?;
     on_branch(&repo, wanted, &commit)?;
     repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
         .map_err(|error| site.failed(&error))?;
-    Ok(Done::Fetched { commit, bytes: fetched })
+    Ok(Done::Fetched {
+        commit,
+        bytes: fetched,
+    })
 }
 
 fn check_remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
@@ -52,11 +63,16 @@ fn check_remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
         return Err(Reason::UnknownRemote { remote });
     }
     let verified = repo.remote_get_gpg_verify(&remote).unwrap_or(false);
-    if verified || wanted.unsigned { Ok(()) } else { Err(Reason::VerificationOff { remote }) }
+    if verified || wanted.unsigned {
+        Ok(())
+    } else {
+        Err(Reason::VerificationOff { remote })
+    }
 }
 
 fn complete(repo: &Repo, commit: &Digest) -> bool {
-    repo.load_commit(commit.as_str()).is_ok_and(|(_, state)| !state.contains(RepoCommitState::PARTIAL))
+    repo.load_commit(commit.as_str())
+        .is_ok_and(|(_, state)| !state.contains(RepoCommitState::PARTIAL))
 }
 
 /// Asks the remote which commit the branch is at, and leaves the local copy of the branch as it was.
@@ -65,10 +81,20 @@ fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
     let failed = |error| site.failed(&error);
     let refspec = format!("{remote}:{branch}");
     let before = repo.resolve_rev(&refspec, true).map_err(failed)?;
-    *fetched += pull(site, repo, wanted, &[branch], RepoPullFlags::COMMIT_ONLY, Asked::Branch)?;
+    *fetched += pull(
+        site,
+        repo,
+        wanted,
+        &[branch],
+        RepoPullFlags::COMMIT_ONLY,
+        Asked::Branch,
+    )?;
     let commit = repo.require_rev(&refspec).map_err(failed)?;
-    repo.set_ref_immediate(Some(remote), branch, before.as_deref(), site.never()).map_err(failed)?;
-    commit.parse().map_err(|_| site.broken("the remote answered with something that is not a commit"))
+    repo.set_ref_immediate(Some(remote), branch, before.as_deref(), site.never())
+        .map_err(failed)?;
+    commit
+        .parse()
+        .map_err(|_| site.broken("the remote answered with something that is not a commit"))
 }
 
 fn pull(
@@ -87,7 +113,12 @@ fn pull(
     options.insert_value("n-network-retries", &RETRIES.to_variant());
     let progress = AsyncProgress::new();
     progress::forward(&progress, &site.report);
-    let pulled = repo.pull_with_options(&wanted.remote, &options.end(), Some(&progress), Some(&site.stop));
+    let pulled = repo.pull_with_options(
+        &wanted.remote,
+        &options.end(),
+        Some(&progress),
+        Some(&site.stop),
+    );
     progress.finish();
     pulled.map_err(|error| why::reason(site, repo, wanted, asked, &error))?;
     Ok(progress.uint64("bytes-transferred"))

@@ -11,7 +11,10 @@ pub fn forward(progress: &AsyncProgress, report: &Rc<Report>) {
     let report = Rc::clone(report);
     progress.connect_changed(move |progress| {
         let counters = Counters {
-            deltas: (progress.uint("fetched-delta-parts"), progress.uint("total-delta-parts")),
+            deltas: (
+                progress.uint("fetched-delta-parts"),
+                progress.uint("total-delta-parts"),
+            ),
             objects: (progress.uint("fetched"), progress.uint("requested")),
             bytes: progress.uint64("bytes-transferred"),
         };
@@ -55,19 +58,35 @@ mod tests {
 
     #[test]
     fn a_pull_by_objects_counts_objects() {
-        let counters = Counters { deltas: (0, 0), objects: (50, 200), bytes: 1_500_000 };
+        let counters = Counters {
+            deltas: (0, 0),
+            objects: (50, 200),
+            bytes: 1_500_000,
+        };
         assert_eq!(counters.percent(), 24);
         assert_eq!(counters.sentence(), "fetching objects 50 of 200, 1.5 MB");
     }
 
     #[test]
     fn a_pull_by_delta_counts_its_parts() {
-        let counters = Counters { deltas: (1, 2), objects: (3, 3), bytes: 0 };
+        let counters = Counters {
+            deltas: (1, 2),
+            objects: (3, 3),
+            bytes: 0,
+        };
         assert_eq!(counters.sentence(), "fetching delta parts 1 of 2, 0.0 MB");
     }
 
     #[test]
     fn nothing_asked_for_yet_is_nothing_done() {
-        assert_eq!(Counters { deltas: (0, 0), objects: (0, 0), bytes: 0 }.percent(), 0);
+        assert_eq!(
+            Counters {
+                deltas: (0, 0),
+                objects: (0, 0),
+                bytes: 0
+            }
+            .percent(),
+            0
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The commit's signature, judged by the remote's keyring, also for a commit that lies here already.
 
-use ostree_ext::glib;
 use ostree_ext::gio;
+use ostree_ext::glib;
 use ostree_ext::ostree::{self, Repo};
 use upgrade::Reason;
 use upgrade::id::Digest;
@@ -30,7 +30,11 @@ impl glib::error::ErrorDomain for SignatureError {
     }
 
     fn from(code: i32) -> Option<Self> {
-        Some(if code == 0 { Self::None } else { Self::NotValid })
+        Some(if code == 0 {
+            Self::None
+        } else {
+            Self::NotValid
+        })
     }
 }
 
@@ -39,9 +43,11 @@ pub fn reason(wanted: &Fetch, commit: &str, error: &glib::Error) -> Option<Reaso
     let (remote, commit) = (wanted.remote.clone(), commit.to_owned());
     error.kind::<SignatureError>().map(|kind| match kind {
         SignatureError::None => Reason::Unsigned { remote, commit },
-        SignatureError::NotValid => {
-            Reason::WrongSignature { remote, commit, detail: error.message().to_owned() }
-        }
+        SignatureError::NotValid => Reason::WrongSignature {
+            remote,
+            commit,
+            detail: error.message().to_owned(),
+        },
     })
 }
 
@@ -57,7 +63,10 @@ pub fn check(repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason>
     verdict.map_err(|error| {
         let detail = error.message().to_owned();
         let (remote, shown) = (wanted.remote.clone(), commit.to_string());
-        reason(wanted, commit.as_str(), &error)
-            .unwrap_or(Reason::WrongSignature { remote, commit: shown, detail })
+        reason(wanted, commit.as_str(), &error).unwrap_or(Reason::WrongSignature {
+            remote,
+            commit: shown,
+            detail,
+        })
     })
 }

@@ -6,7 +6,7 @@ use ostree_ext::{gio, glib};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
-use super::signature;
+use super::{branches, signature};
 use crate::args::Fetch;
 use crate::site::Site;
 
@@ -24,7 +24,13 @@ pub enum Asked<'a> {
 }
 
 /// Finds the reason.
-pub fn reason(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>, error: &glib::Error) -> Reason {
+pub fn reason(
+    site: &Site,
+    repo: &Repo,
+    wanted: &Fetch,
+    asked: Asked<'_>,
+    error: &glib::Error,
+) -> Reason {
     let commit = match asked {
         Asked::Branch => &wanted.reference,
         Asked::Commit(commit) => commit.as_str(),
@@ -38,22 +44,37 @@ pub fn reason(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>, error:
     if let Some(reason) = no_room(site, repo, error) {
         return reason;
     }
+    let missing = error.matches(gio::IOErrorEnum::NotFound);
     let remote = wanted.remote.clone();
     match asked {
-        _ if !error.matches(gio::IOErrorEnum::NotFound) => away(remote, error),
-        Asked::Branch => Reason::NoSuchRef { remote, reference: wanted.reference.clone() },
-        // The commit came and something below it did not: the remote is broken, not the request.
-        Asked::Commit(commit) if begun(repo, commit) => away(remote, error),
-        Asked::Commit(commit) => Reason::NoSuchCommit { remote, commit: commit.to_string() },
+        Asked::Branch if missing || unlisted(repo, wanted) => Reason::NoSuchRef {
+            remote,
+            reference: wanted.reference.clone(),
+        },
+        // A commit that came while something below it did not: the remote is broken, not the request.
+        Asked::Commit(commit) if missing && !begun(repo, commit) => Reason::NoSuchCommit {
+            remote,
+            commit: commit.to_string(),
+        },
+        _ => away(remote, error),
     }
 }
 
+/// For a branch that is not in the remote's summary libostree has no error code, so the summary is asked.
+fn unlisted(repo: &Repo, wanted: &Fetch) -> bool {
+    branches::of(repo, &wanted.remote).is_ok_and(|listed| !listed.contains_key(&wanted.reference))
+}
+
 fn away(remote: String, error: &glib::Error) -> Reason {
-    Reason::RemoteAway { remote, detail: error.message().to_owned() }
+    Reason::RemoteAway {
+        remote,
+        detail: error.message().to_owned(),
+    }
 }
 
 fn begun(repo: &Repo, commit: &Digest) -> bool {
-    repo.load_commit(commit.as_str()).is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL))
+    repo.load_commit(commit.as_str())
+        .is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL))
 }
 
 /// The disk is full, or the repository's own reserve (`min-free-space-percent`) is reached, for which libostree
@@ -65,5 +86,9 @@ fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> {
     let short = error.matches(gio::IOErrorEnum::NoSpace)
         || (error.matches(gio::IOErrorEnum::Failed) && free < reserve + SLACK);
     let need = reserve + SLACK;
-    short.then(|| Reason::NoRoom { place: "the root file system".to_owned(), need, free })
+    short.then(|| Reason::NoRoom {
+        place: "the root file system".to_owned(),
+        need,
+        free,
+    })
 }

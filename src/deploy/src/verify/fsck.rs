@@ -26,7 +26,8 @@ pub fn run(site: &Site, repo: &Repo, commit: &Digest) -> Result<(), Reason> {
             return Err(judge(site, repo, commit, &error));
         }
         let percent = u8::try_from(done * 97 / all).unwrap_or(97);
-        site.report.progress(percent, format!("checking objects {done} of {all}"));
+        site.report
+            .progress(percent, format!("checking objects {done} of {all}"));
     }
     Ok(())
 }
@@ -49,5 +50,8 @@ fn drop_object(repo: &Repo, kind: ObjectType, checksum: &str, error: &glib::Erro
 
 /// The reason for a damaged commit.
 pub fn damaged(commit: &Digest, detail: &str) -> Reason {
-    Reason::Damaged { commit: commit.to_string(), detail: detail.to_owned() }
+    Reason::Damaged {
+        commit: commit.to_string(),
+        detail: detail.to_owned(),
+    }
 }

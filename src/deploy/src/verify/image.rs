@@ -2,6 +2,7 @@
 
 use ostree_ext::gio;
 use ostree_ext::gio::prelude::*;
+use ostree_ext::ostree::{Repo, RepoFile};
 use sha2::{Digest as _, Sha256};
 use upgrade::id::Digest;
 use upgrade::image::ImageInfo;
@@ -12,10 +13,13 @@ use crate::site::Site;
 /// Where kernels lie in an image.
 const MODULES: &str = "usr/lib/modules";
 const NAME_ONLY: &str = "standard::name,standard::type,standard::size";
+/// Read at once.
+const PIECE: usize = 256 * 1024;
 const NEVER: Option<&gio::Cancellable> = None;
 
 /// A commit's root folder.
 pub struct Tree {
+    repo: Repo,
     root: gio::File,
     commit: String,
 }
@@ -34,12 +38,15 @@ pub struct Kernel {
 impl Tree {
     /// Opens a commit of the repository.
     pub fn open(site: &Site, commit: &Digest) -> Result<Self, Reason> {
-        let (root, _) = site
-            .sysroot
-            .repo()
+        let repo = site.sysroot.repo();
+        let (root, _) = repo
             .read_commit(commit.as_str(), NEVER)
             .map_err(|error| super::fsck::damaged(commit, error.message()))?;
-        Ok(Self { root, commit: commit.to_string() })
+        Ok(Self {
+            repo,
+            root,
+            commit: commit.to_string(),
+        })
     }
 
     /// `image.json`; nothing when there is none.
@@ -51,9 +58,16 @@ impl Tree {
         if !file.query_exists(NEVER) {
             return Ok(None);
         }
-        let unreadable = |detail: String| Reason::NoImageInfo { commit: self.commit.clone(), detail };
-        let (bytes, _) = file.load_contents(NEVER).map_err(|error| unreadable(error.message().to_owned()))?;
-        host::image_info::parse(&bytes).map(Some).map_err(unreadable)
+        let unreadable = |detail: String| Reason::NoImageInfo {
+            commit: self.commit.clone(),
+            detail,
+        };
+        let bytes = self
+            .content(&file)
+            .ok_or_else(|| unreadable("it is not a readable file".to_owned()))?;
+        host::image_info::parse(&bytes)
+            .map(Some)
+            .map_err(unreadable)
     }
 
     /// The kernel, when there is one with an initramfs beside it.
@@ -62,16 +76,30 @@ impl Tree {
         self.children(&modules).into_iter().find_map(|folder| {
             let parts = [folder.child("vmlinuz"), folder.child("initramfs.img")];
             let mut digest = Sha256::new();
-            let size = parts.iter().map(|part| feed(part, &mut digest)).sum::<Option<u64>>()?;
+            let size = parts
+                .iter()
+                .map(|part| self.feed(part, &mut |piece| digest.update(piece)))
+                .sum::<Option<u64>>()?;
             let version = folder.basename()?.to_string_lossy().into_owned();
-            let bootcsum = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            Some(Kernel { version, size, bootcsum })
+            let bootcsum = digest
+                .finalize()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            Some(Kernel {
+                version,
+                size,
+                bootcsum,
+            })
         })
     }
 
     /// Whether the image has a folder at this path.
     pub fn has_folder(&self, path: &str) -> bool {
-        let kind = self.root.resolve_relative_path(path).query_file_type(gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER);
+        let kind = self
+            .root
+            .resolve_relative_path(path)
+            .query_file_type(gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER);
         kind == gio::FileType::Directory
     }
 
@@ -82,7 +110,9 @@ impl Tree {
 
     fn walk_from(&self, folder: &gio::File, each: &mut dyn FnMut(&gio::File, Option<u64>)) {
         let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
-        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else { return };
+        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else {
+            return;
+        };
         for info in entries.flatten() {
             let child = folder.child(info.name());
             if info.file_type() == gio::FileType::Directory {
@@ -94,23 +124,40 @@ impl Tree {
         }
     }
 
+    fn content(&self, file: &gio::File) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.feed(file, &mut |piece| bytes.extend_from_slice(piece))
+            .map(|_| bytes)
+    }
+
+    /// Passes a file's content on in pieces; its length, or nothing when it cannot be read. The repository is asked
+    /// by checksum: gio's own `read` takes what libostree answers for a type that it is not.
+    fn feed(&self, file: &gio::File, each: &mut dyn FnMut(&[u8])) -> Option<u64> {
+        let file = file.downcast_ref::<RepoFile>()?;
+        // An unresolved file has no checksum, and libostree does not check for that.
+        file.ensure_resolved().ok()?;
+        let checksum = file.checksum();
+        let (stream, _, _) = self.repo.load_file(&checksum, NEVER).ok()?;
+        let stream = stream?;
+        let mut length = 0;
+        loop {
+            let piece = stream.read_bytes(PIECE, NEVER).ok()?;
+            if piece.is_empty() {
+                return Some(length);
+            }
+            each(&piece);
+            length += piece.len() as u64;
+        }
+    }
+
     fn children(&self, folder: &gio::File) -> Vec<gio::File> {
         let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
-        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else { return Vec::new() };
-        entries.flatten().map(|info| folder.child(info.name())).collect()
-    }
-}
-
-/// Hashes a file on; its length, or nothing when it cannot be read.
-fn feed(file: &gio::File, digest: &mut Sha256) -> Option<u64> {
-    let stream = file.read(NEVER).ok()?;
-    let mut length = 0;
-    loop {
-        let piece = stream.read_bytes(256 * 1024, NEVER).ok()?;
-        if piece.is_empty() {
-            return Some(length);
-        }
-        digest.update(&piece);
-        length += piece.len() as u64;
+        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .map(|info| folder.child(info.name()))
+            .collect()
     }
 }

@@ -22,9 +22,12 @@ use crate::site::Site;
 /// [`Reason::Damaged`] when an object is missing or not what its name says.
 pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
-    let (variant, _) = repo.load_commit(commit.as_str()).map_err(|error| fsck::damaged(commit, error.message()))?;
+    let (variant, _) = repo
+        .load_commit(commit.as_str())
+        .map_err(|error| fsck::damaged(commit, error.message()))?;
     fsck::run(site, &repo, commit)?;
-    site.report.progress(97, "reading what the image says of itself");
+    site.report
+        .progress(97, "reading what the image says of itself");
     let tree = image::Tree::open(site, commit)?;
     let kernel = tree.kernel();
     Ok(Done::Verified(ImageFacts {

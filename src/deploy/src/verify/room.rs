@@ -32,39 +32,64 @@ pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, R
             Some(_) => 0,
         };
     });
-    need += site.current().map_or(0, |current| folder_size(&site.folder(&current).join("etc")));
+    need += site
+        .current()
+        .map_or(0, |current| folder_size(&site.folder(&current).join("etc")));
     if on_one_file_system(&site.path, &site.boot()) {
         need += kernel.map_or(0, |kernel| kernel_need(site, kernel));
     }
-    Ok(Room { need, free: free(site, &site.path)? })
+    Ok(Room {
+        need,
+        free: free(site, &site.path)?,
+    })
 }
 
 /// Room on /boot, with what the kept deployment gives back: it goes first when the new kernel does not fit.
 pub fn boot(site: &Site, kernel: Option<&Kernel>) -> Result<Room, Reason> {
     let need = kernel.map_or(0, |kernel| kernel_need(site, kernel)) + BOOT_MARGIN;
     let free = free(site, &site.boot())?;
-    let spare: u64 = if free < need { droppable_kernels(site) } else { 0 };
-    Ok(Room { need, free: free + spare })
+    let spare: u64 = if free < need {
+        droppable_kernels(site)
+    } else {
+        0
+    };
+    Ok(Room {
+        need,
+        free: free + spare,
+    })
 }
 
 /// Room on /boot as it is now.
 pub fn boot_now(site: &Site, kernel: Option<&Kernel>) -> Result<Room, Reason> {
     let need = kernel.map_or(0, |kernel| kernel_need(site, kernel)) + BOOT_MARGIN;
-    Ok(Room { need, free: free(site, &site.boot())? })
+    Ok(Room {
+        need,
+        free: free(site, &site.boot())?,
+    })
 }
 
 /// Deployments that may go for a new one's sake: neither running nor the default.
 pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
-    let Some(current) = site.current() else { return Vec::new() };
+    let Some(current) = site.current() else {
+        return Vec::new();
+    };
     let others = site.sysroot.deployments().into_iter().skip(1);
-    others.filter(|other| !same(other, &current) && other.osname() == current.osname()).collect()
+    others
+        .filter(|other| !same(other, &current) && other.osname() == current.osname())
+        .collect()
 }
 
 fn droppable_kernels(site: &Site) -> u64 {
     let going = droppable(site);
-    let stays = |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
-    let kept: HashSet<_> =
-        site.sysroot.deployments().into_iter().filter(stays).map(|deployment| deployment.bootcsum()).collect();
+    let stays =
+        |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
+    let kept: HashSet<_> = site
+        .sysroot
+        .deployments()
+        .into_iter()
+        .filter(stays)
+        .map(|deployment| deployment.bootcsum())
+        .collect();
     let freed: HashSet<_> = going
         .iter()
         .filter(|deployment| !kept.contains(&deployment.bootcsum()))
@@ -75,7 +100,11 @@ fn droppable_kernels(site: &Site) -> u64 {
 
 fn kernel_need(site: &Site, kernel: &Kernel) -> u64 {
     // A folder alone proves nothing: it may be left over from a run that failed half way.
-    let complete = site.sysroot.deployments().iter().any(|other| other.bootcsum() == kernel.bootcsum);
+    let complete = site
+        .sysroot
+        .deployments()
+        .iter()
+        .any(|other| other.bootcsum() == kernel.bootcsum);
     if complete { 0 } else { blocks(kernel.size) }
 }
 
@@ -84,7 +113,8 @@ fn kernel_folder(site: &Site, stateroot: &str, bootcsum: &str) -> PathBuf {
 }
 
 fn in_etc(file: &gio::File) -> bool {
-    file.path().is_some_and(|path| path.starts_with("/usr/etc") || path.starts_with("/etc"))
+    file.path()
+        .is_some_and(|path| path.starts_with("/usr/etc") || path.starts_with("/etc"))
 }
 
 const fn blocks(size: u64) -> u64 {
@@ -92,10 +122,16 @@ const fn blocks(size: u64) -> u64 {
 }
 
 fn folder_size(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
     let sizes = entries.flatten().filter_map(|entry| {
         let facts = entry.metadata().ok()?;
-        Some(if facts.is_dir() { BLOCK + folder_size(&entry.path()) } else { blocks(facts.len()) })
+        Some(if facts.is_dir() {
+            BLOCK + folder_size(&entry.path())
+        } else {
+            blocks(facts.len())
+        })
     });
     sizes.sum()
 }
