@@ -5,4 +5,13 @@
 
 pub mod cluster;
 pub mod drain;
+pub mod hands;
+pub mod health;
+pub mod kubeadm;
+pub mod link;
+pub mod node;
+pub mod notify;
+pub mod policy;
 pub mod report;
+pub mod run;
+pub mod work;

@@ -119,7 +119,9 @@ impl Drain<'_> {
     ) -> Result<(), Reason> {
         let open = victims
             .iter()
-            .filter(|victim| answers.get(victim) != Some(&Answer::Going));
+            .filter(|victim| answers.get(victim) != Some(&Answer::Going))
+            .cloned()
+            .collect();
         let fresh = all(client, open, false).await;
         for (victim, answer) in &fresh {
             if let Answer::Refused(detail) = answer {
@@ -159,7 +161,7 @@ impl Drain<'_> {
         if victims.is_empty() {
             return None;
         }
-        let answers = all(&client, victims.iter(), true).await;
+        let answers = all(&client, victims.clone(), true).await;
         Some(blocked(&answers, seconds).unwrap_or_else(|| {
             let names: Vec<String> = victims.iter().map(Victim::to_string).collect();
             Reason::DrainDeadline {
@@ -191,7 +193,7 @@ impl Drain<'_> {
 pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, ApiError> {
     let client = cluster.client().await?;
     let victims = victims(&client, node).await?;
-    let answers = all(&client, victims.iter(), true).await;
+    let answers = all(&client, victims, true).await;
     Ok(blocked(&answers, 0))
 }
 
@@ -211,15 +213,20 @@ async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
     Ok(pods::victims(&limited(pods.list(&own)).await?.items))
 }
 
-async fn all(client: &Client, victims: impl Iterator<Item = &Victim>, dry: bool) -> Answers {
-    futures::stream::iter(victims.cloned())
-        .map(|victim| async move {
-            let answer = evict::evict(client, &victim, dry).await;
-            (victim, answer)
-        })
-        .buffer_unordered(PARALLEL)
-        .collect()
-        .await
+async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Answers {
+    futures::stream::iter(
+        victims
+            .into_iter()
+            .map(|victim| ask_one(client.clone(), victim, dry)),
+    )
+    .buffer_unordered(PARALLEL)
+    .collect()
+    .await
+}
+
+async fn ask_one(client: Client, victim: Victim, dry: bool) -> (Victim, Answer) {
+    let answer = evict::evict(&client, &victim, dry).await;
+    (victim, answer)
 }
 
 /// The first budget in the way, in the order of names, so that the same state gives the same words.

@@ -15,6 +15,8 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 use upgrade::Report;
 
+pub use patch::message as sentence;
+
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::{ApiError, Cluster, limited};
 

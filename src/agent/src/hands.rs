@@ -1,0 +1,97 @@
+//! The line between the loop and a node: what needs systemd, libostree or a kubelet lies behind it, so that everything in
+//! front of it, the API server included, runs for real in tests.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use upgrade::observe::Check;
+use upgrade::step::Effect;
+use upgrade::{BootId, SinceBoot};
+use upgrade::{Deployment, Doing, OneShot, Policy, Reason, Record, Step, UpgradeId, Version};
+
+/// What the machine shows at this moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Since this boot.
+    pub now: SinceBoot,
+    /// Seconds since 1970; for display alone.
+    pub wall: u64,
+    /// This boot.
+    pub boot: BootId,
+    /// The deployment that runs.
+    pub booted: Deployment,
+    /// The Kubernetes version that its image carries.
+    pub version: Option<Version>,
+    /// The boot loader says that this boot is a trial.
+    pub trial: bool,
+    /// All deployments, the default first.
+    pub deployments: Vec<Deployment>,
+    /// The one-shot entry.
+    pub one_shot: OneShot,
+    /// Whether the boot loader can do a one-shot at all.
+    pub loader: Result<(), Reason>,
+    /// A sign that this node runs a control plane.
+    pub control_plane: Option<String>,
+    /// The machine, as `uname -m` says it.
+    pub machine: String,
+    /// /etc was changed after the new system's copy of it was made.
+    pub etc_stale: bool,
+}
+
+/// What a step needs to be performed.
+#[derive(Clone, Debug)]
+pub struct Errand {
+    /// The step.
+    pub step: Step,
+    /// The upgrade that it belongs to; nothing for a step outside any.
+    pub id: Option<UpgradeId>,
+    /// The policy in force.
+    pub policy: Arc<Policy>,
+    /// Becomes true when the step is to be given up.
+    pub cancel: watch::Receiver<bool>,
+    /// Where it says how far it is.
+    pub doing: watch::Sender<Option<Doing>>,
+}
+
+/// How an errand ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It is done.
+    Done(Effect),
+    /// It was given up because it was told to.
+    Cancelled,
+}
+
+/// The checks of a trial that need no API server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// The container runtime answers.
+    pub runtime: Check,
+    /// The kubelet's healthz answers.
+    pub kubelet: Check,
+    /// `kubeadm upgrade node` has succeeded for this upgrade.
+    pub kubeadm: Check,
+    /// Checks of `required.d`.
+    pub required: Vec<(String, Check)>,
+}
+
+/// A node's hands.
+pub trait Hands: Send + Sync + 'static {
+    /// Looks at the machine. `record` says what else is worth a look.
+    ///
+    /// # Errors
+    /// In a person's words, when what boots here cannot be made out.
+    fn look(&self, record: &Record) -> Result<Machine, String>;
+
+    /// Performs one step that is none of the API server's.
+    fn perform(&self, errand: Errand) -> impl Future<Output = Result<Ended, Reason>> + Send;
+
+    /// Checks a trial for ever, and says what changes.
+    fn check(
+        &self,
+        id: UpgradeId,
+        policy: Arc<Policy>,
+        found: watch::Sender<Option<Local>>,
+    ) -> impl Future<Output = ()> + Send;
+}

@@ -1,0 +1,101 @@
+//! `kubeadm upgrade node`: once per upgrade before the new kubelet starts, and again by the agent where that failed.
+//!
+//! It needs the API server and hangs silently without one, so it is bounded. The new kubelet also starts on the old
+//! configuration; but without kubeadm's success for this very upgrade nothing is blessed.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+use tracing::{info, warn};
+use upgrade::observe::Check;
+use upgrade::{Phase, Reason, Record, UpgradeId, names};
+
+use crate::node::systemd::{Bus, timed};
+
+/// How long it may take. About 3 s on a quiet node; slow machines and a loaded API server get plenty.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Where its success for one upgrade is noted. /run: a new boot must prove it anew.
+#[must_use]
+pub fn marker(id: &UpgradeId) -> PathBuf {
+    Path::new(names::RUN_DIR).join(format!("kubeadm-{id}"))
+}
+
+/// Whether it has succeeded in this boot.
+pub async fn check(bus: &Bus, id: &UpgradeId) -> Check {
+    if marker(id).exists() {
+        return Check::Pass;
+    }
+    match bus.is_alive(names::KUBEADM_UNIT).await {
+        Ok(true) => Check::Pending("kubeadm upgrade node is running".to_owned()),
+        Ok(false) => Check::Fail("kubeadm upgrade node has not succeeded yet".to_owned()),
+        Err(error) => Check::Pending(format!("systemd does not answer: {error}")),
+    }
+}
+
+/// The id of the upgrade whose trial runs, if one does.
+#[must_use]
+pub fn on_trial(record: &Record) -> Option<&UpgradeId> {
+    let upgrade = record.upgrade.as_ref()?;
+    matches!(upgrade.phase, Phase::Armed { .. } | Phase::Trial { .. }).then_some(&upgrade.id)
+}
+
+/// Runs it and notes its success.
+///
+/// # Errors
+/// Why it did not succeed, in a person's words.
+pub async fn run(id: &UpgradeId) -> Result<(), String> {
+    let status = tokio::time::timeout(LIMIT, spawn())
+        .await
+        .map_err(|_| {
+            format!(
+                "kubeadm upgrade node gave no answer in {} s",
+                LIMIT.as_secs()
+            )
+        })?
+        .map_err(|error| format!("kubeadm cannot be run: {error}"))?;
+    if !status.success() {
+        return Err(format!(
+            "kubeadm upgrade node ended with {status}; see the journal"
+        ));
+    }
+    std::fs::create_dir_all(names::RUN_DIR).map_err(|error| error.to_string())?;
+    std::fs::write(marker(id), "").map_err(|error| format!("its success cannot be noted: {error}"))
+}
+
+/// Its output goes to our journal.
+async fn spawn() -> std::io::Result<ExitStatus> {
+    Command::new("kubeadm")
+        .args(["upgrade", "node"])
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .status()
+        .await
+}
+
+/// Runs it once more, then restarts the kubelet on what it wrote.
+///
+/// # Errors
+/// [`Reason::DeployFailed`] when it did not succeed: without the API server it cannot.
+pub async fn again(bus: &Bus, id: &UpgradeId) -> Result<(), Reason> {
+    let verb = || "kubeadm upgrade node".to_owned();
+    run(id).await.map_err(|detail| Reason::DeployFailed {
+        verb: verb(),
+        detail,
+    })?;
+    let restarted = async {
+        timed(
+            bus.systemd()
+                .await?
+                .restart_unit(names::KUBELET_UNIT, "replace"),
+        )
+        .await
+    };
+    match restarted.await {
+        Ok(_) => info!("kubeadm upgrade node has succeeded; the kubelet restarts"),
+        Err(error) => warn!("the kubelet was not restarted: {error}"),
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The API server and our Node as they were seen last.
+
+use std::sync::Arc;
+
+use upgrade::observe::Check;
+use upgrade::{Api, Asked, BootId, Record, SinceBoot, Version};
+
+use crate::cluster::seen::NodeSeen;
+use crate::cluster::watch::News;
+
+/// What is known of the other side.
+pub struct Link {
+    /// The API server.
+    pub api: Api,
+    /// What is asked for. What was known stays known while the server is away.
+    pub asked: Asked,
+    /// Why nothing new may be begun.
+    pub paused: Option<String>,
+    /// Our Node.
+    pub node: Option<Arc<NodeSeen>>,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            api: Api::Away,
+            asked: Asked::Unknown,
+            paused: None,
+            node: None,
+        }
+    }
+}
+
+impl Link {
+    /// Takes in what the watch says.
+    pub fn take(&mut self, news: News, now: SinceBoot) {
+        match news {
+            News::Away(_) => self.api = Api::Away,
+            News::Reached(version) => self.reached(version, now),
+            News::Node(node) => {
+                self.asked.clone_from(&node.asked);
+                self.paused.clone_from(&node.paused);
+                self.node = Some(Arc::from(node));
+            }
+            // A Node that was deleted takes nothing back: it may be registered again at any moment.
+            News::NoNode => {
+                self.asked = Asked::Unknown;
+                self.node = None;
+            }
+        }
+    }
+
+    fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
+        let since = match self.api {
+            Api::Reached { since, .. } => since,
+            Api::Away => now,
+        };
+        self.api = Api::Reached { since, version };
+    }
+
+    /// Whether the server is reached.
+    #[must_use]
+    pub const fn is_reached(&self) -> bool {
+        matches!(self.api, Api::Reached { .. })
+    }
+
+    /// Whether the Node is Ready with this very boot: through a reboot it stays Ready for a while (k8s-node-lifecycle grace).
+    #[must_use]
+    pub fn ready(&self, boot: &BootId) -> Check {
+        match self.of_this_boot(boot) {
+            Err(pending) => pending,
+            Ok(node) if node.ready => Check::Pass,
+            Ok(_) => Check::Fail("the kubelet reports the Node as not Ready".to_owned()),
+        }
+    }
+
+    /// Whether the kubelet of this boot is the image's.
+    #[must_use]
+    pub fn version(&self, boot: &BootId, record: &Record) -> Check {
+        let facts = record.upgrade.as_ref().and_then(|up| up.facts.as_ref());
+        let wanted = facts
+            .and_then(|facts| facts.info.as_ref())
+            .map(|info| info.kubernetes.to_string());
+        match (self.of_this_boot(boot), wanted) {
+            (Err(pending), _) => pending,
+            (Ok(node), Some(wanted)) if node.kubelet_version != wanted => Check::Fail(format!(
+                "the kubelet is {}, the image carries {wanted}",
+                node.kubelet_version
+            )),
+            (Ok(_), Some(_)) => Check::Pass,
+            (Ok(_), None) => Check::Pending("the image's version is not known".to_owned()),
+        }
+    }
+
+    fn of_this_boot(&self, boot: &BootId) -> Result<&NodeSeen, Check> {
+        let pending = |text: &str| Check::Pending(text.to_owned());
+        let node = self.node.as_deref().filter(|_| self.is_reached());
+        let node = node.ok_or_else(|| pending("the API server is not reached"))?;
+        if node.boot_id == boot.as_str() {
+            Ok(node)
+        } else {
+            Err(pending("the kubelet has not reported since this boot"))
+        }
+    }
+}

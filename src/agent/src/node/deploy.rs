@@ -1,0 +1,206 @@
+//! Running careen-deploy in a transient unit of its own, or attaching to the one that a former agent began.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures::StreamExt;
+use tokio::sync::watch;
+use tracing::{info, warn};
+use upgrade::deploy::{Done, Line};
+use upgrade::policy::Limits;
+use upgrade::{Doing, Reason, UpgradeId, names};
+
+use super::systemd::{Bus, timed};
+use super::unit::{self, Run};
+
+/// The program.
+const PROGRAM: &str = "/usr/libexec/careen/careen-deploy";
+
+/// How often progress is read while it works.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How often systemd is asked for the unit's state while no verdict stands in the file; its signal usually comes first.
+const CHECK: u32 = 6;
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// With this verdict.
+    Verdict(Result<Done, Reason>),
+    /// Because it was told to.
+    Cancelled,
+}
+
+/// One run and what it needs.
+pub struct Deploy<'a> {
+    /// The bus.
+    pub bus: &'a Bus,
+    /// The run.
+    pub run: &'a Run,
+    /// For which upgrade.
+    pub id: &'a UpgradeId,
+    /// Limits of its unit.
+    pub limits: &'a Limits,
+    /// Where progress goes.
+    pub doing: &'a watch::Sender<Option<Doing>>,
+}
+
+impl Deploy<'_> {
+    /// Runs it to its end. `cancel` stops what can be stopped; inside libostree's swap careen-deploy itself pays no heed.
+    ///
+    /// # Errors
+    /// [`Reason::DeployDied`] when it ended without a verdict or systemd would not run it.
+    pub async fn perform(&self, mut cancel: watch::Receiver<bool>) -> Result<Ended, Reason> {
+        let name = unit::name(self.id, self.run.verb);
+        let output = Path::new(names::RUN_DIR).join(name.replace(".service", ".jsonl"));
+        let systemd = self
+            .bus
+            .systemd()
+            .await
+            .map_err(|error| self.died(&error))?;
+        timed(systemd.subscribe())
+            .await
+            .map_err(|error| self.died(&error))?;
+        let mut jobs = systemd
+            .receive_job_removed()
+            .await
+            .map_err(|error| self.died(&error))?;
+        self.start(&name, &output)
+            .await
+            .map_err(|error| self.died(&error))?;
+        let mut lines = Lines::new(output);
+        let mut asked_to_stop = false;
+        for turn in 1.. {
+            tokio::select! {
+                _ = jobs.next() => {}
+                () = tokio::time::sleep(LOOK) => {}
+                Ok(()) = cancel.changed(), if !asked_to_stop => {
+                    asked_to_stop = true;
+                    info!("stopping {name}");
+                    let _ = timed(systemd.stop_unit(&name, "replace")).await;
+                }
+            }
+            self.take(&mut lines);
+            let look = lines.verdict.is_some() || asked_to_stop || turn % CHECK == 0;
+            if look && matches!(self.bus.is_alive(&name).await, Ok(false)) {
+                break;
+            }
+        }
+        self.take(&mut lines);
+        match lines.verdict {
+            Some(Line::Done(done)) => Ok(Ended::Verdict(Ok(done))),
+            _ if asked_to_stop => Ok(Ended::Cancelled),
+            Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(reason))),
+            Some(Line::Progress(_)) | None => Err(self.died(&"see its journal")),
+        }
+    }
+
+    async fn start(&self, name: &str, output: &Path) -> zbus::Result<()> {
+        if self.bus.is_alive(name).await? {
+            info!("{name} runs already; following it");
+            return Ok(());
+        }
+        // What a former run left is no verdict on this one.
+        let _ = std::fs::remove_file(output);
+        let properties = unit::properties(Path::new(PROGRAM), self.run, output, self.limits);
+        let systemd = self.bus.systemd().await?;
+        timed(systemd.start_transient_unit(name, "fail", &properties, &[]))
+            .await
+            .map(drop)
+    }
+
+    fn take(&self, lines: &mut Lines) {
+        if let Some(Line::Progress(progress)) = lines.read() {
+            let doing = Doing {
+                percent: progress.percent,
+                text: progress.doing,
+            };
+            self.doing.send_replace(Some(doing));
+        }
+    }
+
+    fn died(&self, error: &dyn std::fmt::Display) -> Reason {
+        Reason::DeployDied {
+            verb: self.run.verb.to_owned(),
+            detail: error.to_string(),
+        }
+    }
+}
+
+/// The lines of a file that still grows.
+struct Lines {
+    path: PathBuf,
+    read: u64,
+    verdict: Option<Line>,
+}
+
+impl Lines {
+    const fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            read: 0,
+            verdict: None,
+        }
+    }
+
+    /// The last of the lines that are new; a verdict is kept.
+    fn read(&mut self) -> Option<Line> {
+        let text = self.grown()?;
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        self.read += whole.len() as u64;
+        let line = whole
+            .lines()
+            .next_back()
+            .and_then(|line| match serde_json::from_str(line) {
+                Ok(line) => Some(line),
+                Err(error) => {
+                    warn!("careen-deploy said what is no line of its language: {error}");
+                    None
+                }
+            })?;
+        if matches!(line, Line::Done(_) | Line::Failed(_)) {
+            self.verdict = Some(line.clone());
+        }
+        Some(line)
+    }
+
+    fn grown(&self) -> Option<String> {
+        let mut file = std::fs::File::open(&self.path).ok()?;
+        file.seek(SeekFrom::Start(self.read)).ok()?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+    use upgrade::deploy::Progress;
+
+    #[test]
+    fn half_a_line_is_left_until_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("unit.jsonl");
+        let mut lines = Lines::new(path.clone());
+        assert_eq!(lines.read(), None, "the file is not there yet");
+        let mut file = fs::File::create(path).unwrap();
+        let progress = Line::Progress(Progress {
+            percent: 5,
+            doing: "pulling".to_owned(),
+        });
+        let text = serde_json::to_string(&progress).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        assert_eq!(lines.read(), None);
+        file.write_all(b"\n").unwrap();
+        assert_eq!(lines.read(), Some(progress));
+        let done = serde_json::to_string(&Line::Done(Done::Cleaned)).unwrap();
+        writeln!(file, "{done}").unwrap();
+        lines.read();
+        assert_eq!(lines.read(), None);
+        assert_eq!(lines.verdict, Some(Line::Done(Done::Cleaned)));
+    }
+}

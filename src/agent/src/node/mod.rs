@@ -1,0 +1,8 @@
+//! What only a real node has: systemd, logind, careen-deploy, the boot loader, the kubelet.
+
+pub mod bus;
+pub mod deploy;
+pub mod real;
+pub mod reboot;
+pub mod systemd;
+pub mod unit;

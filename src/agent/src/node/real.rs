@@ -1,0 +1,242 @@
+//! The real node behind [`Hands`].
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use host::cmdline::Cmdline;
+use host::{Places, boot, etc, grubenv, image_info, os, snapshot};
+use tokio::sync::watch;
+use upgrade::deploy::Done;
+use upgrade::step::Effect;
+use upgrade::{BootId, Deployment, Phase, Policy, Reason, Record, Step, UpgradeId, Version, names};
+
+use super::deploy::{self, Deploy};
+use super::systemd::Bus;
+use super::{reboot, unit};
+use crate::hands::{Ended, Errand, Hands, Local, Machine};
+use crate::{health, kubeadm};
+
+/// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
+const SHUTDOWN: Duration = Duration::from_secs(600);
+
+/// A manifest that only a control plane has.
+const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
+
+/// This machine.
+pub struct Node {
+    places: Places,
+    bus: Bus,
+    fixed: OnceLock<Fixed>,
+}
+
+/// What does not change while we run.
+#[derive(Clone)]
+struct Fixed {
+    boot: BootId,
+    booted: Deployment,
+    version: Option<Version>,
+    trial: bool,
+    machine: String,
+}
+
+impl Node {
+    /// The machine whose folders these are.
+    #[must_use]
+    pub fn new(places: Places) -> Self {
+        Self {
+            places,
+            bus: Bus::default(),
+            fixed: OnceLock::new(),
+        }
+    }
+
+    fn fixed(&self) -> host::Result<&Fixed> {
+        if let Some(fixed) = self.fixed.get() {
+            return Ok(fixed);
+        }
+        let (booted, _) = boot::booted(&self.places.sysroot, &self.places.root)?;
+        let fixed = Fixed {
+            boot: os::boot_id(Path::new(os::BOOT_ID))?,
+            booted,
+            version: image_info::read(&self.places.root)
+                .ok()
+                .map(|info| info.kubernetes),
+            trial: Cmdline::read(Path::new("/proc/cmdline"))?.is_trial(),
+            machine: os::machine()?,
+        };
+        Ok(self.fixed.get_or_init(|| fixed))
+    }
+
+    fn see(&self, record: &Record) -> host::Result<Machine> {
+        let fixed = self.fixed()?.clone();
+        let control_plane = self.places.root.join(CONTROL_PLANE);
+        Ok(Machine {
+            now: os::since_boot()?,
+            wall: os::wall(),
+            boot: fixed.boot,
+            booted: fixed.booted,
+            version: fixed.version,
+            trial: fixed.trial,
+            deployments: boot::default_first(&self.places)?,
+            one_shot: grubenv::one_shot(&self.places.grubenv()),
+            loader: boot::loader_fitness(&self.places, &self.places.root),
+            control_plane: control_plane
+                .exists()
+                .then(|| control_plane.display().to_string()),
+            machine: fixed.machine,
+            etc_stale: self.etc_is_stale(record),
+        })
+    }
+
+    /// Walks /etc, so only where it matters: just before arming. What cannot be told counts as stale: deploying again is seconds.
+    fn etc_is_stale(&self, record: &Record) -> bool {
+        let upgrade = record
+            .upgrade
+            .as_ref()
+            .filter(|up| up.phase == Phase::Drained);
+        let commit = upgrade.and_then(upgrade::Upgrade::commit);
+        commit.is_some_and(|commit| etc::has_changed(&self.places, commit).unwrap_or(true))
+    }
+
+    async fn do_step(&self, errand: Errand) -> Result<Ended, Reason> {
+        let _lock = match &errand.step {
+            // Others may reboot while nothing is half done; and our own reboot must not be held up by ourselves.
+            Step::Reboot { .. } | Step::Fetch { .. } | Step::Verify { .. } => None,
+            _ => {
+                reboot::lock(
+                    &self.bus,
+                    "an operating system upgrade must not be cut short",
+                )
+                .await
+            }
+        };
+        if let Some(run) = unit::run(&errand.step, &errand.policy) {
+            return self.deploy(&errand, &run).await;
+        }
+        match &errand.step {
+            Step::Snapshot => self.snapshot(&errand)?,
+            Step::Arm { deployment } => self.arm(deployment)?,
+            Step::Disarm => self.disarm()?,
+            Step::Reboot { force } => self.reboot(*force).await?,
+            Step::Kubeadm => kubeadm::again(&self.bus, id(&errand)?).await?,
+            other => return Err(not_ours(other)),
+        }
+        Ok(Ended::Done(Effect::Plain))
+    }
+
+    async fn deploy(&self, errand: &Errand, run: &unit::Run) -> Result<Ended, Reason> {
+        let (id, limits) = (id(errand)?, &errand.policy.limits);
+        let deploy = Deploy {
+            bus: &self.bus,
+            run,
+            id,
+            limits,
+            doing: &errand.doing,
+        };
+        match deploy.perform(errand.cancel.clone()).await? {
+            deploy::Ended::Cancelled => Ok(Ended::Cancelled),
+            deploy::Ended::Verdict(verdict) => {
+                let done = verdict?;
+                self.tidy(&errand.step, id);
+                Ok(Ended::Done(effect(done)))
+            }
+        }
+    }
+
+    /// With the upgrade over, its snapshot must not be put back any more.
+    fn tidy(&self, step: &Step, id: &UpgradeId) {
+        if matches!(step, Step::Undo { .. } | Step::Clean)
+            && let Err(error) = snapshot::forget(&self.places, id)
+        {
+            tracing::warn!("the kubelet's saved state was not removed: {error}");
+        }
+    }
+
+    fn snapshot(&self, errand: &Errand) -> Result<(), Reason> {
+        snapshot::save(&self.places, id(errand)?).map_err(|error| Reason::SnapshotFailed {
+            detail: error.to_string(),
+        })
+    }
+
+    fn arm(&self, deployment: &Deployment) -> Result<(), Reason> {
+        let failed = |error: host::Error| Reason::ArmFailed {
+            detail: error.to_string(),
+        };
+        let position =
+            boot::menu::position(&self.places, deployment).map_err(|error| match error {
+                host::Error::Reason(reason) => reason,
+                other => failed(other),
+            })?;
+        grubenv::write_next_entry(&self.places.grubenv(), Some(position)).map_err(failed)
+    }
+
+    fn disarm(&self) -> Result<(), Reason> {
+        grubenv::write_next_entry(&self.places.grubenv(), None).map_err(|error| Reason::ArmFailed {
+            detail: error.to_string(),
+        })
+    }
+
+    async fn reboot(&self, force: bool) -> Result<(), Reason> {
+        if force {
+            return reboot::force(&self.bus, &self.places.boot).await;
+        }
+        reboot::ask(&self.bus).await?;
+        // The end of this step is a SIGTERM to us. To come back with "done" would only begin it again.
+        tokio::time::sleep(SHUTDOWN).await;
+        let detail = format!(
+            "the shutdown began but has not ended in {} s",
+            SHUTDOWN.as_secs()
+        );
+        Err(Reason::RebootRefused { detail })
+    }
+}
+
+fn id(errand: &Errand) -> Result<&UpgradeId, Reason> {
+    errand.id.as_ref().ok_or_else(|| not_ours(&errand.step))
+}
+
+/// A step that the brain never asks this of.
+fn not_ours(step: &Step) -> Reason {
+    Reason::DeployFailed {
+        verb: step.name().to_owned(),
+        detail: "it belongs to no upgrade here".to_owned(),
+    }
+}
+
+fn effect(done: Done) -> Effect {
+    match done {
+        Done::Fetched { commit, .. } => Effect::Fetched { commit },
+        Done::Verified(facts) => Effect::Verified(facts),
+        Done::Deployed(deployment) => Effect::Deployed(deployment),
+        Done::Blessed | Done::Undone | Done::Cleaned | Done::Status { .. } => Effect::Plain,
+    }
+}
+
+impl Hands for Node {
+    fn look(&self, record: &Record) -> Result<Machine, String> {
+        self.see(record).map_err(|error| error.to_string())
+    }
+
+    async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {
+        self.do_step(errand).await
+    }
+
+    async fn check(&self, id: UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
+        health::run(&self.bus, &id, policy, found).await;
+    }
+}
+
+/// The folders of this machine that must be written and are mounted read-only.
+///
+/// # Errors
+/// When they cannot be made writable.
+pub fn make_writable(places: &Places) -> host::Result<()> {
+    host::mounts::make_private()?;
+    host::mounts::make_writable(&places.sysroot)?;
+    // /boot may be a mount of its own, or a folder of the root that is a bind mount by now.
+    if let Err(error) = host::mounts::make_writable(&places.boot) {
+        tracing::warn!("{error}; {} may refuse the one-shot entry", names::GRUBENV);
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! What the transient unit of one careen-deploy run looks like.
+
+use std::path::Path;
+
+use upgrade::policy::{Limits, Policy};
+use upgrade::{Step, UpgradeId};
+use zbus::Variant;
+
+use super::bus::Property;
+
+/// How long a unit that is not to be killed may take to end, in microseconds: half an hour.
+const PATIENCE: u64 = 1_800_000_000;
+
+/// How long one that may be killed has, in microseconds.
+const IMPATIENCE: u64 = 10_000_000;
+
+const MIB: u64 = 1024 * 1024;
+
+/// One run of careen-deploy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The verb, for messages.
+    pub verb: &'static str,
+    /// The arguments behind the program's name.
+    pub arguments: Vec<String>,
+    /// Whether libostree swaps boot entries in it, with the file system of /boot frozen: then a kill could hang the node.
+    pub swaps: bool,
+}
+
+/// The run that performs a step; nothing for steps that are none of careen-deploy's.
+#[must_use]
+pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
+    let commit = |commit: &upgrade::Digest| vec!["--commit".to_owned(), commit.to_string()];
+    let (verb, more, swaps) = match step {
+        Step::Fetch { target } => ("fetch", fetch(target, policy), false),
+        Step::Verify { commit: digest } => ("verify", commit(digest), false),
+        Step::Deploy { commit: digest } => ("deploy", commit(digest), true),
+        Step::Bless { commit: digest } => ("bless", commit(digest), true),
+        Step::Undo { commit: digest } => ("undo", commit(digest), true),
+        Step::Clean => ("clean", Vec::new(), true),
+        Step::Rehearse
+        | Step::Drain
+        | Step::Snapshot
+        | Step::Arm { .. }
+        | Step::Disarm
+        | Step::Reboot { .. }
+        | Step::Kubeadm
+        | Step::Release
+        | Step::Pass => return None,
+    };
+    let lock = [
+        "--lock-seconds".to_owned(),
+        policy.limits.lock_seconds.to_string(),
+    ];
+    let arguments = std::iter::once(verb.to_owned())
+        .chain(lock)
+        .chain(more)
+        .collect();
+    Some(Run {
+        verb,
+        arguments,
+        swaps,
+    })
+}
+
+fn fetch(target: &upgrade::Target, policy: &Policy) -> Vec<String> {
+    let mut arguments = vec![
+        "--remote".to_owned(),
+        target.remote.clone(),
+        "--ref".to_owned(),
+        target.reference.clone(),
+    ];
+    if let Some(commit) = &target.commit {
+        arguments.extend(["--commit".to_owned(), commit.to_string()]);
+    }
+    if policy.limits.bandwidth_bytes > 0 {
+        // careen-deploy takes no less than one packet a second.
+        let bytes = policy.limits.bandwidth_bytes.max(1024);
+        arguments.extend(["--bandwidth".to_owned(), bytes.to_string()]);
+    }
+    if policy.unsigned {
+        arguments.push("--unsigned".to_owned());
+    }
+    arguments
+}
+
+/// The unit's name: fixed by upgrade and verb, so that an agent that was restarted finds the run that it began before.
+#[must_use]
+pub fn name(id: &UpgradeId, verb: &str) -> String {
+    format!("careen-deploy-{id}-{verb}.service")
+}
+
+/// The unit's properties.
+#[must_use]
+pub fn properties<'a>(
+    program: &'a Path,
+    run: &'a Run,
+    output: &'a Path,
+    limits: &Limits,
+) -> Vec<Property<'a>> {
+    let program = program.display().to_string();
+    let command = |arguments: Vec<String>, ignore_failure: bool| {
+        let argv: Vec<String> = std::iter::once(program.clone()).chain(arguments).collect();
+        Variant::new(vec![(program.clone(), argv, ignore_failure)])
+    };
+    let mut properties = vec![
+        (
+            "Description",
+            Variant::new(format!("Careen: {} an operating system image", run.verb)),
+        ),
+        // A oneshot's start job ends when its work does, and that is a signal to wait for.
+        ("Type", Variant::new("oneshot")),
+        ("CollectMode", Variant::new("inactive-or-failed")),
+        ("ExecStart", command(run.arguments.clone(), false)),
+        ("ExecStopPost", command(vec!["thaw".to_owned()], true)),
+        (
+            "StandardOutputFileToTruncate",
+            Variant::new(output.display().to_string()),
+        ),
+        ("StandardError", Variant::new("journal")),
+    ];
+    properties.extend(caps(run.swaps, limits));
+    properties
+}
+
+fn caps(swaps: bool, limits: &Limits) -> Vec<Property<'static>> {
+    let memory = limits.memory_mib.saturating_mul(MIB);
+    let mut caps = if swaps {
+        // Never killed for memory: /boot would stay frozen. It is slowed down instead.
+        vec![
+            ("OOMScoreAdjust", Variant::new(-900_i32)),
+            ("TimeoutStopUSec", Variant::new(PATIENCE)),
+            ("MemoryHigh", Variant::new(memory)),
+        ]
+    } else {
+        vec![
+            ("TimeoutStopUSec", Variant::new(IMPATIENCE)),
+            ("MemoryMax", Variant::new(memory)),
+            // systemd counts processor time in microseconds a second.
+            (
+                "CPUQuotaPerSecUSec",
+                Variant::new(u64::from(limits.cpu_percent) * 10_000),
+            ),
+            ("IOWeight", Variant::new(u64::from(limits.io_weight))),
+        ]
+    };
+    caps.retain(|(_, value)| *value != Variant::new(0_u64));
+    caps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(step: &Step, limits: &Limits) -> Vec<&'static str> {
+        let run = run(step, &Policy::default()).unwrap();
+        caps(run.swaps, limits)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    #[test]
+    fn only_fetch_and_verify_can_be_killed_for_memory() {
+        let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();
+        let limits = Limits {
+            cpu_percent: 50,
+            ..Limits::default()
+        };
+        let verify = names(
+            &Step::Verify {
+                commit: commit.clone(),
+            },
+            &limits,
+        );
+        assert_eq!(
+            verify,
+            [
+                "TimeoutStopUSec",
+                "MemoryMax",
+                "CPUQuotaPerSecUSec",
+                "IOWeight"
+            ]
+        );
+        for swapping in [
+            Step::Deploy {
+                commit: commit.clone(),
+            },
+            Step::Bless { commit },
+            Step::Clean,
+        ] {
+            assert_eq!(
+                names(&swapping, &limits),
+                ["OOMScoreAdjust", "TimeoutStopUSec", "MemoryHigh"]
+            );
+        }
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_no_limit() {
+        let none = Limits {
+            memory_mib: 0,
+            io_weight: 0,
+            ..Limits::default()
+        };
+        let commit = "a".repeat(64).parse().unwrap();
+        assert_eq!(names(&Step::Verify { commit }, &none), ["TimeoutStopUSec"]);
+    }
+}

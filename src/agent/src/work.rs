@@ -1,0 +1,175 @@
+//! The step that is being performed: one at a time, beside the loop, so that the loop keeps watching.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tracing::{info, warn};
+use upgrade::step::Effect;
+use upgrade::{Doing, Finished, Outcome, Policy, Reason, Step, UpgradeId};
+
+use crate::cluster::{ApiError, Cluster};
+use crate::drain::{self, Drain};
+use crate::hands::{Ended, Errand, Hands};
+
+/// What every step may use.
+pub struct Tools<H> {
+    /// The node's hands.
+    pub hands: Arc<H>,
+    /// The API server.
+    pub cluster: Arc<Cluster>,
+    /// Becomes true when there is nothing left to tell the Node.
+    pub told: watch::Receiver<bool>,
+}
+
+impl<H> Clone for Tools<H> {
+    fn clone(&self) -> Self {
+        let (hands, cluster) = (Arc::clone(&self.hands), Arc::clone(&self.cluster));
+        Self {
+            hands,
+            cluster,
+            told: self.told.clone(),
+        }
+    }
+}
+
+/// A step under way.
+pub struct Work {
+    /// The step.
+    pub step: Step,
+    /// How far it is.
+    pub doing: watch::Receiver<Option<Doing>>,
+    cancel: watch::Sender<bool>,
+    task: JoinHandle<Outcome>,
+}
+
+impl Work {
+    /// Begins a step. `node` is our Node's name, as far as it is known.
+    pub fn begin<H: Hands>(
+        tools: Tools<H>,
+        step: Step,
+        id: Option<UpgradeId>,
+        node: Option<String>,
+        policy: Arc<Policy>,
+    ) -> Self {
+        let (cancel, cancelled) = watch::channel(false);
+        let (doing, progress) = watch::channel(None);
+        let errand = Errand {
+            step: step.clone(),
+            id,
+            policy,
+            cancel: cancelled,
+            doing,
+        };
+        info!("step={} begin", step.name());
+        let task = tokio::spawn(async move {
+            let step = errand.step.name();
+            let outcome = match perform(&tools, errand, node).await {
+                Ok(Ended::Done(effect)) => Outcome::Done(effect),
+                Ok(Ended::Cancelled) => Outcome::Cancelled,
+                Err(reason) => Outcome::Failed(reason),
+            };
+            log_end(step, &outcome);
+            outcome
+        });
+        Self {
+            step,
+            doing: progress,
+            cancel,
+            task,
+        }
+    }
+
+    /// Asks it to stop.
+    pub fn cancel(&self) {
+        self.cancel.send_replace(true);
+    }
+
+    /// Waits for progress or the end, whichever comes first; only the end is returned.
+    pub async fn news(&mut self) -> Option<Finished> {
+        tokio::select! {
+            ended = &mut self.task => {
+                // A task that vanished (it panicked) has left the step's effect unknown: it is begun anew.
+                let died = |error: tokio::task::JoinError| Outcome::Failed(Reason::DeployDied {
+                    verb: self.step.name().to_owned(),
+                    detail: error.to_string(),
+                });
+                let outcome = ended.unwrap_or_else(died);
+                Some(Finished { step: self.step.clone(), outcome })
+            }
+            Ok(()) = self.doing.changed() => None,
+        }
+    }
+}
+
+fn log_end(step: &str, outcome: &Outcome) {
+    match outcome {
+        Outcome::Done(_) => info!("step={step} end: done"),
+        Outcome::Cancelled => info!("step={step} end: cancelled"),
+        Outcome::Failed(reason) => warn!("step={step} end: {reason}"),
+    }
+}
+
+async fn perform<H: Hands>(
+    tools: &Tools<H>,
+    errand: Errand,
+    node: Option<String>,
+) -> Result<Ended, Reason> {
+    let plain = |()| Ended::Done(Effect::Plain);
+    let unknown = || Reason::ApiAway {
+        detail: "our Node has not been seen yet".to_owned(),
+    };
+    match &errand.step {
+        Step::Rehearse => {
+            let node = node.ok_or_else(unknown)?;
+            let blocked = drain::rehearse(&tools.cluster, &node)
+                .await
+                .map_err(ApiError::into_reason)?;
+            Ok(Ended::Done(Effect::Rehearsed { blocked }))
+        }
+        Step::Release => {
+            let node = node.ok_or_else(unknown)?;
+            drain::release(&tools.cluster, &node)
+                .await
+                .map(plain)
+                .map_err(ApiError::into_reason)
+        }
+        Step::Drain => drain(tools, errand, &node.ok_or_else(unknown)?).await,
+        Step::Reboot { force: false } => {
+            // The last word before the silence, if it can be had within a moment.
+            let mut told = tools.told.clone();
+            let _ = tokio::time::timeout(LAST_WORD, told.wait_for(|told| *told)).await;
+            tools.hands.perform(errand).await
+        }
+        _ => tools.hands.perform(errand).await,
+    }
+}
+
+/// How long a reboot waits for the Node to be told.
+const LAST_WORD: std::time::Duration = std::time::Duration::from_secs(3);
+
+async fn drain<H: Hands>(
+    tools: &Tools<H>,
+    mut errand: Errand,
+    node: &str,
+) -> Result<Ended, Reason> {
+    let Some(id) = &errand.id else {
+        return Err(Reason::DrainRefused {
+            detail: "there is no upgrade to drain for".to_owned(),
+        });
+    };
+    let progress = |percent, text| {
+        errand.doing.send_replace(Some(Doing { percent, text }));
+    };
+    let drain = Drain {
+        cluster: &tools.cluster,
+        node,
+        id,
+        policy: &errand.policy.drain,
+        progress: &progress,
+    };
+    tokio::select! {
+        result = drain.run() => result.map(|()| Ended::Done(Effect::Plain)),
+        Ok(_) = errand.cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
+    }
+}
