@@ -66,7 +66,10 @@ impl Base {
     pub fn tree(self) -> Result<PathBuf> {
         let root = root()?;
         let containers = containers()?;
-        let kube = PathBuf::from(read(programs::home().join("kube/build.sh"), [self.minor()])?);
+        let kube = PathBuf::from(read(
+            programs::home().join("kube/build.sh"),
+            [self.minor()],
+        )?);
         let key = Key::default()
             .files(&beside("tree.sh"))?
             .files(&beside("unused-modules.txt"))?
@@ -76,9 +79,20 @@ impl Base {
             .built(&containers)
             .built(&kube);
         built(self.name(), &key, |out| {
-            step(&format!("{}: {} kernel, Kubernetes {}", self.name(), self.flavour(), self.kubernetes()), || {
-                script("tree.sh", &[&root, self.flavour().as_ref(), &kube, &containers, out])
-            })
+            step(
+                &format!(
+                    "{}: {} kernel, Kubernetes {}",
+                    self.name(),
+                    self.flavour(),
+                    self.kubernetes()
+                ),
+                || {
+                    script(
+                        "tree.sh",
+                        &[&root, self.flavour().as_ref(), &kube, &containers, out],
+                    )
+                },
+            )
         })
     }
 }
@@ -88,14 +102,20 @@ impl Base {
 /// # Errors
 /// When mmdebstrap fails.
 pub fn root() -> Result<PathBuf> {
-    let key = Key::default().files(&beside("root.sh"))?.files(&beside("packages.txt"))?;
-    built("root", &key, |out| step("Debian root (about a minute)", || script("root.sh", &[out])))
+    let key = Key::default()
+        .files(&beside("root.sh"))?
+        .files(&beside("packages.txt"))?;
+    built("root", &key, |out| {
+        step("Debian root (about a minute)", || script("root.sh", &[out]))
+    })
 }
 
 fn containers() -> Result<PathBuf> {
     let root = root()?;
     let key = Key::default().files(&beside("containers.sh"))?.built(&root);
     built("containers", &key, |out| {
-        step("container images", || script("containers.sh", &[&root.join("bin/busybox"), out]))
+        step("container images", || {
+            script("containers.sh", &[&root.join("bin/busybox"), out])
+        })
     })
 }

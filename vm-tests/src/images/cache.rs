@@ -36,25 +36,33 @@ impl Key {
     /// # Errors
     /// When something in it cannot be read.
     pub fn files(self, path: &Path) -> Result<Self> {
-        self.entry(path).with_context(|| format!("cannot read {}", path.display()))
+        self.entry(path)
+            .with_context(|| format!("cannot read {}", path.display()))
     }
 
     fn entry(self, path: &Path) -> Result<Self> {
         let metadata = fs::symlink_metadata(path)?;
         let mode = metadata.permissions().mode().to_le_bytes();
-        let key = self.text(path.file_name().unwrap_or_default().as_bytes()).text(mode);
+        let key = self
+            .text(path.file_name().unwrap_or_default().as_bytes())
+            .text(mode);
         if metadata.is_symlink() {
             return Ok(key.built(&fs::read_link(path)?));
         }
         if metadata.is_file() {
             return Ok(key.text(fs::read(path)?));
         }
-        sorted(path)?.iter().try_fold(key, |key, child| key.entry(child))
+        sorted(path)?
+            .iter()
+            .try_fold(key, |key, child| key.entry(child))
     }
 
     fn digits(&self) -> String {
         let digest = self.0.clone().finalize();
-        digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -100,15 +108,24 @@ pub fn lock() -> Result<File> {
 fn drop_old(dir: &Path, name: &str) -> Result<()> {
     let mut found = Vec::new();
     for path in sorted(dir)? {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let digits = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let digits = file
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('-'));
         if digits.is_some_and(|digits| digits.len() == 16 && !digits.contains('-')) {
             found.push((fs::symlink_metadata(&path)?.modified()?, path));
         }
     }
     found.sort();
     found.reverse();
-    found.iter().skip(KEPT).try_for_each(|(_, path)| remove(path))
+    found
+        .iter()
+        .skip(KEPT)
+        .try_for_each(|(_, path)| remove(path))
 }
 
 fn remove(path: &Path) -> Result<()> {
@@ -120,7 +137,9 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 fn sorted(dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths = fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    let mut paths = fs::read_dir(dir)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }

@@ -36,14 +36,31 @@ impl DiskKind {
 pub fn ensure(kind: DiskKind, first: &Commit) -> Result<PathBuf> {
     let root = base::root()?;
     let grub = ours::programs()?.join("careen-grub");
-    let mut key = Key::default().text(kind.name()).text(&first.digest).built(&root).files(&grub)?;
-    for part in ["disk.sh", "disk-system.sh", "disk-bios.sh", "disk-uefi.sh", "disk-lvm.sh"] {
+    let mut key = Key::default()
+        .text(kind.name())
+        .text(&first.digest)
+        .built(&root)
+        .files(&grub)?;
+    for part in [
+        "disk.sh",
+        "disk-system.sh",
+        "disk-bios.sh",
+        "disk-uefi.sh",
+        "disk-lvm.sh",
+    ] {
         key = key.files(&beside(part))?;
     }
     let name = format!("disk-{}", kind.name());
     built(&name, &key, |out| {
         let repo = repository::path()?;
-        let arguments: [&Path; 6] = [kind.name().as_ref(), &repo, first.reference.as_ref(), &root, &grub, out];
+        let arguments: [&Path; 6] = [
+            kind.name().as_ref(),
+            &repo,
+            first.reference.as_ref(),
+            &root,
+            &grub,
+            out,
+        ];
         step(&name, || script("disk.sh", &arguments))
     })
 }

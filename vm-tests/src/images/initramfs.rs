@@ -12,6 +12,11 @@ use super::layer::Layer;
 use super::ours;
 use super::script::{beside, finish, step};
 
+const MODULE: &str = "usr/lib/dracut/modules.d/55careen";
+const STAGE: &str = "usr/libexec/careen/careen-stage";
+/// What of ours goes into an initramfs: only a change there needs another one.
+const OURS: [&str; 2] = [MODULE, STAGE];
+
 /// What an initramfs is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initramfs {
@@ -39,27 +44,45 @@ impl Initramfs {
     pub fn layer(self, base: Base) -> Result<PathBuf> {
         let base = base.of_initramfs();
         let tree = base.tree()?;
-        let dracut = ours::layer()?.join("usr/lib/dracut");
-        let mut key = Key::default().files(&beside("initramfs.sh"))?.built(&tree).text(self.name());
+        let ours = ours::layer()?;
+        let mut key = Key::default()
+            .files(&beside("initramfs.sh"))?
+            .built(&tree)
+            .text(self.name());
         if self != Self::WithoutStage {
-            key = key.files(&dracut)?;
+            for part in OURS {
+                key = key.files(&ours.join(part))?;
+            }
         }
         let name = format!("{}-{}", self.name(), base.name());
-        built(&name, &key, |out| step(&name, || self.make(&tree, &dracut, out)))
+        built(&name, &key, |out| {
+            step(&name, || self.make(&tree, &ours, out))
+        })
     }
 
-    fn make(self, tree: &Path, dracut: &Path, out: &Path) -> Result<()> {
+    fn make(self, tree: &Path, ours: &Path, out: &Path) -> Result<()> {
         let layer = Layer::new(out)?;
         let image = format!("usr/lib/modules/{}/initramfs.img", kernel(tree)?);
         layer.write(&image, "", 0o644)?;
         let extra = out.with_extension("extra");
         let module = Layer::new(&extra)?;
         if self != Self::WithoutStage {
-            module.copy_all(dracut, "usr/lib/dracut")?;
+            module.copy_all(&ours.join(MODULE), MODULE)?;
+            module.copy(&ours.join(STAGE), STAGE)?;
         }
-        let omit = if self == Self::WithoutDisk { "virtio_blk" } else { "" };
+        let omit = if self == Self::WithoutDisk {
+            "virtio_blk"
+        } else {
+            ""
+        };
         let mut command = Command::new(beside("initramfs.sh"));
-        finish(command.arg(tree).arg(&extra).arg(out.join(image)).env("OMIT_DRIVERS", omit))?;
+        finish(
+            command
+                .arg(tree)
+                .arg(&extra)
+                .arg(out.join(image))
+                .env("OMIT_DRIVERS", omit),
+        )?;
         Ok(fs::remove_dir_all(extra)?)
     }
 }
@@ -70,6 +93,8 @@ impl Initramfs {
 /// When there is none.
 pub fn kernel(tree: &Path) -> Result<String> {
     let modules = tree.join("usr/lib/modules");
-    let entry = fs::read_dir(&modules)?.next().with_context(|| format!("no kernel in {}", modules.display()))??;
+    let entry = fs::read_dir(&modules)?
+        .next()
+        .with_context(|| format!("no kernel in {}", modules.display()))??;
     Ok(entry.file_name().to_string_lossy().into_owned())
 }

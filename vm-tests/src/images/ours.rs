@@ -1,6 +1,5 @@
 //! Our own programs, as they go into an image, and the layer that puts them there with units and dracut module.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +15,8 @@ use crate::programs;
 /// The static programs run in the initramfs and, for careen-grub, on the host that makes a disk; the others link the image's libostree.
 const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
 
+const UNITS: &str = "usr/lib/systemd/system";
+
 /// The folder with `careen-agent`, `careen-deploy`, `careen-grub` and `careen-stage`: `$CAREEN_PROGRAMS` when that is set, else built from
 /// this source tree.
 ///
@@ -29,15 +30,23 @@ pub fn programs() -> Result<PathBuf> {
     let bin = target.join("image-programs");
     step("our programs", || {
         cargo(&target, &["-p", "careen-agent", "-p", "careen-deploy"], "")?;
-        cargo(&target, &["-p", "careen-stage", "--target", STATIC_TARGET], "-C target-feature=+crt-static")
+        cargo(
+            &target,
+            &["-p", "careen-stage", "--target", STATIC_TARGET],
+            "-C target-feature=+crt-static",
+        )
     })?;
     fs::create_dir_all(&bin)?;
     for (from, names) in [
         (target.join("image"), ["careen-agent", "careen-deploy"]),
-        (target.join(STATIC_TARGET).join("image"), ["careen-grub", "careen-stage"]),
+        (
+            target.join(STATIC_TARGET).join("image"),
+            ["careen-grub", "careen-stage"],
+        ),
     ] {
         for name in names {
-            fs::copy(from.join(name), bin.join(name)).with_context(|| format!("cargo built no {name}"))?;
+            fs::copy(from.join(name), bin.join(name))
+                .with_context(|| format!("cargo built no {name}"))?;
         }
     }
     Ok(bin)
@@ -51,17 +60,21 @@ pub fn layer() -> Result<PathBuf> {
     let source = source();
     let bin = programs()?;
     let public = Signer::Rig.public()?;
-    let mut key = Key::default().text("ours 1").built(&public);
+    let mut key = Key::default().text("ours 2").built(&public);
     for input in [&bin, &source.join("dracut"), &source.join("systemd")] {
         key = key.files(input)?;
     }
     built("ours", &key, |out| {
         let layer = Layer::new(out)?;
-        for name in ["careen-agent", "careen-deploy", "careen-grub"] {
+        for name in [
+            "careen-agent",
+            "careen-deploy",
+            "careen-grub",
+            "careen-stage",
+        ] {
             layer.copy(&bin.join(name), &format!("usr/libexec/careen/{name}"))?;
         }
         layer.copy_all(&source.join("dracut"), "usr/lib/dracut/modules.d")?;
-        layer.copy(&bin.join("careen-stage"), "usr/lib/dracut/modules.d/55careen/careen-stage")?;
         layer.copy(&public, "usr/share/careen-rig/key.gpg")?;
         units(&layer, &source.join("systemd"))
     })
@@ -69,43 +82,59 @@ pub fn layer() -> Result<PathBuf> {
 
 /// The source tree that this crate lies in.
 fn source() -> PathBuf {
-    programs::home().parent().unwrap_or(Path::new("/")).to_owned()
+    programs::home()
+        .parent()
+        .unwrap_or(Path::new("/"))
+        .to_owned()
 }
 
 fn cargo(target: &Path, arguments: &[&str], flags: &str) -> Result<()> {
     let mut command = Command::new("cargo");
-    command.current_dir(source()).args(["build", "--quiet", "--profile", "image"]).args(arguments);
-    finish(command.env("CARGO_TARGET_DIR", target).env("RUSTFLAGS", flags))
+    command
+        .current_dir(source())
+        .args(["build", "--quiet", "--profile", "image"])
+        .args(arguments);
+    finish(
+        command
+            .env("CARGO_TARGET_DIR", target)
+            .env("RUSTFLAGS", flags),
+    )
 }
 
-/// Puts the files of `systemd/` where systemd looks for them, and enables the units: links below /usr, since an upgrade keeps the
+/// Puts the folders of `systemd/` where systemd looks for them, and enables the units: by links below /usr, since an upgrade keeps the
 /// links in /etc of the system before it.
 fn units(layer: &Layer, from: &Path) -> Result<()> {
-    for entry in fs::read_dir(from)? {
+    layer.copy_all(&from.join("tmpfiles.d"), "usr/lib/tmpfiles.d")?;
+    layer.copy_all(&from.join("system-preset"), "usr/lib/systemd/system-preset")?;
+    layer.copy_all(&from.join("system"), UNITS)?;
+    for entry in fs::read_dir(from.join("system"))? {
         let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let dir = match path.extension().and_then(OsStr::to_str) {
-            Some("preset") => "system-preset",
-            Some("conf") if name.contains("tmpfiles") => "../tmpfiles.d",
-            Some("conf") if name.contains("sysusers") => "../sysusers.d",
-            _ => "system",
-        };
-        let place = format!("usr/lib/{}", format!("systemd/{dir}").replace("systemd/../", ""));
-        if path.is_dir() {
-            layer.copy_all(&path, &format!("{place}/{name}"))?;
-            continue;
-        }
-        layer.copy(&path, &format!("{place}/{name}"))?;
-        for target in wanted_by(&fs::read_to_string(&path)?) {
-            layer.link(&format!("{place}/{target}.wants/{name}"), &format!("../{name}"))?;
+        if path.is_file() {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            for dir in pulled_in_by(&fs::read_to_string(&path)?) {
+                layer.link(&format!("{UNITS}/{dir}/{name}"), &format!("../{name}"))?;
+            }
         }
     }
     Ok(())
 }
 
-fn wanted_by(unit: &str) -> Vec<&str> {
-    let values = unit.lines().filter_map(|line| line.strip_prefix("WantedBy="));
-    values.flat_map(str::split_whitespace).collect()
+/// The folders, `.wants` and `.requires`, that a unit's [Install] section asks for a link in.
+fn pulled_in_by(unit: &str) -> Vec<String> {
+    let mut dirs = Vec::new();
+    for (setting, suffix) in [("WantedBy=", "wants"), ("RequiredBy=", "requires")] {
+        let values = unit.lines().filter_map(|line| line.strip_prefix(setting));
+        dirs.extend(
+            values
+                .flat_map(str::split_whitespace)
+                .map(|target| format!("{target}.{suffix}")),
+        );
+    }
+    dirs
 }
 
 #[cfg(test)]
@@ -113,8 +142,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_is_enabled_for_every_target_that_wants_it() {
-        let unit = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target sysinit.target\n";
-        assert_eq!(wanted_by(unit), ["multi-user.target", "sysinit.target"]);
+    fn a_unit_is_enabled_for_every_target_that_wants_or_requires_it() {
+        let unit = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=a.target b.target\nRequiredBy=c.target\n";
+        assert_eq!(
+            pulled_in_by(unit),
+            ["a.target.wants", "b.target.wants", "c.target.requires"]
+        );
     }
 }

@@ -54,41 +54,136 @@ const fn bad(name: &'static str, extra: &'static [Extra]) -> Recipe {
 
 /// The images. Good ones first, then by the moment at which they go wrong.
 pub const RECIPES: &[Recipe] = &[
-    Recipe { name: "v1", base: Base::First, day: 1, ..V2 },
+    Recipe {
+        name: "v1",
+        base: Base::First,
+        day: 1,
+        ..V2
+    },
     V2,
-    Recipe { name: "v2-same-kernel", base: Base::SecondOnFirstKernel, ..V2 },
-    Recipe { name: "v3", day: 3, extra: &[File("usr/share/careen-rig/generation", "3\n")], ..V2 },
-    Recipe { name: "v4", day: 4, extra: &[File("usr/share/careen-rig/generation", "4\n")], ..V2 },
+    Recipe {
+        name: "v2-same-kernel",
+        base: Base::SecondOnFirstKernel,
+        ..V2
+    },
+    Recipe {
+        name: "v3",
+        day: 3,
+        extra: &[File("usr/share/careen-rig/generation", "3\n")],
+        ..V2
+    },
+    Recipe {
+        name: "v4",
+        day: 4,
+        extra: &[File("usr/share/careen-rig/generation", "4\n")],
+        ..V2
+    },
     // Refused before anything is deployed.
-    Recipe { name: "unsigned", signer: Signer::Nobody, ..bad("", MARKED) },
-    Recipe { name: "wrong-key", signer: Signer::Stranger, ..bad("", MARKED_TOO) },
-    Recipe { name: "no-stage", initramfs: Some(Initramfs::WithoutStage), ..V2 },
-    Recipe { name: "no-kernel", initramfs: None, ..V2 },
-    Recipe { name: "other-arch", architecture: "aarch64", ..V2 },
-    Recipe { name: "downgrade", says: Some("v1.34.0"), ..V2 },
-    Recipe { name: "too-new", says: Some("v1.37.0"), ..V2 },
+    Recipe {
+        name: "unsigned",
+        signer: Signer::Nobody,
+        ..bad("", MARKED)
+    },
+    Recipe {
+        name: "wrong-key",
+        signer: Signer::Stranger,
+        ..bad("", MARKED_TOO)
+    },
+    Recipe {
+        name: "no-stage",
+        initramfs: Some(Initramfs::WithoutStage),
+        ..V2
+    },
+    Recipe {
+        name: "no-kernel",
+        initramfs: None,
+        ..V2
+    },
+    Recipe {
+        name: "other-arch",
+        architecture: "aarch64",
+        ..V2
+    },
+    Recipe {
+        name: "downgrade",
+        says: Some("v1.34.0"),
+        ..V2
+    },
+    Recipe {
+        name: "too-new",
+        says: Some("v1.37.0"),
+        ..V2
+    },
     // Bad in the trial.
-    Recipe { name: "version-lies", base: Base::First, says: Some("v1.36.3"), ..V2 },
-    Recipe { name: "no-root", initramfs: Some(Initramfs::WithoutDisk), ..V2 },
-    bad("panic", &[
-        File(
-            "usr/lib/systemd/system/rig-panic.service",
-            "[Unit]\nDefaultDependencies=no\nBefore=sysinit.target\n[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo c >/proc/sysrq-trigger'\n",
-        ),
-        Link("usr/lib/systemd/system/sysinit.target.wants/rig-panic.service", "../rig-panic.service"),
-    ]),
-    bad("hang", &[
-        File(
-            "usr/lib/systemd/system/rig-hang.service",
-            "[Unit]\nDefaultDependencies=no\nBefore=sysinit.target\n[Service]\nType=oneshot\nTimeoutStartSec=infinity\nExecStart=/bin/sleep infinity\n",
-        ),
-        Link("usr/lib/systemd/system/sysinit.target.wants/rig-hang.service", "../rig-hang.service"),
-    ]),
-    bad("kubelet-crash", &[Program("usr/bin/kubelet", "echo 'kubelet: broken on purpose' >&2\nexit 1\n")]),
-    bad("never-ready", &[File("usr/etc/cni/net.d/10-rig.conflist", "broken on purpose\n")]),
-    bad("check-fails", &[Program("usr/lib/careen/required.d/50-rig", "echo 'the rig says no'\nexit 1\n")]),
-    bad("no-network", &[File("usr/etc/systemd/network/20-wired.network", "[Match]\nType=ether\n[Link]\nUnmanaged=yes\n")]),
-    bad("no-agent", &[Program("usr/libexec/careen/careen-agent", "exit 1\n")]),
+    Recipe {
+        name: "version-lies",
+        base: Base::First,
+        says: Some("v1.36.3"),
+        ..V2
+    },
+    Recipe {
+        name: "no-root",
+        initramfs: Some(Initramfs::WithoutDisk),
+        ..V2
+    },
+    bad(
+        "panic",
+        &[
+            File(
+                "usr/lib/systemd/system/rig-panic.service",
+                "[Unit]\nDefaultDependencies=no\nBefore=sysinit.target\n[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo c >/proc/sysrq-trigger'\n",
+            ),
+            Link(
+                "usr/lib/systemd/system/sysinit.target.wants/rig-panic.service",
+                "../rig-panic.service",
+            ),
+        ],
+    ),
+    bad(
+        "hang",
+        &[
+            File(
+                "usr/lib/systemd/system/rig-hang.service",
+                "[Unit]\nDefaultDependencies=no\nBefore=sysinit.target\n[Service]\nType=oneshot\nTimeoutStartSec=infinity\nExecStart=/bin/sleep infinity\n",
+            ),
+            Link(
+                "usr/lib/systemd/system/sysinit.target.wants/rig-hang.service",
+                "../rig-hang.service",
+            ),
+        ],
+    ),
+    bad(
+        "kubelet-crash",
+        &[Program(
+            "usr/bin/kubelet",
+            "echo 'kubelet: broken on purpose' >&2\nexit 1\n",
+        )],
+    ),
+    bad(
+        "never-ready",
+        &[File(
+            "usr/etc/cni/net.d/10-rig.conflist",
+            "broken on purpose\n",
+        )],
+    ),
+    bad(
+        "check-fails",
+        &[Program(
+            "usr/lib/careen/required.d/50-rig",
+            "echo 'the rig says no'\nexit 1\n",
+        )],
+    ),
+    bad(
+        "no-network",
+        &[File(
+            "usr/etc/systemd/network/20-wired.network",
+            "[Match]\nType=ether\n[Link]\nUnmanaged=yes\n",
+        )],
+    ),
+    bad(
+        "no-agent",
+        &[Program("usr/libexec/careen/careen-agent", "exit 1\n")],
+    ),
 ];
 
 /// Signatures belong to a commit, so these two must be commits that no good image shares.
@@ -104,8 +199,15 @@ impl Recipe {
     /// What `image.json` says.
     pub fn image_json(&self) -> String {
         let kubernetes = self.says.unwrap_or_else(|| self.base.kubernetes());
-        let stage = if self.initramfs == Some(Initramfs::WithoutStage) { "" } else { r#","stage":1"# };
-        format!("{{\"format\":1,\"kubernetes\":\"{kubernetes}\",\"architecture\":\"{}\"{stage}}}\n", self.architecture)
+        let stage = if self.initramfs == Some(Initramfs::WithoutStage) {
+            ""
+        } else {
+            r#","stage":1"#
+        };
+        format!(
+            "{{\"format\":1,\"kubernetes\":\"{kubernetes}\",\"architecture\":\"{}\"{stage}}}\n",
+            self.architecture
+        )
     }
 }
 
@@ -116,13 +218,22 @@ mod tests {
     #[test]
     fn every_name_means_one_image() {
         for (index, recipe) in RECIPES.iter().enumerate() {
-            assert!(RECIPES[index + 1..].iter().all(|other| other.name != recipe.name), "{}", recipe.name);
+            assert!(
+                RECIPES[index + 1..]
+                    .iter()
+                    .all(|other| other.name != recipe.name),
+                "{}",
+                recipe.name
+            );
         }
     }
 
     #[test]
     fn an_image_without_the_stage_does_not_claim_it() {
         let json = find("no-stage").map(Recipe::image_json);
-        assert_eq!(json.as_deref(), Some("{\"format\":1,\"kubernetes\":\"v1.36.3\",\"architecture\":\"x86_64\"}\n"));
+        assert_eq!(
+            json.as_deref(),
+            Some("{\"format\":1,\"kubernetes\":\"v1.36.3\",\"architecture\":\"x86_64\"}\n")
+        );
     }
 }

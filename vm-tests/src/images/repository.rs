@@ -23,8 +23,14 @@ pub fn path() -> Result<PathBuf> {
     if !repo.join("config").exists() {
         run("ostree", [&at(&repo), "init", "--mode=archive"])?;
         // Fetched over loopback and made often: speed counts more than size and survival.
-        run("ostree", [&at(&repo), "config", "set", "archive.zlib-level", "1"])?;
-        run("ostree", [&at(&repo), "config", "set", "core.fsync", "false"])?;
+        run(
+            "ostree",
+            [&at(&repo), "config", "set", "archive.zlib-level", "1"],
+        )?;
+        run(
+            "ostree",
+            [&at(&repo), "config", "set", "core.fsync", "false"],
+        )?;
     }
     Ok(repo)
 }
@@ -43,12 +49,22 @@ pub fn commit(recipe: &Recipe) -> Result<Commit> {
         Some(_) => format!("--tree=ref={}", base(recipe.base)?),
         None => format!("--tree=dir={}", recipe.base.tree()?.display()),
     };
-    let mut arguments = vec![below, format!("--timestamp=2026-01-{:02} 00:00:00 +0000", recipe.day)];
-    arguments.extend(layers.iter().map(|layer| format!("--tree=dir={}", layer.display())));
+    let mut arguments = vec![
+        below,
+        format!("--timestamp=2026-01-{:02} 00:00:00 +0000", recipe.day),
+    ];
+    arguments.extend(
+        layers
+            .iter()
+            .map(|layer| format!("--tree=dir={}", layer.display())),
+    );
     arguments.extend(recipe.signer.arguments()?);
     arguments.extend(special(recipe)?);
     let digest = once(recipe.name, arguments)?;
-    Ok(Commit { reference: recipe.name.to_owned(), digest })
+    Ok(Commit {
+        reference: recipe.name.to_owned(),
+        digest,
+    })
 }
 
 /// Without a kernel a commit cannot be marked bootable, and a file can only be left out of a folder, not of a commit.
@@ -58,7 +74,10 @@ fn special(recipe: &Recipe) -> Result<Option<String>> {
     }
     let tree = recipe.base.tree()?;
     let list = cache::dir()?.join("without-kernel");
-    fs::write(&list, format!("/usr/lib/modules/{}/vmlinuz\n", kernel(&tree)?))?;
+    fs::write(
+        &list,
+        format!("/usr/lib/modules/{}/vmlinuz\n", kernel(&tree)?),
+    )?;
     Ok(Some(format!("--skip-list={}", list.display())))
 }
 
@@ -66,7 +85,13 @@ fn special(recipe: &Recipe) -> Result<Option<String>> {
 fn base(base: Base) -> Result<String> {
     let reference = format!("base/{}", base.name());
     let tree = base.tree()?;
-    once(&reference, vec![format!("--tree=dir={}", tree.display()), "--timestamp=2026-01-01 00:00:00 +0000".into()])
+    once(
+        &reference,
+        vec![
+            format!("--tree=dir={}", tree.display()),
+            "--timestamp=2026-01-01 00:00:00 +0000".into(),
+        ],
+    )
 }
 
 fn top(recipe: &Recipe) -> Result<PathBuf> {
@@ -76,7 +101,9 @@ fn top(recipe: &Recipe) -> Result<PathBuf> {
         layer.write("usr/lib/careen/image.json", &recipe.image_json(), 0o644)?;
         recipe.extra.iter().try_for_each(|extra| match extra {
             Extra::File(path, content) => layer.write(path, content, 0o644),
-            Extra::Program(path, script) => layer.write(path, &format!("#!/bin/sh\n{script}"), 0o755),
+            Extra::Program(path, script) => {
+                layer.write(path, &format!("#!/bin/sh\n{script}"), 0o755)
+            }
             Extra::Link(path, target) => layer.link(path, target),
         })
     })
@@ -96,7 +123,12 @@ fn once(reference: &str, arguments: Vec<String>) -> Result<String> {
         return Ok(digest);
     }
     let digest = step(&format!("commit {reference}"), || {
-        let fixed = [at(&repo), "commit".into(), format!("--branch={reference}"), "--parent=none".into()];
+        let fixed = [
+            at(&repo),
+            "commit".into(),
+            format!("--branch={reference}"),
+            "--parent=none".into(),
+        ];
         read("ostree", fixed.iter().chain(&arguments))
     })?;
     fs::create_dir_all(made.parent().unwrap_or(&made))?;

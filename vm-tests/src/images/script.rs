@@ -30,19 +30,39 @@ pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 ///
 /// # Errors
 /// When it cannot be started or fails.
-pub fn run<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = S>) -> Result<()> {
+pub fn run<S: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = S>,
+) -> Result<()> {
     let mut command = Command::new(program);
-    finish(command.args(arguments).stdin(Stdio::null()).stdout(std::io::stderr()))
+    finish(
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(std::io::stderr()),
+    )
 }
 
 /// Runs a program and gives what it prints, without the last newline.
 ///
 /// # Errors
 /// When it cannot be started or fails.
-pub fn read<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = S>) -> Result<String> {
+pub fn read<S: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = S>,
+) -> Result<String> {
     let mut command = Command::new(program);
-    let output = command.args(arguments).stderr(Stdio::inherit()).output().with_context(|| said(&command))?;
-    ensure!(output.status.success(), "{}: {}", said(&command), output.status);
+    let output = command
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| said(&command))?;
+    ensure!(
+        output.status.success(),
+        "{}: {}",
+        said(&command),
+        output.status
+    );
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }
 
@@ -66,5 +86,8 @@ pub fn finish(command: &mut Command) -> Result<()> {
 
 fn said(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+    words
+        .map(OsStr::to_string_lossy)
+        .collect::<Vec<_>>()
+        .join(" ")
 }

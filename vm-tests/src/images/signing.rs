@@ -36,10 +36,19 @@ impl Signer {
             return Ok(Vec::new());
         }
         let home = self.home()?;
-        let listed = read("gpg", [&home_argument(&home), "--with-colons", "--list-keys"])?;
-        let fingerprint = listed.lines().find(|line| line.starts_with("fpr:")).and_then(|line| line.split(':').nth(9));
+        let listed = read(
+            "gpg",
+            [&home_argument(&home), "--with-colons", "--list-keys"],
+        )?;
+        let fingerprint = listed
+            .lines()
+            .find(|line| line.starts_with("fpr:"))
+            .and_then(|line| line.split(':').nth(9));
         let fingerprint = fingerprint.with_context(|| format!("no key in {}", home.display()))?;
-        Ok(vec![format!("--gpg-homedir={}", home.display()), format!("--gpg-sign={fingerprint}")])
+        Ok(vec![
+            format!("--gpg-homedir={}", home.display()),
+            format!("--gpg-sign={fingerprint}"),
+        ])
     }
 
     fn home(self) -> Result<PathBuf> {
@@ -50,8 +59,31 @@ impl Signer {
         built(name, &Key::default().text("ed25519"), |home| {
             run("mkdir", ["-m", "700", &home.to_string_lossy()])?;
             let at = home_argument(home);
-            run("gpg", [&at, "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign", "never"])?;
-            run("gpg", [&at, "--batch", "--output", &home.join("public.gpg").to_string_lossy(), "--export"])?;
+            run(
+                "gpg",
+                [
+                    &at,
+                    "--batch",
+                    "--quiet",
+                    "--passphrase",
+                    "",
+                    "--quick-generate-key",
+                    name,
+                    "ed25519",
+                    "sign",
+                    "never",
+                ],
+            )?;
+            run(
+                "gpg",
+                [
+                    &at,
+                    "--batch",
+                    "--output",
+                    &home.join("public.gpg").to_string_lossy(),
+                    "--export",
+                ],
+            )?;
             // The folder is about to be renamed; gpg starts another agent when it needs one.
             run("gpgconf", [&at, "--kill", "all"])
         })
