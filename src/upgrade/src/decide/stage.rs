@@ -29,7 +29,9 @@ pub(super) fn act(next: &mut Record, seen: &Observation) -> Act {
 fn armed_for_this(up: &Upgrade, seen: &Observation) -> bool {
     let meant = up.to.as_ref().is_some_and(|to| to.same(&seen.booted));
     let entered = |boot: &_| *boot == seen.boot;
-    meant && (matches!(up.phase, Phase::Armed { .. }) || matches!(&up.phase, Phase::Trial { boot } if entered(boot)))
+    meant
+        && (matches!(up.phase, Phase::Armed { .. })
+            || matches!(&up.phase, Phase::Trial { boot } if entered(boot)))
 }
 
 fn guard(up: &mut Upgrade, seen: &Observation) -> Act {
