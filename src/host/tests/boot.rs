@@ -1,0 +1,133 @@
+//! Boot entries, deployments and what runs, read from the disk alone.
+
+mod disk;
+
+use std::fs;
+
+use disk::{Disk, deployment, link};
+use host::{boot, grubenv};
+use upgrade::{OneShot, Reason};
+
+#[test]
+fn deployments_come_in_the_order_of_the_menu() {
+    let kept = upgrade::Deployment {
+        pinned: true,
+        ..deployment('b', 0)
+    };
+    let all = [deployment('a', 0), kept, deployment('c', 1)];
+    let disk = Disk::new(&all);
+    assert_eq!(boot::default_first(&disk.places).unwrap(), all);
+}
+
+#[test]
+fn what_runs_is_told_by_the_inode_of_its_root() {
+    let all = [deployment('a', 0), deployment('b', 0)];
+    let disk = Disk::new(&all);
+    for one in &all {
+        assert_eq!(
+            boot::booted(&disk.places.sysroot, &disk.root(one))
+                .unwrap()
+                .0,
+            *one
+        );
+    }
+    assert!(boot::booted(&disk.places.sysroot, &disk.places.sysroot).is_err());
+}
+
+#[test]
+fn two_trees_of_one_kernel_are_told_apart() {
+    let old = deployment('a', 0);
+    let new = upgrade::Deployment {
+        bootcsum: old.bootcsum.clone(),
+        serial: 1,
+        ..deployment('b', 1)
+    };
+    let disk = Disk::new(&[old.clone(), new.clone()]);
+    assert_eq!(
+        boot::booted(&disk.places.sysroot, &disk.root(&new))
+            .unwrap()
+            .0,
+        new
+    );
+    assert_eq!(
+        boot::booted(&disk.places.sysroot, &disk.root(&old))
+            .unwrap()
+            .0,
+        old
+    );
+}
+
+#[test]
+fn what_runs_is_known_without_boot_in_sight() {
+    let all = [deployment('a', 0), deployment('b', 0)];
+    let disk = Disk::new(&all);
+    fs::remove_dir_all(&disk.places.boot).unwrap();
+    assert_eq!(
+        boot::booted(&disk.places.sysroot, &disk.root(&all[1]))
+            .unwrap()
+            .0,
+        all[1]
+    );
+}
+
+#[test]
+fn arming_finds_the_position_of_the_deployment_and_not_of_its_neighbour() {
+    let all = [deployment('a', 0), deployment('b', 0), deployment('c', 0)];
+    let disk = Disk::new(&all);
+    let position = boot::menu::position(&disk.places, &all[2]).unwrap();
+    grubenv::write_next_entry(&disk.places.grubenv(), Some(position)).unwrap();
+    assert_eq!(
+        grubenv::read(&disk.places.grubenv()).unwrap().next_entry(),
+        Some("2")
+    );
+    assert_eq!(grubenv::one_shot(&disk.places.grubenv()), OneShot::Set);
+}
+
+#[test]
+fn a_deployment_that_left_the_menu_cannot_be_armed() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let error = boot::menu::position(&disk.places, &deployment('b', 0)).unwrap_err();
+    assert!(
+        matches!(error, host::Error::Reason(Reason::TargetVanished { .. })),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_boot_that_went_back_in_time_is_an_error_and_no_panic() {
+    let all = [deployment('a', 0)];
+    let disk = Disk::new(&all);
+    fs::remove_file(
+        disk.places
+            .sysroot
+            .join(link(&all[0]).trim_start_matches('/')),
+    )
+    .unwrap();
+    assert!(boot::default_first(&disk.places).is_err());
+}
+
+#[test]
+fn a_damaged_entry_names_its_file() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let path = disk
+        .places
+        .boot
+        .join("loader.1/entries/ostree-1-debian.conf");
+    for bad in ["", "title x\nversion two\nlinux /x\n", "version 1\n"] {
+        fs::write(&path, bad).unwrap();
+        let text = boot::default_first(&disk.places).unwrap_err().to_string();
+        assert!(text.contains("ostree-1-debian.conf"), "{text}");
+    }
+}
+
+#[test]
+fn entries_of_others_are_left_alone() {
+    let all = [deployment('a', 0)];
+    let disk = Disk::new(&all);
+    fs::write(
+        disk.places.boot.join("loader.1/entries/fedora.conf"),
+        "garbage",
+    )
+    .unwrap();
+    assert_eq!(boot::default_first(&disk.places).unwrap(), all);
+}

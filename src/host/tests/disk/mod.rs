@@ -1,0 +1,167 @@
+//! A node's disk in a temporary folder, laid out as libostree does.
+
+#![allow(dead_code)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use host::Places;
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+use upgrade::{BootId, Deployment, UpgradeId};
+
+/// The stateroot of every test.
+pub const STATEROOT: &str = "debian";
+
+/// A disk with /boot on the root file system.
+pub struct Disk {
+    pub folder: TempDir,
+    pub places: Places,
+}
+
+/// A deployment by a letter for its commit, with a kernel of its own.
+pub fn deployment(letter: char, serial: u32) -> Deployment {
+    let hex = |text: String| text.parse().unwrap();
+    Deployment {
+        digest: hex(letter.to_string().repeat(64)),
+        serial,
+        stateroot: STATEROOT.to_owned(),
+        bootcsum: kernel_checksum(letter),
+        pinned: false,
+    }
+}
+
+fn kernel_checksum(letter: char) -> String {
+    let sum = Sha256::digest(format!("kernel {letter}initramfs {letter}"));
+    sum.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn boot_id(text: &str) -> BootId {
+    text.parse().unwrap()
+}
+
+pub fn upgrade_id(text: &str) -> UpgradeId {
+    text.parse().unwrap()
+}
+
+/// An empty environment block.
+pub fn empty_block() -> Vec<u8> {
+    let mut block = b"# GRUB Environment Block\n".to_vec();
+    block.resize(1024, b'#');
+    block
+}
+
+impl Disk {
+    /// A disk with these deployments in the boot menu, the default first.
+    pub fn new(deployments: &[Deployment]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::physical(folder.path());
+        fs::create_dir_all(places.boot.join("grub")).unwrap();
+        fs::write(places.grubenv(), empty_block()).unwrap();
+        symlink("../loader/grub.cfg", places.boot.join("grub/grub.cfg")).unwrap();
+        let disk = Self { folder, places };
+        deployments.iter().for_each(|one| disk.lay_out(one));
+        disk.menu(deployments);
+        disk
+    }
+
+    pub fn root(&self, deployment: &Deployment) -> PathBuf {
+        self.places.deployment(deployment)
+    }
+
+    /// Writes the deployment's folder, its kernel and its boot link.
+    pub fn lay_out(&self, deployment: &Deployment) {
+        let letter = deployment.digest.as_str().chars().next().unwrap();
+        let root = self.root(deployment);
+        let modules = root.join(format!("usr/lib/modules/6.{letter}"));
+        let boot = self
+            .places
+            .boot
+            .join(format!("ostree/{STATEROOT}-{}", deployment.bootcsum));
+        for folder in [&modules, &boot] {
+            fs::create_dir_all(folder).unwrap();
+            for (name, content) in [("vmlinuz", "kernel"), ("initramfs.img", "initramfs")] {
+                fs::write(folder.join(name), format!("{content} {letter}")).unwrap();
+            }
+        }
+        let pin = format!(
+            "[origin]\nrefspec=careen:os\n[libostree-transient]\npinned={}\n",
+            deployment.pinned
+        );
+        fs::write(self.origin(deployment), pin).unwrap();
+        let link = self
+            .places
+            .sysroot
+            .join(link(deployment).trim_start_matches('/'));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let name = format!("{}.{}", deployment.digest, deployment.serial);
+        let _ = fs::remove_file(&link);
+        symlink(
+            format!("../../../../deploy/{STATEROOT}/deploy/{name}"),
+            link,
+        )
+        .unwrap();
+    }
+
+    fn origin(&self, deployment: &Deployment) -> PathBuf {
+        PathBuf::from(format!("{}.origin", self.root(deployment).display()))
+    }
+
+    /// Writes the boot entries and a menu of them.
+    pub fn menu(&self, deployments: &[Deployment]) {
+        let entries = self.places.boot.join("loader.1/entries");
+        let _ = fs::remove_dir_all(&entries);
+        fs::create_dir_all(&entries).unwrap();
+        for (at, one) in deployments.iter().enumerate() {
+            fs::write(
+                entries.join(format!("ostree-{}-{STATEROOT}.conf", at + 1)),
+                bls(one, deployments.len() - at),
+            )
+            .unwrap();
+        }
+        let loader = self.places.boot.join("loader");
+        let _ = fs::remove_file(&loader);
+        symlink("loader.1", loader).unwrap();
+        let entries = host::boot::entries(&self.places.boot.join("loader")).unwrap();
+        let items = entries.into_iter().map(|entry| host::grub_config::Item {
+            entry,
+            proven: false,
+        });
+        let text = host::grub_config::render(&items.collect::<Vec<_>>(), "/boot/grub/grubenv");
+        fs::write(self.places.boot.join("loader.1/grub.cfg"), text).unwrap();
+    }
+}
+
+/// The `ostree=` argument of a deployment.
+pub fn link(deployment: &Deployment) -> String {
+    format!(
+        "/ostree/boot.1/{STATEROOT}/{}/{}",
+        deployment.bootcsum, deployment.serial
+    )
+}
+
+fn bls(deployment: &Deployment, version: usize) -> String {
+    let letter = deployment.digest.as_str().chars().next().unwrap();
+    let folder = format!("/boot/ostree/{STATEROOT}-{}", deployment.bootcsum);
+    format!(
+        "title Debian {letter} (ostree:0)\nversion {version}\noptions root=UUID=1 rw console=ttyS0 ostree={}\n\
+         linux {folder}/vmlinuz\ninitrd {folder}/initramfs.img\naboot /x\n",
+        link(deployment)
+    )
+}
+
+/// All files below a folder with their content, for before and after.
+pub fn content(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for child in fs::read_dir(folder).unwrap() {
+        let path = child.unwrap().path();
+        if path.is_dir() {
+            found.extend(content(&path))
+        } else {
+            found.push((path.clone(), fs::read(&path).unwrap()))
+        }
+    }
+    found.sort();
+    found
+}

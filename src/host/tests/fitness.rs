@@ -1,0 +1,153 @@
+//! Loaders that cannot clear a one-shot are refused by name.
+
+mod disk;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+
+use disk::{Disk, deployment, empty_block};
+use host::boot::loader_fitness;
+use nix::sys::stat::{major, minor};
+use upgrade::Reason;
+
+/// What /sys says of the device that the test's folder lies on.
+fn kernel(disk: &Disk, mark: Option<&str>) -> tempfile::TempDir {
+    let kernel = tempfile::tempdir().unwrap();
+    let device = fs::metadata(disk.places.grubenv()).unwrap().dev();
+    let node = kernel.path().join("sys/devices/sda2");
+    fs::create_dir_all(&node).unwrap();
+    if let Some(mark) = mark {
+        fs::create_dir(node.join(mark)).unwrap();
+    }
+    let block = kernel.path().join("sys/dev/block");
+    fs::create_dir_all(&block).unwrap();
+    symlink(
+        "../../devices/sda2",
+        block.join(format!("{}:{}", major(device), minor(device))),
+    )
+    .unwrap();
+    kernel
+}
+
+fn detail(disk: &Disk, kernel: &Path) -> String {
+    match loader_fitness(&disk.places, kernel) {
+        Err(Reason::LoaderUnfit { detail }) => detail,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn on_a_known_file_system(disk: &Disk) -> bool {
+    let kind = nix::sys::statfs::statfs(&disk.places.grubenv())
+        .unwrap()
+        .filesystem_type();
+    i64::from(kind.0) == 0xEF53 || i64::from(kind.0) == 0x5846_5342
+}
+
+#[test]
+fn a_plain_file_on_a_partition_is_fit() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    if on_a_known_file_system(&disk) {
+        assert_eq!(
+            loader_fitness(&disk.places, kernel(&disk, None).path()),
+            Ok(())
+        );
+    }
+}
+
+#[test]
+fn a_volume_is_refused_by_name() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    if on_a_known_file_system(&disk) {
+        for (mark, name) in [("dm", "LVM"), ("md", "RAID")] {
+            let text = detail(&disk, kernel(&disk, Some(mark)).path());
+            assert!(
+                text.contains(name) && text.contains("accepted is a partition"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ext4_with_data_journal_is_refused() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let kernel = kernel(&disk, None);
+    let device = fs::metadata(disk.places.grubenv()).unwrap().dev();
+    let proc = kernel.path().join("proc/self");
+    fs::create_dir_all(&proc).unwrap();
+    let line = format!(
+        "36 35 {}:{} / / rw - ext4 /dev/sda2 rw,data=journal\n",
+        major(device),
+        minor(device)
+    );
+    fs::write(proc.join("mountinfo"), line).unwrap();
+    let kind = nix::sys::statfs::statfs(&disk.places.grubenv())
+        .unwrap()
+        .filesystem_type();
+    if i64::from(kind.0) == 0xEF53 {
+        assert!(detail(&disk, kernel.path()).contains("data=journal"));
+    }
+}
+
+#[test]
+fn every_damaged_block_is_refused() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let kernel = kernel(&disk, None);
+    let path = disk.places.grubenv();
+    for bad in [
+        vec![],
+        b"short".to_vec(),
+        vec![0; 1024],
+        [empty_block(), empty_block()].concat(),
+    ] {
+        fs::write(&path, bad).unwrap();
+        assert!(detail(&disk, kernel.path()).contains("1024"));
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(detail(&disk, kernel.path()).contains("grubenv"));
+    symlink("elsewhere", &path).unwrap();
+    assert!(detail(&disk, kernel.path()).contains("no plain file"));
+}
+
+#[test]
+fn a_block_with_a_hole_is_refused() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let path = disk.places.grubenv();
+    fs::remove_file(&path).unwrap();
+    fs::File::create(&path).unwrap().set_len(1024).unwrap();
+    let _ = detail(&disk, kernel(&disk, None).path());
+}
+
+#[test]
+fn a_configuration_that_ignores_the_one_shot_is_refused() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    if on_a_known_file_system(&disk) {
+        fs::write(
+            disk.places.boot.join("loader.1/grub.cfg"),
+            "set default=0\n",
+        )
+        .unwrap();
+        assert!(detail(&disk, kernel(&disk, None).path()).contains("next_entry"));
+    }
+}
+
+#[test]
+fn a_configuration_behind_a_chain_is_followed() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    if on_a_known_file_system(&disk) {
+        let first = disk.places.boot.join("grub/grub.cfg");
+        fs::remove_file(&first).unwrap();
+        for line in [
+            "configfile /boot/loader/grub.cfg",
+            "configfile ($root)/loader/grub.cfg",
+        ] {
+            fs::write(&first, line).unwrap();
+            assert_eq!(
+                loader_fitness(&disk.places, kernel(&disk, None).path()),
+                Ok(()),
+                "{line}"
+            );
+        }
+    }
+}

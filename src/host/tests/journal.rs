@@ -1,0 +1,199 @@
+//! The record survives what a disk and another version can do to it.
+
+use std::fs;
+use std::path::Path;
+
+use host::journal::{Store, StoreError};
+use tempfile::TempDir;
+use upgrade::{Journal, Reason, Record};
+
+fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    (folder, store)
+}
+
+fn of_generation(generation: u64) -> Record {
+    Record {
+        generation,
+        answered: generation * 10,
+        ..Record::default()
+    }
+}
+
+fn copy(folder: &TempDir, name: &str) -> std::path::PathBuf {
+    folder.path().join("ostree/careen").join(name)
+}
+
+fn seal(text: &str) -> String {
+    use sha2::{Digest as _, Sha256};
+    let sum: String = Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{text}\nsha256:{sum}\n")
+}
+
+#[test]
+fn where_none_was_written_there_is_the_default() {
+    assert_eq!(store().1.read(), Ok(Record::default()));
+}
+
+#[test]
+fn what_was_stored_is_read_and_the_copies_take_turns() {
+    let (folder, mut store) = store();
+    for generation in 1..=3 {
+        store.store(&of_generation(generation)).unwrap();
+        assert_eq!(store.read(), Ok(of_generation(generation)));
+    }
+    let text = |name| fs::read_to_string(copy(&folder, name)).unwrap();
+    assert!(text("record.a").contains("\"generation\": 3"));
+    assert!(text("record.b").contains("\"generation\": 2"));
+}
+
+#[test]
+fn only_root_may_look_inside() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    let mode = fs::metadata(folder.path().join("ostree/careen"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn with_one_copy_damaged_in_any_byte_the_other_is_the_record() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    store.store(&of_generation(2)).unwrap();
+    let path = copy(&folder, "record.b");
+    let good = fs::read(&path).unwrap();
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 0x20;
+        fs::write(&path, &bad).unwrap();
+        assert_eq!(store.read(), Ok(of_generation(1)), "byte {at}");
+    }
+    for length in 0..good.len() {
+        fs::write(&path, &good[..length]).unwrap();
+        assert_eq!(store.read(), Ok(of_generation(1)), "cut at {length}");
+    }
+}
+
+#[test]
+fn after_damage_the_next_record_goes_over_the_damaged_copy() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    store.store(&of_generation(2)).unwrap();
+    fs::write(copy(&folder, "record.b"), "torn").unwrap();
+    store.store(&of_generation(2)).unwrap();
+    assert_eq!(store.read(), Ok(of_generation(2)));
+    assert!(
+        fs::read_to_string(copy(&folder, "record.a"))
+            .unwrap()
+            .contains("\"generation\": 1")
+    );
+}
+
+#[test]
+fn with_both_copies_damaged_a_person_must_look_and_nothing_is_written() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    store.store(&of_generation(2)).unwrap();
+    for name in ["record.a", "record.b"] {
+        fs::write(copy(&folder, name), "x").unwrap();
+    }
+    assert!(matches!(store.read(), Err(Reason::RecordDamaged { .. })));
+    assert!(matches!(
+        store.store(&of_generation(3)),
+        Err(StoreError::Unreadable(_))
+    ));
+    assert_eq!(fs::read(copy(&folder, "record.a")).unwrap(), b"x");
+}
+
+#[test]
+fn an_older_generation_and_another_content_of_the_same_are_refused() {
+    let (_folder, mut store) = store();
+    store.store(&of_generation(5)).unwrap();
+    store.store(&of_generation(5)).unwrap();
+    let other = Record {
+        answered: 1,
+        ..of_generation(5)
+    };
+    for refused in [of_generation(4), other] {
+        assert!(matches!(
+            store.store(&refused),
+            Err(StoreError::Stale { found: 5, .. })
+        ));
+    }
+    assert_eq!(store.read(), Ok(of_generation(5)));
+}
+
+#[test]
+fn a_record_that_demands_a_newer_reader_is_neither_read_nor_written_over() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    let newer = seal(
+        r#"{"format":7,"min_reader":7,"generation":2,"upgrade":"in a shape nobody knows here"}"#,
+    );
+    fs::write(copy(&folder, "record.b"), &newer).unwrap();
+    assert_eq!(
+        store.read(),
+        Err(Reason::RecordNewer {
+            format: 7,
+            known: 1
+        })
+    );
+    assert!(matches!(
+        store.store(&of_generation(3)),
+        Err(StoreError::Unreadable(_))
+    ));
+    assert_eq!(
+        fs::read_to_string(copy(&folder, "record.b")).unwrap(),
+        newer
+    );
+}
+
+#[test]
+fn what_a_newer_version_added_is_kept() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    let newer = seal(r#"{"format":2,"min_reader":1,"generation":2,"weather":{"sky":"clear"}}"#);
+    fs::write(copy(&folder, "record.b"), newer).unwrap();
+    let mut record = store.read().unwrap();
+    record.generation += 1;
+    store.store(&record).unwrap();
+    let text = fs::read_to_string(copy(&folder, "record.a")).unwrap();
+    assert!(text.contains("weather") && text.contains("clear"), "{text}");
+}
+
+/// Writer × reader: every sample ever shipped is read by today's version, to the same record it always was.
+#[test]
+fn every_frozen_sample_is_read() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    let mut seen = 0;
+    for file in fs::read_dir(samples).unwrap() {
+        let path = file.unwrap().path();
+        let (folder, mut store) = store();
+        fs::create_dir_all(folder.path().join("ostree/careen")).unwrap();
+        fs::copy(&path, copy(&folder, "record.a")).unwrap();
+        let read = store.read();
+        let name = path.file_name().unwrap().to_string_lossy();
+        match name.split('-').next().unwrap() {
+            "newer" => assert!(
+                matches!(read, Err(Reason::RecordNewer { .. })),
+                "{name}: {read:?}"
+            ),
+            _ => {
+                let mut record = read.unwrap_or_else(|reason| panic!("{name}: {reason}"));
+                record.generation += 1;
+                store.store(&record).unwrap();
+                assert_eq!(store.read(), Ok(record), "{name}");
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 3, "the samples are gone");
+}
