@@ -8,7 +8,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::process::Command;
-use tracing::{info, warn};
+use tokio::time::Instant;
+use tracing::info;
 use upgrade::observe::Check;
 use upgrade::{Phase, Reason, Record, UpgradeId, names};
 
@@ -16,6 +17,10 @@ use crate::node::systemd::{Bus, timed};
 
 /// How long it may take. About 3 s on a quiet node; slow machines and a loaded API server get plenty.
 const LIMIT: Duration = Duration::from_secs(90);
+
+/// How often its end is looked for, and how long systemd may take to begin it.
+const LOOK: Duration = Duration::from_millis(500);
+const START: Duration = Duration::from_secs(5);
 
 /// Where its success for one upgrade is noted. /run: a new boot must prove it anew.
 #[must_use]
@@ -28,11 +33,16 @@ pub async fn check(bus: &Bus, id: &UpgradeId) -> Check {
     if marker(id).exists() {
         return Check::Pass;
     }
-    match bus.is_alive(names::KUBEADM_UNIT).await {
+    match is_running(bus).await {
         Ok(true) => Check::Pending("kubeadm upgrade node is running".to_owned()),
         Ok(false) => Check::Fail("kubeadm upgrade node has not succeeded yet".to_owned()),
         Err(error) => Check::Pending(format!("systemd does not answer: {error}")),
     }
+}
+
+/// The unit stays `active` when its work is over, so only `activating` means that it works.
+async fn is_running(bus: &Bus) -> zbus::Result<bool> {
+    Ok(bus.state(names::KUBEADM_UNIT).await?.as_deref() == Some("activating"))
 }
 
 /// The id of the upgrade whose trial runs, if one does.
@@ -75,27 +85,32 @@ async fn spawn() -> std::io::Result<ExitStatus> {
         .await
 }
 
-/// Runs it once more, then restarts the kubelet on what it wrote.
+/// Has its unit run once more, then the kubelet restarted on what it wrote.
 ///
 /// # Errors
 /// [`Reason::DeployFailed`] when it did not succeed: without the API server it cannot.
 pub async fn again(bus: &Bus, id: &UpgradeId) -> Result<(), Reason> {
-    let verb = || "kubeadm upgrade node".to_owned();
-    run(id).await.map_err(|detail| Reason::DeployFailed {
-        verb: verb(),
-        detail,
-    })?;
-    let restarted = async {
-        timed(
-            bus.systemd()
-                .await?
-                .restart_unit(names::KUBELET_UNIT, "replace"),
-        )
-        .await
+    let failed = |detail: String| {
+        let verb = "kubeadm upgrade node".to_owned();
+        Reason::DeployFailed { verb, detail }
     };
-    match restarted.await {
-        Ok(_) => info!("kubeadm upgrade node has succeeded; the kubelet restarts"),
-        Err(error) => warn!("the kubelet was not restarted: {error}"),
+    let text = |error: zbus::Error| failed(error.to_string());
+    let systemd = bus.systemd().await.map_err(text)?;
+    timed(systemd.restart_unit(names::KUBEADM_UNIT, "replace"))
+        .await
+        .map_err(text)?;
+    let start = Instant::now();
+    while !marker(id).exists() {
+        tokio::time::sleep(LOOK).await;
+        // The unit needs a moment to get from its old end to its new start.
+        let over = start.elapsed() > START && !is_running(bus).await.map_err(text)?;
+        if over && !marker(id).exists() {
+            return Err(failed("it has not succeeded; see its journal".to_owned()));
+        }
     }
+    timed(systemd.restart_unit(names::KUBELET_UNIT, "replace"))
+        .await
+        .map_err(text)?;
+    info!("kubeadm upgrade node has succeeded; the kubelet restarts");
     Ok(())
 }
