@@ -97,11 +97,7 @@ impl Disk {
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         let name = format!("{}.{}", deployment.digest, deployment.serial);
         let _ = fs::remove_file(&link);
-        symlink(
-            format!("../../../../deploy/{STATEROOT}/deploy/{name}"),
-            link,
-        )
-        .unwrap();
+        symlink(format!("../../../deploy/{STATEROOT}/deploy/{name}"), link).unwrap();
     }
 
     fn origin(&self, deployment: &Deployment) -> PathBuf {

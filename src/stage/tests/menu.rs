@@ -1,0 +1,110 @@
+//! grub.cfg is the same for the same entries, byte by byte. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
+
+#[path = "../../host/tests/disk/mod.rs"]
+mod disk;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use disk::{Disk, deployment};
+use upgrade::Deployment;
+
+fn write(output: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_careen-grub"))
+        .arg("-o")
+        .arg(output)
+        .output()
+        .unwrap()
+}
+
+fn golden(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, found).unwrap();
+    }
+    assert_eq!(found, fs::read_to_string(&path).unwrap(), "{name}");
+}
+
+fn rendered(disk: &Disk) -> String {
+    let output = disk.places.boot.join("loader.1/grub.cfg");
+    assert!(write(&output).status.success());
+    fs::read_to_string(output).unwrap()
+}
+
+#[test]
+fn old_kept_and_new() {
+    let kept = Deployment {
+        pinned: true,
+        ..deployment('b', 0)
+    };
+    let disk = Disk::new(&[deployment('a', 0), kept, deployment('c', 0)]);
+    golden("three.cfg", &rendered(&disk));
+}
+
+#[test]
+fn one_alone_on_a_boot_of_its_own() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let entry = disk
+        .places
+        .boot
+        .join("loader.1/entries/ostree-1-debian.conf");
+    let text = fs::read_to_string(&entry)
+        .unwrap()
+        .replace(" /boot/ostree", " /ostree");
+    fs::write(
+        &entry,
+        text.replace(
+            "console=ttyS0",
+            "console=tty0 console=ttyS1,9600n8 a=$(b);c",
+        ),
+    )
+    .unwrap();
+    golden("alone.cfg", &rendered(&disk));
+}
+
+#[test]
+fn on_efi_the_entries_are_found_by_the_number_that_libostree_gives() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let output = disk.places.boot.join("efi/EFI/debian/grub.cfg.new");
+    fs::create_dir_all(output.parent().unwrap()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_careen-grub"));
+    let ended = command
+        .arg("-o")
+        .arg(&output)
+        .env("_OSTREE_GRUB2_BOOTVERSION", "1")
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    assert_eq!(fs::read_to_string(output).unwrap(), rendered(&disk));
+}
+
+#[test]
+fn what_it_writes_is_fit_for_a_one_shot() {
+    let disk = Disk::new(&[deployment('a', 0), deployment('b', 0)]);
+    assert!(host::boot::menu::honours_one_shot(&rendered(&disk)));
+    assert_eq!(
+        host::boot::menu::position(&disk.places, &deployment('b', 0)).unwrap(),
+        1
+    );
+}
+
+#[test]
+fn a_damaged_entry_leaves_grub_cfg_as_it_was() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let output = disk.places.boot.join("loader.1/grub.cfg");
+    let before = fs::read(&output).unwrap();
+    fs::write(
+        disk.places
+            .boot
+            .join("loader.1/entries/ostree-1-debian.conf"),
+        "version 1\n",
+    )
+    .unwrap();
+    let ended = write(&output);
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("ostree-1-debian.conf"));
+    assert_eq!(fs::read(&output).unwrap(), before);
+}
