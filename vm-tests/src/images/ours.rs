@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 
@@ -23,9 +24,19 @@ const UNITS: &str = "usr/lib/systemd/system";
 /// # Errors
 /// When they do not compile.
 pub fn programs() -> Result<PathBuf> {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
     if let Some(dir) = std::env::var_os("CAREEN_PROGRAMS") {
         return Ok(dir.into());
     }
+    // Once a run: what is edited meanwhile belongs to the next run.
+    if let Some(dir) = BUILT.get() {
+        return Ok(dir.clone());
+    }
+    let dir = compile()?;
+    Ok(BUILT.get_or_init(|| dir).clone())
+}
+
+fn compile() -> Result<PathBuf> {
     let target = programs::cache()?.join("target");
     let bin = target.join("image-programs");
     step("our programs", || {
