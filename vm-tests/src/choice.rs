@@ -38,7 +38,7 @@ fn core(turn_from: Option<&str>) -> Vec<Scenario> {
 mod tests {
     use super::*;
 
-    fn names(scenarios: &[Scenario]) -> Vec<&str> {
+    fn names(scenarios: &[Scenario]) -> Vec<&'static str> {
         scenarios.iter().map(|scenario| scenario.name).collect()
     }
 

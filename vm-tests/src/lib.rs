@@ -5,6 +5,7 @@
 
 pub mod choice;
 pub mod control_plane;
+pub mod demo;
 pub mod guest;
 pub mod images;
 pub mod joined;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use vm_tests::{choice, runner, scenarios, shell};
+use vm_tests::{choice, demo, runner, scenarios, shell};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -25,6 +25,8 @@ enum Verb {
         #[arg(long, value_name = "COMMIT")]
         turn_from: Option<String>,
     },
+    /// Show the whole story: a good upgrade, then a bad image and the way back.
+    Demo,
     /// A shell in a joined node.
     Shell,
 }
@@ -45,17 +47,12 @@ async fn perform(verb: Verb) -> Result<bool> {
     match verb {
         Verb::List => {
             for scenario in scenarios::ALL {
-                println!(
-                    "{} {}",
-                    if scenario.core { "core " } else { "     " },
-                    scenario.name
-                );
+                println!("{} {}", if scenario.core { "core " } else { "     " }, scenario.name);
             }
             Ok(true)
         }
-        Verb::Run { which, turn_from } => {
-            runner::run(&choice::choose(&which, turn_from.as_deref())?).await
-        }
+        Verb::Run { which, turn_from } => runner::run(&choice::choose(&which, turn_from.as_deref())?).await,
+        Verb::Demo => demo::run().await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }
 }

@@ -58,13 +58,24 @@ impl Rig {
     /// # Errors
     /// When the API server refuses.
     pub async fn ask_raw(&mut self, image: &str) -> Result<()> {
-        self.answered = self.node.now().status;
+        self.expect_a_new_answer();
         self.progress.step(&format!("asking for {image}"));
         self.annotate(&[
             (names::IMAGE, Some(image)),
             (names::REQUEST, Some(names::REQUEST_SCHEDULED)),
         ])
         .await
+    }
+
+    /// What stands on the Node now answers an earlier request.
+    pub fn expect_a_new_answer(&mut self) {
+        self.answered = self.node.now().status;
+    }
+
+    /// Whether this view answers the last request.
+    #[must_use]
+    pub fn is_new_answer(&self, view: &View) -> bool {
+        view.status != self.answered
     }
 
     /// Takes the request back.
@@ -117,11 +128,7 @@ impl Rig {
                 phase = view.phase().to_owned();
                 self.progress.step(&format!("phase {phase}"));
             }
-            match view
-                .answer
-                .as_deref()
-                .filter(|_| view.status != self.answered)
-            {
+            match view.answer.as_deref().filter(|_| self.is_new_answer(&view)) {
                 Some(answer) if answer == wanted.as_str() => return Ok(view),
                 None | Some("InProgress") => {}
                 Some(other) => bail!(
