@@ -43,18 +43,17 @@ impl Joined {
         let disk = images::ensure_disk(kind)?;
         let dir = programs::cache()?.join(format!("joined-{kind:?}-{}", key(&disk)?));
         let this = Self { dir, firmware };
+        if this.dir.exists() && control_plane::port_is_taken(&this.dir.join("cluster"))? {
+            // The node's kubelet.conf names the port, so this frozen node cannot be used any more.
+            eprintln!(
+                "another program has taken the API server's port: joining again on a free one"
+            );
+            fs::remove_dir_all(&this.dir)?;
+        }
         if !this.dir.exists() {
             this.make(&disk).await?;
         }
         Ok(this)
-    }
-
-    /// Forgets it, so that the next run makes a new one.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn forget(&self) -> Result<()> {
-        Ok(fs::remove_dir_all(&self.dir)?)
     }
 
     /// A copy of its cluster at `to`.

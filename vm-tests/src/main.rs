@@ -47,11 +47,17 @@ async fn perform(verb: Verb) -> Result<bool> {
     match verb {
         Verb::List => {
             for scenario in scenarios::ALL {
-                println!("{} {}", if scenario.core { "core " } else { "     " }, scenario.name);
+                println!(
+                    "{} {}",
+                    if scenario.core { "core " } else { "     " },
+                    scenario.name
+                );
             }
             Ok(true)
         }
-        Verb::Run { which, turn_from } => runner::run(&choice::choose(&which, turn_from.as_deref())?).await,
+        Verb::Run { which, turn_from } => {
+            runner::run(&choice::choose(&which, turn_from.as_deref())?).await
+        }
         Verb::Demo => demo::run().await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }

@@ -172,9 +172,11 @@ impl Rig {
         ];
         if self.power.is_some() {
             for (file, script) in wanted {
-                if let Ok(output) = self.guest.try_run(script, Duration::from_secs(60)).await {
-                    let _ = fs::write(self.dir.join(file), output.text);
-                }
+                // A guest that does not answer once will not answer twice.
+                let Ok(output) = self.guest.try_run(script, Duration::from_secs(30)).await else {
+                    break;
+                };
+                let _ = fs::write(self.dir.join(file), output.text);
             }
         }
         let _ = fs::copy(self.machine.serial_log(), self.dir.join("serial.log"));

@@ -257,6 +257,14 @@ impl ControlPlane {
     }
 }
 
+/// Whether somebody else listens on the port that a stopped cluster needs for its API server.
+///
+/// # Errors
+/// When the folder holds no cluster.
+pub fn port_is_taken(dir: &Path) -> Result<bool> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", Ports::of(dir)?.api)).is_err())
+}
+
 /// Copies a stopped cluster; start it with [`ControlPlane::start`] on the copy.
 ///
 /// # Errors
