@@ -8,6 +8,8 @@ pub mod cmdline;
 pub mod durable;
 mod error;
 pub mod etc;
+#[cfg(feature = "fake")]
+pub mod fake;
 pub mod freeze;
 pub mod grub_config;
 pub mod grubenv;

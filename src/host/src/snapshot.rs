@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use upgrade::UpgradeId;
+use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
@@ -81,6 +81,27 @@ pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
 #[must_use]
 pub fn exists(places: &Places, id: &UpgradeId) -> bool {
     places.snapshot(id).join(INDEX).is_file()
+}
+
+/// Whether the snapshot must be put back before the kubelet starts: another system than the target runs, and the target may
+/// have run since the snapshot was taken.
+#[must_use]
+pub fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
+    let target_runs = upgrade.to.as_ref().is_some_and(|to| to.same(booted));
+    let may_have_run = match &upgrade.phase {
+        Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Reverting { .. }
+        | Phase::Halted { .. } => true,
+        // Somebody went back from a blessed system by hand.
+        Phase::Blessed => true,
+        Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed | Phase::Drained => {
+            false
+        }
+        Phase::Upgraded | Phase::Failed { .. } => false,
+    };
+    may_have_run && !target_runs
 }
 
 /// Puts the state back and removes what did not exist then. What is as it was is not written. Returns how many files changed.

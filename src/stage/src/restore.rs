@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use host::journal::Store;
 use host::{boot, snapshot};
-use upgrade::{Deployment, Phase, Upgrade};
+use upgrade::Upgrade;
 
 use crate::args::Args;
 
@@ -26,30 +26,13 @@ pub fn run(args: &Args) -> ExitCode {
         }
     };
     match record.upgrade {
-        Some(upgrade) if is_wanted(&upgrade, &booted) && snapshot::exists(places, &upgrade.id) => {
+        Some(upgrade)
+            if snapshot::is_wanted(&upgrade, &booted) && snapshot::exists(places, &upgrade.id) =>
+        {
             put_back(args, &upgrade)
         }
         Some(_) | None => ExitCode::SUCCESS,
     }
-}
-
-/// Another system than the target runs, and the target may have run since the snapshot was taken.
-fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
-    let target_runs = upgrade.to.as_ref().is_some_and(|to| to.same(booted));
-    let trial = match &upgrade.phase {
-        Phase::Armed { .. }
-        | Phase::Trial { .. }
-        | Phase::Healthy { .. }
-        | Phase::Reverting { .. }
-        | Phase::Halted { .. } => true,
-        // By hand back from a blessed system: that one's kubelet has written.
-        Phase::Blessed => true,
-        Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed | Phase::Drained => {
-            false
-        }
-        Phase::Upgraded | Phase::Failed { .. } => false,
-    };
-    trial && !target_runs
 }
 
 fn put_back(args: &Args, upgrade: &Upgrade) -> ExitCode {

@@ -1,0 +1,165 @@
+//! The effects, each in the parts that a cut can come between.
+
+use upgrade::{Effect, Finished, ImageFacts, ImageInfo, Outcome, Reason, Room, Step};
+
+use super::{Cut, World, deployment};
+
+/// How an act ended for the world.
+pub(super) enum Ended {
+    /// The brain is told.
+    Told(Finished),
+    /// The machine goes down.
+    Rebooting,
+}
+
+impl World {
+    /// Performs one step of the agent.
+    pub(super) fn perform(&mut self, step: Step) -> Result<Ended, Cut> {
+        self.point(&format!("before {}", step.name()))?;
+        self.say(format!(
+            "{} in {}",
+            step.name(),
+            &self.running.system.digest.as_str()[..1]
+        ));
+        self.pass_time(1000);
+        if matches!(step, Step::Reboot { .. }) {
+            return Ok(Ended::Rebooting);
+        }
+        let outcome = self.effect(&step)?;
+        self.point(&format!("after {}", step.name()))?;
+        Ok(Ended::Told(Finished { step, outcome }))
+    }
+
+    fn effect(&mut self, step: &Step) -> Result<Outcome, Cut> {
+        let away = |world: &Self| {
+            (!world.api_is_up()).then(|| Reason::ApiAway {
+                detail: "refused".to_owned(),
+            })
+        };
+        let plain = Outcome::Done(Effect::Plain);
+        Ok(match step {
+            Step::Fetch { .. } => {
+                self.disk.fetched = true;
+                Outcome::Done(Effect::Fetched {
+                    commit: deployment("b", 0).digest,
+                })
+            }
+            Step::Verify { .. } => Outcome::Done(Effect::Verified(facts())),
+            Step::Rehearse => Outcome::Done(Effect::Rehearsed { blocked: None }),
+            Step::Deploy { .. } => self.deploy(),
+            Step::Drain => match away(self) {
+                Some(reason) => Outcome::Failed(reason),
+                None => {
+                    self.cordoned = true;
+                    self.point("between cordon and drain")?;
+                    plain
+                }
+            },
+            Step::Snapshot => {
+                self.disk.snapshot.get_or_insert(self.disk.kubelet);
+                plain
+            }
+            Step::Arm { deployment } => {
+                self.disk.one_shot = Some(deployment.clone());
+                plain
+            }
+            Step::Disarm => {
+                self.disk.one_shot = None;
+                plain
+            }
+            Step::Kubeadm => match away(self) {
+                Some(reason) => Outcome::Failed(reason),
+                None => {
+                    self.running.kubeadm = true;
+                    plain
+                }
+            },
+            Step::Bless { .. } => self.bless(),
+            Step::Release => match away(self) {
+                Some(reason) => Outcome::Failed(reason),
+                None => {
+                    self.cordoned = false;
+                    plain
+                }
+            },
+            Step::Undo { .. } => {
+                self.disk
+                    .deployments
+                    .retain(|one| one.digest.as_str().starts_with('a'));
+                self.point("between deployment and objects")?;
+                self.disk.fetched = false;
+                plain
+            }
+            Step::Clean => {
+                let running = self.running.system.clone();
+                let mut kept = 0;
+                self.disk.deployments.retain(|one| {
+                    kept += u32::from(!one.same(&running));
+                    one.same(&running) || (one.pinned && kept == 1)
+                });
+                plain
+            }
+            Step::Reboot { .. } | Step::Pass => plain,
+        })
+    }
+
+    /// What lies there already is not deployed twice.
+    fn deploy(&mut self) -> Outcome {
+        if !self.disk.fetched {
+            let detail = "the commit is not there".to_owned();
+            return Outcome::Failed(Reason::DeployFailed {
+                verb: "deploy".to_owned(),
+                detail,
+            });
+        }
+        let new = deployment("b", 0);
+        if !self.disk.deployments.iter().any(|one| one.same(&new)) {
+            self.disk.deployments.push(new.clone());
+        }
+        Outcome::Done(Effect::Deployed(new))
+    }
+
+    /// One rename: there is no half of it.
+    fn bless(&mut self) -> Outcome {
+        let healthy = matches!(
+            self.record().upgrade.map(|up| up.phase),
+            Some(upgrade::Phase::Healthy { boot }) if boot == self.running.boot
+        );
+        if healthy && self.flaw_is_harmless() {
+            self.proven
+                .insert(self.running.system.digest.as_str().to_owned());
+        }
+        let running = self.running.system.clone();
+        let mut others: Vec<_> = self
+            .disk
+            .deployments
+            .iter()
+            .filter(|one| !one.same(&running))
+            .cloned()
+            .collect();
+        others.iter_mut().for_each(|one| one.pinned = true);
+        self.disk.deployments = [vec![running], others].concat();
+        Outcome::Done(Effect::Plain)
+    }
+}
+
+fn facts() -> ImageFacts {
+    let room = Room { need: 1, free: 2 };
+    let kubernetes = "v1.36.0"
+        .parse()
+        .unwrap_or_else(|_| unreachable!("it is a version"));
+    let info = ImageInfo {
+        format: 1,
+        kubernetes,
+        architecture: "x86_64".to_owned(),
+        stage: Some(1),
+    };
+    ImageFacts {
+        commit: deployment("b", 0).digest,
+        info: Some(info),
+        kernel: Some("6.12".to_owned()),
+        timestamp: 1,
+        root: room,
+        boot: room,
+    }
+}

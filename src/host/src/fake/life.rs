@@ -1,0 +1,126 @@
+//! The agent's loop in this world, until there is nothing left to do.
+
+use upgrade::decide::decide;
+use upgrade::{Act, Finished, Home, Phase, Step, deadman};
+
+use super::act::Ended;
+use super::{Cut, Flaw, Pen, World};
+
+/// Passes of the loop that a world may need.
+const PASSES: u32 = 2000;
+
+/// What the agent's life ended with.
+enum Turn {
+    /// Look again.
+    Again(Option<Finished>),
+    /// Nothing to do until somebody asks.
+    Rest,
+    /// The machine goes down.
+    Down,
+}
+
+impl World {
+    /// Lets the agent work until the request is answered and nothing is left to do.
+    ///
+    /// # Panics
+    /// When that never comes, or what must never be is.
+    #[expect(clippy::panic, reason = "a test's verdict")]
+    pub fn live(&mut self) -> Phase {
+        let mut finished = None;
+        for _ in 0..PASSES {
+            match self.turn(finished.take()) {
+                Ok(Turn::Again(outcome)) => finished = outcome,
+                Ok(Turn::Rest) => return self.at_rest(),
+                Ok(Turn::Down) | Err(Cut::Power) => self.power_on(),
+                // The outcome of what was being done is lost with the agent.
+                Err(Cut::Kill) => self.pass_time(5000),
+            }
+        }
+        panic!("it never comes to rest\n{}", self.log.join("\n"))
+    }
+
+    fn turn(&mut self, finished: Option<Finished>) -> Result<Turn, Cut> {
+        if self.is_new(&self.running.system) && self.flaw == Flaw::AgentDead {
+            return Ok(self.without_agent());
+        }
+        let seen = self.look(Home::Agent, finished);
+        let record = Ok(self.record());
+        let (_, act) = decide(&seen, &record, &Ok(self.policy.clone())).commit(&mut Pen(self))?;
+        match act {
+            Act::Begin(step) => self.begin(step),
+            Act::Cancel => Ok(Turn::Again(None)),
+            Act::Wait(until) => Ok(self.wait(until.map(|at| at.0))),
+        }
+    }
+
+    fn begin(&mut self, step: Step) -> Result<Turn, Cut> {
+        match self.perform(step)? {
+            Ended::Told(finished) => Ok(Turn::Again(Some(finished))),
+            Ended::Rebooting => {
+                self.say("reboot");
+                Ok(Turn::Down)
+            }
+        }
+    }
+
+    /// Time passes until the moment asked for, or until the API server comes or goes.
+    fn wait(&mut self, until: Option<u64>) -> Turn {
+        let until = until.map(|at| at.saturating_sub(self.running.now.0).max(1));
+        let away = self.away.clone().unwrap_or_default();
+        let change = [away.start, away.end]
+            .into_iter()
+            .filter(|at| *at > self.elapsed)
+            .min();
+        let change = change.map(|at| at - self.elapsed);
+        match [until, change].into_iter().flatten().min() {
+            None => Turn::Rest,
+            Some(ms) => {
+                self.pass_time(ms);
+                Turn::Again(None)
+            }
+        }
+    }
+
+    /// Nobody judges: the timer calls the deadman.
+    fn without_agent(&mut self) -> Turn {
+        self.pass_time(15_000);
+        let mut seen = self.look(Home::Agent, None);
+        seen.finished = None;
+        if deadman::is_due(&seen, &Ok(self.record())) {
+            self.say("the deadman reboots");
+            return Turn::Down;
+        }
+        Turn::Again(None)
+    }
+
+    /// Whether this system deserves to become the default.
+    pub(super) fn flaw_is_harmless(&self) -> bool {
+        self.flaw == Flaw::None
+    }
+
+    /// The end of a life, and what must hold there.
+    fn at_rest(&mut self) -> Phase {
+        let record = self.record();
+        let log = || self.log.join("\n");
+        let phase = record.upgrade.map_or(Phase::Accepted, |up| up.phase);
+        assert!(phase.is_end(), "at rest while {}\n{}", phase.name(), log());
+        assert!(!self.cordoned, "left cordoned\n{}", log());
+        assert!(self.disk.one_shot.is_none(), "left armed\n{}", log());
+        assert!(
+            self.disk.deployments[0].same(&self.running.system),
+            "the default does not run\n{}",
+            log()
+        );
+        assert!(
+            self.disk.deployments.len() <= 2,
+            "deployments pile up\n{}",
+            log()
+        );
+        assert!(
+            self.trials <= self.policy.trials,
+            "too many trial boots\n{}",
+            log()
+        );
+        phase
+    }
+}

@@ -1,0 +1,89 @@
+//! What the brain is shown of the world.
+
+use upgrade::{Api, Asked, Check, Finished, Health, Home, Observation, OneShot, SinceBoot};
+
+use super::{Flaw, World};
+
+impl World {
+    /// The observation of one home.
+    pub(super) fn look(&self, home: Home, finished: Option<Finished>) -> Observation {
+        let up = self.api_is_up();
+        let asked = || self.request.clone().map_or(Asked::Nothing, Asked::This);
+        Observation {
+            home,
+            now: self.running.now,
+            wall: 1_700_000_000 + self.elapsed / 1000,
+            boot: self.running.boot.clone(),
+            booted: self.running.system.clone(),
+            version: "v1.35.0".parse().ok(),
+            trial: self.running.trial,
+            deployments: self.disk.deployments.clone(),
+            one_shot: if self.disk.one_shot.is_some() {
+                OneShot::Set
+            } else {
+                OneShot::Clear
+            },
+            loader: Ok(()),
+            control_plane: None,
+            machine: "x86_64".to_owned(),
+            etc_stale: false,
+            request: if up { asked() } else { Asked::Unknown },
+            paused: None,
+            api: if up {
+                Api::Reached {
+                    since: self.api_since(),
+                    version: "v1.36.0".parse().ok(),
+                }
+            } else {
+                Api::Away
+            },
+            running: None,
+            finished,
+            health: self.health(),
+            integrity: (home == Home::Stage).then(|| match self.flaw {
+                Flaw::Tampered => Err("usr/bin/kubelet: its content has changed".to_owned()),
+                _ => Ok(()),
+            }),
+        }
+    }
+
+    fn api_since(&self) -> SinceBoot {
+        let back = self
+            .away
+            .as_ref()
+            .filter(|away| away.end <= self.elapsed)
+            .map_or(0, |away| away.end);
+        let booted = self.elapsed - self.running.now.0;
+        SinceBoot(back.saturating_sub(booted))
+    }
+
+    fn health(&self) -> Health {
+        let new = self.is_new(&self.running.system);
+        let flawed = |flaw| new && self.flaw == flaw;
+        let holds = |holds: bool, not: &str| {
+            if holds {
+                Check::Pass
+            } else {
+                Check::Fail(not.to_owned())
+            }
+        };
+        let remote = |ok: bool| match (self.api_is_up(), ok) {
+            (false, _) => Check::Pending("the API server is away".to_owned()),
+            (true, true) => Check::Pass,
+            (true, false) => Check::Pending("not yet".to_owned()),
+        };
+        let user = if flawed(Flaw::UserCheck) {
+            Check::Broken("exit code 1".to_owned())
+        } else {
+            Check::Pass
+        };
+        Health {
+            runtime: Check::Pass,
+            kubelet: holds(!flawed(Flaw::KubeletDown), "connection refused"),
+            kubeadm: holds(self.running.kubeadm, "the API server was away"),
+            ready: remote(!flawed(Flaw::NeverReady) && self.running.kubeadm),
+            version: remote(self.running.kubeadm),
+            required: vec![("10-app".to_owned(), user)],
+        }
+    }
+}

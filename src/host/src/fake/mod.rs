@@ -1,0 +1,306 @@
+//! A small world for tests of the brain: one node with a disk, a boot loader, a cluster around it, and a power switch.
+//!
+//! It fails as the real one does: the power goes between any two writes, the agent dies between any two acts, and what is
+//! half done stays half done. It keeps its own truth of what must never happen and says when it does.
+
+mod act;
+mod boot;
+mod life;
+mod look;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use upgrade::{BootId, Deployment, Journal, RawRequest, Record, SinceBoot};
+
+/// What is wrong with the new system, or with the world around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Nothing.
+    None,
+    /// The kernel panics before anything of ours runs.
+    Panics,
+    /// The initramfs never gets beyond the guard; its deadman ends it.
+    HangsInInitramfs,
+    /// A critical file is not what it was.
+    Tampered,
+    /// Userspace comes up without the agent; the deadman timer ends it.
+    AgentDead,
+    /// The kubelet never answers.
+    KubeletDown,
+    /// A check of `required.d` is not going to pass.
+    UserCheck,
+    /// The Node never becomes Ready.
+    NeverReady,
+    /// The new system has no network; the old one has.
+    NoNetwork,
+}
+
+/// How the world breaks in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The power goes: the boot is over.
+    Power,
+    /// The agent is killed: the boot goes on, and it is started again.
+    Kill,
+}
+
+/// Which of the two systems the kubelet's state was written by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kubelet {
+    /// The old one.
+    Old,
+    /// The new one, which the old kubelet cannot read.
+    New,
+}
+
+/// What a power cut leaves.
+#[derive(Clone, Debug)]
+struct Disk {
+    record: Option<Vec<u8>>,
+    deployments: Vec<Deployment>,
+    /// Where GRUB would boot once.
+    one_shot: Option<Deployment>,
+    fetched: bool,
+    snapshot: Option<Kubelet>,
+    kubelet: Kubelet,
+}
+
+/// What a power cut takes.
+#[derive(Clone, Debug)]
+struct Running {
+    boot: BootId,
+    now: SinceBoot,
+    system: Deployment,
+    trial: bool,
+    kubeadm: bool,
+}
+
+/// The world.
+#[derive(Clone, Debug)]
+pub struct World {
+    disk: Disk,
+    running: Running,
+    flaw: Flaw,
+    /// The loader cannot clear its one-shot: LVM, or a file system that GRUB does not write.
+    stuck_loader: bool,
+    request: Option<RawRequest>,
+    cordoned: bool,
+    /// When the API server is away, in milliseconds since the world began.
+    away: Option<Range<u64>>,
+    elapsed: u64,
+    /// At which points the world breaks in.
+    cuts: Vec<(u32, Cut)>,
+    points: u32,
+    boots: u32,
+    trials: u32,
+    proven: BTreeSet<String>,
+    policy: upgrade::Policy,
+    log: Vec<String>,
+}
+
+/// The old system and the one that is asked for.
+fn deployment(letter: &str, serial: u32) -> Deployment {
+    // Sixty-four equal digits always parse.
+    let digest = letter.repeat(64).parse();
+    let digest = digest.unwrap_or_else(|_| unreachable!("{letter} is a hexadecimal digit"));
+    Deployment {
+        digest,
+        serial,
+        stateroot: "os".to_owned(),
+        bootcsum: letter.repeat(64),
+        pinned: false,
+    }
+}
+
+impl World {
+    /// A joined node that runs the old system, and a request for the new one.
+    #[must_use]
+    pub fn new(flaw: Flaw) -> Self {
+        let old = deployment("a", 0);
+        let request = RawRequest {
+            request: upgrade::names::REQUEST_SCHEDULED.to_owned(),
+            image: Some("ostree:careen:os/new".to_owned()),
+            kubernetes: None,
+            id: Some("one".to_owned()),
+        };
+        Self {
+            disk: Disk {
+                record: None,
+                deployments: vec![old.clone()],
+                one_shot: None,
+                fetched: false,
+                snapshot: None,
+                kubelet: Kubelet::Old,
+            },
+            running: Running {
+                boot: boot_id(0),
+                now: SinceBoot(60_000),
+                system: old,
+                trial: false,
+                kubeadm: false,
+            },
+            flaw,
+            stuck_loader: false,
+            request: Some(request),
+            cordoned: false,
+            away: None,
+            elapsed: 60_000,
+            cuts: Vec::new(),
+            points: 0,
+            boots: 0,
+            trials: 0,
+            proven: BTreeSet::from(["a".repeat(64)]),
+            policy: upgrade::Policy::default(),
+            log: Vec::new(),
+        }
+    }
+
+    /// Lets the world break in at these points, counted over its whole life.
+    #[must_use]
+    pub fn with_cuts(mut self, cuts: &[(u32, Cut)]) -> Self {
+        self.cuts = cuts.to_vec();
+        self
+    }
+
+    /// Takes the API server away, in seconds since the world began.
+    #[must_use]
+    pub fn with_api_away(mut self, seconds: Range<u64>) -> Self {
+        self.away = Some(seconds.start * 1000..seconds.end * 1000);
+        self
+    }
+
+    /// Gives the node a loader that cannot clear its one-shot, past the check for that.
+    #[must_use]
+    pub const fn with_stuck_loader(mut self) -> Self {
+        self.stuck_loader = true;
+        self
+    }
+
+    /// Asks for the image again by another id.
+    pub fn ask_again(&mut self, id: &str) {
+        if let Some(request) = &mut self.request {
+            request.id = Some(id.to_owned());
+        }
+    }
+
+    /// Takes the request back.
+    pub fn withdraw(&mut self) {
+        self.request = None;
+    }
+
+    /// Mends the new system.
+    pub const fn mend(&mut self) {
+        self.flaw = Flaw::None;
+    }
+
+    /// Everything that happened, a line each.
+    #[must_use]
+    pub fn log(&self) -> &[String] {
+        &self.log
+    }
+
+    /// How many points there were to break in at.
+    #[must_use]
+    pub const fn points(&self) -> u32 {
+        self.points
+    }
+
+    /// How often the new system was booted.
+    #[must_use]
+    pub const fn trials(&self) -> u32 {
+        self.trials
+    }
+
+    /// The record as it is on the disk.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        let read = self.disk.record.as_deref().map(serde_json::from_slice);
+        read.transpose().ok().flatten().unwrap_or_default()
+    }
+
+    fn is_new(&self, deployment: &Deployment) -> bool {
+        deployment.digest.as_str().starts_with('b')
+    }
+
+    fn api_is_up(&self) -> bool {
+        let cut_off = self.flaw == Flaw::NoNetwork && self.is_new(&self.running.system);
+        !cut_off
+            && self
+                .away
+                .as_ref()
+                .is_none_or(|away| !away.contains(&self.elapsed))
+    }
+
+    fn pass_time(&mut self, ms: u64) {
+        self.running.now.0 += ms;
+        self.elapsed += ms;
+    }
+
+    fn say(&mut self, text: impl Into<String>) {
+        self.log.push(text.into());
+    }
+
+    /// A moment at which the world may break in.
+    fn point(&mut self, what: &str) -> Result<(), Cut> {
+        self.points += 1;
+        self.check(what);
+        let due = self.cuts.iter().position(|(at, _)| *at == self.points);
+        match due.map(|at| self.cuts.remove(at).1) {
+            Some(cut) => {
+                self.say(format!("{cut:?} cut {what}"));
+                Err(cut)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What must never be, whatever breaks in.
+    ///
+    /// # Panics
+    /// When it is.
+    #[expect(clippy::panic, reason = "a test's verdict")]
+    fn check(&self, what: &str) {
+        let broken = |rule: &str| panic!("{rule}, {what}\n{}", self.log.join("\n"));
+        let Some(default) = self.disk.deployments.first() else {
+            broken("no deployment is left")
+        };
+        if !self.proven.contains(default.digest.as_str()) {
+            broken("the default has not proved itself");
+        }
+        if !self
+            .disk
+            .deployments
+            .iter()
+            .any(|one| one.same(&self.running.system))
+        {
+            broken("the running system is gone from the disk");
+        }
+    }
+}
+
+fn boot_id(number: u32) -> BootId {
+    let id = format!("{number:08x}").parse();
+    id.unwrap_or_else(|_| unreachable!("hexadecimal digits are an id"))
+}
+
+/// The record of the world, written whole or not at all, as the real one is.
+struct Pen<'a>(&'a mut World);
+
+impl Journal for Pen<'_> {
+    type Error = Cut;
+
+    fn store(&mut self, record: &Record) -> Result<(), Cut> {
+        let before = self.0.record().generation;
+        assert!(
+            record.generation > before,
+            "generation {} after {before}",
+            record.generation
+        );
+        self.0.point("before the record is written")?;
+        self.0.disk.record = serde_json::to_vec(record).ok();
+        let phase = record.upgrade.as_ref().map_or("none", |up| up.phase.name());
+        self.0.say(format!("record {}: {phase}", record.generation));
+        self.0.point("after the record is written")
+    }
+}

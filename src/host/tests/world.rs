@@ -1,0 +1,140 @@
+//! The whole chain in a small world: whatever breaks in, wherever, the node comes to rest in a system that has proved itself.
+
+use host::fake::{Cut, Flaw, World};
+use proptest::prelude::*;
+use upgrade::{Phase, Reason};
+
+const FLAWS: [Flaw; 8] = [
+    Flaw::Panics,
+    Flaw::HangsInInitramfs,
+    Flaw::Tampered,
+    Flaw::AgentDead,
+    Flaw::KubeletDown,
+    Flaw::UserCheck,
+    Flaw::NeverReady,
+    Flaw::NoNetwork,
+];
+
+fn reason(phase: Phase, world: &World) -> Reason {
+    match phase {
+        Phase::Failed { reason } => reason,
+        other => panic!("{other:?}\n{}", world.log().join("\n")),
+    }
+}
+
+#[test]
+fn a_good_image_ends_upgraded() {
+    let mut world = World::new(Flaw::None);
+    assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
+    assert_eq!(world.trials(), 1);
+}
+
+#[test]
+fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
+    for flaw in FLAWS {
+        let mut world = World::new(flaw);
+        let phase = world.live();
+        let reason = reason(phase, &world);
+        let fits = match flaw {
+            Flaw::Panics | Flaw::HangsInInitramfs | Flaw::AgentDead => {
+                matches!(reason, Reason::NoVerdict { tries: 2, .. })
+            }
+            Flaw::Tampered => matches!(reason, Reason::StageRefused { .. }),
+            Flaw::KubeletDown | Flaw::NeverReady => matches!(reason, Reason::Unhealthy { .. }),
+            Flaw::UserCheck => matches!(reason, Reason::UserCheck { .. }),
+            Flaw::NoNetwork => matches!(reason, Reason::NoApiFromNewSystem),
+            Flaw::None => false,
+        };
+        assert!(fits, "{flaw:?} gave {reason:?}\n{}", world.log().join("\n"));
+    }
+}
+
+#[test]
+fn a_good_image_survives_one_cut_at_any_point() {
+    for cut in [Cut::Power, Cut::Kill] {
+        for at in 1..=points(Flaw::None) {
+            let mut world = World::new(Flaw::None).with_cuts(&[(at, cut)]);
+            assert_eq!(
+                world.live(),
+                Phase::Upgraded,
+                "{cut:?} at {at}\n{}",
+                world.log().join("\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flawed_image_never_stays_whatever_is_cut_where() {
+    for flaw in FLAWS {
+        for cut in [Cut::Power, Cut::Kill] {
+            for at in 1..=points(flaw) {
+                let mut world = World::new(flaw).with_cuts(&[(at, cut)]);
+                let phase = world.live();
+                reason(phase, &world);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_api_server_that_is_away_past_the_hold_is_no_fault_of_the_image() {
+    for (from, to) in [(70, 3000), (100, 900), (75, 1500), (62, 200)] {
+        let mut world = World::new(Flaw::None).with_api_away(from..to);
+        assert_eq!(
+            world.live(),
+            Phase::Upgraded,
+            "away {from} to {to}\n{}",
+            world.log().join("\n")
+        );
+    }
+}
+
+#[test]
+fn a_loader_that_cannot_clear_its_one_shot_boots_no_trial_for_ever() {
+    for flaw in [
+        Flaw::None,
+        Flaw::Tampered,
+        Flaw::KubeletDown,
+        Flaw::AgentDead,
+    ] {
+        World::new(flaw).with_stuck_loader().live();
+    }
+}
+
+#[test]
+fn a_bad_image_is_tried_again_only_when_asked_again() {
+    let mut world = World::new(Flaw::KubeletDown);
+    world.live();
+    let before = world.log().len();
+    world.live();
+    assert_eq!(world.log().len(), before, "it was not asked for again");
+    world.mend();
+    world.ask_again("two");
+    assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
+}
+
+fn points(flaw: Flaw) -> u32 {
+    let mut world = World::new(flaw);
+    world.live();
+    world.points()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn many_cuts_leave_a_system_that_has_proved_itself(
+        cuts in prop::collection::vec((1u32..400, prop_oneof![Just(Cut::Power), Just(Cut::Kill)]), 0..6),
+        flaw in 0usize..9,
+        away in prop::option::of((60u64..2000, 1u64..3000)),
+    ) {
+        let flaw = FLAWS.get(flaw).copied().unwrap_or(Flaw::None);
+        let mut world = World::new(flaw).with_cuts(&cuts);
+        if let Some((from, length)) = away {
+            world = world.with_api_away(from..from + length);
+        }
+        let phase = world.live();
+        prop_assert!(flaw == Flaw::None || phase != Phase::Upgraded);
+    }
+}
