@@ -1,1 +1,11 @@
-//! Integration tests live in `tests/`.
+//! What the tests of the agent stand on: a real API server with etcd, Nodes as a kubelet registers them, a wire that can be
+//! cut, and a small machine with a power switch in place of systemd and libostree.
+
+pub mod agent_process;
+pub mod cluster;
+pub mod count;
+pub mod machine;
+pub mod node;
+pub mod wire;
+pub mod pods;
+pub mod scene;

@@ -1,0 +1,66 @@
+//! An agent as a process is: it can be killed at any moment, and then nothing of it goes on.
+
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use agent::run::{Setup, run};
+use anyhow::{Context, Result};
+use tokio::sync::oneshot;
+
+use crate::machine::TestMachine;
+
+/// A running agent. Dropping it kills it.
+pub struct AgentProcess {
+    kill: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl AgentProcess {
+    /// Starts the real loop on this machine, with this credential and policy file.
+    ///
+    /// # Errors
+    /// Without a thread.
+    pub fn start(machine: &TestMachine, kubeconfig: &Path, policy: &Path) -> Result<Self> {
+        let (kill, killed) = oneshot::channel::<()>();
+        let setup = Setup {
+            hands: machine.clone(),
+            kubeconfig: kubeconfig.to_owned(),
+            policy: policy.to_owned(),
+            journal: machine.journal(),
+        };
+        let thread = std::thread::Builder::new().spawn(move || live(setup, killed))?;
+        Ok(Self { kill: Some(kill), thread: Some(thread) })
+    }
+
+    /// Kills it, as SIGKILL would: what it was doing ends between two instructions.
+    ///
+    /// # Errors
+    /// When it had come to an end before.
+    pub fn kill(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        drop(self.kill.take());
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.join().ok().context("the agent panicked")?
+    }
+}
+
+impl Drop for AgentProcess {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// All its tasks live in a runtime of its own and go with it.
+fn live(setup: Setup<TestMachine>, killed: oneshot::Receiver<()>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            () = run(setup, std::future::pending()) => {}
+            _ = killed => {}
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Pods and budgets of one test, in a namespace of its own.
+
+use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::{Namespace as KubeNamespace, Pod, ServiceAccount};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::runtime::wait::await_condition;
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::cluster::PATIENCE;
+use crate::node::{TestNode, merge};
+
+/// A namespace for pods of one Node.
+pub struct Namespace {
+    /// Its name.
+    pub name: String,
+    node: String,
+    admin: Client,
+}
+
+impl Namespace {
+    /// A new one, called as the Node.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn new(node: &TestNode) -> Result<Self> {
+        let named = json!({ "metadata": { "name": node.name } });
+        let spaces: Api<KubeNamespace> = Api::all(node.admin.clone());
+        spaces.create(&PostParams::default(), &serde_json::from_value(named)?).await?;
+        let this = Self { name: node.name.clone(), node: node.name.clone(), admin: node.admin.clone() };
+        // The controller makes it a moment later; without it pods are refused.
+        let accounts: Api<ServiceAccount> = Api::namespaced(this.admin.clone(), &this.name);
+        let there = await_condition(accounts, "default", |account: Option<&ServiceAccount>| account.is_some());
+        tokio::time::timeout(PATIENCE, there).await.context("no service account")??;
+        Ok(this)
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.admin.clone(), &self.name)
+    }
+
+    /// A pod that runs on the Node. Its grace is 0, for no kubelet is there to end it.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn run(&self, name: &str, more: Value) -> Result<()> {
+        let mut pod = json!({
+            "metadata": { "name": name, "labels": { "app": name } },
+            "spec": {
+                "nodeName": self.node, "terminationGracePeriodSeconds": 0,
+                "containers": [{ "name": "c", "image": "i" }],
+            },
+        });
+        merge(&mut pod, more);
+        self.pods().create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
+        let ready = json!({ "type": "Ready", "status": "True" });
+        self.set_status(name, json!({ "phase": "Running", "conditions": [ready] })).await
+    }
+
+    /// What makes a pod a DaemonSet's.
+    #[must_use]
+    pub fn owned_by_a_daemonset() -> Value {
+        let owner = json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": true });
+        json!({ "metadata": { "ownerReferences": [owner], "finalizers": ["careen.dev/test"] } })
+    }
+
+    /// Lets a pod succeed.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn finish(&self, name: &str) -> Result<()> {
+        self.set_status(name, json!({ "phase": "Succeeded" })).await
+    }
+
+    async fn set_status(&self, name: &str, status: Value) -> Result<()> {
+        let body = Patch::Strategic(json!({ "status": status }));
+        self.pods().patch_status(name, &PatchParams::default(), &body).await?;
+        Ok(())
+    }
+
+    /// A budget that wants so many of an app's pods, once its controller has taken it up.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn budget(&self, name: &str, app: &str, min_available: u32) -> Result<()> {
+        let budgets: Api<PodDisruptionBudget> = Api::namespaced(self.admin.clone(), &self.name);
+        let budget = json!({
+            "metadata": { "name": name },
+            "spec": { "minAvailable": min_available, "selector": { "matchLabels": { "app": app } } },
+        });
+        budgets.create(&PostParams::default(), &serde_json::from_value(budget)?).await?;
+        let counted = |budget: Option<&PodDisruptionBudget>| {
+            let status = budget.and_then(|budget| budget.status.as_ref());
+            status.is_some_and(|status| status.current_healthy > 0)
+        };
+        let wait = await_condition(budgets, name, counted);
+        tokio::time::timeout(PATIENCE, wait).await.context("the budget's controller is asleep")??;
+        Ok(())
+    }
+
+    /// Takes a budget away.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn drop_budget(&self, name: &str) -> Result<()> {
+        let budgets: Api<PodDisruptionBudget> = Api::namespaced(self.admin.clone(), &self.name);
+        budgets.delete(name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    /// The names of the pods that are there.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn names(&self) -> Result<Vec<String>> {
+        let pods = self.pods().list(&ListParams::default()).await?;
+        Ok(pods.into_iter().map(|pod| pod.name_any()).collect())
+    }
+}

@@ -1,0 +1,102 @@
+//! The whole scene: a Node, its machine, and the agent that lives on it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::agent_process::AgentProcess;
+use crate::cluster::PATIENCE;
+use crate::machine::TestMachine;
+use crate::node::TestNode;
+
+/// Node, machine and agent.
+pub struct Scene {
+    /// The Node.
+    pub node: TestNode,
+    /// The machine.
+    pub machine: TestMachine,
+    agent: Option<AgentProcess>,
+}
+
+impl Scene {
+    /// A Node whose agent runs.
+    ///
+    /// # Errors
+    /// When the control plane does not serve.
+    pub async fn new(word: &str) -> Result<Self> {
+        Self::with_policy(word, "retry-seconds = 1\n").await
+    }
+
+    /// As [`Self::new`], with this policy file.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub async fn with_policy(word: &str, policy: &str) -> Result<Self> {
+        let node = TestNode::new(word).await?;
+        let machine = TestMachine::new(node.folder.path());
+        node.kubelet_says(&machine.boot_id(), machine.version(), true).await?;
+        let mut scene = Self { node, machine, agent: None };
+        std::fs::write(scene.policy(), policy)?;
+        scene.start_agent()?;
+        Ok(scene)
+    }
+
+    /// The policy file.
+    #[must_use]
+    pub fn policy(&self) -> PathBuf {
+        self.node.folder.path().join("policy.toml")
+    }
+
+    /// Starts the agent, as systemd does after it was killed.
+    ///
+    /// # Errors
+    /// Without a thread.
+    pub fn start_agent(&mut self) -> Result<()> {
+        self.agent = Some(AgentProcess::start(&self.machine, &self.node.kubeconfig, &self.policy())?);
+        Ok(())
+    }
+
+    /// Kills the agent.
+    ///
+    /// # Errors
+    /// When it had ended before.
+    pub fn kill_agent(&mut self) -> Result<()> {
+        self.agent.take().map_or(Ok(()), AgentProcess::kill)
+    }
+
+    /// Waits for the reboot that the agent asks for and carries it out; the kubelet then reports the new boot.
+    ///
+    /// # Errors
+    /// When no reboot comes.
+    pub async fn reboot(&mut self) -> Result<()> {
+        self.reboot_silently().await?;
+        self.kubelet_registers().await
+    }
+
+    /// As [`Self::reboot`], but the kubelet reports nothing yet.
+    ///
+    /// # Errors
+    /// When no reboot comes.
+    pub async fn reboot_silently(&mut self) -> Result<()> {
+        tokio::time::timeout(PATIENCE, self.machine.until_down()).await?;
+        self.power_cycle()
+    }
+
+    /// Off and on again.
+    ///
+    /// # Errors
+    /// When the agent had ended before.
+    pub fn power_cycle(&mut self) -> Result<()> {
+        self.kill_agent()?;
+        self.machine.power_cycle();
+        self.start_agent()
+    }
+
+    /// The kubelet of the system that runs reports this boot.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn kubelet_registers(&self) -> Result<()> {
+        self.node.kubelet_says(&self.machine.boot_id(), self.machine.version(), true).await
+    }
+}

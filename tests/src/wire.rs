@@ -1,0 +1,113 @@
+//! A wire between one agent and the API server: it can be cut or go dead, and it counts what the agent sends.
+//! TLS goes through it untouched; the server behind it is the real one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Result;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// How the wire is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It works.
+    Open,
+    /// Connections are closed, new ones at once.
+    Cut,
+    /// Connections stay, and nothing comes through: what a lost network looks like.
+    Dead,
+}
+
+/// One wire.
+pub struct Wire {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    state: watch::Sender<State>,
+    sent: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+}
+
+impl Wire {
+    /// Lays a wire to a port on 127.0.0.1.
+    ///
+    /// # Errors
+    /// Without a free port.
+    pub async fn to(port: u16) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let own = listener.local_addr()?.port();
+        let (state, seen) = watch::channel(State::Open);
+        let (sent, connections) = (Arc::default(), Arc::default());
+        tokio::spawn(accept(listener, port, seen, Arc::clone(&sent), Arc::clone(&connections)));
+        Ok(Self { port: own, state, sent, connections })
+    }
+
+    /// Changes how it is.
+    pub fn set(&self, state: State) {
+        self.state.send_replace(state);
+    }
+
+    /// Bytes that the agent has sent so far.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::SeqCst)
+    }
+
+    /// Connections that the agent has opened so far.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    port: u16,
+    state: watch::Receiver<State>,
+    sent: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+) {
+    while let Ok((near, _)) = listener.accept().await {
+        connections.fetch_add(1, Ordering::SeqCst);
+        let (state, sent) = (state.clone(), Arc::clone(&sent));
+        tokio::spawn(async move {
+            let mut cut = state.clone();
+            tokio::select! {
+                _ = cut.wait_for(|state| *state == State::Cut) => {}
+                _ = join(near, port, state, sent) => {}
+            }
+        });
+    }
+}
+
+async fn join(near: TcpStream, port: u16, state: watch::Receiver<State>, sent: Arc<AtomicU64>) -> Result<()> {
+    let far = TcpStream::connect(("127.0.0.1", port)).await?;
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    let ((near_read, near_write), (far_read, far_write)) = (near.into_split(), far.into_split());
+    tokio::select! {
+        result = pump(near_read, far_write, state.clone(), Some(sent)) => result,
+        result = pump(far_read, near_write, state, None) => result,
+    }
+}
+
+async fn pump(
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
+    mut state: watch::Receiver<State>,
+    count: Option<Arc<AtomicU64>>,
+) -> Result<()> {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let length = from.read(&mut buffer).await?;
+        if length == 0 {
+            return Ok(());
+        }
+        if let Some(count) = &count {
+            count.fetch_add(length as u64, Ordering::SeqCst);
+        }
+        state.wait_for(|state| *state != State::Dead).await?;
+        to.write_all(&buffer[..length]).await?;
+    }
+}

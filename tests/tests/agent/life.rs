@@ -1,0 +1,81 @@
+//! The agent dies at every step, and whoever starts next goes on.
+
+use anyhow::Result;
+use careen_tests::machine::{Fault, NEW_IMAGE};
+use careen_tests::node::{annotation, is_cordoned};
+use careen_tests::scene::Scene;
+use serde_json::json;
+use upgrade::{Reason, names};
+
+/// Kills the agent inside one step, starts it again, and sees the upgrade through.
+async fn survives(step: &'static str) -> Result<()> {
+    let mut scene = Scene::new(&step.to_lowercase()).await?;
+    scene.machine.fault(step, Some(Fault::Hangs));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let on_trial = matches!(step, "Bless" | "Clean");
+    if on_trial {
+        scene.reboot().await?;
+    }
+    scene.machine.until_begun(step, 0).await;
+    scene.kill_agent()?;
+    scene.machine.fault(step, None);
+    scene.start_agent()?;
+    if !on_trial {
+        scene.reboot().await?;
+    }
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(!is_cordoned(&node), "{step}");
+    assert_eq!((scene.machine.boots(), scene.machine.menu().as_str()), (1, "ba"), "{step}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn killed_in_any_step_it_resumes() -> Result<()> {
+    let steps = ["Fetch", "Verify", "Deploy", "Snapshot", "Arm", "Bless", "Clean"];
+    futures::future::try_join_all(steps.map(survives)).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_withdrawal_while_fetching_stops_it_and_nothing_is_left() -> Result<()> {
+    let scene = Scene::new("withdrawn-early").await?;
+    scene.machine.fault("Fetch", Some(Fault::Hangs));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.machine.until_begun("Fetch", 0).await;
+    scene.node.annotate(json!({ names::REQUEST: null })).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    assert!(annotation(&node, names::FAILURE_REASON).starts_with("withdrawn"));
+    assert_eq!((scene.machine.boots(), scene.machine.menu().as_str()), (0, "a"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_step_that_fails_for_now_is_tried_again_and_says_why() -> Result<()> {
+    let mut scene = Scene::new("retries").await?;
+    let away = Reason::RemoteAway { remote: "site".to_owned(), detail: "no route".to_owned() };
+    scene.machine.fault("Fetch", Some(Fault::Fails(away.clone())));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let says = |node: &_| annotation(node, names::STATUS).contains("no route");
+    scene.node.until("the reason, with the upgrade still under way", &says).await?;
+    scene.machine.fault("Fetch", None);
+    // The machine's clock stands still unless told: the pause before the next try is over now.
+    scene.machine.pass_seconds(600);
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_trial_that_loses_power_is_tried_again() -> Result<()> {
+    let mut scene = Scene::new("power").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot_silently().await?;
+    assert!(scene.machine.runs_new());
+    scene.power_cycle()?;
+    assert!(!scene.machine.runs_new(), "one boot was one try");
+    scene.kubelet_registers().await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    assert_eq!(scene.machine.boots(), 3);
+    Ok(())
+}

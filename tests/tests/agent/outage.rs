@@ -1,0 +1,77 @@
+//! An API server that is away, at every awkward moment.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
+use careen_tests::node::{annotation, is_cordoned};
+use careen_tests::scene::Scene;
+use careen_tests::wire::State;
+use upgrade::names;
+use upgrade::observe::Check;
+
+#[tokio::test]
+async fn a_request_made_during_an_outage_is_served_after_it() -> Result<()> {
+    let scene = Scene::new("late").await?;
+    scene.node.wire.set(State::Cut);
+    scene.node.ask_for(OLD_IMAGE).await?;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    scene.node.wire.set(State::Open);
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_outage_across_the_trial_is_no_verdict_and_the_answer_follows() -> Result<()> {
+    let mut scene = Scene::new("outage").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
+    scene.node.wire.set(State::Cut);
+    scene.power_cycle()?;
+    // Past the health's deadline, within the hold.
+    scene.machine.pass_seconds(700);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(scene.machine.runs_new(), "not judged for what it cannot help");
+    assert!(!scene.machine.begun().contains(&"Bless"));
+    scene.node.wire.set(State::Open);
+    scene.kubelet_registers().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(!is_cordoned(&node));
+    Ok(())
+}
+
+#[tokio::test]
+async fn falling_back_needs_no_api_server() -> Result<()> {
+    let mut scene = Scene::new("alone").await?;
+    let broken = ("disk".to_owned(), Check::Broken("gone".to_owned()));
+    scene.machine.set_local(|local| local.required = vec![broken]);
+    scene.node.ask_for(NEW_IMAGE).await?;
+    tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
+    scene.node.wire.set(State::Cut);
+    scene.power_cycle()?;
+    scene.reboot_silently().await?;
+    assert!(!scene.machine.runs_new());
+    scene.node.wire.set(State::Open);
+    scene.kubelet_registers().await?;
+    let node = scene.node.until_answered("Failed").await?;
+    assert_eq!(annotation(&node, names::FAILURE_REASON), "required check disk failed: gone");
+    assert!(!is_cordoned(&node));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_drain_outlives_an_outage() -> Result<()> {
+    let mut scene = Scene::new("drain-outage").await?;
+    let pods = careen_tests::pods::Namespace::new(&scene.node).await?;
+    pods.run("web", serde_json::json!({})).await?;
+    pods.budget("one", "web", 1).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.node.until("cordoned", &is_cordoned).await?;
+    scene.node.wire.set(State::Cut);
+    pods.drop_budget("one").await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    scene.node.wire.set(State::Open);
+    scene.reboot_silently().await?;
+    assert!(pods.names().await?.is_empty());
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Whole upgrades, from the annotation to the answer.
+
+use anyhow::Result;
+use careen_tests::count::Changes;
+use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
+use careen_tests::node::{annotation, condition, is_cordoned};
+use careen_tests::scene::Scene;
+use upgrade::names;
+use upgrade::observe::Check;
+use upgrade::report::Status;
+
+#[tokio::test]
+async fn an_annotated_node_upgrades_itself() -> Result<()> {
+    let mut scene = Scene::new("upgrades").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(scene.machine.runs_new());
+    assert_eq!(scene.machine.menu(), "ba", "the old one is kept behind the new");
+    assert!(!is_cordoned(&node));
+    assert_eq!(annotation(&node, names::CORDONED_BY), "");
+    assert_eq!(annotation(&node, names::FAILURE_REASON), "");
+    let status: Status = serde_json::from_str(annotation(&node, names::STATUS))?;
+    assert_eq!((status.phase.as_str(), status.percent, status.tries), ("Upgraded", 100, 1));
+    assert_eq!(condition(&node).map(|(status, reason, _)| (status, reason)), said("False", "Upgraded"));
+    let steps = ["Fetch", "Verify", "Deploy", "Snapshot", "Arm", "Reboot", "Bless", "Clean"];
+    assert_eq!(scene.machine.begun(), steps);
+    Ok(())
+}
+
+fn said(status: &str, reason: &str) -> Option<(String, String)> {
+    Some((status.to_owned(), reason.to_owned()))
+}
+
+#[tokio::test]
+async fn a_bad_system_is_left_and_the_reason_stands_on_the_node() -> Result<()> {
+    let mut scene = Scene::new("falls-back").await?;
+    let broken = ("disk".to_owned(), Check::Broken("no /dev/sdb".to_owned()));
+    scene.machine.set_local(|local| local.required = vec![broken]);
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Failed").await?;
+    assert!(!scene.machine.runs_new());
+    assert_eq!(scene.machine.menu(), "a", "nothing of it is left");
+    assert!(!is_cordoned(&node));
+    let reason = "required check disk failed: no /dev/sdb";
+    assert_eq!(annotation(&node, names::FAILURE_REASON), reason);
+    let expected = ("False".to_owned(), "UserCheck".to_owned(), reason.to_owned());
+    assert_eq!(condition(&node), Some(expected));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_upgrade_costs_at_most_twelve_writes() -> Result<()> {
+    let mut scene = Scene::new("writes").await?;
+    let changes = Changes::of(&scene.node);
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    let by_agent = changes.stop(&scene.node).await?;
+    assert!(by_agent <= 12, "{by_agent} writes");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_image_that_runs_already_is_answered_at_once() -> Result<()> {
+    let scene = Scene::new("same").await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    assert!(scene.machine.begun().is_empty());
+    Ok(())
+}

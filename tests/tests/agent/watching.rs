@@ -1,0 +1,95 @@
+//! How the agent learns of a request.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
+use careen_tests::node::annotation;
+use careen_tests::scene::Scene;
+use serde_json::json;
+use upgrade::names;
+
+/// How long an idle agent is looked at. An agent that polled every ten seconds or less would be caught half the time, one
+/// that does so every second always.
+const IDLE: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn an_idle_agent_sends_nothing_to_the_server() -> Result<()> {
+    let scene = Scene::new("idle").await?;
+    // Answered once, so that everything that is done at first is done; and Events, if any, are out.
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (sent, connections) = (scene.node.wire.sent(), scene.node.wire.connections());
+    tokio::time::sleep(IDLE).await;
+    assert_eq!((scene.node.wire.sent(), scene.node.wire.connections()), (sent, connections));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_is_answered_without_delay() -> Result<()> {
+    let scene = Scene::new("prompt").await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    let start = Instant::now();
+    scene.node.annotate(json!({ names::UPGRADE_ID: "second" })).await?;
+    scene.node.until("the second answer", &|node| annotation(node, names::STATUS).contains("second")).await?;
+    // P6 asks for 100 ms on a quiet machine; here half a dozen other tests run beside it.
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_paused_is_begun_when_the_pause_ends() -> Result<()> {
+    let scene = Scene::new("paused").await?;
+    scene.node.annotate(json!({ names::PAUSED: "stocktaking" })).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(scene.machine.begun().is_empty());
+    scene.node.annotate(json!({ names::PAUSED: null })).await?;
+    scene.machine.until_begun("Fetch", 0).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_client_certificate_is_used_once_the_kubelet_has_it() -> Result<()> {
+    let scene = Scene::new("rotates").await?;
+    scene.node.give_credential(Duration::from_secs(3)).await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    // The server refuses it now, on open connections too.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    scene.node.give_credential(Duration::from_secs(3600)).await?;
+    scene.node.annotate(json!({ names::UPGRADE_ID: "second" })).await?;
+    scene.node.until("the second answer", &|node| annotation(node, names::STATUS).contains("second")).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_certificate_that_ran_out_is_waited_out() -> Result<()> {
+    let mut scene = Scene::new("expired").await?;
+    scene.kill_agent()?;
+    scene.node.give_credential(Duration::from_secs(1)).await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    scene.start_agent()?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
+    scene.node.give_credential(Duration::from_secs(3600)).await?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_kubelet_conf_that_is_not_there_yet_is_waited_for() -> Result<()> {
+    let mut scene = Scene::new("joins").await?;
+    scene.kill_agent()?;
+    let aside = scene.node.folder.path().join("aside");
+    std::fs::rename(&scene.node.kubeconfig, &aside)?;
+    scene.start_agent()?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    std::fs::rename(aside, &scene.node.kubeconfig)?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
