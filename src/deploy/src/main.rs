@@ -38,7 +38,7 @@ fn main() -> ExitCode {
             (Line::Failed(reason), ExitCode::FAILURE)
         }
     };
-    report::say(&line);
+    report::verdict(&line);
     code
 }
 
@@ -51,7 +51,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
         prepared.private_mounts,
     )?;
     if cli.verb.cancellable() {
-        signal::cancel_on_signal(&site.stop);
+        signal::end_on_signal(&site.stop, site.stopped());
     }
     match &cli.verb {
         Verb::Fetch(fetch) => fetch::run(&site, fetch),

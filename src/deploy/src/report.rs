@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use upgrade::deploy::{Line, Progress};
@@ -40,8 +41,16 @@ fn first_word(progress: &Progress) -> Option<&str> {
     progress.doing.split_whitespace().next()
 }
 
+/// Prints the verdict, the last line of a run. There is but one: whoever is second says nothing.
+pub fn verdict(line: &Line) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::SeqCst) {
+        say(line);
+    }
+}
+
 /// Prints one line. A reader that has gone away must not stop the work, so failures are not errors.
-pub fn say(line: &Line) {
+fn say(line: &Line) {
     if let Ok(text) = serde_json::to_string(line) {
         let mut out = io::stdout().lock();
         let _ = writeln!(out, "{text}").and_then(|()| out.flush());

@@ -1,16 +1,30 @@
-//! Turns a signal that asks for an end into libostree's cancellation, where that is safe.
+//! Ends a run that may be ended: first by libostree's cancellation, then, since a pull that waits for a silent
+//! remote does not look at it, by leaving. A repository is made to be left at any moment.
+
+use std::process;
+use std::thread;
+use std::time::Duration;
 
 use ostree_ext::gio;
 use ostree_ext::prelude::CancellableExt;
+use upgrade::Reason;
+use upgrade::deploy::Line;
 
 use crate::process::stop_signals;
+use crate::report;
 
-/// Cancels `stop` when the process is asked to end. The signals stay blocked everywhere else.
-pub fn cancel_on_signal(stop: &gio::Cancellable) {
+/// How long libostree gets to end by itself: it drops its lock files and its temporary folder then.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Ends the run when the process is asked to end. The signals stay blocked everywhere else.
+pub fn end_on_signal(stop: &gio::Cancellable, reason: Reason) {
     let stop = stop.clone();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         if stop_signals().wait().is_ok() {
             stop.cancel();
+            thread::sleep(GRACE);
+            report::verdict(&Line::Failed(reason));
+            process::exit(1);
         }
     });
 }

@@ -1,0 +1,103 @@
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use upgrade::Reason;
+
+use crate::fetch::wait_for;
+use crate::image::{Image, noise};
+use crate::keys::keys;
+use crate::world::{BRANCH, REMOTE, World, world};
+
+/// A world whose boot loader's generator is this script, run in the very middle of the swap.
+fn with_generator(script: &str) -> World {
+    let mut world = world();
+    world.ostree(&[&world.local(), "config", "set", "sysroot.bootloader", "grub2"]);
+    let grub = world.root().join("boot/grub");
+    fs::create_dir_all(&grub).unwrap();
+    let path: PathBuf = world.path("generator");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    world.generator = Some(path);
+    world
+}
+
+fn mend(world: &World) {
+    fs::write(world.path("generator"), "#!/bin/sh\nexec touch \"$2\"\n").unwrap();
+}
+
+#[test]
+fn killed_in_the_middle_of_the_swap_the_old_menu_stands_and_the_next_run_succeeds() {
+    let world = with_generator("kill -9 $PPID");
+    let commit = world.fetched(&Image::new(2));
+    let menu = world.menu();
+    let output = world.command(&["deploy", "--commit", commit.as_str()]).output().unwrap();
+    assert_eq!(output.status.code(), None, "it was to be killed");
+    assert_eq!(world.menu(), menu);
+    assert_eq!(world.order(), [world.installed.as_str()]);
+    mend(&world);
+    world.verb("deploy", &commit).deployed();
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+}
+
+#[test]
+fn killed_in_the_middle_of_the_swap_undo_leaves_the_disk_as_it_was() {
+    let world = with_generator("kill -9 $PPID");
+    let before = world.disk();
+    let commit = world.fetched(&Image::new(2));
+    world.command(&["deploy", "--commit", commit.as_str()]).output().unwrap();
+    mend(&world);
+    world.verb("undo", &commit).verdict.unwrap();
+    assert_eq!(world.disk(), before);
+}
+
+#[test]
+fn killed_while_blessing_the_old_default_stands_and_the_next_run_succeeds() {
+    let world = with_generator("exec touch \"$2\"");
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    fs::write(world.path("generator"), "#!/bin/sh\nkill -9 $PPID\n").unwrap();
+    world.command(&["bless", "--commit", commit.as_str()]).output().unwrap();
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+    mend(&world);
+    world.verb("bless", &commit).verdict.unwrap();
+    assert_eq!(world.order(), [commit.as_str(), world.installed.as_str()]);
+}
+
+#[test]
+fn a_generator_that_fails_leaves_the_old_menu_and_no_litter() {
+    let world = with_generator("echo no >&2; exit 1");
+    let commit = world.fetched(&Image::new(2));
+    let before = (world.disk(), world.menu());
+    let reason = world.verb("deploy", &commit).reason();
+    assert!(matches!(reason, Reason::DeployFailed { .. }), "{reason}");
+    let note = format!("ostree/careen/etc-{commit}");
+    let disk: Vec<_> = world.disk().into_iter().filter(|line| !line.starts_with(&note)).collect();
+    assert_eq!((disk, world.menu()), before);
+}
+
+#[test]
+fn a_signal_in_the_middle_of_the_swap_is_remembered_until_it_is_done() {
+    let world = with_generator("kill -TERM $PPID; exec touch \"$2\"");
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+}
+
+#[test]
+fn killed_while_fetching_the_next_fetch_takes_up_what_came() {
+    let world = world();
+    let image = (0..40).fold(Image::new(2), |image, n| image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000)));
+    let commit = world.publish(&image, Some(&keys().trusted));
+    world.server.stall_after(1_200_000);
+    let mut child = world.start(&["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str()]);
+    wait_for(|| world.server.is_stalled());
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGKILL).unwrap();
+    child.wait().unwrap();
+    world.server.recover();
+    let (_, bytes) = world.fetch(&commit).fetched();
+    assert!(bytes < 2_000_000, "{bytes} of 2.5 MB were fetched again");
+    world.verb("verify", &commit).verified();
+}

@@ -1,0 +1,102 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::image::{Image, noise};
+use crate::world::world;
+
+#[test]
+fn the_new_system_lies_behind_the_old_one_and_is_not_the_default() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let made = world.verb("deploy", &commit).deployed();
+    assert_eq!((&made.digest, made.serial, made.pinned), (&commit, 0, false));
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+    let menu = world.menu();
+    assert!(menu.iter().max().unwrap().1.contains("title Test 1 "), "{menu:?}");
+}
+
+#[test]
+fn a_kept_system_stays_between_the_two() {
+    let world = world();
+    let second = world.fetched(&Image::new(2));
+    world.verb("deploy", &second).deployed();
+    world.verb("bless", &second).verdict.unwrap();
+    let third = world.fetched(&Image::new(3));
+    world.verb("deploy", &third).deployed();
+    assert_eq!(world.order(), [second.as_str(), world.installed.as_str(), third.as_str()]);
+}
+
+#[test]
+fn kernel_arguments_come_from_the_running_system_without_those_of_a_trial() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    let menu = world.menu();
+    let (_, new) = menu.iter().find(|(_, text)| text.contains("Test 2")).unwrap();
+    let options = new.lines().find(|line| line.starts_with("options ")).unwrap();
+    assert!(options.contains("root=LABEL=node"), "{options}");
+    assert!(!options.contains("careen."), "{options}");
+    assert_eq!(options.matches("ostree=").count(), 1, "{options}");
+}
+
+#[test]
+fn kernel_arguments_are_kept_whole_when_asked_to() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.run(&["deploy", "--commit", commit.as_str(), "--keep-kernel-args"]).deployed();
+    assert!(world.menu().iter().all(|(_, text)| text.contains("careen.trial=1")));
+}
+
+#[test]
+fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let made = world.verb("deploy", &commit).deployed();
+    let path = world.root().join(format!("ostree/careen/manifest-{commit}.json"));
+    let manifest: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    assert_eq!(manifest["bootcsum"], made.bootcsum.as_str());
+    let files = manifest["files"].as_array().unwrap();
+    let boot = |path: &str| files.iter().find(|file| file["path"] == path).map(|file| file["boot"].clone());
+    assert_eq!(boot("usr/lib/systemd/systemd"), Some(true.into()));
+    assert_eq!(boot("usr/bin/kubelet"), Some(false.into()));
+}
+
+#[test]
+fn deploying_twice_deploys_once() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let first = world.verb("deploy", &commit).deployed();
+    let before = world.disk();
+    assert_eq!(world.verb("deploy", &commit).deployed(), first);
+    assert_eq!(world.disk(), before);
+}
+
+#[test]
+fn deploying_again_replaces_the_first_one() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    let again = world.run(&["deploy", "--commit", commit.as_str(), "--again"]).deployed();
+    assert_eq!(again.serial, 1);
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+    assert!(!world.deployment(&commit, 0).exists());
+    assert!(world.deployment(&commit, 1).exists());
+}
+
+#[test]
+fn the_boot_checksum_is_the_one_that_names_the_folder_on_boot() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2).with("usr/share/x", &noise(1, 10)));
+    let made = world.verb("deploy", &commit).deployed();
+    assert!(world.root().join(format!("boot/ostree/node-{}", made.bootcsum)).is_dir());
+}
+
+#[test]
+fn the_real_ostree_reads_what_was_written() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    world.ostree(&["admin", "status", &format!("--sysroot={}", world.root().display())]);
+    world.ostree(&[&world.local(), "fsck", "--quiet"]);
+}

@@ -1,0 +1,97 @@
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use upgrade::Reason;
+
+use crate::image::{Image, noise};
+use crate::keys::keys;
+use crate::run::Answer;
+use crate::world::{BRANCH, REMOTE, world};
+
+#[test]
+fn a_pinned_commit_is_fetched_and_held_by_our_ref() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let (fetched, bytes) = world.fetch(&commit).fetched();
+    assert_eq!(fetched, commit);
+    assert!(bytes > 500_000, "{bytes}");
+    let held = world.ostree(&[&world.local(), "rev-parse", "careen/target"]);
+    assert_eq!(held.trim(), commit.as_str());
+}
+
+#[test]
+fn a_branch_is_resolved_once_and_the_local_copy_of_it_is_left_alone() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let answer = world.run(&["fetch", "--remote", REMOTE, "--ref", BRANCH]);
+    assert_eq!(answer.fetched().0, commit);
+    let refs = world.ostree(&[&world.local(), "refs"]);
+    assert!(!refs.contains(BRANCH), "{refs}");
+}
+
+#[test]
+fn what_lies_here_signed_needs_no_network() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.server.go_away();
+    assert_eq!(world.fetch(&commit).fetched(), (commit, 0));
+}
+
+#[test]
+fn bytes_are_those_that_the_remote_sent() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let before = world.server.sent();
+    let (_, bytes) = world.fetch(&commit).fetched();
+    let sent = world.server.sent() - before;
+    assert!(bytes.abs_diff(sent) * 20 < sent, "{bytes} said, {sent} sent");
+}
+
+#[test]
+fn only_what_changed_is_fetched() {
+    let world = world();
+    let shared = noise(7, 2_000_000);
+    world.fetched(&Image::new(2).with("usr/share/big", &shared));
+    let next = world.publish(&Image::new(3).with("usr/share/big", &shared), Some(&keys().trusted));
+    let (_, bytes) = world.fetch(&next).fetched();
+    assert!(bytes < 600_000, "{bytes} for half a megabyte of changes");
+}
+
+#[test]
+fn a_cap_on_bandwidth_is_kept() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let begun = Instant::now();
+    let answer = world.run(&[
+        "fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str(), "--bandwidth", "250000",
+    ]);
+    assert!(answer.progress.len() > 3, "two seconds of pull show how far it is: {:?}", answer.progress);
+    let (_, bytes) = answer.fetched();
+    let least = Duration::from_secs_f64(bytes as f64 / 250_000.0 * 0.9);
+    assert!(begun.elapsed() >= least, "{bytes} bytes in {:?}", begun.elapsed());
+}
+
+#[test]
+fn a_fetch_that_is_asked_to_end_ends_and_the_next_one_takes_up_what_came() {
+    let world = world();
+    let image = (0..40).fold(Image::new(2), |image, n| image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000)));
+    let commit = world.publish(&image, Some(&keys().trusted));
+    world.server.stall_after(1_200_000);
+    let child = world.start(&["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str()]);
+    wait_for(|| world.server.is_stalled());
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    let reason = Answer::of(&child.wait_with_output().unwrap()).reason();
+    assert!(matches!(reason, Reason::DeployDied { .. }), "{reason}");
+    world.server.recover();
+    let (_, bytes) = world.fetch(&commit).fetched();
+    assert!(bytes < 2_000_000, "{bytes} of 2.5 MB were fetched again");
+}
+
+pub fn wait_for(mut ready: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "waited for nothing");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,21 @@
+//! `careen-deploy` against a real libostree, a sysroot in a folder and a remote on loopback. Needs root and the
+//! `ostree` and `gpg` programs. What only a boot can show is in `vm-tests`.
+
+#![allow(missing_docs)]
+
+mod bless;
+mod clean;
+mod crash;
+mod deploy;
+mod etc;
+mod fetch;
+mod image;
+mod keys;
+mod lock;
+mod refuse;
+mod remote;
+mod room;
+mod run;
+mod undo;
+mod verify;
+mod world;

@@ -1,0 +1,57 @@
+use upgrade::Reason;
+
+use crate::image::{Image, noise};
+use crate::world::world;
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_boot_without_room_is_seen_by_verify_and_refused_by_deploy_before_anything_is_written() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.small_file_system("boot", 2 * MIB);
+    let facts = world.verb("verify", &commit).verified();
+    assert!(!facts.boot.fits() && facts.root.fits(), "{facts:?}");
+    let before = world.disk();
+    let reason = world.verb("deploy", &commit).reason();
+    assert!(matches!(&reason, Reason::NoRoom { place, .. } if place == "/boot"), "{reason}");
+    let note = format!("ostree/careen/etc-{commit}");
+    let after: Vec<_> = world.disk().into_iter().filter(|line| !line.starts_with(&note)).collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn when_boot_is_short_the_kept_system_goes_first() {
+    let world = world();
+    let second = world.fetched(&Image::new(2));
+    world.verb("deploy", &second).deployed();
+    world.verb("bless", &second).verdict.unwrap();
+    let third = world.fetched(&Image::new(3));
+    // Two kernels of half a mebibyte lie there; a third does not fit beside the margin, in place of one it does.
+    world.small_file_system("boot", 3 * MIB + MIB / 4);
+    let facts = world.verb("verify", &third).verified();
+    assert!(facts.boot.fits(), "{facts:?}");
+    world.verb("deploy", &third).deployed();
+    assert_eq!(world.order(), [second.as_str(), third.as_str()]);
+}
+
+#[test]
+fn a_root_without_room_for_the_pull_is_named() {
+    let world = world();
+    let commit = world.publish(&Image::new(2).with("usr/share/big", &noise(9, 8_000_000)), Some(&crate::keys::keys().trusted));
+    world.small_file_system("", 8 * MIB);
+    let reason = world.fetch(&commit).reason();
+    assert!(matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")), "{reason}");
+}
+
+#[test]
+fn a_root_without_room_for_the_deployment_is_seen_by_verify_and_refused_by_deploy() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.small_file_system("", 8 * MIB);
+    let facts = world.verb("verify", &commit).verified();
+    assert!(!facts.root.fits(), "{facts:?}");
+    let reason = world.verb("deploy", &commit).reason();
+    assert!(matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")), "{reason}");
+    assert_eq!(world.order(), [world.installed.as_str()]);
+}
