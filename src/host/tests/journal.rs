@@ -1,4 +1,5 @@
 //! The record survives what a disk and another version can do to it.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::path::Path;

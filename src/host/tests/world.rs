@@ -1,4 +1,5 @@
 //! The whole chain in a small world: whatever breaks in, wherever, the node comes to rest in a system that has proved itself.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use host::fake::{Cut, Flaw, World};
 use proptest::prelude::*;

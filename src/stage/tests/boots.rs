@@ -1,4 +1,5 @@
 //! Whole boots in a folder: what the stage lets through, what it sends back, and what it leaves in the record.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../host/tests/disk/mod.rs"]
 mod disk;

@@ -33,7 +33,7 @@ impl Entry {
         self.options
             .split_ascii_whitespace()
             .filter_map(|word| word.strip_prefix("ostree="))
-            .last()
+            .next_back()
     }
 
     fn parse(text: &str) -> std::result::Result<Self, String> {
@@ -44,7 +44,7 @@ impl Entry {
             words
                 .filter(|(name, _)| *name == key)
                 .map(|(_, value)| value.trim_start().to_owned())
-                .last()
+                .next_back()
         };
         let version = value("version").ok_or("it has no version")?;
         Ok(Self {

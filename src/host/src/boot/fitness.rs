@@ -61,7 +61,7 @@ fn check_file_system(path: &Path, kernel: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))?
         .filesystem_type()
         .0;
-    match i64::from(found) {
+    match found {
         XFS | VFAT => Ok(()),
         EXT if has_data_journal(path, kernel) => {
             Err("/boot is ext4 with data=journal, past which GRUB writes; accepted is any other data mode".to_owned())

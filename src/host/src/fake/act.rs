@@ -7,7 +7,7 @@ use super::{Cut, World, deployment};
 /// How an act ended for the world.
 pub(super) enum Ended {
     /// The brain is told.
-    Told(Finished),
+    Told(Box<Finished>),
     /// The machine goes down.
     Rebooting,
 }
@@ -27,7 +27,7 @@ impl World {
         }
         let outcome = self.effect(&step)?;
         self.point(&format!("after {}", step.name()))?;
-        Ok(Ended::Told(Finished { step, outcome }))
+        Ok(Ended::Told(Box::new(Finished { step, outcome })))
     }
 
     fn effect(&mut self, step: &Step) -> Result<Outcome, Cut> {

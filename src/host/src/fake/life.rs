@@ -12,7 +12,7 @@ const PASSES: u32 = 2000;
 /// What the agent's life ended with.
 enum Turn {
     /// Look again.
-    Again(Option<Finished>),
+    Again(Option<Box<Finished>>),
     /// Nothing to do until somebody asks.
     Rest,
     /// The machine goes down.
@@ -39,11 +39,11 @@ impl World {
         panic!("it never comes to rest\n{}", self.log.join("\n"))
     }
 
-    fn turn(&mut self, finished: Option<Finished>) -> Result<Turn, Cut> {
+    fn turn(&mut self, finished: Option<Box<Finished>>) -> Result<Turn, Cut> {
         if self.is_new(&self.running.system) && self.flaw == Flaw::AgentDead {
             return Ok(self.without_agent());
         }
-        let seen = self.look(Home::Agent, finished);
+        let seen = self.look(Home::Agent, finished.map(|boxed| *boxed));
         let record = Ok(self.record());
         let (_, act) = decide(&seen, &record, &Ok(self.policy.clone())).commit(&mut Pen(self))?;
         match act {

@@ -1,6 +1,6 @@
 //! A node's disk in a temporary folder, laid out as libostree does.
 
-#![allow(dead_code)]
+#![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,0 +1,166 @@
+//! The kubelet's state is saved once and comes back whole.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod disk;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use disk::{content, upgrade_id};
+use host::{Places, snapshot};
+use tempfile::TempDir;
+
+const KUBELET: &str = "var/lib/kubelet";
+
+struct Node {
+    folder: TempDir,
+    places: Places,
+}
+
+fn node() -> Node {
+    let folder = tempfile::tempdir().unwrap();
+    let places = Places::running(folder.path());
+    let node = Node { folder, places };
+    for (path, text) in [
+        ("config.yaml", "old config"),
+        ("kubeadm-flags.env", "old flags"),
+        ("cpu_manager_state", "old cpus"),
+        ("pki/kubelet-client-current.pem", "old key"),
+        ("pods/1/etc-hosts", "a pod's"),
+    ] {
+        node.write(&format!("{KUBELET}/{path}"), text);
+    }
+    node
+}
+
+impl Node {
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.path(&format!("{KUBELET}/{path}"))).unwrap()
+    }
+
+    fn save(&self) {
+        snapshot::save(&self.places, &upgrade_id("one")).unwrap();
+    }
+
+    fn restore(&self) -> usize {
+        snapshot::restore(&self.places, &upgrade_id("one")).unwrap()
+    }
+}
+
+#[test]
+fn what_was_changed_comes_back_and_what_is_new_goes() {
+    let node = node();
+    let before = content(&node.path(KUBELET));
+    node.save();
+    node.write("var/lib/kubelet/config.yaml", "new config");
+    node.write("var/lib/kubelet/memory_manager_state", "new memory");
+    node.write("var/lib/kubelet/instance-config.yaml", "new instance");
+    fs::remove_file(node.path("var/lib/kubelet/cpu_manager_state")).unwrap();
+    assert_eq!(node.restore(), 4);
+    assert_eq!(content(&node.path(KUBELET)), before);
+    assert_eq!(node.restore(), 0, "a second time there is nothing to do");
+}
+
+#[test]
+fn keys_and_pods_are_never_touched() {
+    let node = node();
+    node.write(
+        "etc/careen/snapshot.d/all",
+        "# everything, says the operator\n/var/lib/kubelet/pki\n",
+    );
+    node.save();
+    node.write("var/lib/kubelet/pki/kubelet-client-current.pem", "new key");
+    node.write("var/lib/kubelet/pods/1/etc-hosts", "new pod's");
+    node.restore();
+    assert_eq!(node.text("pki/kubelet-client-current.pem"), "new key");
+    assert_eq!(node.text("pods/1/etc-hosts"), "new pod's");
+}
+
+#[test]
+fn a_second_try_does_not_save_what_the_first_trial_wrote() {
+    let node = node();
+    node.save();
+    node.write("var/lib/kubelet/config.yaml", "new config");
+    node.save();
+    node.restore();
+    assert_eq!(node.text("config.yaml"), "old config");
+}
+
+#[test]
+fn what_a_cut_left_half_done_is_begun_anew() {
+    let node = node();
+    let half = node.path("sysroot/ostree/careen/snapshot-one~new");
+    fs::create_dir_all(&half).unwrap();
+    fs::write(half.join("0"), "half").unwrap();
+    assert!(!snapshot::exists(&node.places, &upgrade_id("one")));
+    node.save();
+    assert!(snapshot::exists(&node.places, &upgrade_id("one")));
+    assert!(!half.exists());
+}
+
+#[test]
+fn files_and_folders_that_image_and_operator_name_are_saved_too() {
+    let node = node();
+    node.write("usr/lib/careen/snapshot.d/app", "/var/lib/app\n");
+    node.write(
+        "etc/careen/snapshot.d/mine",
+        "/var/lib/mine/*.db\nnot/absolute\n/var/lib/nowhere\n",
+    );
+    node.write("var/lib/app/deep/state", "old");
+    node.write("var/lib/mine/a.db", "old");
+    node.write("var/lib/mine/a.txt", "old");
+    node.save();
+    for path in [
+        "var/lib/app/deep/state",
+        "var/lib/mine/a.db",
+        "var/lib/mine/a.txt",
+        "var/lib/mine/b.db",
+    ] {
+        node.write(path, "new");
+    }
+    node.restore();
+    let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
+    assert_eq!(
+        (text("var/lib/app/deep/state"), text("var/lib/mine/a.db")),
+        ("old".into(), "old".into())
+    );
+    assert_eq!(text("var/lib/mine/a.txt"), "new");
+    assert!(!node.path("var/lib/mine/b.db").exists());
+}
+
+#[test]
+fn modes_come_back() {
+    let node = node();
+    let config = node.path("var/lib/kubelet/config.yaml");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o640)).unwrap();
+    node.save();
+    fs::remove_file(&config).unwrap();
+    node.restore();
+    assert_eq!(
+        fs::metadata(&config).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
+}
+
+#[test]
+fn ids_with_dots_keep_apart() {
+    let node = node();
+    for id in ["v1.35", "v1.36"] {
+        snapshot::save(&node.places, &upgrade_id(id)).unwrap();
+    }
+    snapshot::forget(&node.places, &upgrade_id("v1.35")).unwrap();
+    assert!(snapshot::exists(&node.places, &upgrade_id("v1.36")));
+    assert!(!Path::new(&node.places.snapshot(&upgrade_id("v1.35"))).exists());
+}
