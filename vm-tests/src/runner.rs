@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::images;
 use crate::programs;
 use crate::progress::Progress;
 use crate::rig::Rig;
@@ -33,6 +34,9 @@ pub fn out() -> PathBuf {
 /// # Errors
 /// When the results cannot be written.
 pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
+    for name in scenarios.iter().flat_map(|scenario| scenario.images) {
+        images::ensure_commit(name)?;
+    }
     let start = Instant::now();
     let mut outcomes = Vec::new();
     for (index, scenario) in scenarios.iter().enumerate() {

@@ -15,6 +15,8 @@ pub struct Scenario {
     pub core: bool,
     /// The disk that the node boots from.
     pub disk: DiskKind,
+    /// The images it asks for; built before its clock starts.
+    pub images: &'static [&'static str],
     /// What is done; an error says what was found instead.
     pub run: for<'a> fn(&'a mut Rig) -> BoxFuture<'a, Result<()>>,
 }

@@ -21,7 +21,9 @@ async fn with(kubeconfig: &Path) -> anyhow::Result<Client> {
 }
 
 fn named(name: &str) -> ConfigMap {
-    serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()
+    let mut map = ConfigMap::default();
+    map.metadata.name = Some(name.to_owned());
+    map
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "agent-dead-in-the-trial",
     core: false,
     disk: DiskKind::Bios,
+    images: &["no-agent"],
     run: |rig| Box::pin(run(rig)),
 };
 

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "agent-killed-in-every-phase-resumes",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

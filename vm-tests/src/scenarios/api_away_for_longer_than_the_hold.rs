@@ -7,13 +7,14 @@ pub const SCENARIO: Scenario = Scenario {
     name: "api-away-for-longer-than-the-hold",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 150\napi-away-hold-seconds = 20")
+    rig.policy("[health]\ndeadline-seconds = 240\napi-away-hold-seconds = 20")
         .await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;

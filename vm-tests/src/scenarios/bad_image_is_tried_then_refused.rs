@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "bad-image-is-tried-then-refused",
     core: false,
     disk: DiskKind::Bios,
+    images: &["kubelet-crash"],
     run: |rig| Box::pin(run(rig)),
 };
 

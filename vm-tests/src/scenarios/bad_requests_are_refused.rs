@@ -7,6 +7,16 @@ pub const SCENARIO: Scenario = Scenario {
     name: "bad-requests-are-refused",
     core: false,
     disk: DiskKind::Bios,
+    images: &[
+        "unsigned",
+        "wrong-key",
+        "no-stage",
+        "no-kernel",
+        "other-arch",
+        "downgrade",
+        "too-new",
+        "v2",
+    ],
     run: |rig| Box::pin(run(rig)),
 };
 

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "boot-full-is-refused",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "boot-on-lvm-is-refused",
     core: false,
     disk: DiskKind::LvmBoot,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "initramfs-without-its-root-falls-back",
     core: false,
     disk: DiskKind::Bios,
+    images: &["no-root"],
     run: |rig| Box::pin(run(rig)),
 };
 

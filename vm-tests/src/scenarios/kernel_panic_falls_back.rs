@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "kernel-panic-falls-back",
     core: false,
     disk: DiskKind::Bios,
+    images: &["panic"],
     run: |rig| Box::pin(run(rig)),
 };
 

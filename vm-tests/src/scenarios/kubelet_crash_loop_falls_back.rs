@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "kubelet-crash-loop-falls-back",
     core: true,
     disk: DiskKind::Bios,
+    images: &["kubelet-crash"],
     run: |rig| Box::pin(run(rig)),
 };
 

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "node-never-ready-falls-back",
     core: false,
     disk: DiskKind::Bios,
+    images: &["never-ready"],
     run: |rig| Box::pin(run(rig)),
 };
 

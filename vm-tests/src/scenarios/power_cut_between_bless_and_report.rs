@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "power-cut-between-bless-and-report",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

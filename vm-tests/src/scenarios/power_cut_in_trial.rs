@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "power-cut-in-trial",
     core: true,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

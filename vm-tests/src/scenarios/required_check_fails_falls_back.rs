@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "required-check-fails-falls-back",
     core: false,
     disk: DiskKind::Bios,
+    images: &["check-fails"],
     run: |rig| Box::pin(run(rig)),
 };
 

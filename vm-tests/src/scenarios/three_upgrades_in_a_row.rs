@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "three-upgrades-in-a-row",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2", "v3", "v4"],
     run: |rig| Box::pin(run(rig)),
 };
 

@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "uefi-fallback",
     core: false,
     disk: DiskKind::Uefi,
+    images: &["kubelet-crash"],
     run: |rig| Box::pin(run(rig)),
 };
 

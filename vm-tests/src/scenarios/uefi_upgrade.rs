@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "uefi-upgrade",
     core: false,
     disk: DiskKind::Uefi,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

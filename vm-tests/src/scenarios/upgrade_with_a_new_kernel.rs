@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "upgrade-with-a-new-kernel",
     core: true,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 

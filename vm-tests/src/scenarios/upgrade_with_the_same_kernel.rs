@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "upgrade-with-the-same-kernel",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2-same-kernel"],
     run: |rig| Box::pin(run(rig)),
 };
 

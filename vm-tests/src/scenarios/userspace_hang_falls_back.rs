@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "userspace-hang-falls-back",
     core: false,
     disk: DiskKind::Bios,
+    images: &["hang"],
     run: |rig| Box::pin(run(rig)),
 };
 

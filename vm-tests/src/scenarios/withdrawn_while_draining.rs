@@ -7,6 +7,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "withdrawn-while-draining",
     core: false,
     disk: DiskKind::Bios,
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 
