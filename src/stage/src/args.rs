@@ -6,7 +6,7 @@ use host::Places;
 use lexopt::prelude::*;
 
 /// What a wrong call is told.
-pub const USAGE: &str = "usage: careen-stage guard|verify|deadman|restore|fallback|gate
+pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|fallback|gate
   --sysroot DIR   the physical root (/sysroot; after ostree-prepare-root in the initramfs /sysroot/sysroot)
   --root DIR      the root that runs or is about to (/; in the initramfs /sysroot)
   --boot DIR      what the boot loader reads (/boot; in the initramfs boot below --sysroot)
@@ -25,6 +25,8 @@ pub enum Verb {
     Guard,
     /// In the initramfs, when the new root is prepared.
     Verify,
+    /// In the real root, before the kubelet.
+    Check,
     /// Every few seconds of a trial.
     Deadman,
     /// In the old system, before the kubelet.
@@ -100,6 +102,7 @@ fn parse_verb(text: &str) -> Result<Verb, lexopt::Error> {
     Ok(match text {
         "guard" => Verb::Guard,
         "verify" => Verb::Verify,
+        "check" => Verb::Check,
         "deadman" => Verb::Deadman,
         "restore" => Verb::Restore,
         "fallback" => Verb::Fallback,

@@ -4,6 +4,7 @@
 //! rescue a system by the distribution's own means. It links neither libostree nor a D-Bus nor a Kubernetes client.
 
 mod args;
+mod check;
 mod deadman;
 mod fallback;
 mod gate;
@@ -32,6 +33,7 @@ fn run(args: &Args) -> ExitCode {
     match args.verb {
         Verb::Guard => guard::run(args),
         Verb::Verify => verify::run(args),
+        Verb::Check => check::run(args),
         Verb::Deadman => deadman::run(args),
         Verb::Restore => restore::run(args),
         Verb::Fallback => fallback::run(args),

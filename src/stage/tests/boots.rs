@@ -141,7 +141,7 @@ fn a_boot_that_is_no_trial_is_not_even_looked_at() {
     let node = armed();
     fs::remove_dir_all(node.disk.root(&node.old)).unwrap();
     let before = content(&node.disk.places.state());
-    for verb in ["guard", "verify", "deadman", "fallback", "gate"] {
+    for verb in ["guard", "verify", "check", "deadman", "fallback", "gate"] {
         assert_eq!(
             node.run(verb, &node.old, false, &[]).status.code(),
             Some(0),
@@ -307,6 +307,25 @@ fn where_prepare_root_was_dropped_the_boot_goes_back() {
     );
     assert_eq!(output.status.code(), Some(WOULD_REBOOT));
     assert!(refused(&node.phase()).contains("ostree-prepare-root"));
+}
+
+#[test]
+fn what_the_initramfs_left_is_checked_before_the_kubelet() {
+    let node = armed();
+    let runtime = node.new_root().join("usr/bin/containerd");
+    fs::write(&runtime, "containerd").unwrap();
+    let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
+    manifest
+        .files
+        .push(FileDigest::of(&node.new_root(), "usr/bin/containerd", false).unwrap());
+    manifest.write(&node.disk.places).unwrap();
+    let check = || node.run("check", &node.new, true, &[]).status.code();
+    assert_eq!(node.guard(), Some(0));
+    assert_eq!(check(), Some(0));
+    fs::write(runtime, "containerb").unwrap();
+    assert_eq!(node.guard(), Some(0), "none of its files");
+    assert_eq!(check(), Some(WOULD_REBOOT));
+    assert!(refused(&node.phase()).contains("usr/bin/containerd"));
 }
 
 #[test]

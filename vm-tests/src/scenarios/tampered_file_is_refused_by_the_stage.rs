@@ -23,7 +23,10 @@ async fn run(rig: &mut Rig) -> Result<()> {
         "/sysroot/ostree/deploy/debian/deploy/{}.0/usr/lib/systemd/systemd",
         image.digest
     );
-    let tamper = format!("mount -o remount,rw /sysroot && printf x >>{file} && sync");
+    // A file sealed with fs-verity cannot be written, only replaced.
+    let tamper = format!(
+        "mount -o remount,rw /sysroot && cp {file} {file}.x && printf x >>{file}.x && mv {file}.x {file} && sync"
+    );
     rig.guest
         .run(&format!("unshare -m sh -c \"{tamper}\""))
         .await?;

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use upgrade::{Deployment, Reason};
+use upgrade::{Deployment, Reason, names};
 
 use super::installed::deployments;
 use crate::Places;
@@ -70,8 +70,33 @@ pub fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
         .find(|one| one.deployment.same(wanted))
         .ok_or_else(vanished)?;
     let link = found.entry.ostree().ok_or_else(vanished)?;
-    let position = position_in(&configuration(places)?, link).ok_or_else(vanished)?;
-    Ok(position)
+    let text = configuration(places)?;
+    let position = position_in(&text, link).ok_or_else(vanished)?;
+    if makes_a_trial(&text, position) {
+        return Ok(position);
+    }
+    // Without it a kernel that panics hangs for ever and nothing of ours is strict.
+    let detail = format!(
+        "the menu entry of {} does not carry {}",
+        wanted.digest.short(),
+        names::TRIAL_ARGUMENT
+    );
+    Err(Reason::LoaderUnfit { detail }.into())
+}
+
+/// Whether the entry gives the kernel the argument of a trial: by way of a variable, or on its line.
+fn makes_a_trial(configuration: &str, position: usize) -> bool {
+    let top = |line: &&str| line.starts_with("menuentry ") || line.starts_with("submenu ");
+    let mut entries = 0;
+    let entry = configuration.lines().skip_while(|line| {
+        entries += usize::from(top(line));
+        entries <= position
+    });
+    let carries = |line: &str| {
+        line.split([' ', '\t', '"', '\''])
+            .any(|word| word == names::TRIAL_ARGUMENT)
+    };
+    entry.take_while(|line| *line != "}").any(carries)
 }
 
 /// The position of the top-level entry whose kernel line carries this `ostree=`.
@@ -135,6 +160,13 @@ menuentry 'Debian (ostree:1)' --class gnu-linux {
             &STOCK.replace("   save_env next_entry\n", "")
         ));
         assert!(!honours_one_shot(""));
+    }
+
+    #[test]
+    fn only_an_entry_with_the_argument_makes_a_trial() {
+        assert!(!makes_a_trial(STOCK, 1));
+        let one = STOCK.replace("bb/0 rw", "bb/0 rw careen.trial=1");
+        assert!(makes_a_trial(&one, 1) && !makes_a_trial(&one, 0));
     }
 
     #[test]

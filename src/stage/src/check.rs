@@ -1,0 +1,38 @@
+//! `check`: the critical files that the initramfs left for later, before the kubelet and its runtime start.
+
+use std::process::ExitCode;
+
+use host::manifest::{Manifest, Which};
+use host::{boot, mounts};
+
+use crate::args::Args;
+use crate::{guard, look, strict};
+
+/// Lets the kubelet start, or reboots.
+pub fn run(args: &Args) -> ExitCode {
+    if !look::is_trial(args) {
+        return ExitCode::SUCCESS;
+    }
+    match check(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => strict::reboot(args, &why),
+    }
+}
+
+fn check(args: &Args) -> Result<(), String> {
+    let places = &args.places;
+    let (deployment, folder) =
+        boot::booted(&places.sysroot, &places.root).map_err(|error| error.to_string())?;
+    let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
+    let integrity = manifest.check(&folder, Which::Rest);
+    let Err(detail) = &integrity else {
+        return Ok(());
+    };
+    eprintln!("careen-stage: {detail}");
+    if !args.dry_run {
+        // Only here is there something to write, and /sysroot is read-only for all others.
+        let writable = mounts::make_private().and_then(|()| mounts::make_writable(&places.sysroot));
+        writable.map_err(|error| error.to_string())?;
+    }
+    guard::judge(args, &deployment, &integrity)
+}
