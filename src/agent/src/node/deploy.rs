@@ -59,9 +59,8 @@ impl Deploy<'_> {
             .systemd()
             .await
             .map_err(|error| self.died(&error))?;
-        timed(systemd.subscribe())
-            .await
-            .map_err(|error| self.died(&error))?;
+        // The second time systemd answers AlreadySubscribed; and without its signals the regular look below finds the end.
+        let _ = timed(systemd.subscribe()).await;
         let mut jobs = systemd
             .receive_job_removed()
             .await
