@@ -43,6 +43,11 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Done, Reason> {
+    let verb = cli.verb.name().to_owned();
+    report::claim_output().map_err(|error| Reason::DeployFailed {
+        verb,
+        detail: error.to_string(),
+    })?;
     let prepared = process::prepare(cli)?;
     let site = Site::open(
         &cli.sysroot,

@@ -1,7 +1,10 @@
 //! Prints the lines that the agent reads: progress as it changes, then the verdict.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -41,6 +44,21 @@ fn first_word(progress: &Progress) -> Option<&str> {
     progress.doing.split_whitespace().next()
 }
 
+/// Where the lines go, once [`claim_output`] was called.
+static LINES: OnceLock<File> = OnceLock::new();
+
+/// Keeps standard output for the lines alone: libostree prints how much it has pruned, and the programs it starts
+/// print what they like. All that goes to standard error from here on.
+///
+/// # Errors
+/// When the process has no more descriptors.
+pub fn claim_output() -> io::Result<()> {
+    let lines = io::stdout().as_fd().try_clone_to_owned()?;
+    nix::unistd::dup2_stdout(io::stderr())?;
+    LINES.get_or_init(|| File::from(lines));
+    Ok(())
+}
+
 /// Prints the verdict, the last line of a run. There is but one: whoever is second says nothing.
 pub fn verdict(line: &Line) {
     static SAID: AtomicBool = AtomicBool::new(false);
@@ -52,7 +70,10 @@ pub fn verdict(line: &Line) {
 /// Prints one line. A reader that has gone away must not stop the work, so failures are not errors.
 fn say(line: &Line) {
     if let Ok(text) = serde_json::to_string(line) {
-        let mut out = io::stdout().lock();
-        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+        let line = format!("{text}\n");
+        let _ = match LINES.get() {
+            Some(mut lines) => lines.write_all(line.as_bytes()),
+            None => io::stdout().write_all(line.as_bytes()),
+        };
     }
 }

@@ -18,9 +18,20 @@ fn the_new_system_becomes_the_default_and_the_old_one_is_pinned_behind_it() {
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
     assert_eq!(world.verb("bless", &commit).verdict, Ok(Done::Blessed));
-    let found: Vec<_> = status(&world).into_iter().map(|one| (one.digest, one.pinned)).collect();
+    let found: Vec<_> = status(&world)
+        .into_iter()
+        .map(|one| (one.digest, one.pinned))
+        .collect();
     assert_eq!(found, [(commit, false), (world.installed.clone(), true)]);
-    assert!(world.menu().iter().max().unwrap().1.contains("title Test 2 "));
+    assert!(
+        world
+            .menu()
+            .iter()
+            .max()
+            .unwrap()
+            .1
+            .contains("title Test 2 ")
+    );
 }
 
 #[test]
@@ -33,7 +44,10 @@ fn only_the_last_good_system_is_pinned() {
         world.verb("bless", &commit).verdict.unwrap();
         blessed.insert(0, commit);
     }
-    let found: Vec<_> = status(&world).into_iter().map(|one| (one.digest, one.pinned)).collect();
+    let found: Vec<_> = status(&world)
+        .into_iter()
+        .map(|one| (one.digest, one.pinned))
+        .collect();
     let expected: Vec<_> = blessed.into_iter().zip([false, true, false]).collect();
     assert_eq!(found, expected);
 }
@@ -54,5 +68,10 @@ fn what_is_not_deployed_cannot_be_blessed() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let reason = world.verb("bless", &commit).reason();
-    assert_eq!(reason, Reason::TargetVanished { commit: commit.to_string() });
+    assert_eq!(
+        reason,
+        Reason::TargetVanished {
+            commit: commit.to_string()
+        }
+    );
 }

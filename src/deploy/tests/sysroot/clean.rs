@@ -21,8 +21,14 @@ fn the_default_and_the_pinned_one_stay_and_the_rest_goes() {
     let third = upgrade(&world, 3);
     assert_eq!(world.order(), [third.as_str(), second.as_str()]);
     assert!(!world.deployment(&world.installed, 0).exists());
-    let notes: Vec<_> = fs::read_dir(world.root().join("ostree/careen")).unwrap().collect();
-    assert_eq!(notes.len(), 4, "two notes for each of two systems: {notes:?}");
+    let notes: Vec<_> = fs::read_dir(world.root().join("ostree/careen"))
+        .unwrap()
+        .collect();
+    assert_eq!(
+        notes.len(),
+        4,
+        "two notes for each of two systems: {notes:?}"
+    );
 }
 
 #[test]
@@ -34,7 +40,9 @@ fn three_upgrades_in_a_row_take_no_more_room_than_one() {
     upgrade(&world, 3);
     upgrade(&world, 4);
     assert_eq!(count(&world), after_one);
-    let kernels = fs::read_dir(world.root().join("boot/ostree")).unwrap().count();
+    let kernels = fs::read_dir(world.root().join("boot/ostree"))
+        .unwrap()
+        .count();
     assert_eq!(kernels, 2);
 }
 

@@ -14,7 +14,13 @@ use crate::world::{BRANCH, REMOTE, World, world};
 /// A world whose boot loader's generator is this script, run in the very middle of the swap.
 fn with_generator(script: &str) -> World {
     let mut world = world();
-    world.ostree(&[&world.local(), "config", "set", "sysroot.bootloader", "grub2"]);
+    world.ostree(&[
+        &world.local(),
+        "config",
+        "set",
+        "sysroot.bootloader",
+        "grub2",
+    ]);
     let grub = world.root().join("boot/grub");
     fs::create_dir_all(&grub).unwrap();
     let path: PathBuf = world.path("generator");
@@ -33,7 +39,10 @@ fn killed_in_the_middle_of_the_swap_the_old_menu_stands_and_the_next_run_succeed
     let world = with_generator("kill -9 $PPID");
     let commit = world.fetched(&Image::new(2));
     let menu = world.menu();
-    let output = world.command(&["deploy", "--commit", commit.as_str()]).output().unwrap();
+    let output = world
+        .command(&["deploy", "--commit", commit.as_str()])
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), None, "it was to be killed");
     assert_eq!(world.menu(), menu);
     assert_eq!(world.order(), [world.installed.as_str()]);
@@ -47,7 +56,10 @@ fn killed_in_the_middle_of_the_swap_undo_leaves_the_disk_as_it_was() {
     let world = with_generator("kill -9 $PPID");
     let before = world.disk();
     let commit = world.fetched(&Image::new(2));
-    world.command(&["deploy", "--commit", commit.as_str()]).output().unwrap();
+    world
+        .command(&["deploy", "--commit", commit.as_str()])
+        .output()
+        .unwrap();
     mend(&world);
     world.verb("undo", &commit).verdict.unwrap();
     assert_eq!(world.disk(), before);
@@ -59,7 +71,10 @@ fn killed_while_blessing_the_old_default_stands_and_the_next_run_succeeds() {
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
     fs::write(world.path("generator"), "#!/bin/sh\nkill -9 $PPID\n").unwrap();
-    world.command(&["bless", "--commit", commit.as_str()]).output().unwrap();
+    world
+        .command(&["bless", "--commit", commit.as_str()])
+        .output()
+        .unwrap();
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
     mend(&world);
     world.verb("bless", &commit).verdict.unwrap();
@@ -74,7 +89,11 @@ fn a_generator_that_fails_leaves_the_old_menu_and_no_litter() {
     let reason = world.verb("deploy", &commit).reason();
     assert!(matches!(reason, Reason::DeployFailed { .. }), "{reason}");
     let note = format!("ostree/careen/etc-{commit}");
-    let disk: Vec<_> = world.disk().into_iter().filter(|line| !line.starts_with(&note)).collect();
+    let disk: Vec<_> = world
+        .disk()
+        .into_iter()
+        .filter(|line| !line.starts_with(&note))
+        .collect();
     assert_eq!((disk, world.menu()), before);
 }
 
@@ -89,12 +108,26 @@ fn a_signal_in_the_middle_of_the_swap_is_remembered_until_it_is_done() {
 #[test]
 fn killed_while_fetching_the_next_fetch_takes_up_what_came() {
     let world = world();
-    let image = (0..40).fold(Image::new(2), |image, n| image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000)));
+    let image = (0..40).fold(Image::new(2), |image, n| {
+        image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000))
+    });
     let commit = world.publish(&image, Some(&keys().trusted));
     world.server.stall_after(1_200_000);
-    let mut child = world.start(&["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str()]);
+    let mut child = world.start(&[
+        "fetch",
+        "--remote",
+        REMOTE,
+        "--ref",
+        BRANCH,
+        "--commit",
+        commit.as_str(),
+    ]);
     wait_for(|| world.server.is_stalled());
-    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGKILL).unwrap();
+    kill(
+        Pid::from_raw(child.id().try_into().unwrap()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
     child.wait().unwrap();
     world.server.recover();
     let (_, bytes) = world.fetch(&commit).fetched();

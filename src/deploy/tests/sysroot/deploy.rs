@@ -10,10 +10,16 @@ fn the_new_system_lies_behind_the_old_one_and_is_not_the_default() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
-    assert_eq!((&made.digest, made.serial, made.pinned), (&commit, 0, false));
+    assert_eq!(
+        (&made.digest, made.serial, made.pinned),
+        (&commit, 0, false)
+    );
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
     let menu = world.menu();
-    assert!(menu.iter().max().unwrap().1.contains("title Test 1 "), "{menu:?}");
+    assert!(
+        menu.iter().max().unwrap().1.contains("title Test 1 "),
+        "{menu:?}"
+    );
 }
 
 #[test]
@@ -24,7 +30,10 @@ fn a_kept_system_stays_between_the_two() {
     world.verb("bless", &second).verdict.unwrap();
     let third = world.fetched(&Image::new(3));
     world.verb("deploy", &third).deployed();
-    assert_eq!(world.order(), [second.as_str(), world.installed.as_str(), third.as_str()]);
+    assert_eq!(
+        world.order(),
+        [second.as_str(), world.installed.as_str(), third.as_str()]
+    );
 }
 
 #[test]
@@ -33,8 +42,14 @@ fn kernel_arguments_come_from_the_running_system_without_those_of_a_trial() {
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
     let menu = world.menu();
-    let (_, new) = menu.iter().find(|(_, text)| text.contains("Test 2")).unwrap();
-    let options = new.lines().find(|line| line.starts_with("options ")).unwrap();
+    let (_, new) = menu
+        .iter()
+        .find(|(_, text)| text.contains("Test 2"))
+        .unwrap();
+    let options = new
+        .lines()
+        .find(|line| line.starts_with("options "))
+        .unwrap();
     assert!(options.contains("root=LABEL=node"), "{options}");
     assert!(!options.contains("careen."), "{options}");
     assert_eq!(options.matches("ostree=").count(), 1, "{options}");
@@ -44,8 +59,15 @@ fn kernel_arguments_come_from_the_running_system_without_those_of_a_trial() {
 fn kernel_arguments_are_kept_whole_when_asked_to() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
-    world.run(&["deploy", "--commit", commit.as_str(), "--keep-kernel-args"]).deployed();
-    assert!(world.menu().iter().all(|(_, text)| text.contains("careen.trial=1")));
+    world
+        .run(&["deploy", "--commit", commit.as_str(), "--keep-kernel-args"])
+        .deployed();
+    assert!(
+        world
+            .menu()
+            .iter()
+            .all(|(_, text)| text.contains("careen.trial=1"))
+    );
 }
 
 #[test]
@@ -53,11 +75,18 @@ fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
-    let path = world.root().join(format!("ostree/careen/manifest-{commit}.json"));
+    let path = world
+        .root()
+        .join(format!("ostree/careen/manifest-{commit}.json"));
     let manifest: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     assert_eq!(manifest["bootcsum"], made.bootcsum.as_str());
     let files = manifest["files"].as_array().unwrap();
-    let boot = |path: &str| files.iter().find(|file| file["path"] == path).map(|file| file["boot"].clone());
+    let boot = |path: &str| {
+        files
+            .iter()
+            .find(|file| file["path"] == path)
+            .map(|file| file["boot"].clone())
+    };
     assert_eq!(boot("usr/lib/systemd/systemd"), Some(true.into()));
     assert_eq!(boot("usr/bin/kubelet"), Some(false.into()));
 }
@@ -77,7 +106,9 @@ fn deploying_again_replaces_the_first_one() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
-    let again = world.run(&["deploy", "--commit", commit.as_str(), "--again"]).deployed();
+    let again = world
+        .run(&["deploy", "--commit", commit.as_str(), "--again"])
+        .deployed();
     assert_eq!(again.serial, 1);
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
     assert!(!world.deployment(&commit, 0).exists());
@@ -89,7 +120,12 @@ fn the_boot_checksum_is_the_one_that_names_the_folder_on_boot() {
     let world = world();
     let commit = world.fetched(&Image::new(2).with("usr/share/x", &noise(1, 10)));
     let made = world.verb("deploy", &commit).deployed();
-    assert!(world.root().join(format!("boot/ostree/node-{}", made.bootcsum)).is_dir());
+    assert!(
+        world
+            .root()
+            .join(format!("boot/ostree/node-{}", made.bootcsum))
+            .is_dir()
+    );
 }
 
 #[test]
@@ -97,6 +133,10 @@ fn the_real_ostree_reads_what_was_written() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
-    world.ostree(&["admin", "status", &format!("--sysroot={}", world.root().display())]);
+    world.ostree(&[
+        "admin",
+        "status",
+        &format!("--sysroot={}", world.root().display()),
+    ]);
     world.ostree(&[&world.local(), "fsck", "--quiet"]);
 }

@@ -13,7 +13,11 @@ fn refused(world: &World, image: &Image) -> String {
     let before = world.disk();
     let reason = world.verb("deploy", &commit).reason();
     let notes = format!("ostree/careen/etc-{commit}");
-    let after: Vec<_> = world.disk().into_iter().filter(|line| !line.starts_with(&notes)).collect();
+    let after: Vec<_> = world
+        .disk()
+        .into_iter()
+        .filter(|line| !line.starts_with(&notes))
+        .collect();
     assert_eq!(after, before);
     match reason {
         Reason::EtcMerge { detail } => detail,
@@ -31,7 +35,11 @@ fn changed_files_of_etc_go_with_the_new_system() {
     let etc = world.deployment(&commit, 0).join("etc");
     assert_eq!(fs::read_to_string(etc.join("hosts")).unwrap(), "changed");
     assert_eq!(fs::read_to_string(etc.join("added")).unwrap(), "added");
-    assert!(fs::read_to_string(etc.join("os-release")).unwrap().contains("VERSION_ID=2"));
+    assert!(
+        fs::read_to_string(etc.join("os-release"))
+            .unwrap()
+            .contains("VERSION_ID=2")
+    );
 }
 
 #[test]
@@ -42,7 +50,10 @@ fn a_deployment_is_written_anew_when_etc_has_changed_since() {
     fs::write(world.etc("added"), "later").unwrap();
     let again = world.verb("deploy", &commit).deployed();
     assert_eq!(again.serial, 1);
-    assert_eq!(fs::read_to_string(world.deployment(&commit, 1).join("etc/added")).unwrap(), "later");
+    assert_eq!(
+        fs::read_to_string(world.deployment(&commit, 1).join("etc/added")).unwrap(),
+        "later"
+    );
 }
 
 #[test]
@@ -57,7 +68,9 @@ fn a_changed_file_that_is_a_folder_in_the_new_image_is_named_before_anything_is_
 fn an_unchanged_file_may_become_a_folder() {
     let world = world();
     let mut image = Image::new(2).with("usr/etc/os-release.d/part", b"x");
-    image.files.push(("usr/etc/hosts.d/part".to_owned(), b"x".to_vec()));
+    image
+        .files
+        .push(("usr/etc/hosts.d/part".to_owned(), b"x".to_vec()));
     let commit = world.fetched(&image);
     world.verb("deploy", &commit).deployed();
 }

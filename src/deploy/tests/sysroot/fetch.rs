@@ -45,7 +45,10 @@ fn bytes_are_those_that_the_remote_sent() {
     let before = world.server.sent();
     let (_, bytes) = world.fetch(&commit).fetched();
     let sent = world.server.sent() - before;
-    assert!(bytes.abs_diff(sent) * 20 < sent, "{bytes} said, {sent} sent");
+    assert!(
+        bytes.abs_diff(sent) * 20 < sent,
+        "{bytes} said, {sent} sent"
+    );
 }
 
 #[test]
@@ -53,7 +56,10 @@ fn only_what_changed_is_fetched() {
     let world = world();
     let shared = noise(7, 2_000_000);
     world.fetched(&Image::new(2).with("usr/share/big", &shared));
-    let next = world.publish(&Image::new(3).with("usr/share/big", &shared), Some(&keys().trusted));
+    let next = world.publish(
+        &Image::new(3).with("usr/share/big", &shared),
+        Some(&keys().trusted),
+    );
     let (_, bytes) = world.fetch(&next).fetched();
     assert!(bytes < 600_000, "{bytes} for half a megabyte of changes");
 }
@@ -64,23 +70,53 @@ fn a_cap_on_bandwidth_is_kept() {
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     let begun = Instant::now();
     let answer = world.run(&[
-        "fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str(), "--bandwidth", "250000",
+        "fetch",
+        "--remote",
+        REMOTE,
+        "--ref",
+        BRANCH,
+        "--commit",
+        commit.as_str(),
+        "--bandwidth",
+        "250000",
     ]);
-    assert!(answer.progress.len() > 3, "two seconds of pull show how far it is: {:?}", answer.progress);
+    assert!(
+        answer.progress.len() > 3,
+        "two seconds of pull show how far it is: {:?}",
+        answer.progress
+    );
     let (_, bytes) = answer.fetched();
     let least = Duration::from_secs_f64(bytes as f64 / 250_000.0 * 0.9);
-    assert!(begun.elapsed() >= least, "{bytes} bytes in {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() >= least,
+        "{bytes} bytes in {:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
 fn a_fetch_that_is_asked_to_end_ends_and_the_next_one_takes_up_what_came() {
     let world = world();
-    let image = (0..40).fold(Image::new(2), |image, n| image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000)));
+    let image = (0..40).fold(Image::new(2), |image, n| {
+        image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000))
+    });
     let commit = world.publish(&image, Some(&keys().trusted));
     world.server.stall_after(1_200_000);
-    let child = world.start(&["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str()]);
+    let child = world.start(&[
+        "fetch",
+        "--remote",
+        REMOTE,
+        "--ref",
+        BRANCH,
+        "--commit",
+        commit.as_str(),
+    ]);
     wait_for(|| world.server.is_stalled());
-    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    kill(
+        Pid::from_raw(child.id().try_into().unwrap()),
+        Signal::SIGTERM,
+    )
+    .unwrap();
     let reason = Answer::of(&child.wait_with_output().unwrap()).reason();
     assert!(matches!(reason, Reason::DeployDied { .. }), "{reason}");
     world.server.recover();
@@ -91,7 +127,10 @@ fn a_fetch_that_is_asked_to_end_ends_and_the_next_one_takes_up_what_came() {
 pub fn wait_for(mut ready: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !ready() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "waited for nothing");
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "waited for nothing"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -31,7 +31,12 @@ impl Image {
         let info = format!(
             r#"{{"format":1,"kubernetes":"v1.{version}.0","architecture":"x86_64","stage":1}}"#
         );
-        Self { version, kernel: Some(noise(version, 300_000)), info: Some(info), files: Vec::new() }
+        Self {
+            version,
+            kernel: Some(noise(version, 300_000)),
+            info: Some(info),
+            files: Vec::new(),
+        }
     }
 
     pub fn with(mut self, path: &str, content: &[u8]) -> Self {
@@ -45,20 +50,39 @@ impl Image {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         };
-        for folder in ["sysroot", "boot", "var", "run", "proc", "sys", "dev", "tmp", "usr/lib/modules"] {
+        for folder in [
+            "sysroot",
+            "boot",
+            "var",
+            "run",
+            "proc",
+            "sys",
+            "dev",
+            "tmp",
+            "usr/lib/modules",
+        ] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         symlink("sysroot/ostree", root.join("ostree")).unwrap();
-        let release = format!("ID=test\nVERSION_ID={0}\nPRETTY_NAME=\"Test {0}\"\n", self.version);
+        let release = format!(
+            "ID=test\nVERSION_ID={0}\nPRETTY_NAME=\"Test {0}\"\n",
+            self.version
+        );
         put("usr/lib/os-release", release.as_bytes());
         put("usr/etc/os-release", release.as_bytes());
         put("usr/etc/hosts", b"127.0.0.1 localhost\n");
-        put("usr/bin/kubelet", format!("kubelet {}", self.version).as_bytes());
+        put(
+            "usr/bin/kubelet",
+            format!("kubelet {}", self.version).as_bytes(),
+        );
         put("usr/lib/systemd/systemd", b"systemd");
         if let Some(kernel) = &self.kernel {
             let folder = format!("usr/lib/modules/6.{}.0", self.version);
             put(&format!("{folder}/vmlinuz"), kernel);
-            put(&format!("{folder}/initramfs.img"), &noise(self.version + 1000, 200_000));
+            put(
+                &format!("{folder}/initramfs.img"),
+                &noise(self.version + 1000, 200_000),
+            );
         }
         if let Some(info) = &self.info {
             put("usr/lib/careen/image.json", info.as_bytes());

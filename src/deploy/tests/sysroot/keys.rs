@@ -18,7 +18,9 @@ pub struct Keys {
 
 pub fn keys() -> &'static Keys {
     static KEYS: OnceLock<Keys> = OnceLock::new();
-    KEYS.get_or_init(|| make(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gpg-{}", std::process::id()))))
+    KEYS.get_or_init(|| {
+        make(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gpg-{}", std::process::id())))
+    })
 }
 
 fn make(home: &Path) -> Keys {
@@ -27,19 +29,42 @@ fn make(home: &Path) -> Keys {
     let trusted = generate(home, "trusted@careen.test");
     let stranger = generate(home, "stranger@careen.test");
     let ring = home.join("trusted.gpg");
-    succeed(gpg(home).arg("--output").arg(&ring).args(["--export", &trusted]));
-    Keys { home: home.to_owned(), trusted, stranger, ring }
+    succeed(
+        gpg(home)
+            .arg("--output")
+            .arg(&ring)
+            .args(["--export", &trusted]),
+    );
+    Keys {
+        home: home.to_owned(),
+        trusted,
+        stranger,
+        ring,
+    }
 }
 
 fn generate(home: &Path, name: &str) -> String {
-    succeed(gpg(home).args(["--passphrase", "", "--quick-generate-key", name, "ed25519", "sign", "never"]));
+    succeed(gpg(home).args([
+        "--passphrase",
+        "",
+        "--quick-generate-key",
+        name,
+        "ed25519",
+        "sign",
+        "never",
+    ]));
     let listing = succeed(gpg(home).args(["--with-colons", "--list-keys", name]));
-    let line = listing.lines().find(|line| line.starts_with("fpr:")).unwrap();
+    let line = listing
+        .lines()
+        .find(|line| line.starts_with("fpr:"))
+        .unwrap();
     line.split(':').nth(9).unwrap().to_owned()
 }
 
 fn gpg(home: &Path) -> Command {
     let mut command = Command::new("gpg");
-    command.args(["--batch", "--quiet", "--yes", "--homedir"]).arg(home);
+    command
+        .args(["--batch", "--quiet", "--yes", "--homedir"])
+        .arg(home);
     command
 }

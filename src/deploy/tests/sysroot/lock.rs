@@ -1,26 +1,46 @@
-use std::process::{Command, Stdio};
+use std::fs::{self, File};
 
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
 use upgrade::Reason;
 
-use crate::fetch::wait_for;
 use crate::image::Image;
 use crate::world::world;
+
+/// Takes the lock as libostree does: for an open file, not for a process (fcntl(2), F_OFD_SETLK).
+fn take(lock: &File) {
+    let whole = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    fcntl(lock, FcntlArg::F_OFD_SETLK(&whole)).unwrap();
+}
 
 #[test]
 fn who_holds_the_lock_is_named_when_the_wait_is_over() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
-    let lock = world.root().join("ostree/lock");
-    // flock(1) and libostree exclude one another through libostree's second lock, which is flock's kind.
-    let hold = "exec 9<>\"$0\"; flock -x 9; echo held; exec sleep 60 <&9";
-    let mut holder = Command::new("sh").arg("-c").arg(hold).arg(&lock).stdout(Stdio::piped()).spawn().unwrap();
-    let mut word = [0; 5];
-    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut word).unwrap();
-    wait_for(|| std::fs::read_to_string(format!("/proc/{}/comm", holder.id())).is_ok_and(|name| name == "sleep\n"));
-    let reason = world.run(&["--lock-seconds", "1", "deploy", "--commit", commit.as_str()]).reason();
-    holder.kill().unwrap();
-    holder.wait().unwrap();
-    let expected = Reason::LockHeld { holder: format!("sleep (pid {})", holder.id()), seconds: 1 };
-    assert_eq!(reason, expected);
+    let lock = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(world.root().join("ostree/lock"))
+        .unwrap();
+    take(&lock);
+    let answer = world.run(&["--lock-seconds", "1", "deploy", "--commit", commit.as_str()]);
+    assert!(
+        answer.progress[0]
+            .doing
+            .starts_with("waiting for the OSTree lock, held by "),
+        "{:?}",
+        answer.progress
+    );
+    let name = fs::read_to_string("/proc/self/comm").unwrap();
+    let holder = format!("{} (pid {})", name.trim(), std::process::id());
+    assert_eq!(answer.reason(), Reason::LockHeld { holder, seconds: 1 });
+    drop(lock);
     world.verb("deploy", &commit).deployed();
 }

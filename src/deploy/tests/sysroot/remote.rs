@@ -57,7 +57,9 @@ impl Server {
     }
 
     pub fn stall_after(&self, bytes: u64) {
-        self.state.stall_after.store(self.sent().saturating_add(bytes), Ordering::SeqCst);
+        self.state
+            .stall_after
+            .store(self.sent().saturating_add(bytes), Ordering::SeqCst);
     }
 
     pub fn recover(&self) {
@@ -86,11 +88,21 @@ impl State {
         while reader.read_line(&mut header)? > 2 {
             header.clear();
         }
-        let path = request.split(' ').nth(1).unwrap_or("/").trim_start_matches('/');
+        let path = request
+            .split(' ')
+            .nth(1)
+            .unwrap_or("/")
+            .trim_start_matches('/');
         let Ok(content) = fs::read(self.folder.join(path)) else {
-            return client.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            return client.write_all(
+                b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            );
         };
-        write!(client, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", content.len())?;
+        write!(
+            client,
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            content.len()
+        )?;
         for piece in content.chunks(4096) {
             while self.sent.load(Ordering::SeqCst) >= self.stall_after.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(20));

@@ -14,9 +14,16 @@ fn a_boot_without_room_is_seen_by_verify_and_refused_by_deploy_before_anything_i
     assert!(!facts.boot.fits() && facts.root.fits(), "{facts:?}");
     let before = world.disk();
     let reason = world.verb("deploy", &commit).reason();
-    assert!(matches!(&reason, Reason::NoRoom { place, .. } if place == "/boot"), "{reason}");
+    assert!(
+        matches!(&reason, Reason::NoRoom { place, .. } if place == "/boot"),
+        "{reason}"
+    );
     let note = format!("ostree/careen/etc-{commit}");
-    let after: Vec<_> = world.disk().into_iter().filter(|line| !line.starts_with(&note)).collect();
+    let after: Vec<_> = world
+        .disk()
+        .into_iter()
+        .filter(|line| !line.starts_with(&note))
+        .collect();
     assert_eq!(after, before);
 }
 
@@ -38,10 +45,16 @@ fn when_boot_is_short_the_kept_system_goes_first() {
 #[test]
 fn a_root_without_room_for_the_pull_is_named() {
     let world = world();
-    let commit = world.publish(&Image::new(2).with("usr/share/big", &noise(9, 8_000_000)), Some(&crate::keys::keys().trusted));
+    let commit = world.publish(
+        &Image::new(2).with("usr/share/big", &noise(9, 8_000_000)),
+        Some(&crate::keys::keys().trusted),
+    );
     world.small_file_system("", 8 * MIB);
     let reason = world.fetch(&commit).reason();
-    assert!(matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")), "{reason}");
+    assert!(
+        matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -52,6 +65,9 @@ fn a_root_without_room_for_the_deployment_is_seen_by_verify_and_refused_by_deplo
     let facts = world.verb("verify", &commit).verified();
     assert!(!facts.root.fits(), "{facts:?}");
     let reason = world.verb("deploy", &commit).reason();
-    assert!(matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")), "{reason}");
+    assert!(
+        matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")),
+        "{reason}"
+    );
     assert_eq!(world.order(), [world.installed.as_str()]);
 }

@@ -2,7 +2,6 @@
 
 use std::process::{Command, Output, Stdio};
 
-
 use upgrade::Reason;
 use upgrade::deploy::{Done, Line, Progress};
 use upgrade::id::Digest;
@@ -11,7 +10,11 @@ use upgrade::image::{Deployment, ImageFacts};
 /// Runs a program that must succeed; its standard output.
 pub fn succeed(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -26,7 +29,10 @@ impl Answer {
     pub fn of(output: &Output) -> Self {
         let text = String::from_utf8(output.stdout.clone()).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        let mut lines: Vec<Line> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let mut lines: Vec<Line> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let (verdict, code) = match lines.pop() {
             Some(Line::Done(done)) => (Ok(done), 0),
             Some(Line::Failed(reason)) => (Err(reason), 1),
@@ -37,7 +43,10 @@ impl Answer {
             Line::Progress(progress) => progress,
             other => panic!("{other:?} before the last line"),
         });
-        Self { progress: progress.collect(), verdict }
+        Self {
+            progress: progress.collect(),
+            verdict,
+        }
     }
 
     pub fn reason(self) -> Reason {

@@ -9,7 +9,11 @@ use crate::world::{World, flip, world};
 fn object_of(world: &World, commit: &str, path: &str) -> std::path::PathBuf {
     let listing = world.ostree(&[&world.local(), "ls", "-C", commit, path]);
     let checksum = listing.split_whitespace().nth(4).unwrap().to_owned();
-    world.root().join(format!("ostree/repo/objects/{}/{}.file", &checksum[..2], &checksum[2..]))
+    world.root().join(format!(
+        "ostree/repo/objects/{}/{}.file",
+        &checksum[..2],
+        &checksum[2..]
+    ))
 }
 
 #[test]
@@ -18,9 +22,15 @@ fn a_good_image_says_what_it_is_and_what_room_it_takes() {
     let commit = world.fetched(&Image::new(2));
     let facts = world.verb("verify", &commit).verified();
     let info = facts.info.clone().unwrap();
-    assert_eq!((info.kubernetes.to_string().as_str(), info.stage), ("v1.2.0", Some(1)));
+    assert_eq!(
+        (info.kubernetes.to_string().as_str(), info.stage),
+        ("v1.2.0", Some(1))
+    );
     assert_eq!(facts.kernel.as_deref(), Some("6.2.0"));
-    assert!(facts.boot.need > 500_000 && facts.root.need > facts.boot.need, "{facts:?}");
+    assert!(
+        facts.boot.need > 500_000 && facts.root.need > facts.boot.need,
+        "{facts:?}"
+    );
     assert!(facts.boot.fits() && facts.root.fits(), "{facts:?}");
 }
 
@@ -28,9 +38,13 @@ fn a_good_image_says_what_it_is_and_what_room_it_takes() {
 fn a_kernel_that_is_on_boot_already_takes_no_room_there() {
     let world = world();
     let mut image = Image::new(1);
-    image.files.push(("usr/share/other".to_owned(), b"other".to_vec()));
+    image
+        .files
+        .push(("usr/share/other".to_owned(), b"other".to_vec()));
     let same_kernel = world.verb("verify", &world.fetched(&image)).verified();
-    let new_kernel = world.verb("verify", &world.fetched(&Image::new(2))).verified();
+    let new_kernel = world
+        .verb("verify", &world.fetched(&Image::new(2)))
+        .verified();
     assert!(new_kernel.boot.need - same_kernel.boot.need >= 500_000);
 }
 
@@ -62,36 +76,54 @@ fn a_missing_object_is_found_and_the_next_fetch_mends_it() {
 fn a_damaged_file_of_the_running_system_that_the_image_shares_is_found() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
-    flip(&world.deployment(&world.installed, 0).join("usr/lib/systemd/systemd"));
+    flip(
+        &world
+            .deployment(&world.installed, 0)
+            .join("usr/lib/systemd/systemd"),
+    );
     let reason = world.verb("verify", &commit).reason();
     assert!(matches!(reason, Reason::Damaged { .. }), "{reason}");
 }
 
 #[test]
 fn a_commit_that_was_never_fetched_is_said_to_be_damaged() {
-    let reason = world().verb("verify", &"ab".repeat(32).parse().unwrap()).reason();
+    let reason = world()
+        .verb("verify", &"ab".repeat(32).parse().unwrap())
+        .reason();
     assert!(matches!(reason, Reason::Damaged { .. }), "{reason}");
 }
 
 #[test]
 fn an_image_without_a_kernel_says_so() {
     let world = world();
-    let commit = world.fetched(&Image { kernel: None, ..Image::new(2) });
+    let commit = world.fetched(&Image {
+        kernel: None,
+        ..Image::new(2)
+    });
     assert_eq!(world.verb("verify", &commit).verified().kernel, None);
 }
 
 #[test]
 fn an_image_without_image_json_says_so() {
     let world = world();
-    let commit = world.fetched(&Image { info: None, ..Image::new(2) });
+    let commit = world.fetched(&Image {
+        info: None,
+        ..Image::new(2)
+    });
     assert_eq!(world.verb("verify", &commit).verified().info, None);
 }
 
 #[test]
 fn an_image_json_that_cannot_be_understood_is_named() {
     let world = world();
-    for garbage in ["{", r#"{"format":2,"kubernetes":"v1.2.0","architecture":"x86_64"}"#] {
-        let commit = world.fetched(&Image { info: Some(garbage.to_owned()), ..Image::new(2) });
+    for garbage in [
+        "{",
+        r#"{"format":2,"kubernetes":"v1.2.0","architecture":"x86_64"}"#,
+    ] {
+        let commit = world.fetched(&Image {
+            info: Some(garbage.to_owned()),
+            ..Image::new(2)
+        });
         let reason = world.verb("verify", &commit).reason();
         assert!(matches!(reason, Reason::NoImageInfo { .. }), "{reason}");
     }

@@ -28,12 +28,25 @@ pub struct World {
 
 /// A node with image 1 installed and running, and nothing else on the remote.
 pub fn world() -> World {
-    assert!(nix::unistd::geteuid().is_root(), "these tests deploy into folders and need root");
+    assert!(
+        nix::unistd::geteuid().is_root(),
+        "these tests deploy into folders and need root"
+    );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    succeed(Command::new("ostree").arg("init").arg(format!("--repo={}", path.join("repo").display())).arg("--mode=archive"));
+    succeed(
+        Command::new("ostree")
+            .arg("init")
+            .arg(format!("--repo={}", path.join("repo").display()))
+            .arg("--mode=archive"),
+    );
     let server = Server::start(&path.join("repo"));
-    let world = World { installed: "0".repeat(64).parse().unwrap(), folder, server, generator: None };
+    let world = World {
+        installed: "0".repeat(64).parse().unwrap(),
+        folder,
+        server,
+        generator: None,
+    };
     let installed = world.publish(&Image::new(1), Some(&keys().trusted));
     world.install(&installed);
     World { installed, ..world }
@@ -49,7 +62,11 @@ impl World {
     }
 
     pub fn ostree(&self, arguments: &[&str]) -> String {
-        succeed(Command::new("ostree").args(arguments).env("OSTREE_SYSROOT_DEBUG", "mutable-deployments"))
+        succeed(
+            Command::new("ostree")
+                .args(arguments)
+                .env("OSTREE_SYSROOT_DEBUG", "mutable-deployments"),
+        )
     }
 
     fn sysroot_flag(&self) -> String {
@@ -63,13 +80,37 @@ impl World {
     fn install(&self, commit: &Digest) {
         fs::create_dir(self.root()).unwrap();
         let (sysroot, local) = (self.sysroot_flag(), self.local());
-        self.ostree(&["admin", "init-fs", "--modern", self.root().to_str().unwrap()]);
+        self.ostree(&[
+            "admin",
+            "init-fs",
+            "--modern",
+            self.root().to_str().unwrap(),
+        ]);
         self.ostree(&["admin", "os-init", &sysroot, "node"]);
         self.ostree(&[&local, "config", "set", "sysroot.bootloader", "none"]);
-        self.add_remote(REMOTE, &[&format!("--gpg-import={}", keys().ring.display())]);
-        self.ostree(&[&local, "pull-local", self.path("repo").to_str().unwrap(), commit.as_str()]);
-        let arguments = ["--karg=root=LABEL=node", "--karg=careen.trial=1", "--os=node"];
-        self.ostree(&[&["admin", "deploy", &sysroot], &arguments[..], &[commit.as_str()]].concat());
+        self.add_remote(
+            REMOTE,
+            &[&format!("--gpg-import={}", keys().ring.display())],
+        );
+        self.ostree(&[
+            &local,
+            "pull-local",
+            self.path("repo").to_str().unwrap(),
+            commit.as_str(),
+        ]);
+        let arguments = [
+            "--karg=root=LABEL=node",
+            "--karg=careen.trial=1",
+            "--os=node",
+        ];
+        self.ostree(
+            &[
+                &["admin", "deploy", &sysroot],
+                &arguments[..],
+                &[commit.as_str()],
+            ]
+            .concat(),
+        );
     }
 
     pub fn add_remote(&self, name: &str, flags: &[&str]) {
@@ -91,7 +132,9 @@ impl World {
         command.arg(format!("--tree=dir={}", tree.path().display()));
         command.arg(format!("--add-metadata-string=version={}", image.version));
         if let Some(key) = key {
-            command.arg(format!("--gpg-sign={key}")).arg(format!("--gpg-homedir={}", keys().home.display()));
+            command
+                .arg(format!("--gpg-sign={key}"))
+                .arg(format!("--gpg-homedir={}", keys().home.display()));
         }
         succeed(&mut command).trim().parse().unwrap()
     }
@@ -121,11 +164,23 @@ impl World {
     /// Starts a run whose answer is read later.
     pub fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     pub fn fetch(&self, commit: &Digest) -> Answer {
-        self.run(&["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit", commit.as_str()])
+        self.run(&[
+            "fetch",
+            "--remote",
+            REMOTE,
+            "--ref",
+            BRANCH,
+            "--commit",
+            commit.as_str(),
+        ])
     }
 
     pub fn verb(&self, verb: &str, commit: &Digest) -> Answer {
@@ -135,12 +190,17 @@ impl World {
     /// Commits of the deployments, the default first, as the real `ostree` tells them.
     pub fn order(&self) -> Vec<String> {
         let status = self.ostree(&["admin", "status", &self.sysroot_flag()]);
-        let lines = status.lines().filter_map(|line| line.trim().strip_prefix("node "));
-        lines.map(|line| line.split('.').next().unwrap().to_owned()).collect()
+        let lines = status
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("node "));
+        lines
+            .map(|line| line.split('.').next().unwrap().to_owned())
+            .collect()
     }
 
     pub fn deployment(&self, commit: &Digest, serial: u32) -> PathBuf {
-        self.root().join(format!("ostree/deploy/node/deploy/{commit}.{serial}"))
+        self.root()
+            .join(format!("ostree/deploy/node/deploy/{commit}.{serial}"))
     }
 
     /// The /etc of the installed deployment.
@@ -151,9 +211,16 @@ impl World {
     /// The boot menu: entries by name.
     pub fn menu(&self) -> Vec<(String, String)> {
         let folder = self.root().join("boot/loader/entries");
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let entries = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let mut menu: Vec<_> = entries
-            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
+            .map(|path| {
+                (
+                    path.file_name().unwrap().to_string_lossy().into_owned(),
+                    fs::read_to_string(path).unwrap(),
+                )
+            })
             .collect();
         menu.sort();
         menu
@@ -162,9 +229,29 @@ impl World {
     /// Everything on the disk by name, as far as it should come back after an undo.
     pub fn disk(&self) -> Vec<String> {
         let root = self.root();
-        let flags = ["-not", "-type", "d", "-not", "-path", "*/repo/tmp/*", "-not", "-name", ".commitpartial"];
-        let listing = succeed(Command::new("find").current_dir(&root).arg(".").args(flags).args(["-printf", "%P %s\n"]));
-        let mut lines: Vec<_> = listing.lines().filter(|line| !swapped(line)).map(str::to_owned).collect();
+        let flags = [
+            "-not",
+            "-type",
+            "d",
+            "-not",
+            "-path",
+            "*/repo/tmp/*",
+            "-not",
+            "-name",
+            ".commitpartial",
+        ];
+        let listing = succeed(
+            Command::new("find")
+                .current_dir(&root)
+                .arg(".")
+                .args(flags)
+                .args(["-printf", "%P %s\n"]),
+        );
+        let mut lines: Vec<_> = listing
+            .lines()
+            .filter(|line| !swapped(line))
+            .map(str::to_owned)
+            .collect();
         lines.sort();
         lines
     }
@@ -177,16 +264,34 @@ impl World {
         let place = self.root().join(below);
         let aside = self.path("aside");
         succeed(Command::new("cp").arg("-a").arg(&place).arg(&aside));
-        mount(Some("tmpfs"), &place, Some("tmpfs"), MsFlags::empty(), Some(format!("size={bytes}").as_str())).unwrap();
-        succeed(Command::new("cp").arg("-a").arg(format!("{}/.", aside.display())).arg(&place));
+        mount(
+            Some("tmpfs"),
+            &place,
+            Some("tmpfs"),
+            MsFlags::empty(),
+            Some(format!("size={bytes}").as_str()),
+        )
+        .unwrap();
+        succeed(
+            Command::new("cp")
+                .arg("-a")
+                .arg(format!("{}/.", aside.display()))
+                .arg(&place),
+        );
     }
 }
 
 /// Names that alternate at every swap of the boot menu, and logs of nothing.
 fn swapped(line: &str) -> bool {
-    ["boot/loader", "ostree/boot.", "ostree/repo/refs/heads/ostree/", "ostree/lock", "ostree/repo/.lock"]
-        .iter()
-        .any(|prefix| line.starts_with(prefix))
+    [
+        "boot/loader",
+        "ostree/boot.",
+        "ostree/repo/refs/heads/ostree/",
+        "ostree/lock",
+        "ostree/repo/.lock",
+    ]
+    .iter()
+    .any(|prefix| line.starts_with(prefix))
 }
 
 /// Fills a file with other bytes of the same length.
