@@ -29,7 +29,10 @@ impl AgentProcess {
             journal: machine.journal(),
         };
         let thread = std::thread::Builder::new().spawn(move || live(setup, killed))?;
-        Ok(Self { kill: Some(kill), thread: Some(thread) })
+        Ok(Self {
+            kill: Some(kill),
+            thread: Some(thread),
+        })
     }
 
     /// Kills it, as SIGKILL would: what it was doing ends between two instructions.
@@ -42,7 +45,9 @@ impl AgentProcess {
 
     fn end(&mut self) -> Result<()> {
         drop(self.kill.take());
-        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
         thread.join().ok().context("the agent panicked")?
     }
 }
@@ -55,7 +60,9 @@ impl Drop for AgentProcess {
 
 /// All its tasks live in a runtime of its own and go with it.
 fn live(setup: Setup<TestMachine>, killed: oneshot::Receiver<()>) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         tokio::select! {
             () = run(setup, std::future::pending()) => {}

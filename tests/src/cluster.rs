@@ -38,6 +38,7 @@ pub async fn plane() -> Result<&'static ControlPlane> {
 /// When it cannot be read.
 pub async fn client(kubeconfig: &Path) -> Result<Client> {
     let content = Kubeconfig::read_from(kubeconfig)?;
-    let config = kube::Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
+    let config =
+        kube::Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
     Ok(Client::try_from(config)?)
 }

@@ -48,7 +48,10 @@ impl Changes {
     pub async fn stop(mut self, node: &TestNode) -> Result<usize> {
         let version = node.now().await?.resource_version().unwrap_or_default();
         let wait = self.seen.wait_for(|(at, _)| *at == version);
-        let total = tokio::time::timeout(PATIENCE, wait).await.context("the watch lags")??.1;
+        let total = tokio::time::timeout(PATIENCE, wait)
+            .await
+            .context("the watch lags")??
+            .1;
         self.task.abort();
         Ok(total)
     }
@@ -56,10 +59,26 @@ impl Changes {
 
 /// What the agent alone writes. Controllers write the Node too: taints, for one.
 fn by_agent(node: &Node) -> impl PartialEq + use<> {
-    let answers = [names::ANSWER, names::FAILURE_REASON, names::STATUS, names::CORDONED_BY];
-    let beat = node.status.as_ref().and_then(|status| status.conditions.as_ref()).and_then(|all| {
-        let ours = all.iter().find(|condition| condition.type_ == names::CONDITION)?;
-        ours.last_heartbeat_time.clone()
-    });
-    (answers.map(|key| annotation(node, key).to_owned()), condition(node), beat, is_cordoned(node))
+    let answers = [
+        names::ANSWER,
+        names::FAILURE_REASON,
+        names::STATUS,
+        names::CORDONED_BY,
+    ];
+    let beat = node
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref())
+        .and_then(|all| {
+            let ours = all
+                .iter()
+                .find(|condition| condition.type_ == names::CONDITION)?;
+            ours.last_heartbeat_time.clone()
+        });
+    (
+        answers.map(|key| annotation(node, key).to_owned()),
+        condition(node),
+        beat,
+        is_cordoned(node),
+    )
 }

@@ -6,6 +6,6 @@ pub mod cluster;
 pub mod count;
 pub mod machine;
 pub mod node;
-pub mod wire;
 pub mod pods;
 pub mod scene;
+pub mod wire;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use agent::hands::{Ended, Errand, Hands, Local, Machine};
 use host::journal::Store;
@@ -12,8 +13,8 @@ use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::step::Effect;
 use upgrade::{
-    Act, Api, Asked, Deployment, Digest, Health, Home, ImageFacts, ImageInfo, Observation, OneShot, Policy, Reason, Record,
-    Room, Step, UpgradeId, decide,
+    Act, Api, Asked, Deployment, Digest, Health, Home, ImageFacts, ImageInfo, Observation, OneShot,
+    Policy, Reason, Record, Room, Step, UpgradeId, decide,
 };
 
 use crate::node::OLD_VERSION;
@@ -22,10 +23,12 @@ use crate::node::OLD_VERSION;
 pub const NEW_VERSION: &str = "v1.36.3";
 
 /// The new system, as a request names it.
-pub const NEW_IMAGE: &str = "ostree:site:edge/stable@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+pub const NEW_IMAGE: &str =
+    "ostree:site:edge/stable@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
 /// The old system, as a request names it.
-pub const OLD_IMAGE: &str = "ostree:site:edge/stable@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+pub const OLD_IMAGE: &str =
+    "ostree:site:edge/stable@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 /// What a step does instead of what it should.
 #[derive(Clone, Debug)]
@@ -54,22 +57,38 @@ struct State {
     loader: Result<(), Reason>,
     faults: HashMap<&'static str, Fault>,
     local: Local,
-    seconds: u64,
+    /// When this boot began, by the clock of this process, and what a test has added since.
+    booted: Instant,
+    added: Duration,
 }
 
 fn digest(letter: &str) -> Digest {
     // A constant of the right form.
-    letter.repeat(64).parse().unwrap_or_else(|_| unreachable!("64 hexadecimal digits"))
+    letter
+        .repeat(64)
+        .parse()
+        .unwrap_or_else(|_| unreachable!("64 hexadecimal digits"))
 }
 
 fn deployment(letter: &str) -> Deployment {
     let bootcsum = letter.repeat(64);
-    Deployment { digest: digest(letter), serial: 0, stateroot: "careen".to_owned(), bootcsum, pinned: false }
+    Deployment {
+        digest: digest(letter),
+        serial: 0,
+        stateroot: "careen".to_owned(),
+        bootcsum,
+        pinned: false,
+    }
 }
 
 fn passing() -> Local {
     let (runtime, kubelet, kubeadm) = (Check::Pass, Check::Pass, Check::Pass);
-    Local { runtime, kubelet, kubeadm, required: Vec::new() }
+    Local {
+        runtime,
+        kubelet,
+        kubeadm,
+        required: Vec::new(),
+    }
 }
 
 impl TestMachine {
@@ -85,10 +104,16 @@ impl TestMachine {
             loader: Ok(()),
             faults: HashMap::new(),
             local: passing(),
-            seconds: 20,
+            booted: Instant::now(),
+            added: Duration::ZERO,
         };
         let sysroot = folder.join("sysroot");
-        Self { state: Arc::new(Mutex::new(state)), down: watch::Sender::new(false), begun: watch::Sender::default(), sysroot }
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            down: watch::Sender::new(false),
+            begun: watch::Sender::default(),
+            sysroot,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -122,7 +147,7 @@ impl TestMachine {
 
     /// Lets time pass.
     pub fn pass_seconds(&self, seconds: u64) {
-        self.state().seconds += seconds;
+        self.state().added += Duration::from_secs(seconds);
     }
 
     /// The steps that were begun so far, in order.
@@ -133,7 +158,8 @@ impl TestMachine {
 
     /// Waits until a step is begun (again, after `after` times).
     pub async fn until_begun(&self, step: &'static str, after: usize) {
-        let count = |begun: &Vec<&'static str>| begun.iter().filter(|name| **name == step).count() > after;
+        let count =
+            |begun: &Vec<&'static str>| begun.iter().filter(|name| **name == step).count() > after;
         let _ = self.begun.subscribe().wait_for(count).await;
     }
 
@@ -163,13 +189,21 @@ impl TestMachine {
     /// The deployments' first letters, the default first.
     #[must_use]
     pub fn menu(&self) -> String {
-        self.state().deployments.iter().map(|deployment| &deployment.digest.as_str()[..1]).collect()
+        self.state()
+            .deployments
+            .iter()
+            .map(|deployment| &deployment.digest.as_str()[..1])
+            .collect()
     }
 
     /// The version of the system that runs.
     #[must_use]
     pub fn version(&self) -> &'static str {
-        if self.runs_new() { NEW_VERSION } else { OLD_VERSION }
+        if self.runs_new() {
+            NEW_VERSION
+        } else {
+            OLD_VERSION
+        }
     }
 
     /// Off and on again, at any moment: the loader, then the guard if it is a trial. A guard that refuses boots once more.
@@ -184,7 +218,7 @@ impl TestMachine {
     fn boot(&self) {
         let mut state = self.state();
         state.boots += 1;
-        state.seconds = 20;
+        (state.booted, state.added) = (Instant::now(), Duration::ZERO);
         state.trial = state.one_shot == OneShot::Set;
         state.one_shot = OneShot::Clear;
         let next = usize::from(state.trial && state.deployments.len() > 1);
@@ -204,10 +238,13 @@ impl TestMachine {
         let (boot, version) = (self.boot_id(), self.version());
         let state = self.state();
         let (old, new) = (deployment("a"), deployment("b"));
+        let up = state.booted.elapsed() + state.added;
         Machine {
-            now: upgrade::SinceBoot(0).plus_seconds(state.seconds),
-            wall: 1_700_000_000 + state.seconds,
-            boot: boot.parse().unwrap_or_else(|_| unreachable!("hexadecimal digits")),
+            now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
+            wall: 1_700_000_000 + up.as_secs(),
+            boot: boot
+                .parse()
+                .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
             booted: if state.new_runs { new } else { old },
             version: version.parse().ok(),
             trial: state.trial,
@@ -223,7 +260,11 @@ impl TestMachine {
     fn effect(&self, step: &Step) -> Effect {
         let mut state = self.state();
         match step {
-            Step::Fetch { .. } => return Effect::Fetched { commit: digest("b") },
+            Step::Fetch { .. } => {
+                return Effect::Fetched {
+                    commit: digest("b"),
+                };
+            }
             Step::Verify { commit } => return Effect::Verified(facts(commit.clone())),
             Step::Deploy { .. } => {
                 state.deployments = vec![deployment("a"), deployment("b")];
@@ -243,12 +284,21 @@ fn facts(commit: Digest) -> ImageFacts {
     let room = Room { need: 1, free: 2 };
     let info = ImageInfo {
         format: 1,
-        kubernetes: NEW_VERSION.parse().unwrap_or_else(|_| unreachable!("a version")),
+        kubernetes: NEW_VERSION
+            .parse()
+            .unwrap_or_else(|_| unreachable!("a version")),
         architecture: "x86_64".to_owned(),
         stage: Some(1),
     };
     let kernel = Some("6.12.0".to_owned());
-    ImageFacts { commit, info: Some(info), kernel, timestamp: 0, root: room, boot: room }
+    ImageFacts {
+        commit,
+        info: Some(info),
+        kernel,
+        timestamp: 0,
+        root: room,
+        boot: room,
+    }
 }
 
 fn guard_sees(machine: Machine) -> Observation {
@@ -304,7 +354,7 @@ impl Hands for TestMachine {
         loop {
             let local = self.state().local.clone();
             found.send_replace(Some(local));
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }

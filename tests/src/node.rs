@@ -52,7 +52,13 @@ impl TestNode {
         let node = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
         nodes.create(&PostParams::default(), &node).await?;
         let kubeconfig = folder.path().join("kubelet.conf");
-        let this = Self { name, admin, kubeconfig, wire, folder };
+        let this = Self {
+            name,
+            admin,
+            kubeconfig,
+            wire,
+            folder,
+        };
         this.give_credential(Duration::from_secs(3600)).await?;
         this.kubelet_says("boot-0", OLD_VERSION, true).await?;
         Ok(this)
@@ -79,7 +85,8 @@ impl TestNode {
     pub async fn give_credential(&self, valid_for: Duration) -> Result<()> {
         let made = plane().await?.node_kubeconfig(&self.name, valid_for)?;
         let mut content: Value = serde_json::from_slice(&std::fs::read(made)?)?;
-        content["clusters"][0]["cluster"]["server"] = json!(format!("https://127.0.0.1:{}", self.wire.port));
+        content["clusters"][0]["cluster"]["server"] =
+            json!(format!("https://127.0.0.1:{}", self.wire.port));
         let pem = self.folder.path().join("kubelet-client-current.pem");
         let user = &mut content["users"][0]["user"];
         replace(&pem, &certificate(user)?)?;
@@ -101,9 +108,12 @@ impl TestNode {
             "osImage": "test", "systemUUID": "s",
         });
         let status = if ready { "True" } else { "False" };
-        let condition = json!({ "type": "Ready", "status": status, "reason": "Test", "message": "" });
+        let condition =
+            json!({ "type": "Ready", "status": status, "reason": "Test", "message": "" });
         let body = json!({ "status": { "nodeInfo": info, "conditions": [condition] } });
-        self.nodes().patch_status(&self.name, &PatchParams::default(), &Patch::Strategic(body)).await?;
+        self.nodes()
+            .patch_status(&self.name, &PatchParams::default(), &Patch::Strategic(body))
+            .await?;
         Ok(())
     }
 
@@ -113,7 +123,9 @@ impl TestNode {
     /// When the API server refuses.
     pub async fn annotate(&self, annotations: Value) -> Result<()> {
         let body = json!({ "metadata": { "annotations": annotations } });
-        self.nodes().patch(&self.name, &PatchParams::default(), &Patch::Merge(body)).await?;
+        self.nodes()
+            .patch(&self.name, &PatchParams::default(), &Patch::Merge(body))
+            .await?;
         Ok(())
     }
 
@@ -122,7 +134,8 @@ impl TestNode {
     /// # Errors
     /// When the API server refuses.
     pub async fn ask_for(&self, image: &str) -> Result<()> {
-        self.annotate(json!({ names::REQUEST: names::REQUEST_SCHEDULED, names::IMAGE: image })).await
+        self.annotate(json!({ names::REQUEST: names::REQUEST_SCHEDULED, names::IMAGE: image }))
+            .await
     }
 
     /// Cordons or uncordons as a person would.
@@ -131,7 +144,9 @@ impl TestNode {
     /// When the API server refuses.
     pub async fn set_unschedulable(&self, on: bool) -> Result<()> {
         let body = json!({ "spec": { "unschedulable": on } });
-        self.nodes().patch(&self.name, &PatchParams::default(), &Patch::Merge(body)).await?;
+        self.nodes()
+            .patch(&self.name, &PatchParams::default(), &Patch::Merge(body))
+            .await?;
         Ok(())
     }
 
@@ -148,12 +163,18 @@ impl TestNode {
     /// # Errors
     /// When it does not come to hold: names `what`, and how the Node is instead.
     pub async fn until(&self, what: &str, holds: Condition<'_>) -> Result<Node> {
-        let wait = await_condition(self.nodes(), &self.name, |node: Option<&Node>| node.is_some_and(holds));
+        let wait = await_condition(self.nodes(), &self.name, |node: Option<&Node>| {
+            node.is_some_and(holds)
+        });
         match tokio::time::timeout(PATIENCE, wait).await {
             Ok(node) => node?.context("the Node is gone"),
             Err(_) => {
                 let node = self.now().await?;
-                anyhow::bail!("not seen: {what}; {:#?} {:?}", node.annotations(), node.spec)
+                anyhow::bail!(
+                    "not seen: {what}; {:#?} {:?}",
+                    node.annotations(),
+                    node.spec
+                )
             }
         }
     }
@@ -163,7 +184,8 @@ impl TestNode {
     /// # Errors
     /// When that answer does not come.
     pub async fn until_answered(&self, answer: &str) -> Result<Node> {
-        self.until(answer, &|node| annotation(node, names::ANSWER) == answer).await
+        self.until(answer, &|node| annotation(node, names::ANSWER) == answer)
+            .await
     }
 }
 
@@ -176,14 +198,19 @@ pub fn annotation<'a>(node: &'a Node, key: &str) -> &'a str {
 /// Whether pods may be scheduled to the Node.
 #[must_use]
 pub fn is_cordoned(node: &Node) -> bool {
-    node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false)
+    node.spec
+        .as_ref()
+        .and_then(|spec| spec.unschedulable)
+        .unwrap_or(false)
 }
 
 /// Our condition's status, reason and message.
 #[must_use]
 pub fn condition(node: &Node) -> Option<(String, String, String)> {
     let conditions = node.status.as_ref()?.conditions.as_ref()?;
-    let ours = conditions.iter().find(|condition| condition.type_ == names::CONDITION)?;
+    let ours = conditions
+        .iter()
+        .find(|condition| condition.type_ == names::CONDITION)?;
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     Some((ours.status.clone(), text(&ours.reason), text(&ours.message)))
 }

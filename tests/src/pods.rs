@@ -27,12 +27,22 @@ impl Namespace {
     pub async fn new(node: &TestNode) -> Result<Self> {
         let named = json!({ "metadata": { "name": node.name } });
         let spaces: Api<KubeNamespace> = Api::all(node.admin.clone());
-        spaces.create(&PostParams::default(), &serde_json::from_value(named)?).await?;
-        let this = Self { name: node.name.clone(), node: node.name.clone(), admin: node.admin.clone() };
+        spaces
+            .create(&PostParams::default(), &serde_json::from_value(named)?)
+            .await?;
+        let this = Self {
+            name: node.name.clone(),
+            node: node.name.clone(),
+            admin: node.admin.clone(),
+        };
         // The controller makes it a moment later; without it pods are refused.
         let accounts: Api<ServiceAccount> = Api::namespaced(this.admin.clone(), &this.name);
-        let there = await_condition(accounts, "default", |account: Option<&ServiceAccount>| account.is_some());
-        tokio::time::timeout(PATIENCE, there).await.context("no service account")??;
+        let there = await_condition(accounts, "default", |account: Option<&ServiceAccount>| {
+            account.is_some()
+        });
+        tokio::time::timeout(PATIENCE, there)
+            .await
+            .context("no service account")??;
         Ok(this)
     }
 
@@ -53,9 +63,12 @@ impl Namespace {
             },
         });
         merge(&mut pod, more);
-        self.pods().create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
+        self.pods()
+            .create(&PostParams::default(), &serde_json::from_value(pod)?)
+            .await?;
         let ready = json!({ "type": "Ready", "status": "True" });
-        self.set_status(name, json!({ "phase": "Running", "conditions": [ready] })).await
+        self.set_status(name, json!({ "phase": "Running", "conditions": [ready] }))
+            .await
     }
 
     /// What makes a pod a DaemonSet's.
@@ -75,7 +88,9 @@ impl Namespace {
 
     async fn set_status(&self, name: &str, status: Value) -> Result<()> {
         let body = Patch::Strategic(json!({ "status": status }));
-        self.pods().patch_status(name, &PatchParams::default(), &body).await?;
+        self.pods()
+            .patch_status(name, &PatchParams::default(), &body)
+            .await?;
         Ok(())
     }
 
@@ -89,13 +104,17 @@ impl Namespace {
             "metadata": { "name": name },
             "spec": { "minAvailable": min_available, "selector": { "matchLabels": { "app": app } } },
         });
-        budgets.create(&PostParams::default(), &serde_json::from_value(budget)?).await?;
+        budgets
+            .create(&PostParams::default(), &serde_json::from_value(budget)?)
+            .await?;
         let counted = |budget: Option<&PodDisruptionBudget>| {
             let status = budget.and_then(|budget| budget.status.as_ref());
             status.is_some_and(|status| status.current_healthy > 0)
         };
         let wait = await_condition(budgets, name, counted);
-        tokio::time::timeout(PATIENCE, wait).await.context("the budget's controller is asleep")??;
+        tokio::time::timeout(PATIENCE, wait)
+            .await
+            .context("the budget's controller is asleep")??;
         Ok(())
     }
 

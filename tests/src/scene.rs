@@ -34,8 +34,13 @@ impl Scene {
     pub async fn with_policy(word: &str, policy: &str) -> Result<Self> {
         let node = TestNode::new(word).await?;
         let machine = TestMachine::new(node.folder.path());
-        node.kubelet_says(&machine.boot_id(), machine.version(), true).await?;
-        let mut scene = Self { node, machine, agent: None };
+        node.kubelet_says(&machine.boot_id(), machine.version(), true)
+            .await?;
+        let mut scene = Self {
+            node,
+            machine,
+            agent: None,
+        };
         std::fs::write(scene.policy(), policy)?;
         scene.start_agent()?;
         Ok(scene)
@@ -52,7 +57,11 @@ impl Scene {
     /// # Errors
     /// Without a thread.
     pub fn start_agent(&mut self) -> Result<()> {
-        self.agent = Some(AgentProcess::start(&self.machine, &self.node.kubeconfig, &self.policy())?);
+        self.agent = Some(AgentProcess::start(
+            &self.machine,
+            &self.node.kubeconfig,
+            &self.policy(),
+        )?);
         Ok(())
     }
 
@@ -97,6 +106,8 @@ impl Scene {
     /// # Errors
     /// When the API server refuses.
     pub async fn kubelet_registers(&self) -> Result<()> {
-        self.node.kubelet_says(&self.machine.boot_id(), self.machine.version(), true).await
+        self.node
+            .kubelet_says(&self.machine.boot_id(), self.machine.version(), true)
+            .await
     }
 }

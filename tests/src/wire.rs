@@ -39,8 +39,19 @@ impl Wire {
         let own = listener.local_addr()?.port();
         let (state, seen) = watch::channel(State::Open);
         let (sent, connections) = (Arc::default(), Arc::default());
-        tokio::spawn(accept(listener, port, seen, Arc::clone(&sent), Arc::clone(&connections)));
-        Ok(Self { port: own, state, sent, connections })
+        tokio::spawn(accept(
+            listener,
+            port,
+            seen,
+            Arc::clone(&sent),
+            Arc::clone(&connections),
+        ));
+        Ok(Self {
+            port: own,
+            state,
+            sent,
+            connections,
+        })
     }
 
     /// Changes how it is.
@@ -81,7 +92,12 @@ async fn accept(
     }
 }
 
-async fn join(near: TcpStream, port: u16, state: watch::Receiver<State>, sent: Arc<AtomicU64>) -> Result<()> {
+async fn join(
+    near: TcpStream,
+    port: u16,
+    state: watch::Receiver<State>,
+    sent: Arc<AtomicU64>,
+) -> Result<()> {
     let far = TcpStream::connect(("127.0.0.1", port)).await?;
     near.set_nodelay(true)?;
     far.set_nodelay(true)?;

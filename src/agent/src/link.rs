@@ -36,18 +36,22 @@ impl Link {
     pub fn take(&mut self, news: News, now: SinceBoot) {
         match news {
             News::Away(_) => self.api = Api::Away,
-            News::Reached(version) => self.reached(version, now),
-            News::Node(node) => {
-                self.asked.clone_from(&node.asked);
-                self.paused.clone_from(&node.paused);
-                self.node = Some(Arc::from(node));
+            News::Reached(version, node) => {
+                self.see(node.map(Arc::from));
+                self.reached(version, now);
             }
-            // A Node that was deleted takes nothing back: it may be registered again at any moment.
-            News::NoNode => {
-                self.asked = Asked::Unknown;
-                self.node = None;
-            }
+            News::Node(node) => self.see(Some(Arc::from(node))),
+            News::NoNode => self.see(None),
         }
+    }
+
+    fn see(&mut self, node: Option<Arc<NodeSeen>>) {
+        // A Node that was deleted takes nothing back: it may be registered again at any moment.
+        self.asked = node
+            .as_ref()
+            .map_or(Asked::Unknown, |node| node.asked.clone());
+        self.paused = node.as_ref().and_then(|node| node.paused.clone());
+        self.node = node;
     }
 
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {

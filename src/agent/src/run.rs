@@ -126,6 +126,14 @@ impl<H: Hands> Agent<H> {
         };
         let policy = policy::read(&self.policy_file);
         self.follow_trial(&read, &machine, &policy);
+        if self
+            .checks
+            .as_ref()
+            .is_some_and(|checks| checks.found.borrow().is_none())
+        {
+            // An agent that was restarted late in a trial has not looked yet, and that must not be taken for a bad system.
+            return Wake::OnNews;
+        }
         let mut seen = self.observe(machine, &read);
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
             Err(error) => self.trouble(&format!("nothing is done: {error}")),

@@ -36,14 +36,23 @@ async fn a_budget_that_never_allows_ends_the_upgrade_and_is_named() -> Result<()
     pods.budget("always-one", "web", 1).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     let warned = |node: &_| annotation(node, names::STATUS).contains("\"code\":\"BudgetBlocks\"");
-    scene.node.until("a warning before the cordon", &warned).await?;
+    scene
+        .node
+        .until("a warning before the cordon", &warned)
+        .await?;
     let node = scene.node.until_answered("Failed").await?;
     let said = annotation(&node, names::FAILURE_REASON);
-    let (budget, pod) = (format!("{}/always-one", pods.name), format!("{}/web", pods.name));
+    let (budget, pod) = (
+        format!("{}/always-one", pods.name),
+        format!("{}/web", pods.name),
+    );
     assert!(said.contains(&budget) && said.contains(&pod), "{said}");
     assert!(!is_cordoned(&node), "uncordoned");
     assert_eq!(pods.names().await?, ["web"]);
-    assert_eq!((scene.machine.boots(), scene.machine.menu().as_str()), (0, "a"));
+    assert_eq!(
+        (scene.machine.boots(), scene.machine.menu().as_str()),
+        (0, "a")
+    );
     Ok(())
 }
 
@@ -63,7 +72,8 @@ async fn a_budget_that_allows_later_is_waited_for() -> Result<()> {
 
 #[tokio::test]
 async fn a_policy_of_force_goes_past_the_budget() -> Result<()> {
-    let mut scene = Scene::with_policy("force", &format!("{HASTY}at-deadline = \"force\"\n")).await?;
+    let mut scene =
+        Scene::with_policy("force", &format!("{HASTY}at-deadline = \"force\"\n")).await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
     pods.budget("always-one", "web", 1).await?;
@@ -75,7 +85,8 @@ async fn a_policy_of_force_goes_past_the_budget() -> Result<()> {
 
 #[tokio::test]
 async fn a_policy_of_continue_reboots_with_the_pods_there() -> Result<()> {
-    let mut scene = Scene::with_policy("continue", &format!("{HASTY}at-deadline = \"continue\"\n")).await?;
+    let mut scene =
+        Scene::with_policy("continue", &format!("{HASTY}at-deadline = \"continue\"\n")).await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
     pods.budget("always-one", "web", 1).await?;

@@ -12,7 +12,10 @@ async fn refused(word: &str, annotations: Value) -> Result<String> {
     let scene = Scene::new(word).await?;
     scene.node.annotate(annotations).await?;
     let node = scene.node.until_answered("Failed").await?;
-    assert!(scene.machine.begun().is_empty(), "{word}: nothing was begun");
+    assert!(
+        scene.machine.begun().is_empty(),
+        "{word}: nothing was begun"
+    );
     assert!(!is_cordoned(&node));
     Ok(annotation(&node, names::FAILURE_REASON).to_owned())
 }
@@ -21,9 +24,24 @@ async fn refused(word: &str, annotations: Value) -> Result<String> {
 async fn a_bad_request_is_refused_with_field_value_and_accepted_form() -> Result<()> {
     let scheduled = names::REQUEST_SCHEDULED;
     let cases = [
-        ("bad-image", json!({ names::REQUEST: scheduled, names::IMAGE: "docker.io/os:latest" }), names::IMAGE, "docker.io/os:latest"),
-        ("no-image", json!({ names::REQUEST: scheduled }), names::IMAGE, "\"\""),
-        ("bad-word", json!({ names::REQUEST: "now", names::IMAGE: NEW_IMAGE }), names::REQUEST, "now"),
+        (
+            "bad-image",
+            json!({ names::REQUEST: scheduled, names::IMAGE: "docker.io/os:latest" }),
+            names::IMAGE,
+            "docker.io/os:latest",
+        ),
+        (
+            "no-image",
+            json!({ names::REQUEST: scheduled }),
+            names::IMAGE,
+            "\"\"",
+        ),
+        (
+            "bad-word",
+            json!({ names::REQUEST: "now", names::IMAGE: NEW_IMAGE }),
+            names::REQUEST,
+            "now",
+        ),
         (
             "bad-version",
             json!({ names::REQUEST: scheduled, names::IMAGE: NEW_IMAGE, names::KUBERNETES_VERSION: "1.36" }),
@@ -39,7 +57,10 @@ async fn a_bad_request_is_refused_with_field_value_and_accepted_form() -> Result
     ];
     for (word, annotations, field, value) in cases {
         let said = refused(word, annotations).await?;
-        assert!(said.starts_with(field) && said.contains(value) && said.contains("accepted is"), "{said}");
+        assert!(
+            said.starts_with(field) && said.contains(value) && said.contains("accepted is"),
+            "{said}"
+        );
     }
     Ok(())
 }
@@ -50,9 +71,15 @@ async fn a_broken_policy_is_named_by_line_and_mending_it_helps() -> Result<()> {
     scene.node.ask_for(OLD_IMAGE).await?;
     let node = scene.node.until_answered("Failed").await?;
     let said = annotation(&node, names::FAILURE_REASON);
-    assert!(said.contains("line 2, column 1") && said.contains("speed"), "{said}");
+    assert!(
+        said.contains("line 2, column 1") && said.contains("speed"),
+        "{said}"
+    );
     std::fs::write(scene.policy(), "trials = 2\n")?;
-    scene.node.annotate(json!({ names::UPGRADE_ID: "again" })).await?;
+    scene
+        .node
+        .annotate(json!({ names::UPGRADE_ID: "again" }))
+        .await?;
     scene.node.until_answered("Upgraded").await?;
     Ok(())
 }
@@ -61,7 +88,9 @@ async fn a_broken_policy_is_named_by_line_and_mending_it_helps() -> Result<()> {
 async fn a_boot_loader_that_cannot_do_it_is_refused_by_name() -> Result<()> {
     let scene = Scene::new("loader").await?;
     let detail = "/boot lies on LVM".to_owned();
-    scene.machine.set_loader(Err(Reason::LoaderUnfit { detail }));
+    scene
+        .machine
+        .set_loader(Err(Reason::LoaderUnfit { detail }));
     scene.node.ask_for(NEW_IMAGE).await?;
     let node = scene.node.until_answered("Failed").await?;
     assert!(annotation(&node, names::FAILURE_REASON).contains("LVM"));
@@ -73,7 +102,10 @@ async fn a_boot_loader_that_cannot_do_it_is_refused_by_name() -> Result<()> {
 async fn garbage_in_our_own_answers_is_written_over() -> Result<()> {
     let mut scene = Scene::new("garbage").await?;
     scene.kill_agent()?;
-    scene.node.annotate(json!({ names::ANSWER: "Maybe", names::STATUS: "{", names::FAILURE_REASON: "?" })).await?;
+    scene
+        .node
+        .annotate(json!({ names::ANSWER: "Maybe", names::STATUS: "{", names::FAILURE_REASON: "?" }))
+        .await?;
     scene.start_agent()?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;
@@ -89,7 +121,12 @@ async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
     scene.kill_agent()?;
-    let folder = scene.node.folder.path().join("sysroot").join(names::STATE_DIR);
+    let folder = scene
+        .node
+        .folder
+        .path()
+        .join("sysroot")
+        .join(names::STATE_DIR);
     let files = std::fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()?;
     for file in &files {
         std::fs::write(file.path(), "half a")?;

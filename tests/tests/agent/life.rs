@@ -25,13 +25,19 @@ async fn survives(step: &'static str) -> Result<()> {
     }
     let node = scene.node.until_answered("Upgraded").await?;
     assert!(!is_cordoned(&node), "{step}");
-    assert_eq!((scene.machine.boots(), scene.machine.menu().as_str()), (1, "ba"), "{step}");
+    assert_eq!(
+        (scene.machine.boots(), scene.machine.menu().as_str()),
+        (1, "ba"),
+        "{step}"
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn killed_in_any_step_it_resumes() -> Result<()> {
-    let steps = ["Fetch", "Verify", "Deploy", "Snapshot", "Arm", "Bless", "Clean"];
+    let steps = [
+        "Fetch", "Verify", "Deploy", "Snapshot", "Arm", "Bless", "Clean",
+    ];
     futures::future::try_join_all(steps.map(survives)).await?;
     Ok(())
 }
@@ -45,21 +51,30 @@ async fn a_withdrawal_while_fetching_stops_it_and_nothing_is_left() -> Result<()
     scene.node.annotate(json!({ names::REQUEST: null })).await?;
     let node = scene.node.until_answered("Failed").await?;
     assert!(annotation(&node, names::FAILURE_REASON).starts_with("withdrawn"));
-    assert_eq!((scene.machine.boots(), scene.machine.menu().as_str()), (0, "a"));
+    assert_eq!(
+        (scene.machine.boots(), scene.machine.menu().as_str()),
+        (0, "a")
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn a_step_that_fails_for_now_is_tried_again_and_says_why() -> Result<()> {
     let mut scene = Scene::new("retries").await?;
-    let away = Reason::RemoteAway { remote: "site".to_owned(), detail: "no route".to_owned() };
-    scene.machine.fault("Fetch", Some(Fault::Fails(away.clone())));
+    let away = Reason::RemoteAway {
+        remote: "site".to_owned(),
+        detail: "no route".to_owned(),
+    };
+    scene
+        .machine
+        .fault("Fetch", Some(Fault::Fails(away.clone())));
     scene.node.ask_for(NEW_IMAGE).await?;
     let says = |node: &_| annotation(node, names::STATUS).contains("no route");
-    scene.node.until("the reason, with the upgrade still under way", &says).await?;
+    scene
+        .node
+        .until("the reason, with the upgrade still under way", &says)
+        .await?;
     scene.machine.fault("Fetch", None);
-    // The machine's clock stands still unless told: the pause before the next try is over now.
-    scene.machine.pass_seconds(600);
     scene.reboot().await?;
     scene.node.until_answered("Upgraded").await?;
     Ok(())

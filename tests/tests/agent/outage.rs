@@ -31,7 +31,10 @@ async fn an_outage_across_the_trial_is_no_verdict_and_the_answer_follows() -> Re
     // Past the health's deadline, within the hold.
     scene.machine.pass_seconds(700);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(scene.machine.runs_new(), "not judged for what it cannot help");
+    assert!(
+        scene.machine.runs_new(),
+        "not judged for what it cannot help"
+    );
     assert!(!scene.machine.begun().contains(&"Bless"));
     scene.node.wire.set(State::Open);
     scene.kubelet_registers().await?;
@@ -44,7 +47,9 @@ async fn an_outage_across_the_trial_is_no_verdict_and_the_answer_follows() -> Re
 async fn falling_back_needs_no_api_server() -> Result<()> {
     let mut scene = Scene::new("alone").await?;
     let broken = ("disk".to_owned(), Check::Broken("gone".to_owned()));
-    scene.machine.set_local(|local| local.required = vec![broken]);
+    scene
+        .machine
+        .set_local(|local| local.required = vec![broken]);
     scene.node.ask_for(NEW_IMAGE).await?;
     tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
     scene.node.wire.set(State::Cut);
@@ -54,7 +59,10 @@ async fn falling_back_needs_no_api_server() -> Result<()> {
     scene.node.wire.set(State::Open);
     scene.kubelet_registers().await?;
     let node = scene.node.until_answered("Failed").await?;
-    assert_eq!(annotation(&node, names::FAILURE_REASON), "required check disk failed: gone");
+    assert_eq!(
+        annotation(&node, names::FAILURE_REASON),
+        "required check disk failed: gone"
+    );
     assert!(!is_cordoned(&node));
     Ok(())
 }

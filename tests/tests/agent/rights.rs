@@ -18,7 +18,11 @@ fn code<T>(result: kube::Result<T>) -> u16 {
 }
 
 async fn patch(nodes: &Api<Node>, name: &str, body: Value) -> u16 {
-    code(nodes.patch(name, &PatchParams::default(), &Patch::Merge(body)).await)
+    code(
+        nodes
+            .patch(name, &PatchParams::default(), &Patch::Merge(body))
+            .await,
+    )
 }
 
 #[tokio::test]
@@ -28,11 +32,29 @@ async fn another_node_cannot_be_written_nor_read() -> Result<()> {
     let annotation = json!({ "metadata": { "annotations": { names::ANSWER: "Failed" } } });
     assert_eq!(patch(&nodes, &own.name, annotation.clone()).await, 200);
     assert_eq!(patch(&nodes, &other.name, annotation.clone()).await, 403);
-    assert_eq!(patch(&nodes, &other.name, json!({ "spec": { "unschedulable": true } })).await, 403);
+    assert_eq!(
+        patch(
+            &nodes,
+            &other.name,
+            json!({ "spec": { "unschedulable": true } })
+        )
+        .await,
+        403
+    );
     let status = Patch::Strategic(annotation);
-    assert_eq!(code(nodes.patch_status(&other.name, &PatchParams::default(), &status).await), 403);
+    assert_eq!(
+        code(
+            nodes
+                .patch_status(&other.name, &PatchParams::default(), &status)
+                .await
+        ),
+        403
+    );
     assert_eq!(code(nodes.get(&other.name).await), 403);
-    assert_eq!(code(nodes.delete(&own.name, &DeleteParams::default()).await), 403);
+    assert_eq!(
+        code(nodes.delete(&own.name, &DeleteParams::default()).await),
+        403
+    );
     Ok(())
 }
 
@@ -48,14 +70,24 @@ async fn taints_cannot_be_changed() -> Result<()> {
 
 #[tokio::test]
 async fn a_pod_of_another_node_cannot_be_evicted_and_budgets_not_be_read() -> Result<()> {
-    let (own, other) = (TestNode::new("evicts").await?, TestNode::new("victim").await?);
+    let (own, other) = (
+        TestNode::new("evicts").await?,
+        TestNode::new("victim").await?,
+    );
     let (ours, theirs) = (Namespace::new(&own).await?, Namespace::new(&other).await?);
     ours.run("web", json!({})).await?;
     theirs.run("web", json!({})).await?;
     let client = own.as_kubelet().await?;
-    let pods = |namespace: &Namespace| -> Api<Pod> { Api::namespaced(client.clone(), &namespace.name) };
-    assert_eq!(code(pods(&theirs).evict("web", &EvictParams::default()).await), 403);
-    assert_eq!(code(pods(&ours).evict("web", &EvictParams::default()).await), 200);
+    let pods =
+        |namespace: &Namespace| -> Api<Pod> { Api::namespaced(client.clone(), &namespace.name) };
+    assert_eq!(
+        code(pods(&theirs).evict("web", &EvictParams::default()).await),
+        403
+    );
+    assert_eq!(
+        code(pods(&ours).evict("web", &EvictParams::default()).await),
+        200
+    );
     let all: Api<Pod> = Api::all(client.clone());
     assert_eq!(code(all.list(&ListParams::default()).await), 403);
     let budgets: Api<PodDisruptionBudget> = Api::namespaced(client.clone(), &ours.name);

@@ -16,14 +16,26 @@ async fn an_annotated_node_upgrades_itself() -> Result<()> {
     scene.reboot().await?;
     let node = scene.node.until_answered("Upgraded").await?;
     assert!(scene.machine.runs_new());
-    assert_eq!(scene.machine.menu(), "ba", "the old one is kept behind the new");
+    assert_eq!(
+        scene.machine.menu(),
+        "ba",
+        "the old one is kept behind the new"
+    );
     assert!(!is_cordoned(&node));
     assert_eq!(annotation(&node, names::CORDONED_BY), "");
     assert_eq!(annotation(&node, names::FAILURE_REASON), "");
     let status: Status = serde_json::from_str(annotation(&node, names::STATUS))?;
-    assert_eq!((status.phase.as_str(), status.percent, status.tries), ("Upgraded", 100, 1));
-    assert_eq!(condition(&node).map(|(status, reason, _)| (status, reason)), said("False", "Upgraded"));
-    let steps = ["Fetch", "Verify", "Deploy", "Snapshot", "Arm", "Reboot", "Bless", "Clean"];
+    assert_eq!(
+        (status.phase.as_str(), status.percent, status.tries),
+        ("Upgraded", 100, 1)
+    );
+    assert_eq!(
+        condition(&node).map(|(status, reason, _)| (status, reason)),
+        said("False", "Upgraded")
+    );
+    let steps = [
+        "Fetch", "Verify", "Deploy", "Snapshot", "Arm", "Reboot", "Bless", "Clean",
+    ];
     assert_eq!(scene.machine.begun(), steps);
     Ok(())
 }
@@ -36,7 +48,9 @@ fn said(status: &str, reason: &str) -> Option<(String, String)> {
 async fn a_bad_system_is_left_and_the_reason_stands_on_the_node() -> Result<()> {
     let mut scene = Scene::new("falls-back").await?;
     let broken = ("disk".to_owned(), Check::Broken("no /dev/sdb".to_owned()));
-    scene.machine.set_local(|local| local.required = vec![broken]);
+    scene
+        .machine
+        .set_local(|local| local.required = vec![broken]);
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;
     scene.reboot().await?;
@@ -46,7 +60,11 @@ async fn a_bad_system_is_left_and_the_reason_stands_on_the_node() -> Result<()> 
     assert!(!is_cordoned(&node));
     let reason = "required check disk failed: no /dev/sdb";
     assert_eq!(annotation(&node, names::FAILURE_REASON), reason);
-    let expected = ("False".to_owned(), "UserCheck".to_owned(), reason.to_owned());
+    let expected = (
+        "False".to_owned(),
+        "UserCheck".to_owned(),
+        reason.to_owned(),
+    );
     assert_eq!(condition(&node), Some(expected));
     Ok(())
 }

@@ -22,7 +22,10 @@ async fn an_idle_agent_sends_nothing_to_the_server() -> Result<()> {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (sent, connections) = (scene.node.wire.sent(), scene.node.wire.connections());
     tokio::time::sleep(IDLE).await;
-    assert_eq!((scene.node.wire.sent(), scene.node.wire.connections()), (sent, connections));
+    assert_eq!(
+        (scene.node.wire.sent(), scene.node.wire.connections()),
+        (sent, connections)
+    );
     Ok(())
 }
 
@@ -32,17 +35,32 @@ async fn a_request_is_answered_without_delay() -> Result<()> {
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
     let start = Instant::now();
-    scene.node.annotate(json!({ names::UPGRADE_ID: "second" })).await?;
-    scene.node.until("the second answer", &|node| annotation(node, names::STATUS).contains("second")).await?;
+    scene
+        .node
+        .annotate(json!({ names::UPGRADE_ID: "second" }))
+        .await?;
+    scene
+        .node
+        .until("the second answer", &|node| {
+            annotation(node, names::STATUS).contains("second")
+        })
+        .await?;
     // P6 asks for 100 ms on a quiet machine; here half a dozen other tests run beside it.
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        start.elapsed()
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn what_is_paused_is_begun_when_the_pause_ends() -> Result<()> {
     let scene = Scene::new("paused").await?;
-    scene.node.annotate(json!({ names::PAUSED: "stocktaking" })).await?;
+    scene
+        .node
+        .annotate(json!({ names::PAUSED: "stocktaking" }))
+        .await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(scene.machine.begun().is_empty());
@@ -59,9 +77,20 @@ async fn a_new_client_certificate_is_used_once_the_kubelet_has_it() -> Result<()
     scene.node.until_answered("Upgraded").await?;
     // The server refuses it now, on open connections too.
     tokio::time::sleep(Duration::from_secs(4)).await;
-    scene.node.give_credential(Duration::from_secs(3600)).await?;
-    scene.node.annotate(json!({ names::UPGRADE_ID: "second" })).await?;
-    scene.node.until("the second answer", &|node| annotation(node, names::STATUS).contains("second")).await?;
+    scene
+        .node
+        .give_credential(Duration::from_secs(3600))
+        .await?;
+    scene
+        .node
+        .annotate(json!({ names::UPGRADE_ID: "second" }))
+        .await?;
+    scene
+        .node
+        .until("the second answer", &|node| {
+            annotation(node, names::STATUS).contains("second")
+        })
+        .await?;
     Ok(())
 }
 
@@ -75,7 +104,10 @@ async fn a_certificate_that_ran_out_is_waited_out() -> Result<()> {
     scene.node.ask_for(OLD_IMAGE).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
-    scene.node.give_credential(Duration::from_secs(3600)).await?;
+    scene
+        .node
+        .give_credential(Duration::from_secs(3600))
+        .await?;
     scene.node.until_answered("Upgraded").await?;
     Ok(())
 }

@@ -23,8 +23,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 /// News about the API server and our Node.
 #[derive(Debug)]
 pub enum News {
-    /// The server answers; its version as far as it says it.
-    Reached(Option<Version>),
+    /// The server answers: its version as far as it says it, and our Node if there is one. They come together: who acts on
+    /// the first needs the second.
+    Reached(Option<Version>, Option<Box<NodeSeen>>),
     /// It does not.
     Away(String),
     /// Our Node as it is now. Comes only while the server is reached.
@@ -67,20 +68,19 @@ async fn once(
         ..Config::default().fields(&format!("metadata.name={name}"))
     };
     let mut events = std::pin::pin!(watcher::watcher(nodes, config));
-    let mut found = first(&mut events).await?;
+    let found = first(&mut events).await?;
     *pause = PAUSE.0;
     let version = cluster.version().await.ok();
     info!(
         "watching Node {name} on API server {}",
         shown(version.as_ref())
     );
-    let _ = news.send(News::Reached(version));
+    let _ = news.send(News::Reached(version, found.map(Box::new)));
     loop {
-        let _ = news.send(match found {
+        let _ = news.send(match next(&mut events).await? {
             Some(node) => News::Node(Box::new(node)),
             None => News::NoNode,
         });
-        found = next(&mut events).await?;
     }
 }
 
