@@ -20,10 +20,11 @@ const HEADER: &str = "# GRUB Environment Block\n";
 /// The variable of the one-shot entry.
 pub const NEXT_ENTRY: &str = "next_entry";
 
-/// The variables, in their order, values as GRUB stores them (backslash before backslash and newline).
+/// The lines behind the first, in their order: remarks, and variables with values as GRUB stores them (a backslash before
+/// backslash and newline).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grubenv {
-    variables: Vec<(String, String)>,
+    lines: Vec<String>,
 }
 
 impl Grubenv {
@@ -42,31 +43,34 @@ impl Grubenv {
             .strip_prefix(HEADER.as_bytes())
             .ok_or("it does not begin with \"# GRUB Environment Block\"")?;
         let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
-        let mut variables = Vec::new();
-        for line in unescaped_lines(text) {
-            if line.starts_with('#') || line.is_empty() {
-                continue;
-            }
-            let (name, value) = line
-                .split_once('=')
-                .ok_or_else(|| format!("a line is no name=value: {line:?}"))?;
-            variables.push((name.to_owned(), value.to_owned()));
+        let mut lines = unescaped_lines(text);
+        // What follows the last newline fills the block up.
+        let filling = lines.pop().unwrap_or_default();
+        if filling.bytes().any(|byte| byte != b'#') {
+            return Err("it does not end in # signs".to_owned());
         }
-        Ok(Self { variables })
+        match lines
+            .iter()
+            .find(|line| !line.starts_with('#') && !line.contains('='))
+        {
+            Some(line) => Err(format!("a line is no name=value: {line:?}")),
+            None => Ok(Self { lines }),
+        }
     }
 
     /// The block of exactly 1024 bytes.
     ///
     /// # Errors
-    /// When the variables do not fit.
+    /// When the lines do not fit.
     pub fn format(&self) -> std::result::Result<Vec<u8>, String> {
         let mut block = HEADER.as_bytes().to_vec();
-        for (name, value) in &self.variables {
-            block.extend_from_slice(format!("{name}={value}\n").as_bytes());
+        for line in &self.lines {
+            block.extend_from_slice(line.as_bytes());
+            block.push(b'\n');
         }
         if block.len() > LENGTH {
             return Err(format!(
-                "its variables need {} bytes; {LENGTH} is all there is",
+                "its lines need {} bytes; {LENGTH} is all there is",
                 block.len()
             ));
         }
@@ -77,20 +81,29 @@ impl Grubenv {
     /// The one-shot entry; an empty one is none.
     #[must_use]
     pub fn next_entry(&self) -> Option<&str> {
-        let found = self.variables.iter().find(|(name, _)| name == NEXT_ENTRY);
-        found
-            .map(|(_, value)| value.as_str())
+        self.lines
+            .iter()
+            .find_map(|line| next_entry_in(line))
             .filter(|value| !value.is_empty())
     }
 
     /// Sets the one-shot entry to a menu position, or takes it out. All else stays.
     pub fn set_next_entry(&mut self, position: Option<usize>) {
-        self.variables.retain(|(name, _)| name != NEXT_ENTRY);
+        self.lines.retain(|line| next_entry_in(line).is_none());
         if let Some(position) = position {
-            self.variables
-                .insert(0, (NEXT_ENTRY.to_owned(), position.to_string()));
+            let remarks = self
+                .lines
+                .iter()
+                .take_while(|line| line.starts_with('#'))
+                .count();
+            self.lines
+                .insert(remarks, format!("{NEXT_ENTRY}={position}"));
         }
     }
+}
+
+fn next_entry_in(line: &str) -> Option<&str> {
+    line.strip_prefix(NEXT_ENTRY)?.strip_prefix('=')
 }
 
 /// Lines as GRUB splits them: a newline behind a backslash belongs to the value (grub-core/lib/envblk.c).

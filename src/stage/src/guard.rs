@@ -76,10 +76,9 @@ fn next(args: &Args, seen: &Observation) -> Result<Act, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Clears what the loader left.
+/// Clears what the loader left. Where the initramfs sees grubenv, /boot lies on the physical root.
 fn disarm(args: &Args) -> Result<(), String> {
-    let boot = &args.places.boot;
-    let _writable = Writable::make(boot).map_err(|error| error.to_string())?;
+    let _writable = Writable::make(&args.places.sysroot).map_err(|error| error.to_string())?;
     grubenv::write_next_entry(&args.places.grubenv(), None).map_err(|error| error.to_string())
 }
 

@@ -1,0 +1,149 @@
+//! Against the real thing: GRUB's own tool, and a file system of its own. Without root or the tool there is nothing to show.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod disk;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use host::{freeze, grubenv};
+use tempfile::TempDir;
+
+fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn grubs_own_tool_reads_what_we_write_and_we_what_it_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grubenv");
+    let name = path.to_str().unwrap();
+    if run("grub-editenv", &[name, "create"]).is_none() {
+        eprintln!("no grub-editenv here");
+        return;
+    }
+    run(
+        "grub-editenv",
+        &[name, "set", "saved_entry=a b\\c", "boot_success=1"],
+    )
+    .unwrap();
+    let before = fs::read(&path).unwrap();
+    grubenv::write_next_entry(&path, Some(2)).unwrap();
+    let list = run("grub-editenv", &[name, "list"]).unwrap();
+    assert!(
+        list.contains("next_entry=2\n") && list.contains("saved_entry=a b\\c\n"),
+        "{list}"
+    );
+    run("grub-editenv", &[name, "set", "next_entry=3"]).unwrap();
+    assert_eq!(grubenv::read(&path).unwrap().next_entry(), Some("3"));
+    grubenv::write_next_entry(&path, None).unwrap();
+    assert!(fs::read(&path).unwrap() == before, "its own remark is gone");
+}
+
+/// A small ext4, mounted.
+struct Mounted {
+    folder: TempDir,
+}
+
+impl Mounted {
+    fn new() -> Option<Self> {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("not root");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = Self { folder };
+        let (image, root) = (mounted.image(), mounted.root());
+        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        fs::create_dir(&root).unwrap();
+        run("mkfs.ext4", &["-q", image.to_str().unwrap()])?;
+        run(
+            "mount",
+            &[
+                "-o",
+                "loop",
+                image.to_str().unwrap(),
+                root.to_str().unwrap(),
+            ],
+        )?;
+        Some(mounted)
+    }
+
+    fn image(&self) -> PathBuf {
+        self.folder.path().join("image")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    /// What the boot loader sees: the blocks, without the journal.
+    fn raw(&self, file: &str) -> String {
+        run("sync", &["-f", self.image().to_str().unwrap()]);
+        run(
+            "debugfs",
+            &[
+                "-R",
+                &format!("cat /{file}"),
+                self.image().to_str().unwrap(),
+            ],
+        )
+        .unwrap()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = freeze::thaw(&self.root());
+        run("umount", &[self.root().to_str().unwrap()]);
+    }
+}
+
+fn can_write(folder: &Path) {
+    fs::write(folder.join("again"), "x").unwrap();
+    fs::File::open(folder).unwrap().sync_all().unwrap();
+}
+
+#[test]
+fn after_a_checkpoint_the_blocks_hold_the_file_and_writing_goes_on() {
+    let Some(mounted) = Mounted::new() else {
+        return;
+    };
+    fs::write(mounted.root().join("new"), "what was written").unwrap();
+    freeze::checkpoint(&mounted.root()).unwrap();
+    assert_eq!(mounted.raw("new"), "what was written");
+    can_write(&mounted.root());
+}
+
+#[test]
+fn what_a_crash_left_frozen_is_thawed() {
+    let Some(mounted) = Mounted::new() else {
+        return;
+    };
+    freeze::thaw(&mounted.root()).unwrap();
+    run("fsfreeze", &["-f", mounted.root().to_str().unwrap()]).unwrap();
+    freeze::thaw(&mounted.root()).unwrap();
+    can_write(&mounted.root());
+}
+
+#[test]
+fn a_read_only_mount_is_writable_for_as_long_as_it_takes() {
+    let Some(mounted) = Mounted::new() else {
+        return;
+    };
+    let root = mounted.root();
+    run("mount", &["-o", "remount,ro", root.to_str().unwrap()]).unwrap();
+    {
+        let _writable = host::mounts::Writable::make(&root).unwrap();
+        can_write(&root);
+    }
+    assert!(fs::write(root.join("after"), "x").is_err());
+}
