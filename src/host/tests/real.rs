@@ -7,6 +7,7 @@ mod disk;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::{freeze, grubenv};
 use tempfile::TempDir;
@@ -48,8 +49,12 @@ fn grubs_own_tool_reads_what_we_write_and_we_what_it_writes() {
     assert!(fs::read(&path).unwrap() == before, "its own remark is gone");
 }
 
+/// One at a time: the child that guards a freeze holds what the other tests have open.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// A small ext4, mounted.
 struct Mounted {
+    _turn: MutexGuard<'static, ()>,
     folder: TempDir,
 }
 
@@ -60,7 +65,8 @@ impl Mounted {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let mounted = Self { folder };
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mounted = Self { _turn, folder };
         let (image, root) = (mounted.image(), mounted.root());
         fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
         fs::create_dir(&root).unwrap();
