@@ -29,15 +29,19 @@ pub fn marker(id: &UpgradeId) -> PathBuf {
 }
 
 /// Whether it has succeeded in this boot.
-pub async fn check(bus: &Bus, id: &UpgradeId) -> Check {
+pub async fn check(id: &UpgradeId) -> Check {
     if marker(id).exists() {
         return Check::Pass;
     }
-    match is_running(bus).await {
+    match running_now().await {
         Ok(true) => Check::Pending("kubeadm upgrade node is running".to_owned()),
         Ok(false) => Check::Fail("kubeadm upgrade node has not succeeded yet".to_owned()),
         Err(error) => Check::Pending(format!("systemd does not answer: {error}")),
     }
+}
+
+async fn running_now() -> zbus::Result<bool> {
+    is_running(&Bus::connect().await?).await
 }
 
 /// The unit stays `active` when its work is over, so only `activating` means that it works.
@@ -89,12 +93,13 @@ async fn spawn() -> std::io::Result<ExitStatus> {
 ///
 /// # Errors
 /// [`Reason::DeployFailed`] when it did not succeed: without the API server it cannot.
-pub async fn again(bus: &Bus, id: &UpgradeId) -> Result<(), Reason> {
+pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
     let failed = |detail: String| {
         let verb = "kubeadm upgrade node".to_owned();
         Reason::DeployFailed { verb, detail }
     };
     let text = |error: zbus::Error| failed(error.to_string());
+    let bus = Bus::connect().await.map_err(text)?;
     let systemd = bus.systemd().await.map_err(text)?;
     timed(systemd.restart_unit(names::KUBEADM_UNIT, "replace"))
         .await
@@ -103,7 +108,7 @@ pub async fn again(bus: &Bus, id: &UpgradeId) -> Result<(), Reason> {
     while !marker(id).exists() {
         tokio::time::sleep(LOOK).await;
         // The unit needs a moment to get from its old end to its new start.
-        let over = start.elapsed() > START && !is_running(bus).await.map_err(text)?;
+        let over = start.elapsed() > START && !is_running(&bus).await.map_err(text)?;
         if over && !marker(id).exists() {
             return Err(failed("it has not succeeded; see its journal".to_owned()));
         }

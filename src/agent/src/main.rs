@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 use host::Places;
 use host::journal::Store;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tracing::Level;
 use upgrade::names;
 
 /// Upgrades this node when its Node object is annotated so.
@@ -27,6 +27,9 @@ struct Cli {
     /// The node's policy.
     #[arg(long, global = true, default_value = names::POLICY_FILE)]
     policy: PathBuf,
+    /// Log more.
+    #[arg(long, short, global = true)]
+    verbose: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -43,9 +46,14 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    // No filter by expressions: a regex engine would be a tenth of this program.
+    let level = if cli.verbose {
+        Level::DEBUG
+    } else {
+        Level::INFO
+    };
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(level)
         .with_writer(std::io::stderr)
         .without_time()
         .with_target(false)

@@ -16,7 +16,6 @@ use upgrade::{Policy, UpgradeId};
 
 use crate::hands::Local;
 use crate::kubeadm;
-use crate::node::systemd::Bus;
 
 pub use user::UserChecks;
 
@@ -33,18 +32,13 @@ const REQUIRED: [&str; 2] = ["/usr/lib/careen/required.d", "/etc/careen/required
 const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
 /// Checks for ever; `found` gets what changes.
-pub async fn run(
-    bus: &Bus,
-    id: &UpgradeId,
-    policy: Arc<Policy>,
-    found: watch::Sender<Option<Local>>,
-) {
+pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
     let mut required = UserChecks::read(&paths(REQUIRED), &policy.health);
     let mut wanted = UserChecks::read(&paths(WANTED), &policy.health);
     loop {
         let runtime = runtime::check(Path::new(RUNTIME)).await;
         let kubelet = kubelet::check().await;
-        let kubeadm = kubeadm::check(bus, id).await;
+        let kubeadm = kubeadm::check(id).await;
         // User checks ask about a node that runs; before that they would only use up their tries.
         if runtime == Check::Pass && kubelet == Check::Pass {
             required.round().await;

@@ -51,48 +51,54 @@ impl Deploy<'_> {
     ///
     /// # Errors
     /// [`Reason::DeployDied`] when it ended without a verdict or systemd would not run it.
-    pub async fn perform(&self, mut cancel: watch::Receiver<bool>) -> Result<Ended, Reason> {
+    pub async fn perform(&self, cancel: watch::Receiver<bool>) -> Result<Ended, Reason> {
         let name = unit::name(self.id, self.run.verb);
         let output = Path::new(names::RUN_DIR).join(name.replace(".service", ".jsonl"));
-        let systemd = self
-            .bus
-            .systemd()
-            .await
-            .map_err(|error| self.died(&error))?;
-        // The second time systemd answers AlreadySubscribed; and without its signals the regular look below finds the end.
+        let died = |detail: String| Reason::DeployDied {
+            verb: self.run.verb.to_owned(),
+            detail,
+        };
+        let followed = self.follow(&name, Lines::new(output), cancel).await;
+        let (verdict, stopped) = followed.map_err(|error| died(error.to_string()))?;
+        match verdict {
+            Some(Line::Done(done)) => Ok(Ended::Verdict(Ok(done))),
+            _ if stopped => Ok(Ended::Cancelled),
+            Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(reason))),
+            Some(Line::Progress(_)) | None => Err(died("see its journal".to_owned())),
+        }
+    }
+
+    /// Starts the unit or finds it running, and stays until it is gone: its last line, and whether it was told to stop.
+    async fn follow(
+        &self,
+        name: &str,
+        mut lines: Lines,
+        mut cancel: watch::Receiver<bool>,
+    ) -> zbus::Result<(Option<Line>, bool)> {
+        let systemd = self.bus.systemd().await?;
+        // Without its signals the regular look below finds the end.
         let _ = timed(systemd.subscribe()).await;
-        let mut jobs = systemd
-            .receive_job_removed()
-            .await
-            .map_err(|error| self.died(&error))?;
-        self.start(&name, &output)
-            .await
-            .map_err(|error| self.died(&error))?;
-        let mut lines = Lines::new(output);
-        let mut asked_to_stop = false;
-        for turn in 1.. {
+        let mut jobs = systemd.receive_job_removed().await?;
+        self.start(name, &lines.path).await?;
+        let mut stopped = false;
+        for turn in 1_u32.. {
             tokio::select! {
-                _ = jobs.next() => {}
+                Some(_) = jobs.next() => {}
                 () = tokio::time::sleep(LOOK) => {}
-                Ok(()) = cancel.changed(), if !asked_to_stop => {
-                    asked_to_stop = true;
+                Ok(()) = cancel.changed(), if !stopped => {
+                    stopped = true;
                     info!("stopping {name}");
-                    let _ = timed(systemd.stop_unit(&name, "replace")).await;
+                    let _ = timed(systemd.stop_unit(name, "replace")).await;
                 }
             }
             self.take(&mut lines);
-            let look = lines.verdict.is_some() || asked_to_stop || turn % CHECK == 0;
-            if look && matches!(self.bus.is_alive(&name).await, Ok(false)) {
+            let look = lines.verdict.is_some() || stopped || turn % CHECK == 0;
+            if look && matches!(self.bus.is_alive(name).await, Ok(false)) {
                 break;
             }
         }
         self.take(&mut lines);
-        match lines.verdict {
-            Some(Line::Done(done)) => Ok(Ended::Verdict(Ok(done))),
-            _ if asked_to_stop => Ok(Ended::Cancelled),
-            Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(reason))),
-            Some(Line::Progress(_)) | None => Err(self.died(&"see its journal")),
-        }
+        Ok((lines.verdict, stopped))
     }
 
     async fn start(&self, name: &str, output: &Path) -> zbus::Result<()> {
@@ -116,13 +122,6 @@ impl Deploy<'_> {
                 text: progress.doing,
             };
             self.doing.send_replace(Some(doing));
-        }
-    }
-
-    fn died(&self, error: &dyn std::fmt::Display) -> Reason {
-        Reason::DeployDied {
-            verb: self.run.verb.to_owned(),
-            detail: error.to_string(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What only a real node has: systemd, logind, careen-deploy, the boot loader, the kubelet.
 
-pub mod bus;
+mod bus;
 pub mod deploy;
 pub mod real;
 pub mod reboot;

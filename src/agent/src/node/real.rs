@@ -26,7 +26,6 @@ const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
 /// This machine.
 pub struct Node {
     places: Places,
-    bus: Bus,
     fixed: OnceLock<Fixed>,
 }
 
@@ -46,7 +45,6 @@ impl Node {
     pub fn new(places: Places) -> Self {
         Self {
             places,
-            bus: Bus::default(),
             fixed: OnceLock::new(),
         }
     }
@@ -103,13 +101,7 @@ impl Node {
         let _lock = match &errand.step {
             // Others may reboot while nothing is half done; and our own reboot must not be held up by ourselves.
             Step::Reboot { .. } | Step::Fetch { .. } | Step::Verify { .. } => None,
-            _ => {
-                reboot::lock(
-                    &self.bus,
-                    "an operating system upgrade must not be cut short",
-                )
-                .await
-            }
+            _ => reboot::lock("an operating system upgrade must not be cut short").await,
         };
         if let Some(run) = unit::run(&errand.step, &errand.policy) {
             return self.deploy(&errand, &run).await;
@@ -119,7 +111,7 @@ impl Node {
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
             Step::Reboot { force } => self.reboot(*force).await?,
-            Step::Kubeadm => kubeadm::again(&self.bus, id(&errand)?).await?,
+            Step::Kubeadm => kubeadm::again(id(&errand)?).await?,
             other => return Err(not_ours(other)),
         }
         Ok(Ended::Done(Effect::Plain))
@@ -127,8 +119,12 @@ impl Node {
 
     async fn deploy(&self, errand: &Errand, run: &unit::Run) -> Result<Ended, Reason> {
         let (id, limits) = (id(errand)?, &errand.policy.limits);
+        let bus = Bus::connect().await.map_err(|error| Reason::DeployDied {
+            verb: run.verb.to_owned(),
+            detail: error.to_string(),
+        })?;
         let deploy = Deploy {
-            bus: &self.bus,
+            bus: &bus,
             run,
             id,
             limits,
@@ -179,9 +175,9 @@ impl Node {
 
     async fn reboot(&self, force: bool) -> Result<(), Reason> {
         if force {
-            return reboot::force(&self.bus, &self.places.boot).await;
+            return reboot::force(&self.places.boot).await;
         }
-        reboot::ask(&self.bus).await?;
+        reboot::ask().await?;
         // The end of this step is a SIGTERM to us. To come back with "done" would only begin it again.
         tokio::time::sleep(SHUTDOWN).await;
         let detail = format!(
@@ -223,7 +219,7 @@ impl Hands for Node {
     }
 
     async fn check(&self, id: UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
-        health::run(&self.bus, &id, policy, found).await;
+        health::run(&id, policy, found).await;
     }
 }
 

@@ -21,9 +21,10 @@ pub struct Lock {
 }
 
 /// Takes the lock. Without logind there is none: the step itself matters more.
-pub async fn lock(bus: &Bus, why: &str) -> Option<Lock> {
+pub async fn lock(why: &str) -> Option<Lock> {
     let take = async {
-        let login = LoginProxy::new(bus.connection().await?).await?;
+        let bus = Bus::connect().await?;
+        let login = LoginProxy::new(bus.connection()).await?;
         timed(login.inhibit("shutdown", "careen-agent", why, "block")).await
     };
     match take.await {
@@ -39,17 +40,16 @@ pub async fn lock(bus: &Bus, why: &str) -> Option<Lock> {
 ///
 /// # Errors
 /// [`Reason::RebootRefused`], with those who hold it up.
-pub async fn ask(bus: &Bus) -> Result<(), Reason> {
-    begin(bus)
+pub async fn ask() -> Result<(), Reason> {
+    begin()
         .await
         .map_err(|detail| Reason::RebootRefused { detail })
 }
 
-async fn begin(bus: &Bus) -> Result<(), String> {
+async fn begin() -> Result<(), String> {
     let text = |error: zbus::Error| error.to_string();
-    let login = LoginProxy::new(bus.connection().await.map_err(text)?)
-        .await
-        .map_err(text)?;
+    let bus = Bus::connect().await.map_err(text)?;
+    let login = LoginProxy::new(bus.connection()).await.map_err(text)?;
     let mut begun = login.receive_prepare_for_shutdown().await.map_err(text)?;
     if let Err(error) = timed(login.reboot_with_flags(0)).await {
         return Err(format!("{error}{}", holders(&login).await));
@@ -96,8 +96,8 @@ async fn holders(login: &LoginProxy<'_>) -> String {
 ///
 /// # Errors
 /// [`Reason::RebootRefused`] when not even the kernel would.
-pub async fn force(bus: &Bus, boot: &std::path::Path) -> Result<(), Reason> {
-    let asked = async { timed(bus.systemd().await?.reboot()).await };
+pub async fn force(boot: &std::path::Path) -> Result<(), Reason> {
+    let asked = async { timed(Bus::connect().await?.systemd().await?.reboot()).await };
     if let Err(error) = asked.await {
         tracing::warn!("systemd does not reboot: {error}");
     } else {

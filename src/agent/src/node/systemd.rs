@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::time::Duration;
 
-use tokio::sync::OnceCell;
 use zbus::Connection;
 
 use super::bus::{ManagerProxy, UnitProxy};
@@ -11,21 +10,26 @@ use super::bus::{ManagerProxy, UnitProxy};
 /// How long a call may take. systemd answers at once or is in deep trouble.
 const ANSWER: Duration = Duration::from_secs(25);
 
-/// The connection to the system bus, made at the first use.
-#[derive(Default)]
+/// A connection to the system bus. Made for one step and dropped after it: an idle agent holds none, and a bus that was
+/// restarted in between is no trouble.
 pub struct Bus {
-    connection: OnceCell<Connection>,
+    connection: Connection,
 }
 
 impl Bus {
-    /// The connection.
+    /// Connects.
     ///
     /// # Errors
     /// When there is no system bus.
-    pub async fn connection(&self) -> zbus::Result<&Connection> {
-        self.connection
-            .get_or_try_init(|| timed(Connection::system()))
-            .await
+    pub async fn connect() -> zbus::Result<Self> {
+        Ok(Self {
+            connection: timed(Connection::system()).await?,
+        })
+    }
+
+    /// The connection.
+    pub(super) const fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// systemd's manager.
@@ -33,7 +37,7 @@ impl Bus {
     /// # Errors
     /// When there is no system bus.
     pub async fn systemd(&self) -> zbus::Result<ManagerProxy<'_>> {
-        ManagerProxy::new(self.connection().await?).await
+        ManagerProxy::new(&self.connection).await
     }
 
     /// A unit's state; nothing when it is not loaded.
@@ -47,7 +51,7 @@ impl Bus {
             Err(zbus::Error::MethodError(..)) => return Ok(None),
             Err(other) => return Err(other),
         };
-        let unit = UnitProxy::builder(self.connection().await?)
+        let unit = UnitProxy::builder(&self.connection)
             .path(path)
             .build()
             .await?;
