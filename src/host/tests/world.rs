@@ -1,6 +1,8 @@
 //! The whole chain in a small world: whatever breaks in, wherever, the node comes to rest in a system that has proved itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::path::Path;
+
 use host::fake::{Cut, Flaw, World};
 use proptest::prelude::*;
 use upgrade::{Phase, Reason};
@@ -113,6 +115,53 @@ fn a_bad_image_is_tried_again_only_when_asked_again() {
     world.mend();
     world.ask_again("two");
     assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
+}
+
+#[test]
+fn a_withdrawn_request_ends_withdrawn_before_the_arming_and_goes_on_after_it() {
+    let mut armed = false;
+    for at in 1..=points(Flaw::None) {
+        let mut world = World::new(Flaw::None).with_withdrawal(at);
+        let phase = world.live();
+        let log = world.log().join("\n");
+        match phase {
+            Phase::Failed {
+                reason: Reason::Withdrawn,
+            } => {
+                assert!(!armed, "withdrawn at {at}, later than it could be\n{log}");
+                assert_eq!(world.trials(), 0, "{log}");
+            }
+            Phase::Upgraded => armed = true,
+            other => panic!("{other:?}\n{log}"),
+        }
+    }
+    assert!(armed);
+}
+
+/// The stories as they are told today. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
+#[test]
+fn the_stories_stay_as_they_are() {
+    let cut = |at| World::new(Flaw::None).with_cuts(&[(at, Cut::Power)]);
+    for (name, mut world) in [
+        ("good", World::new(Flaw::None)),
+        ("panics", World::new(Flaw::Panics)),
+        ("tampered", World::new(Flaw::Tampered)),
+        ("agent-dead", World::new(Flaw::AgentDead)),
+        ("kubelet-down", World::new(Flaw::KubeletDown)),
+        ("no-network", World::new(Flaw::NoNetwork)),
+        ("api-away", World::new(Flaw::None).with_api_away(75..3000)),
+        ("power-cut-armed", cut(27)),
+        ("power-cut-in-trial", cut(37)),
+        ("power-cut-blessed", cut(45)),
+    ] {
+        let phase = world.live();
+        let story = format!("{}\nat rest: {}\n", world.log().join("\n"), phase.name());
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.log"));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &story).unwrap();
+        }
+        assert_eq!(story, std::fs::read_to_string(&path).unwrap(), "{name}");
+    }
 }
 
 fn points(flaw: Flaw) -> u32 {

@@ -91,6 +91,8 @@ pub struct World {
     elapsed: u64,
     /// At which points the world breaks in.
     cuts: Vec<(u32, Cut)>,
+    /// At which point the request is taken back.
+    withdrawal: Option<u32>,
     points: u32,
     boots: u32,
     trials: u32,
@@ -147,6 +149,7 @@ impl World {
             away: None,
             elapsed: 60_000,
             cuts: Vec::new(),
+            withdrawal: None,
             points: 0,
             boots: 0,
             trials: 0,
@@ -184,9 +187,11 @@ impl World {
         }
     }
 
-    /// Takes the request back.
-    pub fn withdraw(&mut self) {
-        self.request = None;
+    /// Takes the request back at a point.
+    #[must_use]
+    pub const fn with_withdrawal(mut self, at: u32) -> Self {
+        self.withdrawal = Some(at);
+        self
     }
 
     /// Mends the new system.
@@ -245,6 +250,10 @@ impl World {
     fn point(&mut self, what: &str) -> Result<(), Cut> {
         self.points += 1;
         self.check(what);
+        if self.withdrawal == Some(self.points) {
+            self.request = None;
+            self.say(format!("withdrawn {what}"));
+        }
         let due = self.cuts.iter().position(|(at, _)| *at == self.points);
         match due.map(|at| self.cuts.remove(at).1) {
             Some(cut) => {
