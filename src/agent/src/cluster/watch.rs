@@ -36,19 +36,27 @@ pub enum News {
 
 /// Watches for ever.
 pub async fn run(cluster: Arc<Cluster>, news: UnboundedSender<News>) {
-    let mut pause = PAUSE.0;
-    let mut reported = false;
+    let mut tries = Tries {
+        pause: PAUSE.0,
+        told: false,
+    };
     let mut name = None;
     while !news.is_closed() {
-        let Err(error) = once(&cluster, &mut name, &news, &mut pause).await;
+        let Err(error) = once(&cluster, &mut name, &news, &mut tries).await;
         // One line per outage, not one per try.
-        if !std::mem::replace(&mut reported, pause > PAUSE.0) {
+        if !std::mem::replace(&mut tries.told, true) {
             warn!("the API server is away: {error}");
         }
         let _ = news.send(News::Away(error.to_string()));
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(PAUSE.1);
+        tokio::time::sleep(tries.pause).await;
+        tries.pause = (tries.pause * 2).min(PAUSE.1);
     }
+}
+
+/// Tries since the server was reached last.
+struct Tries {
+    pause: Duration,
+    told: bool,
 }
 
 /// One life of the watch, from connecting to the first error.
@@ -56,7 +64,7 @@ async fn once(
     cluster: &Cluster,
     name: &mut Option<String>,
     news: &UnboundedSender<News>,
-    pause: &mut Duration,
+    tries: &mut Tries,
 ) -> Result<std::convert::Infallible, ApiError> {
     if name.is_none() {
         *name = Some(cluster.node_name().await?);
@@ -69,7 +77,10 @@ async fn once(
     };
     let mut events = std::pin::pin!(watcher::watcher(nodes, config));
     let found = first(&mut events).await?;
-    *pause = PAUSE.0;
+    *tries = Tries {
+        pause: PAUSE.0,
+        told: false,
+    };
     let version = cluster.version().await.ok();
     info!(
         "watching Node {name} on API server {}",
