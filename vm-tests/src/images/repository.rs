@@ -132,7 +132,9 @@ fn once(reference: &str, arguments: Vec<String>) -> Result<String> {
         read("ostree", fixed.iter().chain(&arguments))
     })?;
     fs::create_dir_all(made.parent().unwrap_or(&made))?;
-    fs::write(made, format!("{digest}\n{}", arguments.join("\n")))?;
+    let part = made.with_extension("new");
+    fs::write(&part, format!("{digest}\n{}", arguments.join("\n")))?;
+    fs::rename(part, made)?;
     Ok(digest)
 }
 
