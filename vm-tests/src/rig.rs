@@ -184,7 +184,8 @@ impl Rig {
     }
 }
 
-/// A resumed guest believes that no time has passed, and knows the usual port of the remote only.
+/// A resumed guest believes that no time has passed and that its connections live; the one that only listens, the agent's watch,
+/// would find out last. And it knows the usual port of the remote only.
 async fn prepare(guest: &mut Guest, port: u16) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
     guest
@@ -202,5 +203,8 @@ async fn prepare(guest: &mut Guest, port: u16) -> Result<()> {
             ))
             .await?;
     }
-    Ok(())
+    guest
+        .run("systemctl --no-block try-restart careen-agent")
+        .await
+        .map(drop)
 }

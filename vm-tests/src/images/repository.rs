@@ -129,13 +129,38 @@ fn once(reference: &str, arguments: Vec<String>) -> Result<String> {
             format!("--branch={reference}"),
             "--parent=none".into(),
         ];
-        read("ostree", fixed.iter().chain(&arguments))
+        let (sign, content): (Vec<_>, Vec<_>) = arguments
+            .iter()
+            .partition(|argument| argument.starts_with("--gpg-"));
+        let digest = read("ostree", fixed.iter().chain(content))?;
+        sign_once(&repo, &digest, &sign)?;
+        Ok(digest)
     })?;
     fs::create_dir_all(made.parent().unwrap_or(&made))?;
     let part = made.with_extension("new");
     fs::write(&part, format!("{digest}\n{}", arguments.join("\n")))?;
     fs::rename(part, made)?;
     Ok(digest)
+}
+
+/// The same content made again is the same commit, and ostree refuses to sign one twice with the same key.
+fn sign_once(repo: &Path, digest: &str, sign: &[&String]) -> Result<()> {
+    let (first, rest) = digest.split_at(2);
+    let signed = repo
+        .join("objects")
+        .join(first)
+        .join(format!("{rest}.commitmeta"));
+    let value = |name: &str| sign.iter().find_map(|argument| argument.strip_prefix(name));
+    if let Some(key) = value("--gpg-sign=")
+        && !signed.exists()
+    {
+        let home = format!(
+            "--gpg-homedir={}",
+            value("--gpg-homedir=").unwrap_or_default()
+        );
+        run("ostree", [&at(repo), "gpg-sign", &home, digest, key])?;
+    }
+    Ok(())
 }
 
 fn at(repo: &Path) -> String {
