@@ -19,10 +19,10 @@ install() {
     local unit target=$systemdsystemunitdir/initrd-root-fs.target.requires
     inst_simple /usr/libexec/careen/careen-stage
     inst_hook shutdown-emergency 00 "$moddir/careen-die.sh"
-    for unit in careen-guard.service careen-verify.service careen-fallback.service \
-        careen-initrd-deadman.service careen-initrd-deadman.timer; do
+    for unit in careen-guard.service careen-verify.service careen-fallback.service; do
         inst_simple "$moddir/$unit" "$systemdsystemunitdir/$unit"
     done
+    inst_multiple "$systemdsystemunitdir"/careen-initrd-deadman.{service,timer}
     # Required, not wanted: a boot whose guard cannot run does not go on.
     mkdir -p "$initdir$target" "$initdir$systemdsystemunitdir"/{emergency,rescue,initrd}.target.wants \
         "$initdir$systemdsystemunitdir/ostree-prepare-root.service.requires"
