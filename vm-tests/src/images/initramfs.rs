@@ -15,7 +15,12 @@ use super::script::{beside, finish, step};
 const MODULE: &str = "usr/lib/dracut/modules.d/55careen";
 const STAGE: &str = "usr/libexec/careen/careen-stage";
 /// What of ours goes into an initramfs: only a change there needs another one.
-const OURS: [&str; 2] = [MODULE, STAGE];
+const OURS: [&str; 4] = [
+    MODULE,
+    STAGE,
+    "usr/lib/systemd/system/careen-initrd-deadman.service",
+    "usr/lib/systemd/system/careen-initrd-deadman.timer",
+];
 
 /// What an initramfs is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
