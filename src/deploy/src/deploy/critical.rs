@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use host::manifest::{FileDigest, Manifest};
 use host::{Places, verity};
@@ -76,26 +77,46 @@ const REST: &[&str] = &[
 /// # Errors
 /// When a file cannot be read or the list is not on the disk.
 pub fn write(site: &Site, folder: &Path, facts: &Deployment) -> Result<(), Reason> {
-    let failed = |error: host::Error| site.broken(error);
-    let mut files = Vec::new();
-    for (paths, boot) in [(boot_files(folder), true), (present(folder, REST), false)] {
-        for path in paths {
-            seal(&folder.join(&path));
-            files.push(FileDigest::of(folder, &path, boot).map_err(failed)?);
+    let boot = boot_files(folder).into_iter().map(|path| (path, true));
+    let rest = present(folder, REST).into_iter().map(|path| (path, false));
+    let files = digests(folder, &boot.chain(rest).collect::<Vec<_>>());
+    let manifest = files.and_then(|files| {
+        let (format, commit, bootcsum) = (1, facts.digest.clone(), facts.bootcsum.clone());
+        Manifest {
+            format,
+            commit,
+            bootcsum,
+            files,
         }
-    }
-    let manifest = Manifest {
-        format: 1,
-        commit: facts.digest.clone(),
-        bootcsum: facts.bootcsum.clone(),
-        files,
-    };
-    manifest.write(&places(site)).map_err(failed)
+        .write(&Places::physical(&site.path))
+    });
+    manifest.map_err(|error| site.broken(error))
 }
 
-/// Where things are. On a running system `ostree` is a link from the root to the physical root.
-pub fn places(site: &Site) -> Places {
-    Places::physical(&site.path)
+/// Hashes on two threads: kubelet, kubeadm and containerd are most of what a deploy computes.
+fn digests(folder: &Path, paths: &[(String, bool)]) -> host::Result<Vec<FileDigest>> {
+    let one = |(path, boot): &(String, bool)| {
+        seal(&folder.join(path));
+        FileDigest::of(folder, path, *boot)
+    };
+    // Every second one, so that the large ones, which lie together, are shared out.
+    let half = |first: usize| {
+        paths
+            .iter()
+            .skip(first)
+            .step_by(2)
+            .map(one)
+            .collect::<host::Result<Vec<_>>>()
+    };
+    let (even, odd) = thread::scope(|scope| {
+        let odd = scope.spawn(|| half(1));
+        let even = half(0);
+        (even, odd.join())
+    });
+    let mut files = even?;
+    files.extend(odd.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
 }
 
 /// Best effort: ext4 needs `-O verity` for it, and without it the digests are compared by reading.

@@ -11,7 +11,6 @@ use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::id::Digest;
 
-use super::critical;
 use crate::site::Site;
 use crate::verify::image::Tree;
 
@@ -25,7 +24,7 @@ pub fn note(site: &Site, current: &ostree::Deployment, commit: &Digest) -> Resul
     let etc = root.join("etc");
     let places = Places {
         root,
-        ..critical::places(site)
+        ..Places::physical(&site.path)
     };
     host::etc::note(&places, commit)
         .and_then(|()| host::etc::fingerprint(&etc))

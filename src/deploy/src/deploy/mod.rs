@@ -2,7 +2,7 @@
 //! stage such a deployment, so it is written at once, its /etc merged from the running system's.
 
 pub mod again;
-pub mod critical;
+mod critical;
 mod etc;
 mod origin;
 pub mod write;
@@ -80,8 +80,8 @@ fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
         "the root file system",
         room::root(site, tree, kernel.as_ref())?,
     )?;
-    no_room("/boot", room::boot(site, kernel.as_ref())?)?;
-    if room::boot_now(site, kernel.as_ref())?.fits() {
+    no_room("/boot", room::boot(site, tree, kernel.as_ref())?)?;
+    if room::boot_now(site, tree, kernel.as_ref())?.fits() {
         return Ok(());
     }
     site.report

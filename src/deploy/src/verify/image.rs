@@ -12,7 +12,7 @@ use crate::site::Site;
 
 /// Where kernels lie in an image.
 const MODULES: &str = "usr/lib/modules";
-const NAME_ONLY: &str = "standard::name,standard::type,standard::size";
+const FACTS: &str = "standard::name,standard::type,standard::size";
 /// Read at once.
 const PIECE: usize = 256 * 1024;
 const NEVER: Option<&gio::Cancellable> = None;
@@ -30,9 +30,8 @@ pub struct Kernel {
     pub version: String,
     /// Kernel and initramfs, in bytes.
     pub size: u64,
-    /// The checksum that names the folder in /boot/ostree: over the kernel, then the initramfs
-    /// (libostree, `get_kernel_from_tree_usrlib_modules`).
-    pub bootcsum: String,
+    /// What libostree copies to /boot, in the order in which it hashes them.
+    parts: [gio::File; 2],
 }
 
 impl Tree {
@@ -75,23 +74,29 @@ impl Tree {
         let modules = self.root.resolve_relative_path(MODULES);
         self.children(&modules).into_iter().find_map(|folder| {
             let parts = [folder.child("vmlinuz"), folder.child("initramfs.img")];
-            let mut digest = Sha256::new();
-            let size = parts
-                .iter()
-                .map(|part| self.feed(part, &mut |piece| digest.update(piece)))
-                .sum::<Option<u64>>()?;
-            let version = folder.basename()?.to_string_lossy().into_owned();
-            let bootcsum = digest
+            let size = parts.iter().map(size).sum::<Option<u64>>()?;
+            Some(Kernel {
+                version: folder.basename()?.to_string_lossy().into_owned(),
+                size,
+                parts,
+            })
+        })
+    }
+
+    /// The checksum that names the kernel's folder in /boot/ostree: over the kernel, then the initramfs
+    /// (libostree, `get_kernel_from_tree_usrlib_modules`). Reads both.
+    pub fn bootcsum(&self, kernel: &Kernel) -> Option<String> {
+        let mut digest = Sha256::new();
+        for part in &kernel.parts {
+            self.feed(part, &mut |piece| digest.update(piece))?;
+        }
+        Some(
+            digest
                 .finalize()
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
-                .collect();
-            Some(Kernel {
-                version,
-                size,
-                bootcsum,
-            })
-        })
+                .collect(),
+        )
     }
 
     /// Whether the image has a folder at this path.
@@ -110,7 +115,7 @@ impl Tree {
 
     fn walk_from(&self, folder: &gio::File, each: &mut dyn FnMut(&gio::File, Option<u64>)) {
         let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
-        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else {
+        let Ok(entries) = folder.enumerate_children(FACTS, flags, NEVER) else {
             return;
         };
         for info in entries.flatten() {
@@ -152,7 +157,7 @@ impl Tree {
 
     fn children(&self, folder: &gio::File) -> Vec<gio::File> {
         let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
-        let Ok(entries) = folder.enumerate_children(NAME_ONLY, flags, NEVER) else {
+        let Ok(entries) = folder.enumerate_children(FACTS, flags, NEVER) else {
             return Vec::new();
         };
         entries
@@ -160,4 +165,13 @@ impl Tree {
             .map(|info| folder.child(info.name()))
             .collect()
     }
+}
+
+/// A file's length, or nothing when there is no such file.
+fn size(file: &gio::File) -> Option<u64> {
+    let facts = file
+        .query_info(FACTS, gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER)
+        .ok()?;
+    let regular = facts.file_type() == gio::FileType::Regular;
+    regular.then(|| facts.size().try_into().ok()).flatten()
 }

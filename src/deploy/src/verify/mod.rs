@@ -36,6 +36,6 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
         timestamp: ostree::commit_get_timestamp(&variant),
         root: room::root(site, &tree, kernel.as_ref())?,
-        boot: room::boot(site, kernel.as_ref())?,
+        boot: room::boot(site, &tree, kernel.as_ref())?,
     }))
 }

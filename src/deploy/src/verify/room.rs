@@ -36,7 +36,7 @@ pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, R
         .current()
         .map_or(0, |current| folder_size(&site.folder(&current).join("etc")));
     if on_one_file_system(&site.path, &site.boot()) {
-        need += kernel.map_or(0, |kernel| kernel_need(site, kernel));
+        need += kernel.map_or(0, |kernel| blocks(kernel.size));
     }
     Ok(Room {
         need,
@@ -45,27 +45,31 @@ pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, R
 }
 
 /// Room on /boot, with what the kept deployment gives back: it goes first when the new kernel does not fit.
-pub fn boot(site: &Site, kernel: Option<&Kernel>) -> Result<Room, Reason> {
-    let need = kernel.map_or(0, |kernel| kernel_need(site, kernel)) + BOOT_MARGIN;
-    let free = free(site, &site.boot())?;
-    let spare: u64 = if free < need {
-        droppable_kernels(site)
-    } else {
+pub fn boot(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
+    let room = boot_now(site, tree, kernel)?;
+    let spare = if room.fits() {
         0
+    } else {
+        droppable_kernels(site)
     };
     Ok(Room {
-        need,
-        free: free + spare,
+        free: room.free + spare,
+        ..room
     })
 }
 
-/// Room on /boot as it is now.
-pub fn boot_now(site: &Site, kernel: Option<&Kernel>) -> Result<Room, Reason> {
-    let need = kernel.map_or(0, |kernel| kernel_need(site, kernel)) + BOOT_MARGIN;
-    Ok(Room {
-        need,
-        free: free(site, &site.boot())?,
-    })
+/// Room on /boot as it is now. Whether the very kernel is there already takes reading it, so that is asked only
+/// when it matters.
+pub fn boot_now(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
+    let free = free(site, &site.boot())?;
+    let size = kernel.map_or(0, |kernel| blocks(kernel.size));
+    let there = || kernel.is_some_and(|kernel| is_on_boot(site, tree, kernel));
+    let need = if free < size + BOOT_MARGIN && there() {
+        BOOT_MARGIN
+    } else {
+        size + BOOT_MARGIN
+    };
+    Ok(Room { need, free })
 }
 
 /// Deployments that may go for a new one's sake: neither running nor the default.
@@ -98,14 +102,13 @@ fn droppable_kernels(site: &Site) -> u64 {
     freed.iter().map(|folder| folder_size(folder)).sum()
 }
 
-fn kernel_need(site: &Site, kernel: &Kernel) -> u64 {
-    // A folder alone proves nothing: it may be left over from a run that failed half way.
-    let complete = site
-        .sysroot
+/// A folder alone proves nothing: it may be left over from a run that failed half way.
+fn is_on_boot(site: &Site, tree: &Tree, kernel: &Kernel) -> bool {
+    let wanted = tree.bootcsum(kernel);
+    site.sysroot
         .deployments()
         .iter()
-        .any(|other| other.bootcsum() == kernel.bootcsum);
-    if complete { 0 } else { blocks(kernel.size) }
+        .any(|other| wanted.as_deref() == Some(other.bootcsum().as_str()))
 }
 
 fn kernel_folder(site: &Site, stateroot: &str, bootcsum: &str) -> PathBuf {

@@ -63,7 +63,15 @@ impl Image {
         ] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
-        symlink("sysroot/ostree", root.join("ostree")).unwrap();
+        let links = [
+            ("sysroot/ostree", "ostree"),
+            ("usr/bin", "bin"),
+            ("usr/lib", "lib"),
+            ("usr/lib64", "lib64"),
+        ];
+        links
+            .iter()
+            .for_each(|(to, name)| symlink(to, root.join(name)).unwrap());
         let release = format!(
             "ID=test\nVERSION_ID={0}\nPRETTY_NAME=\"Test {0}\"\n",
             self.version

@@ -18,6 +18,8 @@ mod refuse;
 mod remote;
 mod room;
 mod run;
+mod running;
+mod thaw;
 mod undo;
 mod verify;
 mod world;

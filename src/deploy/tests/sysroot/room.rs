@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 fn a_boot_without_room_is_seen_by_verify_and_refused_by_deploy_before_anything_is_written() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
-    world.small_file_system("boot", 2 * MIB);
+    let _small = world.small_file_system("boot", 2 * MIB);
     let facts = world.verb("verify", &commit).verified();
     assert!(!facts.boot.fits() && facts.root.fits(), "{facts:?}");
     let before = world.disk();
@@ -28,6 +28,15 @@ fn a_boot_without_room_is_seen_by_verify_and_refused_by_deploy_before_anything_i
 }
 
 #[test]
+fn a_kernel_that_is_on_boot_already_takes_no_room_there() {
+    let world = world();
+    let commit = world.fetched(&Image::new(1).with("usr/share/other", b"other"));
+    let _small = world.small_file_system("boot", 2 * MIB + MIB * 3 / 4);
+    assert!(world.verb("verify", &commit).verified().boot.fits());
+    world.verb("deploy", &commit).deployed();
+}
+
+#[test]
 fn when_boot_is_short_the_kept_system_goes_first() {
     let world = world();
     let second = world.fetched(&Image::new(2));
@@ -35,7 +44,7 @@ fn when_boot_is_short_the_kept_system_goes_first() {
     world.verb("bless", &second).verdict.unwrap();
     let third = world.fetched(&Image::new(3));
     // Two kernels of half a mebibyte lie there; a third does not fit beside the margin, in place of one it does.
-    world.small_file_system("boot", 3 * MIB + MIB / 4);
+    let _small = world.small_file_system("boot", 3 * MIB + MIB / 4);
     let facts = world.verb("verify", &third).verified();
     assert!(facts.boot.fits(), "{facts:?}");
     world.verb("deploy", &third).deployed();
@@ -49,7 +58,7 @@ fn a_root_without_room_for_the_pull_is_named() {
         &Image::new(2).with("usr/share/big", &noise(9, 8_000_000)),
         Some(&crate::keys::keys().trusted),
     );
-    world.small_file_system("", 8 * MIB);
+    let _small = world.small_file_system("", 8 * MIB);
     let reason = world.fetch(&commit).reason();
     assert!(
         matches!(&reason, Reason::NoRoom { place, .. } if place.contains("root")),
@@ -61,7 +70,7 @@ fn a_root_without_room_for_the_pull_is_named() {
 fn a_root_without_room_for_the_deployment_is_seen_by_verify_and_refused_by_deploy() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
-    world.small_file_system("", 8 * MIB);
+    let _small = world.small_file_system("", 8 * MIB);
     let facts = world.verb("verify", &commit).verified();
     assert!(!facts.root.fits(), "{facts:?}");
     let reason = world.verb("deploy", &commit).reason();

@@ -35,20 +35,6 @@ fn a_good_image_says_what_it_is_and_what_room_it_takes() {
 }
 
 #[test]
-fn a_kernel_that_is_on_boot_already_takes_no_room_there() {
-    let world = world();
-    let mut image = Image::new(1);
-    image
-        .files
-        .push(("usr/share/other".to_owned(), b"other".to_vec()));
-    let same_kernel = world.verb("verify", &world.fetched(&image)).verified();
-    let new_kernel = world
-        .verb("verify", &world.fetched(&Image::new(2)))
-        .verified();
-    assert!(new_kernel.boot.need - same_kernel.boot.need >= 500_000);
-}
-
-#[test]
 fn a_flipped_byte_is_found_and_the_next_fetch_mends_it() {
     let world = world();
     let commit = world.fetched(&Image::new(2));

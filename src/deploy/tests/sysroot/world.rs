@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
 use upgrade::id::Digest;
@@ -256,20 +256,22 @@ impl World {
         lines
     }
 
-    /// Puts a small file system of its own under a folder of the disk, seen by this test's thread alone.
-    pub fn small_file_system(&self, below: &str, bytes: u64) {
+    /// Puts a small file system under a folder of the disk, with what is there, seen by this test's thread alone.
+    #[must_use = "it goes when this is dropped"]
+    pub fn small_file_system(&self, below: &str, bytes: u64) -> Mounted {
         let none = None::<&str>;
         unshare(CloneFlags::CLONE_NEWNS).unwrap();
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
         let place = self.root().join(below);
         let aside = self.path("aside");
         succeed(Command::new("cp").arg("-a").arg(&place).arg(&aside));
+        let size = format!("size={bytes}");
         mount(
             Some("tmpfs"),
             &place,
             Some("tmpfs"),
             MsFlags::empty(),
-            Some(format!("size={bytes}").as_str()),
+            Some(size.as_str()),
         )
         .unwrap();
         succeed(
@@ -278,6 +280,16 @@ impl World {
                 .arg(format!("{}/.", aside.display()))
                 .arg(&place),
         );
+        Mounted(place)
+    }
+}
+
+/// A mounted file system, which would keep the folder below it from being removed.
+pub struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        umount2(&self.0, MntFlags::MNT_DETACH).unwrap();
     }
 }
 
