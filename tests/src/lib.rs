@@ -7,5 +7,6 @@ pub mod count;
 pub mod machine;
 pub mod node;
 pub mod pods;
+pub mod root;
 pub mod scene;
 pub mod wire;
