@@ -40,9 +40,15 @@ fn compile() -> Result<PathBuf> {
     let target = programs::cache()?.join("target");
     let bin = target.join("image-programs");
     step("our programs", || {
-        cargo(&target, &["-p", "careen-agent", "-p", "careen-deploy"], "")?;
         cargo(
             &target,
+            "image",
+            &["-p", "careen-agent", "-p", "careen-deploy"],
+            "",
+        )?;
+        cargo(
+            &target,
+            "stage",
             &["-p", "careen-stage", "--target", STATIC_TARGET],
             "-C target-feature=+crt-static",
         )
@@ -51,7 +57,7 @@ fn compile() -> Result<PathBuf> {
     for (from, names) in [
         (target.join("image"), ["careen-agent", "careen-deploy"]),
         (
-            target.join(STATIC_TARGET).join("image"),
+            target.join(STATIC_TARGET).join("stage"),
             ["careen-grub", "careen-stage"],
         ),
     ] {
@@ -99,11 +105,11 @@ fn source() -> PathBuf {
         .to_owned()
 }
 
-fn cargo(target: &Path, arguments: &[&str], flags: &str) -> Result<()> {
+fn cargo(target: &Path, profile: &str, arguments: &[&str], flags: &str) -> Result<()> {
     let mut command = Command::new("cargo");
     command
         .current_dir(source())
-        .args(["build", "--quiet", "--profile", "image"])
+        .args(["build", "--quiet", "--profile", profile])
         .args(arguments);
     finish(
         command
