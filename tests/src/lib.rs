@@ -9,4 +9,5 @@ pub mod node;
 pub mod pods;
 pub mod root;
 pub mod scene;
+pub mod webhook;
 pub mod wire;

@@ -83,3 +83,40 @@ async fn a_drain_outlives_an_outage() -> Result<()> {
     assert!(pods.names().await?.is_empty());
     Ok(())
 }
+
+#[tokio::test]
+async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
+    let scene = Scene::new("five-hundred").await?;
+    let broken = careen_tests::webhook::Broken::for_status_of(&scene.node).await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
+    broken.mend().await?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Result<()> {
+    let mut scene = Scene::new("busy").await?;
+    let (nodes, name) = (scene.node.nodes(), scene.node.name.clone());
+    let writer = tokio::spawn(async move {
+        for number in 0.. {
+            let body = serde_json::json!({ "metadata": { "annotations": { "someone/else": format!("{number}") } } });
+            let body = kube::api::Patch::Merge(body);
+            if nodes
+                .patch(&name, &kube::api::PatchParams::default(), &body)
+                .await
+                .is_err()
+            {
+                return;
+            }
+        }
+    });
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    writer.abort();
+    assert!(!is_cordoned(&node));
+    Ok(())
+}

@@ -197,6 +197,30 @@ mod tests {
     }
 
     #[test]
+    fn every_property_has_the_type_that_systemd_wants() {
+        let limits = Limits {
+            cpu_percent: 50,
+            ..Limits::default()
+        };
+        let clean = run(&Step::Clean, &Policy::default()).unwrap();
+        let commit = "a".repeat(64).parse().unwrap();
+        let verify = run(&Step::Verify { commit }, &Policy::default()).unwrap();
+        for run in [&clean, &verify] {
+            for (name, value) in properties(Path::new("/x"), run, Path::new("/y"), &limits) {
+                // systemd's src/core/dbus-execute.c, dbus-service.c, dbus-cgroup.c, dbus-unit.c.
+                let wanted = match name {
+                    "ExecStart" | "ExecStopPost" => "a(sasb)",
+                    "OOMScoreAdjust" => "i",
+                    "TimeoutStopUSec" | "MemoryHigh" | "MemoryMax" | "CPUQuotaPerSecUSec"
+                    | "IOWeight" => "t",
+                    _ => "s",
+                };
+                assert_eq!(value.value_signature().to_string(), wanted, "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn a_limit_of_zero_is_no_limit() {
         let none = Limits {
             memory_mib: 0,

@@ -23,6 +23,9 @@ use crate::cluster::{ApiError, Cluster, limited};
 /// Pause before a write that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// Pause after the server said no: asking again soon would not change that.
+const REFUSED: Duration = Duration::from_secs(30);
+
 /// What is to be told, and the Node as it was seen last. Without a Node nothing can be told.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
@@ -80,7 +83,14 @@ struct Writer {
     cluster: Arc<Cluster>,
     wanted: watch::Receiver<Wanted>,
     settle: watch::Sender<bool>,
-    written: Option<(Report, Instant)>,
+    written: Option<Written>,
+}
+
+/// What was written last, when, and to which object: a Node that was deleted and registered anew knows nothing.
+struct Written {
+    report: Report,
+    at: Instant,
+    uid: String,
 }
 
 impl Writer {
@@ -111,14 +121,28 @@ impl Writer {
         if !wanted.reached {
             return None;
         }
+        self.written = self
+            .written
+            .take()
+            .filter(|written| written.uid == node.uid);
         if self.written.is_none() && patch::is_there(report, node) {
-            self.written = Some((report.clone(), Instant::now()));
+            self.remember(report, node);
         }
-        let due = pace::due(
-            self.written.as_ref().map(|(report, at)| (report, *at)),
-            report,
-        );
+        let written = self
+            .written
+            .as_ref()
+            .map(|written| (&written.report, written.at));
+        let due = pace::due(written, report);
         due.map(|at| if wanted.hurry { Instant::now() } else { at })
+    }
+
+    fn remember(&mut self, report: &Report, node: &NodeSeen) {
+        let (report, uid) = (report.clone(), node.uid.clone());
+        self.written = Some(Written {
+            report,
+            at: Instant::now(),
+            uid,
+        });
     }
 
     async fn write(&mut self, wanted: &Wanted) {
@@ -129,18 +153,18 @@ impl Writer {
             Ok(()) => self.after(report.clone(), node).await,
             Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => {
                 debug!("the report could not be written yet: {error}");
-                self.pause().await;
+                self.pause(RETRY).await;
             }
             Err(error) => {
                 warn!("the API server does not take our report: {error}");
-                self.pause().await;
+                self.pause(REFUSED).await;
             }
         }
     }
 
     /// Waits a little, or until there is something else to tell.
-    async fn pause(&mut self) {
-        let _ = tokio::time::timeout(RETRY, self.wanted.changed()).await;
+    async fn pause(&mut self, time: Duration) {
+        let _ = tokio::time::timeout(time, self.wanted.changed()).await;
         self.wanted.mark_changed();
     }
 
@@ -156,8 +180,8 @@ impl Writer {
             (&last.answer, &last.reason, &last.status.phase)
                 != (&report.answer, &report.reason, &report.status.phase)
         };
-        let event = self.written.as_ref().is_none_or(|(last, _)| new(last));
-        self.written = Some((report.clone(), Instant::now()));
+        let event = self.written.as_ref().is_none_or(|last| new(&last.report));
+        self.remember(&report, node);
         if event {
             // Not awaited by the next report: an Event is a courtesy.
             event::publish(&self.cluster, &report, node, Timestamp::now()).await;
