@@ -31,6 +31,7 @@ pub fn reason(
     asked: Asked<'_>,
     error: &glib::Error,
 ) -> Reason {
+    eprintln!("libostree: {error}");
     let commit = match asked {
         Asked::Branch => &wanted.reference,
         Asked::Commit(commit) => commit.as_str(),

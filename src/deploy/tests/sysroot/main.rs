@@ -14,6 +14,7 @@ mod fetch;
 mod image;
 mod keys;
 mod lock;
+mod menu;
 mod refuse;
 mod remote;
 mod room;

@@ -39,6 +39,8 @@ impl Answer {
             other => panic!("no verdict but {other:?} after {lines:?}: {said}"),
         };
         assert_eq!(output.status.code(), Some(code), "{said}");
+        // Shown by the test runner when the test fails.
+        println!("{said}");
         let progress = lines.into_iter().map(|line| match line {
             Line::Progress(progress) => progress,
             other => panic!("{other:?} before the last line"),

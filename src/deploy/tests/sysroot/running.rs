@@ -42,6 +42,7 @@ fn running() -> Running {
         let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
         mount(NONE, &running.live.join(place), NONE, flags, NONE).unwrap();
     }
+    fs::create_dir_all(running.live.join("var/tmp")).unwrap();
     fs::write(running.live.join("run/ostree-booted"), "").unwrap();
     fs::write(running.live.join(PROGRAM), "").unwrap();
     running.bind(&PathBuf::from(env!("CARGO_BIN_EXE_careen-deploy")), PROGRAM);

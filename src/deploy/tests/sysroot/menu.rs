@@ -1,0 +1,66 @@
+//! The boot menu as the real careen-grub writes it, when libostree calls it in the swap.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::image::Image;
+use crate::run::succeed;
+use crate::world::{World, world};
+
+/// careen-grub lies beside the program under test; another crate makes it, so cargo is asked for it once.
+fn generator() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        succeed(Command::new(env!("CARGO")).args([
+            "build",
+            "--quiet",
+            "-p",
+            "careen-stage",
+            "--bin",
+            "careen-grub",
+        ]));
+        Path::new(env!("CARGO_BIN_EXE_careen-deploy")).with_file_name("careen-grub")
+    })
+}
+
+fn with_grub() -> World {
+    let mut world = world();
+    world.ostree(&[
+        &world.local(),
+        "config",
+        "set",
+        "sysroot.bootloader",
+        "grub2",
+    ]);
+    fs::create_dir_all(world.root().join("boot/grub")).unwrap();
+    world.generator = Some(generator().to_owned());
+    world
+}
+
+fn titles(world: &World) -> Vec<String> {
+    let menu = fs::read_to_string(world.root().join("boot/loader/grub.cfg")).unwrap();
+    let entries = menu
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("menuentry "));
+    entries
+        .map(|entry| {
+            entry
+                .chars()
+                .filter(char::is_ascii_digit)
+                .next()
+                .map_or("reboot".to_owned(), String::from)
+        })
+        .collect()
+}
+
+#[test]
+fn the_old_system_is_the_first_entry_until_the_new_one_is_blessed() {
+    let world = with_grub();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    assert_eq!(titles(&world)[..2], ["1", "2"]);
+    world.verb("bless", &commit).verdict.unwrap();
+    assert_eq!(titles(&world)[..2], ["2", "1"]);
+}
