@@ -48,8 +48,7 @@ fn titles(world: &World) -> Vec<String> {
         .map(|entry| {
             entry
                 .chars()
-                .filter(char::is_ascii_digit)
-                .next()
+                .find(char::is_ascii_digit)
                 .map_or("reboot".to_owned(), String::from)
         })
         .collect()
