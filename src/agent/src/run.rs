@@ -6,23 +6,21 @@ use std::time::Duration;
 
 use host::journal::Store;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
-use upgrade::{
-    Act, Finished, Health, Home, Observation, Policy, PolicyRead, Record, SinceBoot, Step,
-};
+use upgrade::{Act, Finished, Observation, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{decide, report};
 
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
-use crate::hands::{Hands, Local, Machine};
+use crate::hands::Hands;
 use crate::link::Link;
 use crate::notify::{self, Systemd};
+use crate::observe::{Around, observation};
+use crate::policy;
 use crate::report::{Reporter, Wanted};
+use crate::trial::Trial;
 use crate::work::{Tools, Work};
-use crate::{kubeadm, policy};
 
 /// Pause after the machine could not be seen or the record not be written.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -63,22 +61,10 @@ struct Agent<H> {
     link: Link,
     work: Option<Work>,
     finished: Option<Finished>,
-    checks: Option<Checks>,
+    trial: Trial,
     reporter: Reporter,
     systemd: Systemd,
     watchdog: Option<Duration>,
-}
-
-/// The checks of a trial that are running.
-struct Checks {
-    found: watch::Receiver<Option<Local>>,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Checks {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 /// When the loop turns next, if nothing happens before.
@@ -107,7 +93,7 @@ impl<H: Hands> Agent<H> {
             link: Link::default(),
             work: None,
             finished: None,
-            checks: None,
+            trial: Trial::default(),
             reporter,
             systemd: Systemd::from_environment(),
             watchdog: notify::watchdog(),
@@ -125,16 +111,12 @@ impl<H: Hands> Agent<H> {
             }
         };
         let policy = policy::read(&self.policy_file);
-        self.follow_trial(&read, &machine, &policy);
-        if self
-            .checks
-            .as_ref()
-            .is_some_and(|checks| checks.found.borrow().is_none())
-        {
-            // An agent that was restarted late in a trial has not looked yet, and that must not be taken for a bad system.
+        self.trial
+            .follow(&self.tools.hands, &read, &machine, &policy);
+        if self.trial.is_looking() {
             return Wake::OnNews;
         }
-        let mut seen = self.observe(machine, &read);
+        let mut seen = observation(machine, self.around(), &read);
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
             Err(error) => self.trouble(&format!("nothing is done: {error}")),
             Ok((record, act)) => {
@@ -187,74 +169,12 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    fn observe(&self, machine: Machine, read: &RecordRead) -> Observation {
-        let health = self.health(&machine, read);
-        Observation {
-            home: Home::Agent,
-            now: machine.now,
-            wall: machine.wall,
-            boot: machine.boot,
-            booted: machine.booted,
-            version: machine.version,
-            trial: machine.trial,
-            deployments: machine.deployments,
-            one_shot: machine.one_shot,
-            loader: machine.loader,
-            control_plane: machine.control_plane,
-            machine: machine.machine,
-            etc_stale: machine.etc_stale,
-            request: self.link.asked.clone(),
-            paused: self.link.paused.clone(),
-            api: self.link.api.clone(),
+    fn around(&self) -> Around<'_> {
+        Around {
+            link: &self.link,
             running: self.work.as_ref().map(|work| work.step.clone()),
             finished: self.finished.clone(),
-            health,
-            integrity: None,
-        }
-    }
-
-    fn health(&self, machine: &Machine, read: &RecordRead) -> Health {
-        let local = self
-            .checks
-            .as_ref()
-            .and_then(|checks| checks.found.borrow().clone());
-        let (Some(local), Ok(record)) = (local, read) else {
-            return Health::unknown();
-        };
-        Health {
-            runtime: local.runtime,
-            kubelet: local.kubelet,
-            kubeadm: local.kubeadm,
-            ready: self.link.ready(&machine.boot),
-            version: self.link.version(&machine.boot, record),
-            required: local.required,
-        }
-    }
-
-    /// Checks run on a trial and no longer.
-    fn follow_trial(&mut self, read: &RecordRead, machine: &Machine, policy: &PolicyRead) {
-        let upgrade = read
-            .as_ref()
-            .ok()
-            .and_then(|record| record.upgrade.as_ref());
-        let ours =
-            upgrade.is_some_and(|up| up.to.as_ref().is_some_and(|to| to.same(&machine.booted)));
-        let id = read
-            .as_ref()
-            .ok()
-            .and_then(kubeadm::on_trial)
-            .filter(|_| ours)
-            .cloned();
-        match (id, &self.checks) {
-            (Some(id), None) => {
-                let (sender, found) = watch::channel(None);
-                let policy: Arc<Policy> = Arc::new(policy.clone().unwrap_or_default());
-                let hands = Arc::clone(&self.tools.hands);
-                let task = tokio::spawn(async move { hands.check(id, policy, sender).await });
-                self.checks = Some(Checks { found, task });
-            }
-            (None, Some(_)) => self.checks = None,
-            (Some(_), Some(_)) | (None, None) => {}
+            local: self.trial.found(),
         }
     }
 
@@ -297,7 +217,7 @@ impl<H: Hands> Agent<H> {
                 self.work = None;
                 self.finished = ended;
             },
-            () = checked(&mut self.checks) => {}
+            () = self.trial.news() => {}
             () = sleeping(pause) => {}
         }
     }
@@ -312,16 +232,6 @@ async fn working(work: &mut Option<Work>) -> Option<Finished> {
     match work {
         Some(work) => work.news().await,
         None => std::future::pending().await,
-    }
-}
-
-async fn checked(checks: &mut Option<Checks>) {
-    let changed = match checks {
-        Some(checks) => checks.found.changed().await,
-        None => std::future::pending().await,
-    };
-    if changed.is_err() {
-        std::future::pending::<()>().await;
     }
 }
 
