@@ -3,7 +3,7 @@
 //! GRUB's script is read by lines, as far as generators write it: ours and Debian's grub-mkconfig.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use upgrade::{Deployment, Reason, names};
 
@@ -115,14 +115,6 @@ fn position_in(configuration: &str, link: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Reads a configuration at a given place; for those who have just written it.
-///
-/// # Errors
-/// As the system call says.
-pub fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).at("reading", path)
 }
 
 #[cfg(test)]
