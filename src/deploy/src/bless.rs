@@ -16,7 +16,7 @@ use crate::site::{Site, same};
 pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let target = target(site, commit)?;
-    let all = site.sysroot.deployments();
+    let all = site.deployments();
     let others: Vec<_> = all
         .iter()
         .filter(|other| !same(other, &target))

@@ -38,7 +38,7 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
     let Ok(entries) = fs::read_dir(site.state_dir()) else {
         return Ok(());
     };
-    let deployments = site.sysroot.deployments();
+    let deployments = site.deployments();
     let gone = |commit: &Digest| {
         deployments
             .iter()

@@ -88,11 +88,18 @@ impl Site {
         }
     }
 
+    /// The deployments on disk in menu order, the default first. One that somebody else has staged is none of them:
+    /// it would become the default at shutdown, on our way into the trial, and writing the menu without it drops it.
+    pub fn deployments(&self) -> Vec<ostree::Deployment> {
+        let all = self.sysroot.deployments().into_iter();
+        all.filter(|deployment| !deployment.is_staged()).collect()
+    }
+
     /// The deployment that runs; in a sysroot that is not running, the default one.
     pub fn current(&self) -> Option<ostree::Deployment> {
         self.sysroot
             .booted_deployment()
-            .or_else(|| self.sysroot.deployments().into_iter().next())
+            .or_else(|| self.deployments().into_iter().next())
     }
 
     /// Deployments of a commit in the current stateroot, in menu order.
@@ -101,11 +108,7 @@ impl Site {
         let wanted = |deployment: &ostree::Deployment| {
             deployment.csum() == commit.as_str() && Some(deployment.osname()) == stateroot
         };
-        self.sysroot
-            .deployments()
-            .into_iter()
-            .filter(wanted)
-            .collect()
+        self.deployments().into_iter().filter(wanted).collect()
     }
 
     /// A deployment's root folder.

@@ -7,7 +7,7 @@ use crate::site::Site;
 
 /// The deployments, the default first. Takes no lock: it reads one consistent boot loader folder.
 pub fn run(site: &Site) -> Result<Done, Reason> {
-    let deployments = site.sysroot.deployments();
+    let deployments = site.deployments();
     let deployments = deployments
         .iter()
         .map(|deployment| site.facts(deployment))

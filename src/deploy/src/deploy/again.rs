@@ -18,7 +18,7 @@ pub fn up_to_date(site: &Site, wanted: &Deploy, fingerprint: &str) -> Option<ost
 
 /// Earlier deployments of the commit by us, which a new one replaces.
 pub fn replaceable(site: &Site, wanted: &Deploy) -> Vec<ostree::Deployment> {
-    let default = site.sysroot.deployments().into_iter().next();
+    let default = site.deployments().into_iter().next();
     let current = site.current();
     let used = |deployment: &ostree::Deployment| {
         [&default, &current]

@@ -97,11 +97,7 @@ fn kernel_arguments(current: &ostree::Deployment, keep_ours: bool) -> Vec<String
 pub fn without(site: &Site, going: &[ostree::Deployment]) -> Vec<ostree::Deployment> {
     let stays =
         |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
-    site.sysroot
-        .deployments()
-        .into_iter()
-        .filter(stays)
-        .collect()
+    site.deployments().into_iter().filter(stays).collect()
 }
 
 /// Writes the menu in this order: libostree makes it whole beside the old one and swaps one link.

@@ -29,6 +29,7 @@ const RETRIES: u32 = 3;
 pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     check_remote(&repo, wanted)?;
+    check_cap(site, &repo, wanted)?;
     let mut fetched = 0;
     let commit = match &wanted.commit {
         Some(commit) => commit.clone(),
@@ -67,6 +68,21 @@ fn check_remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
         Ok(())
     } else {
         Err(Reason::VerificationOff { remote })
+    }
+}
+
+/// A cap works by a relay that takes the place of a proxy; a pull around it would be uncapped and nobody told.
+fn check_cap(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
+    let proxy = repo
+        .remote_option(&wanted.remote, "proxy", None)
+        .ok()
+        .flatten();
+    match (wanted.bandwidth, proxy) {
+        (Some(_), Some(proxy)) => Err(site.broken(format!(
+            "remote {:?} goes through proxy {proxy}, where bandwidth cannot be capped; take away the one or the other",
+            wanted.remote
+        ))),
+        _ => Ok(()),
     }
 }
 

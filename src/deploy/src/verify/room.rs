@@ -77,7 +77,7 @@ pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
     let Some(current) = site.current() else {
         return Vec::new();
     };
-    let others = site.sysroot.deployments().into_iter().skip(1);
+    let others = site.deployments().into_iter().skip(1);
     others
         .filter(|other| !same(other, &current) && other.osname() == current.osname())
         .collect()
@@ -88,7 +88,6 @@ fn droppable_kernels(site: &Site) -> u64 {
     let stays =
         |deployment: &ostree::Deployment| !going.iter().any(|other| same(other, deployment));
     let kept: HashSet<_> = site
-        .sysroot
         .deployments()
         .into_iter()
         .filter(stays)
@@ -105,8 +104,7 @@ fn droppable_kernels(site: &Site) -> u64 {
 /// A folder alone proves nothing: it may be left over from a run that failed half way.
 fn is_on_boot(site: &Site, tree: &Tree, kernel: &Kernel) -> bool {
     let wanted = tree.bootcsum(kernel);
-    site.sysroot
-        .deployments()
+    site.deployments()
         .iter()
         .any(|other| wanted.as_deref() == Some(other.bootcsum().as_str()))
 }

@@ -134,3 +134,29 @@ fn killed_while_fetching_the_next_fetch_takes_up_what_came() {
     assert!(bytes < 2_000_000, "{bytes} of 2.5 MB were fetched again");
     world.verb("verify", &commit).verified();
 }
+
+#[test]
+fn killed_while_fetching_undo_leaves_the_disk_as_it_was() {
+    let world = world();
+    let before = world.disk();
+    let commit = world.publish(
+        &Image::new(2).with("usr/share/big", &noise(60, 900_000)),
+        Some(&keys().trusted),
+    );
+    world.server.stall_after(600_000);
+    let mut child = world.start(&[
+        "fetch",
+        "--remote",
+        REMOTE,
+        "--ref",
+        BRANCH,
+        "--commit",
+        commit.as_str(),
+    ]);
+    wait_for(|| world.server.is_stalled());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    world.server.recover();
+    world.verb("undo", &commit).verdict.unwrap();
+    assert_eq!(world.disk(), before);
+}

@@ -200,3 +200,21 @@ fn wrong_usage_is_told_by_its_own_exit_code() {
         );
     }
 }
+
+#[test]
+fn a_cap_that_the_remotes_own_proxy_would_get_around_is_refused() {
+    let world = world();
+    let proxy = format!("--set=proxy=http://127.0.0.1:{}", world.server.port);
+    world.add_remote(
+        "far",
+        &[&proxy, &format!("--gpg-import={}", keys().ring.display())],
+    );
+    let reason = refused(
+        &world,
+        &[&fetch("far", BRANCH)[..], &["--bandwidth", "100000"]].concat(),
+    );
+    assert!(
+        matches!(&reason, Reason::DeployFailed { detail, .. } if detail.contains("proxy")),
+        "{reason}"
+    );
+}
