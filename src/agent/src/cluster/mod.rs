@@ -2,6 +2,7 @@
 
 pub mod credential;
 pub mod error;
+pub mod objects;
 pub mod seen;
 pub mod watch;
 
@@ -10,13 +11,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use tokio::sync::Mutex;
 
 use credential::Credential;
 pub use error::ApiError;
+use objects::Node;
 
 /// How long the answer to one request may take; the watch alone has no such limit.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -51,7 +52,7 @@ impl Cluster {
     /// # Errors
     /// As [`Self::client`].
     pub async fn nodes(&self) -> Result<Api<Node>, ApiError> {
-        Ok(Api::all(self.client().await?))
+        Ok(objects::nodes(self.client().await?))
     }
 
     /// The name of the Node that this credential is for, as the API server understands it. (Host name and Node name may differ.)

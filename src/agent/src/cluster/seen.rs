@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use upgrade::observe::Asked;
 use upgrade::{RawRequest, names};
+
+use super::objects::{Condition, Node};
 
 /// Our Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ impl From<Node> for NodeSeen {
         let annotations = node.metadata.annotations.unwrap_or_default();
         let get = |key: &str| annotations.get(key).cloned();
         let status = node.status.unwrap_or_default();
-        let conditions = status.conditions.unwrap_or_default();
-        let info = status.node_info.unwrap_or_default();
+        let conditions = status.conditions;
+        let info = status.node_info;
         let own = |key: &'static str| get(key).map(|value| (key, value));
         Self {
             name: node.metadata.name.unwrap_or_default(),
@@ -45,13 +46,8 @@ impl From<Node> for NodeSeen {
             ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),
             boot_id: info.boot_id,
             kubelet_version: info.kubelet_version,
-            condition: find(&conditions, names::CONDITION).map(|own| {
-                let changed = own
-                    .last_transition_time
-                    .as_ref()
-                    .map(|time| time.0.to_string());
-                (own.status.clone(), changed)
-            }),
+            condition: find(&conditions, names::CONDITION)
+                .map(|own| (own.status.clone(), own.last_transition_time.clone())),
             answers: [names::ANSWER, names::FAILURE_REASON, names::STATUS]
                 .into_iter()
                 .filter_map(own)
@@ -60,8 +56,8 @@ impl From<Node> for NodeSeen {
     }
 }
 
-fn find<'a>(conditions: &'a [NodeCondition], kind: &str) -> Option<&'a NodeCondition> {
-    conditions.iter().find(|condition| condition.type_ == kind)
+fn find<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.kind == kind)
 }
 
 fn asked(annotations: &BTreeMap<String, String>) -> Asked {

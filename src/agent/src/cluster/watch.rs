@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{info, warn};
 use upgrade::Version;
 
 use super::error::chain;
+use super::objects::Node;
 use super::seen::NodeSeen;
 use super::{ApiError, Cluster};
 

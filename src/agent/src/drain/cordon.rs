@@ -1,11 +1,11 @@
 //! Cordon with our own mark, and its undoing. A cordon without the mark is somebody else's and is never touched.
 
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use upgrade::{UpgradeId, names};
 
+use crate::cluster::objects::Node;
 use crate::cluster::{ApiError, limited};
 
 /// How often a change that met another writer is made anew. The kubelet writes its Node every few seconds at most.
@@ -40,10 +40,7 @@ pub async fn release(nodes: &Api<Node>, name: &str) -> Result<(), ApiError> {
 }
 
 fn is_cordoned(node: &Node) -> bool {
-    node.spec
-        .as_ref()
-        .and_then(|spec| spec.unschedulable)
-        .unwrap_or(false)
+    node.spec.as_ref().is_some_and(|spec| spec.unschedulable)
 }
 
 fn body(unschedulable: bool, mark: Value) -> Value {

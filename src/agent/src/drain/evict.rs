@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::Client;
-use kube::api::{Api, DeleteParams, EvictParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, EvictParams, PostParams, Preconditions};
+use kube::core::Request;
+use kube::{Client, Resource};
 
 use super::budget::{Refusal, refusal};
 use super::pods::Victim;
@@ -29,24 +30,18 @@ pub const AGAIN: Duration = Duration::from_secs(5);
 
 /// Asks for one eviction; `dry` asks what would happen.
 pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
-    let pods: Api<Pod> = Api::namespaced(client.clone(), &victim.namespace);
-    let uid = Preconditions {
-        uid: Some(victim.uid.clone()),
-        resource_version: None,
-    };
     let parameters = EvictParams {
-        // A successor of the same name (a StatefulSet's) must not be evicted in its predecessor's stead.
-        delete_options: Some(DeleteParams {
-            preconditions: Some(uid),
-            ..DeleteParams::default()
-        }),
+        delete_options: Some(only(victim)),
         post_options: PostParams {
             dry_run: dry,
             ..PostParams::default()
         },
     };
-    match limited(pods.evict(&victim.name, &parameters)).await {
-        Ok(_) | Err(ApiError::Missing | ApiError::Conflict) => Answer::Going,
+    let request = pods(victim)
+        .evict(&victim.name, &parameters)
+        .map_err(kube::Error::BuildRequest);
+    match send(client, request).await {
+        Ok(()) | Err(ApiError::Missing | ApiError::Conflict) => Answer::Going,
         Err(ApiError::Blocked(status)) => match refusal(&status) {
             Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
             Refusal::Busy => Answer::Later(status.message.clone()),
@@ -58,19 +53,37 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
 
 /// Deletes a pod past its budget, with its own grace period.
 pub async fn delete(client: &Client, victim: &Victim) -> Result<(), ApiError> {
-    let pods: Api<Pod> = Api::namespaced(client.clone(), &victim.namespace);
+    let request = pods(victim)
+        .delete(&victim.name, &only(victim))
+        .map_err(kube::Error::BuildRequest);
+    match send(client, request).await {
+        Ok(()) | Err(ApiError::Missing | ApiError::Conflict) => Ok(()),
+        Err(other) => Err(other),
+    }
+}
+
+/// A successor of the same name (a StatefulSet's) must not go in its predecessor's stead.
+fn only(victim: &Victim) -> DeleteParams {
     let uid = Preconditions {
         uid: Some(victim.uid.clone()),
         resource_version: None,
     };
-    let parameters = DeleteParams {
+    DeleteParams {
         preconditions: Some(uid),
         ..DeleteParams::default()
-    };
-    match limited(pods.delete(&victim.name, &parameters)).await {
-        Ok(_) | Err(ApiError::Missing | ApiError::Conflict) => Ok(()),
-        Err(other) => Err(other),
     }
+}
+
+fn pods(victim: &Victim) -> Request {
+    Request::new(Pod::url_path(&(), Some(&victim.namespace)))
+}
+
+/// What is answered besides success or failure (the pod as it was) is of no use.
+async fn send(
+    client: &Client,
+    request: kube::Result<http::Request<Vec<u8>>>,
+) -> Result<(), ApiError> {
+    limited(client.request_text(request?)).await.map(drop)
 }
 
 /// What was answered last, by pod.

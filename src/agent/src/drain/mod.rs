@@ -11,13 +11,13 @@ mod pods;
 use std::time::Duration;
 
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Client;
-use kube::api::{Api, ListParams};
+use kube::api::ListParams;
 use tokio::time::{Instant, sleep};
 use upgrade::policy::{self, AtDeadline};
 use upgrade::{Reason, UpgradeId};
 
+use crate::cluster::objects::pods as pods_of;
 use crate::cluster::{ApiError, Cluster, limited};
 use evict::{Answer, Answers};
 use pods::Victim;
@@ -202,15 +202,15 @@ pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, A
 /// # Errors
 /// When the API server is away or refuses.
 pub async fn release(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
-    let nodes: Api<Node> = cluster.nodes().await?;
-    cordon::release(&nodes, node).await
+    cordon::release(&cluster.nodes().await?, node).await
 }
 
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
-    let pods: Api<Pod> = Api::all(client.clone());
     // The Node authorizer allows this list with this very selector and no other.
     let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
-    Ok(pods::victims(&limited(pods.list(&own)).await?.items))
+    Ok(pods::victims(
+        &limited(pods_of(client.clone()).list(&own)).await?.items,
+    ))
 }
 
 async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Answers {

@@ -1,7 +1,8 @@
 //! Which pods a drain is about: pure functions over what was listed.
 
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
+
+use crate::cluster::objects::Pod;
 
 /// The kubelet marks its own copies of static pods with this; they cannot be evicted.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -49,8 +50,7 @@ fn must_go(pod: &Pod) -> bool {
     let phase = pod
         .status
         .as_ref()
-        .and_then(|status| status.phase.as_deref())
-        .unwrap_or_default();
+        .map_or("", |status| status.phase.as_str());
     !daemon && !mirror && !matches!(phase, "Succeeded" | "Failed")
 }
 
