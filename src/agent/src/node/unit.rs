@@ -113,8 +113,9 @@ pub fn properties<'a>(
         ("CollectMode", Variant::new("inactive-or-failed")),
         ("ExecStart", command(run.arguments.clone(), false)),
         ("ExecStopPost", command(vec!["thaw".to_owned()], true)),
+        // Appended: systemd opens it anew for ExecStopPost, and truncating would take the verdict away. The agent removes an old one.
         (
-            "StandardOutputFileToTruncate",
+            "StandardOutputFileToAppend",
             Variant::new(output.display().to_string()),
         ),
         ("StandardError", Variant::new("journal")),
