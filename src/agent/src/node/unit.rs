@@ -114,7 +114,6 @@ pub fn properties<'a>(
         ("ExecStart", command(run.arguments.clone(), false)),
         ("ExecStopPost", command(vec!["thaw".to_owned()], true)),
         // Appended: systemd opens it anew for ExecStopPost, and truncating would take the verdict away. The agent removes an old one.
-        // Appended: the file is opened anew for ExecStopPost, and truncating would then take the verdict away.
         (
             "StandardOutputFileToAppend",
             Variant::new(output.display().to_string()),
