@@ -173,20 +173,23 @@ fn edges() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
 /// Whether this event, and not merely the passing of time in the same system, made the transition.
 fn caused_by(event: &str, seen: &Observation, record: &Record, after: &Phase) -> bool {
     let before = phase_of(record);
-    let underway = matches!(
-        before,
-        Phase::Armed { .. } | Phase::Trial { .. } | Phase::Healthy { .. } | Phase::Blessed
-    );
-    let returned = underway && seen.booted.same(&deployment('a')) && seen.boot != boot(3);
+    if event == "withdrawn" && !before.can_be_withdrawn() {
+        return false;
+    }
     let quietly = Observation {
         finished: None,
         ..seen.clone()
     };
-    let anyway = seen.finished.is_some() && phase_of(&next(&quietly, record).0) == *after;
-    let withdrawn = event != "withdrawn" || before.can_be_withdrawn();
-    !(returned && seen.finished.is_none() && !matches!(before, Phase::Armed { .. }))
-        && !anyway
-        && withdrawn
+    if seen.finished.is_some() && phase_of(&next(&quietly, record).0) == *after {
+        return false;
+    }
+    // The old system in the boot that armed is not "back" from a trial; only boot 3 is.
+    let tried = matches!(
+        before,
+        Phase::Trial { .. } | Phase::Healthy { .. } | Phase::Blessed
+    );
+    let came_back = seen.boot == boot(3) || !seen.booted.same(&deployment('a'));
+    !tried || came_back || seen.finished.is_some()
 }
 
 #[test]
