@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -177,6 +178,34 @@ impl TestNode {
                 )
             }
         }
+    }
+
+    /// The Events about this Node by the agent, the oldest first, once one has this reason.
+    ///
+    /// # Errors
+    /// When there is none with it.
+    pub async fn until_event(&self, reason: &str) -> Result<Vec<Event>> {
+        let api: Api<Event> = Api::namespaced(self.admin.clone(), "default");
+        let about = ListParams::default().fields(&format!("regarding.name={}", self.name));
+        let look = async {
+            loop {
+                let mut events = api.list(&about).await?.items;
+                events.retain(|event| {
+                    event.reporting_controller.as_deref() == Some("careen.dev/agent")
+                });
+                events.sort_by_key(|event| event.event_time.clone());
+                if events
+                    .iter()
+                    .any(|event| event.reason.as_deref() == Some(reason))
+                {
+                    return Ok(events);
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, look)
+            .await
+            .context("no such Event")?
     }
 
     /// The Node once it is answered so.

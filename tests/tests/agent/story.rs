@@ -89,3 +89,27 @@ async fn an_image_that_runs_already_is_answered_at_once() -> Result<()> {
     assert!(scene.machine.begun().is_empty());
     Ok(())
 }
+
+#[tokio::test]
+async fn every_turn_of_the_story_is_an_event_with_a_stable_reason() -> Result<()> {
+    let mut scene = Scene::new("events").await?;
+    let broken = ("disk".to_owned(), Check::Broken("gone".to_owned()));
+    scene
+        .machine
+        .set_local(|local| local.required = vec![broken]);
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Failed").await?;
+    let events = scene.node.until_event("UserCheck").await?;
+    let first = events
+        .first()
+        .map(|event| event.reason.clone().unwrap_or_default());
+    assert_eq!(first.as_deref(), Some("Accepted"));
+    let last = events
+        .last()
+        .map(|event| (event.type_.clone(), event.note.clone()));
+    let note = "required check disk failed: gone".to_owned();
+    assert_eq!(last, Some((Some("Warning".to_owned()), Some(note))));
+    Ok(())
+}
