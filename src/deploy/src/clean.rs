@@ -8,6 +8,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 
 use crate::deploy::write;
+use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
 use crate::undo;
@@ -27,9 +28,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     undo::release(site, None)?;
     forget_gone(site)?;
     site.report.progress(50, "pruning the repository");
-    site.sysroot
-        .cleanup(site.never())
-        .map_err(|error| site.failed(&error))?;
+    leftovers::clear_and_prune(site)?;
     Ok(Done::Cleaned)
 }
 

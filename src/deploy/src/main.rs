@@ -7,6 +7,7 @@ mod bucket;
 mod clean;
 mod deploy;
 mod fetch;
+mod leftovers;
 mod lock;
 mod process;
 mod relay;

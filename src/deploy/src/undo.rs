@@ -6,6 +6,7 @@ use upgrade::{Reason, names};
 
 use crate::args::Deploy;
 use crate::deploy::{again, write};
+use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
 
@@ -28,9 +29,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         site.forget(commit)?;
     }
     site.report.progress(50, "pruning the repository");
-    site.sysroot
-        .cleanup(site.never())
-        .map_err(|error| site.failed(&error))?;
+    leftovers::clear_and_prune(site)?;
     Ok(Done::Undone)
 }
 

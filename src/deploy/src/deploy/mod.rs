@@ -12,6 +12,7 @@ use upgrade::Reason;
 use upgrade::deploy::Done;
 
 use crate::args::Deploy;
+use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
 use crate::verify::image::Tree;
@@ -42,9 +43,7 @@ fn make(
     fingerprint: &str,
 ) -> Result<ostree::Deployment, Reason> {
     site.report.progress(5, "clearing leftovers");
-    site.sysroot
-        .prepare_cleanup(site.never())
-        .map_err(|error| site.failed(&error))?;
+    leftovers::clear(site)?;
     let tree = Tree::open(site, &wanted.commit)?;
     site.report
         .progress(10, "checking whether /etc can be merged");
@@ -53,10 +52,10 @@ fn make(
     site.report
         .progress(20, "checking out the image and merging /etc");
     let written = write::write(site, wanted, current, fingerprint);
-    if written.is_err() {
+    // What is left over is told by the menu as it is now, so nothing is cleared by an old view of it.
+    if written.is_err() && site.sysroot.load(site.never()).is_ok() {
         // The first error is the one to tell; what clean-up leaves is cleared by the next run.
-        let _ = site.sysroot.load(site.never());
-        let _ = site.sysroot.prepare_cleanup(site.never());
+        let _ = leftovers::clear(site);
     }
     written
 }

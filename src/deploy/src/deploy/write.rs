@@ -10,6 +10,7 @@ use upgrade::Reason;
 
 use super::{again, origin};
 use crate::args::Deploy;
+use crate::leftovers;
 use crate::site::{Site, same};
 use crate::verify::image::Tree;
 use crate::verify::room;
@@ -110,9 +111,7 @@ pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
         .sysroot
         .write_deployments_with_options(order, &options, site.never());
     swapped.map_err(|error| full_or_failed(site, &error))?;
-    site.sysroot
-        .prepare_cleanup(site.never())
-        .map_err(|error| site.failed(&error))
+    leftovers::clear(site)
 }
 
 /// Takes deployments out of the menu and off the disk.

@@ -1,0 +1,61 @@
+//! Clears what runs that were killed have left. libostree clears most of it; its `cleanup` of 2025.2 does not see
+//! kernels on /boot unless the same process has just written the menu, and a full /boot ends all upgrades.
+
+use std::fs;
+use std::path::Path;
+
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use crate::site::Site;
+
+/// Clears, and leaves the repository's objects alone: pruning takes as long as a whole deploy.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn clear(site: &Site) -> Result<(), Reason> {
+    site.sysroot
+        .prepare_cleanup(site.never())
+        .map_err(|error| site.failed(&error))?;
+    remove_kernels(site)
+}
+
+/// Clears, and prunes the repository.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
+    site.sysroot
+        .cleanup(site.never())
+        .map_err(|error| site.failed(&error))?;
+    remove_kernels(site)
+}
+
+/// Removes the folders of kernels that no deployment has. The menu names none but those of deployments.
+fn remove_kernels(site: &Site) -> Result<(), Reason> {
+    let Ok(folders) = fs::read_dir(site.boot().join("ostree")) else {
+        return Ok(());
+    };
+    let mut orphans = folders
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_orphan(site, path));
+    orphans.try_for_each(|path| {
+        fs::remove_dir_all(&path)
+            .map_err(|error| site.broken(format!("{}: {error}", path.display())))
+    })
+}
+
+/// Folders are called `<stateroot>-<checksum>`; what is called otherwise is none of ours.
+fn is_orphan(site: &Site, path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some((stateroot, checksum)) = name.rsplit_once('-') else {
+        return false;
+    };
+    let known = checksum.parse::<Digest>().is_ok();
+    // All of them, one that somebody has staged included.
+    let mut deployments = site.sysroot.deployments().into_iter();
+    known
+        && !deployments
+            .any(|deployment| deployment.osname() == stateroot && deployment.bootcsum() == checksum)
+}
