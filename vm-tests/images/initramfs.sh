@@ -29,11 +29,8 @@ mount --rbind /dev dev
 mkdir var/tmp var/roothome
 kernel=$(ls usr/lib/modules)
 chroot . dracut --force --quiet --no-hostonly --no-hostonly-cmdline --reproducible --zstd --kver "$kernel" \
-  --modules "$modules" --drivers "$drivers" --filesystems "ext4 overlay" --tmpdir /tmp /tmp/initramfs.img
-# dracut says that a module "cannot be installed" and goes on without it.
-chroot . lsinitrd --mod /tmp/initramfs.img >"$work/present"
-for module in $modules; do
-  grep -qx "$module" "$work/present" || { echo "dracut left out its module $module" >&2; exit 1; }
-done
+  --modules "$modules" --drivers "$drivers" --filesystems "ext4 overlay" --tmpdir /tmp /tmp/initramfs.img 2>"$work/said"
+# dracut says what it could not install and goes on without it.
+if grep -E 'dracut\[E\]|ERROR' "$work/said" >&2; then exit 1; fi
 cp tmp/initramfs.img "$out"
 cd /

@@ -73,6 +73,7 @@ impl Base {
         let key = Key::default()
             .files(&beside("tree.sh"))?
             .files(&beside("unused-modules.txt"))?
+            .files(&beside("unused-units.txt"))?
             .files(&beside("files"))?
             .text(self.flavour())
             .built(&root)
