@@ -1,4 +1,4 @@
-//! Two signing keys, made once a run: one that the node trusts and a stranger's.
+//! Two signing keys, made once: one that the node trusts and a stranger's.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,6 +7,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::run::succeed;
+
+const TRUSTED: &str = "trusted@careen.test";
+const STRANGER: &str = "stranger@careen.test";
+const RING: &str = "trusted.gpg";
 
 pub struct Keys {
     pub home: PathBuf,
@@ -19,40 +23,59 @@ pub struct Keys {
 pub fn keys() -> &'static Keys {
     static KEYS: OnceLock<Keys> = OnceLock::new();
     KEYS.get_or_init(|| {
-        make(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gpg-{}", std::process::id())))
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gpg");
+        if !home.exists() {
+            make(&home);
+        }
+        read(&home)
     })
 }
 
-fn make(home: &Path) -> Keys {
-    fs::create_dir_all(home).unwrap();
-    fs::set_permissions(home, Permissions::from_mode(0o700)).unwrap();
-    let trusted = generate(home, "trusted@careen.test");
-    let stranger = generate(home, "stranger@careen.test");
-    let ring = home.join("trusted.gpg");
+/// Made beside and renamed when it is whole. Kept between runs, since gpg leaves an agent running for each home.
+fn make(home: &Path) {
+    let new = home.with_extension(std::process::id().to_string());
+    fs::create_dir_all(&new).unwrap();
+    fs::set_permissions(&new, Permissions::from_mode(0o700)).unwrap();
+    for name in [TRUSTED, STRANGER] {
+        succeed(gpg(&new).args([
+            "--passphrase",
+            "",
+            "--quick-generate-key",
+            name,
+            "ed25519",
+            "sign",
+            "never",
+        ]));
+    }
     succeed(
-        gpg(home)
+        gpg(&new)
             .arg("--output")
-            .arg(&ring)
-            .args(["--export", &trusted]),
+            .arg(new.join(RING))
+            .args(["--export", TRUSTED]),
     );
+    succeed(
+        Command::new("gpgconf")
+            .arg("--homedir")
+            .arg(&new)
+            .args(["--kill", "all"]),
+    );
+    if fs::rename(&new, home).is_err() {
+        // Another run was faster.
+        fs::remove_dir_all(&new).unwrap();
+    }
+}
+
+fn read(home: &Path) -> Keys {
+    let [trusted, stranger] = [TRUSTED, STRANGER].map(|name| fingerprint(home, name));
     Keys {
         home: home.to_owned(),
         trusted,
         stranger,
-        ring,
+        ring: home.join(RING),
     }
 }
 
-fn generate(home: &Path, name: &str) -> String {
-    succeed(gpg(home).args([
-        "--passphrase",
-        "",
-        "--quick-generate-key",
-        name,
-        "ed25519",
-        "sign",
-        "never",
-    ]));
+fn fingerprint(home: &Path, name: &str) -> String {
     let listing = succeed(gpg(home).args(["--with-colons", "--list-keys", name]));
     let line = listing
         .lines()
