@@ -13,6 +13,7 @@ use super::ours;
 use super::script::{beside, finish, step};
 
 const MODULE: &str = "usr/lib/dracut/modules.d/55careen";
+const UNITS: &str = "usr/lib/systemd/system";
 const STAGE: &str = "usr/libexec/careen/careen-stage";
 /// What of ours goes into an initramfs: only a change there needs another one.
 const OURS: [&str; 4] = [
@@ -73,6 +74,7 @@ impl Initramfs {
         let module = Layer::new(&extra)?;
         if self != Self::WithoutStage {
             module.copy_all(&ours.join(MODULE), MODULE)?;
+            module.copy_all(&ours.join(UNITS), UNITS)?;
             module.copy(&ours.join(STAGE), STAGE)?;
         }
         let omit = if self == Self::WithoutDisk {
