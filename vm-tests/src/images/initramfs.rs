@@ -12,13 +12,10 @@ use super::layer::Layer;
 use super::ours;
 use super::script::{beside, finish, step};
 
-const MODULE: &str = "usr/lib/dracut/modules.d/55careen";
-const UNITS: &str = "usr/lib/systemd/system";
-const STAGE: &str = "usr/libexec/careen/careen-stage";
 /// What of ours goes into an initramfs: only a change there needs another one.
 const OURS: [&str; 4] = [
-    MODULE,
-    STAGE,
+    "usr/lib/dracut/modules.d/55careen",
+    "usr/libexec/careen/careen-stage",
     "usr/lib/systemd/system/careen-initrd-deadman.service",
     "usr/lib/systemd/system/careen-initrd-deadman.timer",
 ];
@@ -73,9 +70,9 @@ impl Initramfs {
         let extra = out.with_extension("extra");
         let module = Layer::new(&extra)?;
         if self != Self::WithoutStage {
-            module.copy_all(&ours.join(MODULE), MODULE)?;
-            module.copy_all(&ours.join(UNITS), UNITS)?;
-            module.copy(&ours.join(STAGE), STAGE)?;
+            for part in OURS {
+                module.copy_all(&ours.join(part), part)?;
+            }
         }
         let omit = if self == Self::WithoutDisk {
             "virtio_blk"

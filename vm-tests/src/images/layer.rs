@@ -29,11 +29,14 @@ impl Layer {
         Ok(())
     }
 
-    /// Puts a folder there with all that is in it.
+    /// Puts a file there, or a folder with all that is in it.
     ///
     /// # Errors
     /// When something cannot be read or written.
     pub fn copy_all(&self, from: &Path, to: &str) -> Result<()> {
+        if from.is_file() {
+            return self.copy(from, to);
+        }
         for entry in fs::read_dir(from)? {
             let entry = entry?;
             let to = format!("{to}/{}", entry.file_name().to_string_lossy());
