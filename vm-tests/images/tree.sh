@@ -15,6 +15,8 @@ esac
 rm -rf "usr/lib/modules/$drop" "boot/vmlinuz-$drop"
 kernel=$(ls usr/lib/modules)
 mv boot/vmlinuz-* "usr/lib/modules/$kernel/vmlinuz"
+# kubeadm's preflight wants to see how the kernel was configured, also in `kubeadm upgrade node`.
+mv "boot/config-$kernel" "usr/lib/modules/$kernel/config"
 # Modules that no virtual machine loads are two thirds of the generic kernel; shims, headers and loaders serve nobody here.
 sed "s,^,usr/lib/modules/$kernel/kernel/," "$here/unused-modules.txt" | xargs rm -rf
 rm -rf boot vmlinuz* usr/lib/grub usr/lib/x86_64-linux-gnu/perl/*/CORE usr/bin/containerd-shim usr/bin/containerd-shim-runc-v1 \

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 
 use crate::images;
@@ -12,6 +12,9 @@ use crate::programs;
 use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::scenario::Scenario;
+
+/// What is said of a scenario that a person stopped.
+const INTERRUPTED: &str = "interrupted";
 
 /// How one scenario went.
 #[derive(Debug, Serialize)]
@@ -49,7 +52,11 @@ pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
         let outcome = run_one(scenario).await;
         let verdict = if outcome.passed { "passed" } else { "FAILED" };
         println!("{verdict}  {:>6.1} s  {}", outcome.seconds, outcome.name);
+        let interrupted = outcome.failure.as_deref() == Some(INTERRUPTED);
         outcomes.push(outcome);
+        if interrupted {
+            break;
+        }
     }
     let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
     fs::create_dir_all(out())?;
@@ -89,7 +96,11 @@ async fn try_one(scenario: &Scenario, progress: Progress) -> Result<()> {
     let mut rig = Rig::start(scenario.disk, &dir, progress.clone())
         .await
         .context("the rig did not start")?;
-    let result = (scenario.run)(&mut rig).await;
+    let result = tokio::select! {
+        result = (scenario.run)(&mut rig) => result,
+        // Whoever stops a scenario that hangs wants to know where.
+        _ = tokio::signal::ctrl_c() => Err(anyhow!(INTERRUPTED)),
+    };
     if result.is_err() {
         let folder = rig.keep_evidence().await;
         progress.step(&format!(
