@@ -49,7 +49,7 @@ pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
             scenarios.len(),
             scenario.name
         );
-        let outcome = run_one(scenario).await;
+        let outcome = run_one(scenario, scenarios.len() == 1).await;
         let verdict = if outcome.passed { "passed" } else { "FAILED" };
         println!("{verdict}  {:>6.1} s  {}", outcome.seconds, outcome.name);
         let interrupted = outcome.failure.as_deref() == Some(INTERRUPTED);
@@ -73,9 +73,9 @@ pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
     Ok(failed == 0)
 }
 
-async fn run_one(scenario: &Scenario) -> Outcome {
+async fn run_one(scenario: &Scenario, alone: bool) -> Outcome {
     let progress = Progress::new(scenario.name);
-    let failure = try_one(scenario, progress.clone())
+    let failure = try_one(scenario, alone, progress.clone())
         .await
         .err()
         .map(|error| format!("{error:#}"));
@@ -91,7 +91,8 @@ async fn run_one(scenario: &Scenario) -> Outcome {
     }
 }
 
-async fn try_one(scenario: &Scenario, progress: Progress) -> Result<()> {
+/// `alone`: a scenario that a person runs by name leaves its logs also when it passes.
+async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result<()> {
     let dir = out().join(scenario.name);
     let mut rig = Rig::start(scenario.disk, &dir, progress.clone())
         .await
@@ -101,16 +102,21 @@ async fn try_one(scenario: &Scenario, progress: Progress) -> Result<()> {
         // Whoever stops a scenario that hangs wants to know where.
         _ = tokio::signal::ctrl_c() => Err(anyhow!(INTERRUPTED)),
     };
-    if result.is_err() {
-        let folder = rig.keep_evidence().await;
-        progress.step(&format!(
-            "serial log, journal, record and Node are in {}",
-            folder.display()
-        ));
-    } else {
+    if result.is_ok() && !alone {
+        drop(rig);
+        fs::remove_dir_all(&dir)?;
+        return result;
+    }
+    let folder = rig.keep_evidence().await;
+    progress.step(&format!(
+        "serial log, journal, record and Node are in {}",
+        folder.display()
+    ));
+    if result.is_ok() {
         drop(rig);
         // The disk and the cluster of a scenario that passed tell nobody anything.
-        fs::remove_dir_all(&dir)?;
+        fs::remove_dir_all(dir.join("machine"))?;
+        fs::remove_dir_all(dir.join("cluster"))?;
     }
     result
 }
