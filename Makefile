@@ -37,5 +37,6 @@ vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S
 vm-shell: setup ## a shell in a joined node
 	$(RIG) shell
 
-bench: setup ## the benchmark table, JSON beside it
-	$(RIG) bench
+bench: setup ## the benchmarks of the agent (P5 to P7), one JSON line each
+	cargo build --quiet --profile image -p careen-agent -p careen-tests --bin careen-agent --bin agent-bench
+	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
