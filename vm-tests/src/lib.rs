@@ -3,6 +3,8 @@
 //! Everything here runs real programs (etcd, the API server, QEMU, libostree); nothing imitates one. Not for production use:
 //! keys are made on the spot, etcd does not fsync, and every port is on loopback.
 
+pub mod bench;
+pub mod changed;
 pub mod choice;
 pub mod control_plane;
 pub mod demo;

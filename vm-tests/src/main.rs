@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use vm_tests::{choice, demo, runner, scenarios, shell};
+use vm_tests::{bench, choice, demo, runner, scenarios, shell};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -27,6 +27,12 @@ enum Verb {
     },
     /// Show the whole story: a good upgrade, then a bad image and the way back.
     Demo,
+    /// Measure upgrades beside the same done by hand.
+    Bench {
+        /// How often; both ways take some 6 minutes together.
+        #[arg(long, default_value_t = 5)]
+        runs: usize,
+    },
     /// A shell in a joined node.
     Shell,
 }
@@ -58,6 +64,7 @@ async fn perform(verb: Verb) -> Result<bool> {
         Verb::Run { which, turn_from } => {
             runner::run(&choice::choose(&which, turn_from.as_deref())?).await
         }
+        Verb::Bench { runs } => bench::run(runs).await.map(|()| true),
         Verb::Demo => demo::run().await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }

@@ -95,6 +95,21 @@ pub async fn wait_until_running(client: &Client, limit: Duration) -> Result<()> 
     Ok(())
 }
 
+/// Takes the Deployment away and waits until its pods are gone.
+///
+/// # Errors
+/// When the API server refuses or a pod stays.
+pub async fn remove(client: &Client) -> Result<()> {
+    let api: Api<Deployment> = Api::default_namespaced(client.clone());
+    api.delete(NAME, &kube::api::DeleteParams::foreground())
+        .await?;
+    let wait = await_condition(api, NAME, |found: Option<&Deployment>| found.is_none());
+    timeout(Duration::from_secs(90), wait)
+        .await
+        .context("the pod does not go")??;
+    Ok(())
+}
+
 /// The names of the Deployment's pods, also of those that wait for a node.
 ///
 /// # Errors
