@@ -14,7 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("hang")?;
     let before = rig.before().await?;
-    rig.policy("trials = 1").await?;
+    rig.policy("trials = 1\n[health]\ndeadline-seconds = 60")
+        .await?;
     rig.ask(&image).await?;
     let view = rig.expect_failed(&["NoVerdict"], 2 * UPGRADE).await?;
     ensure!(
