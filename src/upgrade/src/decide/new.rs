@@ -73,7 +73,14 @@ fn wait(up: &mut Upgrade, seen: &Observation, until: crate::id::SinceBoot, hold:
     }
     let reached = matches!(seen.api, Api::Reached { .. });
     match seen.health.kubeadm {
-        Check::Fail(_) if reached => old::pause(up, seen).unwrap_or(Act::Begin(Step::Kubeadm)),
+        Check::Fail(_) if reached => match old::pause(up, seen) {
+            // The pause before kubeadm's next try must not carry the trial past its deadline.
+            Some(Act::Wait(again)) => {
+                Act::Wait(Some(again.map_or(until, |again| again.min(until))))
+            }
+            Some(act) => act,
+            None => Act::Begin(Step::Kubeadm),
+        },
         Check::Fail(_) | Check::Pass | Check::Pending(_) | Check::Broken(_) => {
             Act::Wait(Some(until))
         }
