@@ -20,6 +20,7 @@ use crate::qemu::{Machine, Running};
 use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
+pub use look::BOOT_IS_THERE;
 pub use story::{Before, UPGRADE};
 
 /// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine.

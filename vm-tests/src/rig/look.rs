@@ -7,6 +7,14 @@ use upgrade::names;
 
 use super::{BOOT, Rig, UPGRADE};
 
+/// The test channel comes up early in a boot, before /boot is mounted.
+pub const BOOT_IS_THERE: &str = "until mountpoint -q /boot; do sleep 0.2; done";
+
+/// A script that filters what OSTree says of its deployments, the default first.
+fn status(filter: &str) -> String {
+    format!("{BOOT_IS_THERE}; set -o pipefail; ostree admin status | {filter}")
+}
+
 impl Rig {
     /// The commit that the guest runs, as OSTree sees it.
     ///
@@ -14,7 +22,7 @@ impl Rig {
     /// When the guest does not answer.
     pub async fn booted(&mut self) -> Result<String> {
         self.guest
-            .run("ostree admin status | awk '$1 == \"*\" { print $3 }' | cut -d. -f1")
+            .run(&status("awk '$1 == \"*\" { print $3 }' | cut -d. -f1"))
             .await
     }
 
@@ -24,7 +32,9 @@ impl Rig {
     /// When the guest does not answer.
     pub async fn default_commit(&mut self) -> Result<String> {
         self.guest
-            .run("set -o pipefail; ostree admin status | grep -oE '[0-9a-f]{64}\\.[0-9]+' | head -n 1 | cut -d. -f1")
+            .run(&status(
+                "grep -oE '[0-9a-f]{64}\\.[0-9]+' | head -n 1 | cut -d. -f1",
+            ))
             .await
     }
 
@@ -35,7 +45,7 @@ impl Rig {
     pub async fn deployments(&mut self) -> Result<usize> {
         let count = self
             .guest
-            .run("ostree admin status | grep -cE '[0-9a-f]{64}\\.[0-9]+'")
+            .run(&status("grep -cE '[0-9a-f]{64}\\.[0-9]+'"))
             .await?;
         Ok(count.parse()?)
     }
@@ -67,7 +77,9 @@ impl Rig {
     pub async fn expect_disarmed(&mut self) -> Result<()> {
         let armed = self
             .guest
-            .run("grep -a ^next_entry= /boot/grub/grubenv || :")
+            .run(&format!(
+                "{BOOT_IS_THERE}; grep -a ^next_entry= /boot/grub/grubenv || :"
+            ))
             .await?;
         ensure!(
             matches!(armed.as_str(), "" | "next_entry="),

@@ -19,7 +19,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.wait_boot(Some(&before.boot)).await?;
     let swapped =
         "at() { readlink /boot/loader; }; old=$(at); until [ $(at) != $old ]; do sleep 0.05; done";
-    rig.wait_guest(swapped).await?;
+    rig.wait_guest(&format!("{BOOT_IS_THERE}; {swapped}"))
+        .await?;
     rig.cut_power()?;
     rig.power_on().await?;
     rig.wait_boot(None).await?;
