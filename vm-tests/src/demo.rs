@@ -45,7 +45,7 @@ pub async fn run() -> Result<()> {
     show(&rig, &["get", "nodes", "-o", "wide"])?;
 
     println!("\n== A bad image: its kubelet never gets healthy");
-    rig.policy("[health]\ndeadline-seconds = 120").await?;
+    rig.policy("[health]\ndeadline-seconds = 60").await?;
     kubectl(
         &rig,
         &["annotate", "node", NAME, &format!("{}-", names::REQUEST)],
