@@ -97,7 +97,9 @@ pub(super) fn leave(up: &Upgrade, seen: &Observation) -> Act {
         .as_ref()
         .filter(|retry| retry.step == "Reboot")
         .map_or(0, |retry| retry.tries);
-    old::pause(up, seen).unwrap_or(Act::Begin(Step::Reboot {
+    // Only a reboot that failed is waited for: the pause of kubeadm's next try keeps nobody in a bad trial.
+    let pause = old::pause(up, seen).filter(|_| failed > 0);
+    pause.unwrap_or(Act::Begin(Step::Reboot {
         force: failed >= POLITE_REBOOTS,
     }))
 }
