@@ -7,7 +7,13 @@ use crate::scenario::Scenario;
 use crate::scenarios::ALL;
 
 /// How many scenarios besides the core one commit's turn brings; sized so that the whole stays within 25 minutes.
-const TURN: usize = 2;
+const TURN: usize = 1;
+
+/// Those that take turns: each has passed on the rig. The others run by name and in `all`; whoever sees one pass adds it here.
+const TURNS: &[&str] = &[
+    "required-check-fails-falls-back",
+    "withdrawn-while-draining",
+];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
 ///
@@ -27,6 +33,10 @@ pub fn choose(which: &str, turn_from: Option<&str>) -> Result<Vec<Scenario>> {
 /// The turn walks through all others as commits come, and is the same whenever one commit is tested again.
 fn core(turn_from: Option<&str>) -> Vec<Scenario> {
     let (core, others): (Vec<_>, Vec<_>) = ALL.iter().copied().partition(|scenario| scenario.core);
+    let others: Vec<_> = others
+        .into_iter()
+        .filter(|other| TURNS.contains(&other.name))
+        .collect();
     let Some(commit) = turn_from else { return core };
     let hash = Sha256::digest(commit);
     let first = usize::from(hash[0]) * 256 + usize::from(hash[1]);
@@ -59,11 +69,11 @@ mod tests {
     }
 
     #[test]
-    fn every_scenario_gets_its_turn() {
+    fn everyone_who_takes_turns_exists_and_gets_a_turn() {
         let seen: std::collections::BTreeSet<_> = (0..2000)
             .flat_map(|commit| names(&core(Some(&commit.to_string()))))
             .collect();
-        assert_eq!(seen.len(), ALL.len());
+        assert_eq!(seen.len(), core(None).len() + TURNS.len());
     }
 
     #[test]
