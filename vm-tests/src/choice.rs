@@ -11,8 +11,10 @@ const TURN: usize = 1;
 
 /// Those that take turns: each has passed on the rig. The others run by name and in `all`; whoever sees one pass adds it here.
 const TURNS: &[&str] = &[
+    "boot-full-is-refused",
     "required-check-fails-falls-back",
     "withdrawn-while-draining",
+    "withdrawn-while-fetching",
 ];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
