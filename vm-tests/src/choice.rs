@@ -11,6 +11,7 @@ const TURN: usize = 1;
 
 /// Those that take turns: each has passed on the rig. The others run by name and in `all`; whoever sees one pass adds it here.
 const TURNS: &[&str] = &[
+    "bad-requests-are-refused",
     "boot-full-is-refused",
     "required-check-fails-falls-back",
     "withdrawn-while-draining",
