@@ -6,8 +6,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+
+/// How often a frozen program is looked at, and the pause between two looks: two seconds in all.
+const FREEZE_LOOKS: u32 = 400;
+const FREEZE_PAUSE: Duration = Duration::from_millis(5);
 
 /// A running program. Dropping it kills it (SIGKILL) and waits for it.
 #[derive(Debug)]
@@ -93,6 +98,37 @@ impl Process {
             self.pid()
         );
         Ok(())
+    }
+
+    /// Stops it where it stands, and returns when all its threads do: the signal takes effect some time after it is sent, and
+    /// a thread that still runs would still answer.
+    ///
+    /// # Errors
+    /// When it is gone or does not stop.
+    pub fn freeze(&self) -> Result<()> {
+        self.signal("STOP")?;
+        for _ in 0..FREEZE_LOOKS {
+            if self.is_frozen()? {
+                return Ok(());
+            }
+            thread::sleep(FREEZE_PAUSE);
+        }
+        bail!("{} (pid {}) does not stop", self.name, self.pid())
+    }
+
+    fn is_frozen(&self) -> Result<bool> {
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.pid()))? {
+            // A thread that ended meanwhile has no file any more, and answers nobody.
+            let stat = std::fs::read_to_string(task?.path().join("stat")).unwrap_or_default();
+            // proc_pid_stat(5): the state follows the name, which is in brackets and may hold any character.
+            let state = stat
+                .rsplit_once(") ")
+                .and_then(|(_, rest)| rest.chars().next());
+            if state.is_some_and(|state| state != 'T') {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Kills it at once, as a power cut would, and waits until it is gone.

@@ -151,7 +151,7 @@ impl ControlPlane {
         self.api
             .as_ref()
             .context("the API server does not run")?
-            .signal("STOP")
+            .freeze()
     }
 
     /// Lets a frozen API server go on.
