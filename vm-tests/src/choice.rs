@@ -14,6 +14,7 @@ const TURNS: &[&str] = &[
     "bad-requests-are-refused",
     "boot-full-is-refused",
     "required-check-fails-falls-back",
+    "tampered-file-is-refused-by-the-stage",
     "withdrawn-while-draining",
     "withdrawn-while-fetching",
 ];
