@@ -30,7 +30,8 @@ apt-get update -q
 if ! install $missing; then
   # A qemu-utils from backports keeps Debian's own qemu-system-x86 out ("Breaks").
   echo "host packages: once more, from $VERSION_CODENAME-backports"
-  echo "deb http://debian.example/debian $VERSION_CODENAME-backports main" >/etc/apt/sources.list.d/careen-backports.list
+  mirror=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "Debian" { print $2; exit }')
+  echo "deb $mirror $VERSION_CODENAME-backports main" >/etc/apt/sources.list.d/careen-backports.list
   apt-get update -q
   # shellcheck disable=SC2086
   install -t "$VERSION_CODENAME-backports" $missing

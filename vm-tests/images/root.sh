@@ -4,7 +4,9 @@
 set -eu
 out=$1
 here=$(dirname "$0")
-mirror=${CAREEN_DEBIAN_MIRROR:-http://debian.example/debian}
+# The mirror that this machine itself is fed from.
+ours=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "Debian" { print $2; exit }')
+mirror=${CAREEN_DEBIAN_MIRROR:-$ours}
 packages=$(grep -v '^#' "$here/packages.txt" | tr -s ' \n' ',,' | sed 's/^,//; s/,$//')
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
