@@ -19,7 +19,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let from = rig.console().len();
     rig.wait_console(from, names::TRIAL_ARGUMENT, 3 * MINUTE)
         .await?;
-    rig.wait_console(from, "(Initramfs)", MINUTE).await?;
+    rig.wait_console(from, "Running in initrd", MINUTE).await?;
     rig.cut_power()?;
     rig.power_on().await?;
     rig.wait_boot(None).await?;
