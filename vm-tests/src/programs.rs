@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 
@@ -59,9 +60,27 @@ pub fn etcd() -> Result<PathBuf> {
 }
 
 /// The folder of this crate in the source tree, for the scripts and manifests beside it.
+///
+/// Asked of the environment when it runs, not when it was compiled: clones share one target folder, where cargo takes a
+/// program built in another clone for fresh, and its path may be gone by now.
 #[must_use]
 pub fn home() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    static HOME: OnceLock<PathBuf> = OnceLock::new();
+    HOME.get_or_init(|| {
+        let started_in = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let places = started_in.into_iter().chain(std::env::current_dir().ok());
+        places
+            .filter_map(|place| in_the_tree_of(&place))
+            .next()
+            .unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into())
+    })
+}
+
+fn in_the_tree_of(place: &Path) -> Option<PathBuf> {
+    place
+        .ancestors()
+        .map(|folder| folder.join("vm-tests"))
+        .find(|folder| folder.join("kube/build.sh").exists())
 }
 
 fn built(module: &str) -> Result<PathBuf> {

@@ -156,7 +156,8 @@ fn the_stories_stay_as_they_are() {
     ] {
         let phase = world.live();
         let story = format!("{}\nat rest: {}\n", world.log().join("\n"), phase.name());
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.log"));
+        let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it"))
+            .join(format!("tests/golden/{name}.log"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&path, &story).unwrap();
         }

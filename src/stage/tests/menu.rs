@@ -20,7 +20,7 @@ fn write(output: &Path) -> Output {
 }
 
 fn golden(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it"))
         .join("tests/golden")
         .join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

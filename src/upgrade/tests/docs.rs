@@ -10,7 +10,7 @@ use scene::*;
 use upgrade::*;
 
 fn check_drift(file: &str, rendered: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it"))
         .join("../../docs")
         .join(file);
     if std::env::var_os("CAREEN_BLESS").is_some() {
