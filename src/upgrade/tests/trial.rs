@@ -143,6 +143,32 @@ fn a_server_that_comes_back_late_leaves_the_node_its_full_time() {
     );
 }
 
+/// The server is back, and kubeadm has just restarted the kubelet.
+fn kubelet_restarting(seconds: u64) -> Observation {
+    let mut seen = without_api(seconds);
+    seen.health.kubelet = Check::Fail("connection refused".into());
+    seen.api = Api::Reached {
+        since: SinceBoot(1_000_000),
+        version: None,
+    };
+    seen
+}
+
+#[test]
+fn a_kubelet_that_kubeadm_restarts_late_is_not_bad_for_it() {
+    let (held, _) = next(&without_api(600), &trial());
+    let (record, act) = next(&kubelet_restarting(1002), &held);
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_600_000))));
+    let (record, _) = next(&kubelet_restarting(1600), &record);
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+}
+
+#[test]
+fn a_kubelet_that_was_never_well_gains_nothing_from_an_absent_api_server() {
+    let (record, _) = next(&kubelet_restarting(1002), &trial());
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+}
+
 #[test]
 fn a_site_without_a_steady_api_server_may_bless_on_local_checks() {
     let mut policy = Policy::default();

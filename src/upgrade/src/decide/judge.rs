@@ -19,7 +19,9 @@ pub(super) enum Judgement {
     Bad(Reason),
 }
 
-pub(super) fn judge(health: &Health, seen: &Observation, policy: &Policy) -> Judgement {
+/// `held`: in this boot all local checks have passed at once, and only the API server was still waited for.
+pub(super) fn judge(seen: &Observation, policy: &Policy, held: bool) -> Judgement {
+    let health = &seen.health;
     if let Some(reason) = broken(health, seen.now) {
         return Judgement::Bad(reason);
     }
@@ -31,6 +33,8 @@ pub(super) fn judge(health: &Health, seen: &Observation, policy: &Policy) -> Jud
             until: deadline,
             hold: false,
         },
+        // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the time that the server leaves it.
+        (Some(open), _) if held => wait_or_bad(&open, seen, limits, deadline),
         (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
         (None, Some(open)) => away_or_late(&open, seen, limits, deadline),
     }
@@ -43,34 +47,47 @@ fn away_or_late(
     limits: &policy::Health,
     deadline: SinceBoot,
 ) -> Judgement {
-    let hold = deadline.plus_seconds(limits.api_away_hold_seconds);
     match seen.api {
         Api::Away if limits.bless_without_api => Judgement::Healthy,
         Api::Away if seen.now < deadline => Judgement::Wait {
             until: deadline,
             hold: false,
         },
-        Api::Away if seen.now < hold => Judgement::Wait {
-            until: hold,
-            hold: true,
-        },
-        Api::Away => Judgement::ApiAway(Reason::ApiAwayInTrial {
-            seconds: seen.now.0 / 1000,
-        }),
-        Api::Reached { since, .. } => {
-            // A server that came late leaves the node its full time to become Ready, once: a flapping one does not.
-            let due = since.plus_seconds(limits.deadline_seconds);
-            let due = due
-                .max(deadline)
-                .min(hold.plus_seconds(limits.deadline_seconds));
-            if seen.now < due {
-                return Judgement::Wait {
-                    until: due,
-                    hold: due > deadline,
-                };
-            }
-            Judgement::Bad(unhealthy(open, seen.now))
+        Api::Away if seen.now >= patience(seen, limits, deadline) => {
+            Judgement::ApiAway(Reason::ApiAwayInTrial {
+                seconds: seen.now.0 / 1000,
+            })
         }
+        Api::Away | Api::Reached { .. } => wait_or_bad(open, seen, limits, deadline),
+    }
+}
+
+fn wait_or_bad(
+    open: &Open,
+    seen: &Observation,
+    limits: &policy::Health,
+    deadline: SinceBoot,
+) -> Judgement {
+    let until = patience(seen, limits, deadline);
+    if seen.now < until {
+        return Judgement::Wait {
+            until,
+            hold: until > deadline,
+        };
+    }
+    Judgement::Bad(unhealthy(open, seen.now))
+}
+
+/// When the node's time is over where the API server is to blame for part of it.
+fn patience(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> SinceBoot {
+    let hold = deadline.plus_seconds(limits.api_away_hold_seconds);
+    match seen.api {
+        Api::Away => hold,
+        // A server that came late leaves the node its full time to become Ready, once: a flapping one does not.
+        Api::Reached { since, .. } => since
+            .plus_seconds(limits.deadline_seconds)
+            .max(deadline)
+            .min(hold.plus_seconds(limits.deadline_seconds)),
     }
 }
 

@@ -32,7 +32,11 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     if up.given_up.is_some() {
         return leave(up, seen);
     }
-    match judge(&seen.health, seen, policy) {
+    let held = up
+        .hold
+        .as_ref()
+        .is_some_and(|until| until.boot == seen.boot);
+    match judge(seen, policy, held) {
         Judgement::Healthy => {
             up.phase = Phase::Healthy {
                 boot: seen.boot.clone(),
