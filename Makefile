@@ -4,6 +4,7 @@ export CAREEN_CACHE ?= $(HOME)/.cache/careen
 export CARGO_TARGET_DIR ?= $(CAREEN_CACHE)/target
 RIG := cargo run --quiet -p vm-tests --
 S ?=
+J ?= 1
 
 .PHONY: help setup tools check test integration demo vm vm-shell bench images
 
@@ -31,8 +32,8 @@ test: check integration ## every layer, the VM's five core scenarios and others 
 demo: setup ## build two images and a cluster, upgrade a node, then see a bad image fall back
 	$(RIG) demo
 
-vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one
-	@if [ -n "$(S)" ]; then $(RIG) run $(S); else $(RIG) list; fi
+vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=2 two at a time
+	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J); else $(RIG) list; fi
 
 vm-shell: setup ## a shell in a joined node
 	$(RIG) shell

@@ -6,7 +6,7 @@ packages="
   build-essential pkg-config libostree-dev libssl-dev libzstd-dev
   qemu-system-x86 qemu-utils ovmf
   mmdebstrap debian-archive-keyring ostree gnupg
-  fdisk e2fsprogs dosfstools mtools lvm2 util-linux
+  fdisk e2fsprogs dosfstools mtools lvm2 util-linux iproute2
   ca-certificates git make jq"
 missing=
 for package in $packages; do

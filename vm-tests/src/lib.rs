@@ -11,6 +11,7 @@ pub mod demo;
 pub mod guest;
 pub mod images;
 pub mod joined;
+pub mod lanes;
 pub mod node;
 pub mod process;
 pub mod programs;

@@ -24,7 +24,13 @@ enum Verb {
         /// With `core`: also the scenarios whose turn it is for this commit.
         #[arg(long, value_name = "COMMIT")]
         turn_from: Option<String>,
+        /// How many at a time. Each takes about 3 GB of memory and four fifths of a core.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+        jobs: u8,
     },
+    /// One scenario, for `run --jobs`.
+    #[command(hide = true)]
+    RunForALane { name: String },
     /// Show the whole story: a good upgrade, then a bad image and the way back.
     Demo,
     /// Measure upgrades beside the same done by hand.
@@ -61,8 +67,17 @@ async fn perform(verb: Verb) -> Result<bool> {
             }
             Ok(true)
         }
-        Verb::Run { which, turn_from } => {
-            runner::run(&choice::choose(&which, turn_from.as_deref())?).await
+        Verb::Run {
+            which,
+            turn_from,
+            jobs,
+        } => {
+            let chosen = choice::choose(&which, turn_from.as_deref())?;
+            runner::run(&chosen, usize::from(jobs)).await
+        }
+        Verb::RunForALane { name } => {
+            let chosen = choice::choose(&name, None)?;
+            runner::run_for_a_lane(&chosen[0]).await
         }
         Verb::Bench { runs } => bench::run(runs).await.map(|()| true),
         Verb::Demo => demo::run().await.map(|()| true),

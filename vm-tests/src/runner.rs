@@ -1,13 +1,16 @@
-//! Runs scenarios one after the other, each on a fresh node. One try each: what fails once is looked at, not repeated.
+//! Runs scenarios, each on a fresh node. One try each: what fails once is looked at, not repeated.
 
+use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::images;
+use crate::joined::Joined;
+use crate::lanes;
 use crate::programs;
 use crate::progress::Progress;
 use crate::rig::Rig;
@@ -17,13 +20,24 @@ use crate::scenario::Scenario;
 const INTERRUPTED: &str = "interrupted";
 
 /// How one scenario went.
-#[derive(Debug, Serialize)]
-struct Outcome {
-    name: &'static str,
-    passed: bool,
-    seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<String>,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The scenario.
+    pub name: String,
+    /// Whether all that it claims was seen.
+    pub passed: bool,
+    /// From its start to its end.
+    pub seconds: f64,
+    /// What was seen instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.passed { "passed" } else { "FAILED" };
+        write!(to, "{verdict}  {:>6.1} s  {}", self.seconds, self.name)
+    }
 }
 
 /// Where runs leave their files.
@@ -32,37 +46,54 @@ pub fn out() -> PathBuf {
     programs::home().join("out")
 }
 
-/// Runs them all and says how they went; true when all passed.
+/// Runs them all, `jobs` at a time, and says how they went; true when all passed.
 ///
 /// # Errors
-/// When the results cannot be written.
-pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
+/// When what they share cannot be built, or the results cannot be written.
+pub async fn run(scenarios: &[Scenario], jobs: usize) -> Result<bool> {
+    prepare(scenarios).await?;
+    let start = Instant::now();
+    let outcomes = if jobs > 1 {
+        lanes::run(scenarios, jobs).await
+    } else {
+        one_by_one(scenarios).await
+    };
+    close(&outcomes, start)
+}
+
+/// What scenarios share is built before the first clock starts, and never by two at once.
+async fn prepare(scenarios: &[Scenario]) -> Result<()> {
     for name in scenarios.iter().flat_map(|scenario| scenario.images) {
         images::ensure_commit(name)?;
     }
-    let start = Instant::now();
+    for scenario in scenarios {
+        Joined::ensure(scenario.disk).await?;
+    }
+    Ok(())
+}
+
+async fn one_by_one(scenarios: &[Scenario]) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for (index, scenario) in scenarios.iter().enumerate() {
-        eprintln!(
-            "\n--- {} of {}: {}",
-            index + 1,
-            scenarios.len(),
-            scenario.name
-        );
+        let (number, all) = (index + 1, scenarios.len());
+        eprintln!("\n--- {number} of {all}: {}", scenario.name);
         let outcome = run_one(scenario, scenarios.len() == 1).await;
-        let verdict = if outcome.passed { "passed" } else { "FAILED" };
-        println!("{verdict}  {:>6.1} s  {}", outcome.seconds, outcome.name);
+        println!("{outcome}");
         let interrupted = outcome.failure.as_deref() == Some(INTERRUPTED);
         outcomes.push(outcome);
         if interrupted {
             break;
         }
     }
+    outcomes
+}
+
+fn close(outcomes: &[Outcome], start: Instant) -> Result<bool> {
     let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
     fs::create_dir_all(out())?;
     fs::write(
         out().join("results.json"),
-        serde_json::to_string_pretty(&outcomes)?,
+        serde_json::to_string_pretty(outcomes)?,
     )?;
     eprintln!(
         "\n{:.0} s in all; times and failures are in {}",
@@ -71,6 +102,16 @@ pub async fn run(scenarios: &[Scenario]) -> Result<bool> {
     );
     println!("{} passed, {failed} failed", outcomes.len() - failed);
     Ok(failed == 0)
+}
+
+/// Runs one for [`lanes`]: its outcome is the only thing on standard output.
+///
+/// # Errors
+/// When it cannot be put into words.
+pub async fn run_for_a_lane(scenario: &Scenario) -> Result<bool> {
+    let outcome = run_one(scenario, false).await;
+    println!("{}", serde_json::to_string(&outcome)?);
+    Ok(outcome.passed)
 }
 
 async fn run_one(scenario: &Scenario, alone: bool) -> Outcome {
@@ -84,7 +125,7 @@ async fn run_one(scenario: &Scenario, alone: bool) -> Outcome {
     }
     let seconds = progress.elapsed().as_secs_f64();
     Outcome {
-        name: scenario.name,
+        name: scenario.name.to_owned(),
         passed: failure.is_none(),
         seconds,
         failure,
