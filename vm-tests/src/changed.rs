@@ -17,6 +17,15 @@ pub fn bytes(repo: &Path, from: &str, to: &str) -> Result<u64> {
         .sum()
 }
 
+/// Of all objects in a repository that holds both commits, the share that belongs to `to`.
+///
+/// # Errors
+/// When ostree cannot list them.
+pub fn share(repo: &Path, from: &str, to: &str) -> Result<f64> {
+    let (old, new) = (objects(repo, from)?, objects(repo, to)?);
+    Ok(new.len() as f64 / old.union(&new).count() as f64)
+}
+
 /// Names of all files, trees and their metadata, as `<checksum>.<type>`.
 fn objects(repo: &Path, commit: &str) -> Result<BTreeSet<String>> {
     let repo = format!("--repo={}", repo.display());

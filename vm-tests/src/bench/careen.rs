@@ -1,0 +1,73 @@
+//! Careen's way.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::{Commit, Progress, empty_node, stage};
+use crate::node::Seen;
+use crate::rig::UPGRADE;
+
+/// What one upgrade took.
+#[derive(Debug, Clone, Serialize)]
+pub struct Times {
+    /// From the request until the new system lies beside the old one, verified.
+    pub staging: f64,
+    /// Of these, how long the node was not Ready or not schedulable.
+    pub unavailable_while_staging: f64,
+    /// From the cordon to its end.
+    pub down: f64,
+    /// Bytes that the remote sent.
+    pub fetched: u64,
+    /// What the stage did in the trial boot.
+    pub stage: stage::Times,
+}
+
+/// Upgrades once.
+///
+/// # Errors
+/// When the upgrade fails.
+pub async fn upgrade(image: &Commit, progress: Progress) -> Result<Times> {
+    let mut rig = empty_node(progress).await?;
+    rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0")
+        .await?;
+    let before = rig.before().await?;
+    let begun = Instant::now();
+    rig.ask(image).await?;
+    rig.wait_phase("Deployed", UPGRADE).await?;
+    let staged = Instant::now();
+    let fetched = rig.repo.served();
+    rig.expect_upgraded(&before, image).await?;
+    let history = rig.node.history();
+    let down = cordoned(&history).context("the node was never cordoned")?;
+    Ok(Times {
+        staging: (staged - begun).as_secs_f64(),
+        unavailable_while_staging: unavailable(&history, begun, staged).as_secs_f64(),
+        down: down.as_secs_f64(),
+        fetched,
+        stage: stage::measure(&mut rig.guest).await?,
+    })
+}
+
+/// From the cordon to its end.
+fn cordoned(history: &[Seen]) -> Option<Duration> {
+    let begin = history.iter().position(|seen| !seen.view.schedulable)?;
+    let end = history[begin..].iter().find(|seen| seen.view.schedulable)?;
+    Some(end.at - history[begin].at)
+}
+
+/// How much of the time between two moments pods had no place here.
+fn unavailable(history: &[Seen], from: Instant, to: Instant) -> Duration {
+    let ends = history
+        .iter()
+        .skip(1)
+        .map(|seen| seen.at)
+        .chain(std::iter::once(to));
+    history
+        .iter()
+        .zip(ends)
+        .filter(|(seen, _)| !(seen.view.ready && seen.view.schedulable))
+        .map(|(seen, end)| end.clamp(from, to) - seen.at.clamp(from, to))
+        .sum()
+}

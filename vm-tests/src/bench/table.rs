@@ -1,0 +1,60 @@
+//! The table that a person reads: median, least and most of all runs.
+
+use super::Run;
+
+/// Prints it.
+pub fn print(runs: &[Run]) {
+    println!("{:<52}{:>8}{:>8}{:>8}", "", "median", "least", "most");
+    for (name, value) in ROWS {
+        row(name, runs, value);
+    }
+}
+
+type Value = fn(&Run) -> f64;
+
+const ROWS: &[(&str, Value)] = &[
+    ("P1 cordon to schedulable, over by hand", |run| {
+        run.careen.down / run.hand.down
+    }),
+    ("   over a plain reboot to Ready", |run| {
+        run.careen.down / run.hand.plain
+    }),
+    ("P3 staging, over by hand", |run| {
+        run.careen.staging / run.hand.staging
+    }),
+    ("   unavailable while staging, s", |run| {
+        run.careen.unavailable_while_staging
+    }),
+    ("P4 bytes fetched, over bytes changed", |run| {
+        run.careen.fetched as f64 / run.changed as f64
+    }),
+    ("P9 stage in the initramfs, % of the boot", |run| {
+        100.0 * run.careen.stage.initramfs / run.careen.stage.boot
+    }),
+    ("   check before the kubelet, % of the boot", |run| {
+        100.0 * run.careen.stage.system / run.careen.stage.boot
+    }),
+    ("   cordon to schedulable, s", |run| run.careen.down),
+    ("   by hand (the floor), s", |run| run.hand.down),
+    ("   plain reboot, s", |run| run.hand.plain),
+    ("   staging, s", |run| run.careen.staging),
+    ("   by hand (the floor), s", |run| run.hand.staging),
+    ("   stage in the initramfs, s", |run| {
+        run.careen.stage.initramfs
+    }),
+    ("   check before the kubelet, s", |run| {
+        run.careen.stage.system
+    }),
+    ("   the trial's boot, s", |run| run.careen.stage.boot),
+];
+
+fn row(name: &str, runs: &[Run], value: &Value) {
+    let mut values: Vec<f64> = runs.iter().map(value).collect();
+    values.sort_by(f64::total_cmp);
+    if let (Some(least), Some(most)) = (values.first(), values.last()) {
+        println!(
+            "{name:<52}{:>8.2}{least:>8.2}{most:>8.2}",
+            values[values.len() / 2]
+        );
+    }
+}
