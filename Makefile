@@ -38,7 +38,7 @@ vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S
 vm-shell: setup ## a shell in a joined node
 	$(RIG) shell
 
-bench: setup ## the benchmarks: the agent's (P5 to P7), then upgrades beside the same by hand (P1, P3, P4; about half an hour)
+bench: setup ## the benchmarks: the agent's (P5 to P7), then upgrades beside the same by hand (P1, P3, P4, P9; about half an hour)
 	cargo build --quiet --profile image -p careen-agent -p careen-tests --bin careen-agent --bin agent-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
 	$(RIG) bench
