@@ -81,15 +81,19 @@ impl Grubenv {
     /// The one-shot entry; an empty one is none.
     #[must_use]
     pub fn next_entry(&self) -> Option<&str> {
-        self.lines
-            .iter()
-            .find_map(|line| next_entry_in(line))
-            .filter(|value| !value.is_empty())
+        self.variable(NEXT_ENTRY).filter(|value| !value.is_empty())
+    }
+
+    /// A variable's value as it is stored.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.lines.iter().find_map(|line| value_in(line, name))
     }
 
     /// Sets the one-shot entry to a menu position, or takes it out. All else stays.
     pub fn set_next_entry(&mut self, position: Option<usize>) {
-        self.lines.retain(|line| next_entry_in(line).is_none());
+        self.lines
+            .retain(|line| value_in(line, NEXT_ENTRY).is_none());
         if let Some(position) = position {
             let remarks = self
                 .lines
@@ -102,8 +106,8 @@ impl Grubenv {
     }
 }
 
-fn next_entry_in(line: &str) -> Option<&str> {
-    line.strip_prefix(NEXT_ENTRY)?.strip_prefix('=')
+fn value_in<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.strip_prefix(name)?.strip_prefix('=')
 }
 
 /// Lines as GRUB splits them: a newline behind a backslash belongs to the value (grub-core/lib/envblk.c).

@@ -9,7 +9,9 @@ use nix::sys::stat::{major, minor};
 use nix::sys::statfs::statfs;
 use upgrade::Reason;
 
+use super::installed::deployments;
 use super::menu;
+use super::script::Script;
 use crate::{Places, grubenv};
 
 // linux/magic.h; nix knows them only for some C libraries.
@@ -29,13 +31,16 @@ pub fn loader_fitness(places: &Places, kernel: &Path) -> Result<(), Reason> {
     check_file_system(&path, kernel).map_err(unfit)?;
     check_device(&path, kernel).map_err(unfit)?;
     let configuration = menu::configuration(places).map_err(|error| unfit(error.to_string()))?;
-    if menu::honours_one_shot(&configuration) {
-        return Ok(());
+    let script = Script::read(&configuration);
+    if !script.honours_one_shot() {
+        return Err(unfit(format!(
+            "the grub.cfg in {} does not take, empty and save next_entry; accepted are those by careen-grub and grub-mkconfig",
+            places.grub().display()
+        )));
     }
-    Err(unfit(format!(
-        "the grub.cfg in {} does not take, empty and save next_entry; accepted are those by careen-grub and grub-mkconfig",
-        places.grub().display()
-    )))
+    let installed = deployments(places, &places.boot.join("loader"))
+        .map_err(|error| unfit(error.to_string()))?;
+    menu::check_default(&script, &installed, places).map_err(unfit)
 }
 
 fn check_block(path: &Path) -> Result<(), String> {
