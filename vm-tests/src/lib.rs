@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod changed;
 pub mod choice;
+pub mod cluster_api;
 pub mod control_plane;
 pub mod demo;
 pub mod guest;

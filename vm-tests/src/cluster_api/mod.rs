@@ -1,0 +1,232 @@
+//! The real managers of Cluster API as plain processes beside a control plane: core, kubeadm bootstrap, kubeadm control plane.
+//!
+//! Their CRDs, defaulting and validating webhooks are in force; nothing here imitates them. No kubelet, container runtime,
+//! cert-manager or kustomize is needed. Ready in seconds once built; building takes minutes, once.
+
+pub mod cluster;
+pub mod infrastructure;
+mod manager;
+mod manifests;
+pub mod objects;
+mod probe;
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::Client;
+use serde_json::Value;
+
+pub use manager::Manager;
+use manager::Ports;
+use manifests::Endpoint;
+
+use crate::control_plane::ControlPlane;
+use crate::process::{Process, tail};
+
+/// How long a manager may take to be ready. Less than a second on a quiet machine; long because the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A minor of Cluster API. Its module is in `cluster-api/<version>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// v1.13.
+    V1_13,
+    /// v1.14.
+    V1_14,
+}
+
+impl Version {
+    /// The newest.
+    pub const NEWEST: Self = Self::V1_14;
+
+    /// The folder of its module.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V1_13 => "v1.13",
+            Self::V1_14 => "v1.14",
+        }
+    }
+}
+
+/// Running managers. Dropping them kills their processes.
+pub struct Managers {
+    version: Version,
+    client: Client,
+    authority: String,
+    parts: Vec<Part>,
+}
+
+struct Part {
+    manager: Manager,
+    built: PathBuf,
+    ports: Ports,
+    arguments: Vec<String>,
+    log: PathBuf,
+    process: Option<Process>,
+}
+
+impl Managers {
+    /// Installs the definitions, starts the three managers and puts their webhooks in force.
+    ///
+    /// # Errors
+    /// When a build fails or a manager does not get ready; the message names its log.
+    pub async fn start(version: Version, plane: &ControlPlane) -> Result<Self> {
+        let parts: Result<Vec<Part>> = Manager::ALL
+            .iter()
+            .map(|manager| Part::new(*manager, version, plane))
+            .collect();
+        let authority = fs::read(plane.dir().join("pki/ca.crt"))?;
+        let mut this = Self {
+            version,
+            client: plane.client().await?,
+            authority: STANDARD.encode(authority),
+            parts: parts?,
+        };
+        this.install_definitions().await?;
+        for part in &mut this.parts {
+            part.start().await?;
+        }
+        this.install_webhooks().await?;
+        Ok(this)
+    }
+
+    /// Which Cluster API this is.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Kills one manager, as a power cut would.
+    pub fn kill(&mut self, manager: Manager) {
+        for part in &mut self.parts {
+            if part.manager == manager {
+                part.process = None;
+            }
+        }
+    }
+
+    /// Starts a killed manager again, on the same ports, and waits until it is ready.
+    ///
+    /// # Errors
+    /// When it does not get ready.
+    pub async fn start_again(&mut self, manager: Manager) -> Result<()> {
+        for part in &mut self.parts {
+            if part.manager == manager && part.process.is_none() {
+                part.start().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A manager's log.
+    ///
+    /// # Errors
+    /// When it was never started.
+    pub fn log(&self, manager: Manager) -> Result<PathBuf> {
+        let part = self.parts.iter().find(|part| part.manager == manager);
+        Ok(part.context("it was never started")?.log.clone())
+    }
+
+    /// Ok while all that were started run.
+    ///
+    /// # Errors
+    /// When one has ended: names its log and repeats the last lines.
+    pub fn check(&mut self) -> Result<()> {
+        for part in &mut self.parts {
+            if let Some(process) = &mut part.process {
+                process.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn install_definitions(&self) -> Result<()> {
+        let mut all: Vec<Value> = Vec::new();
+        for part in &self.parts {
+            all.extend(manifests::definitions(&part.built, part.manager)?);
+        }
+        install_definitions(&self.client, &all).await
+    }
+
+    /// After the managers are up: a webhook that nobody serves refuses every write.
+    async fn install_webhooks(&self) -> Result<()> {
+        for part in &self.parts {
+            let endpoint = Endpoint {
+                port: part.ports.webhook,
+                authority: &self.authority,
+            };
+            let webhooks = manifests::webhooks(&part.built, part.manager, &endpoint)?;
+            objects::apply_all(&self.client, &webhooks).await?;
+        }
+        for part in &self.parts {
+            probe::webhooks_are_in_force(&self.client, part.manager).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Applies definitions and waits until the API server serves them.
+///
+/// # Errors
+/// When it refuses one or does not take it up.
+pub async fn install_definitions(client: &Client, definitions: &[Value]) -> Result<()> {
+    objects::apply_all(client, definitions).await?;
+    for definition in definitions {
+        probe::is_served(client, definition).await?;
+    }
+    Ok(())
+}
+
+impl Part {
+    fn new(manager: Manager, version: Version, plane: &ControlPlane) -> Result<Self> {
+        let [webhook, health, diagnostics] = free_ports()?;
+        let ports = Ports {
+            webhook,
+            health,
+            diagnostics,
+        };
+        let log = format!("logs/cluster-api-{}.log", manager.name());
+        Ok(Self {
+            manager,
+            built: manager.built(version)?,
+            ports,
+            arguments: manager.arguments(plane, ports),
+            log: plane.dir().join(log),
+            process: None,
+        })
+    }
+
+    async fn start(&mut self) -> Result<()> {
+        let program = self.built.join("program");
+        let mut process = Process::start(&program, &self.arguments, &self.log)?;
+        let start = tokio::time::Instant::now();
+        while !probe::is_ready(self.ports.health).await {
+            process.check()?;
+            if start.elapsed() > PATIENCE {
+                let (name, end) = (self.manager.name(), tail(&self.log));
+                bail!("manager {name} is not ready after {PATIENCE:?}; the end of its log:\n{end}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.process = Some(process);
+        Ok(())
+    }
+}
+
+/// Holds all the listeners until the last port is known, so that no port comes twice.
+fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let mut listeners = Vec::new();
+    let mut ports = [0; N];
+    for port in &mut ports {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        *port = listener.local_addr()?.port();
+        listeners.push(listener);
+    }
+    Ok(ports)
+}

@@ -1,0 +1,82 @@
+//! Objects of any kind as JSON: applied, and waited for.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use serde_json::Value;
+
+/// How many objects are applied at a time.
+const AT_ONCE: usize = 4;
+
+/// The API of a kind, all namespaces or one. The plural is guessed as kubebuilder forms it; every kind here follows it.
+#[must_use]
+pub fn api(
+    client: &Client,
+    kind: &GroupVersionKind,
+    namespace: Option<&str>,
+) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk(kind);
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    }
+}
+
+/// A kind by `group/version` and name.
+///
+/// # Errors
+/// When `api_version` has more than one slash.
+pub fn kind(api_version: &str, kind: &str) -> Result<GroupVersionKind> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    Ok(GroupVersionKind::gvk(group, version, kind))
+}
+
+/// Server-side applies one object: client-side, the ClusterClass definition is too large for its own annotation.
+///
+/// # Errors
+/// When the API server refuses: names the object.
+pub async fn apply(client: &Client, object: &Value) -> Result<DynamicObject> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let word = text("/kind").context("an object without a kind")?;
+    let name = text("/metadata/name").context("an object without a name")?;
+    let version = text("/apiVersion").context("an object without an apiVersion")?;
+    let api = api(client, &kind(version, word)?, text("/metadata/namespace"));
+    let how = PatchParams::apply("careen-rig").force();
+    let applied = api.patch(name, &how, &Patch::Apply(object)).await;
+    applied.with_context(|| format!("cannot apply {word} {name}"))
+}
+
+/// Applies many.
+///
+/// # Errors
+/// As [`apply`].
+pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<()> {
+    stream::iter(objects)
+        .map(|object| apply(client, object))
+        .buffer_unordered(AT_ONCE)
+        .try_for_each(|_| async { Ok(()) })
+        .await
+}
+
+/// Asks again until the answer is there.
+///
+/// # Errors
+/// After `patience`: the last answer that was none.
+pub async fn until<T, F>(what: &str, patience: Duration, mut ask: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let start = Instant::now();
+    loop {
+        match ask().await {
+            Ok(answer) => return Ok(answer),
+            Err(error) if start.elapsed() > patience => {
+                bail!("{what}: not after {patience:?}: {error:#}")
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Whether a manager is ready, a definition served, a webhook in force. Asked, not guessed from elapsed time.
+
+use anyhow::{Context, Result, ensure};
+use kube::Client;
+use kube::api::{ListParams, PostParams};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::manager::Manager;
+use super::{PATIENCE, objects};
+
+/// Whether `/readyz` on this port of loopback answers 200; false while nobody listens.
+pub async fn is_ready(port: u16) -> bool {
+    get_readyz(port)
+        .await
+        .is_ok_and(|answer| answer.contains(" 200 "))
+}
+
+async fn get_readyz(port: u16) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Waits until every version of a definition can be listed: right after its creation the server answers 404, then 429
+/// "storage is (re)initializing".
+pub async fn is_served(client: &Client, definition: &Value) -> Result<()> {
+    let spec = &definition["spec"];
+    let group = spec["group"].as_str().context("no group")?;
+    let word = spec["names"]["kind"].as_str().context("no kind")?;
+    let versions = spec["versions"].as_array().context("no versions")?;
+    for version in versions.iter().filter(|version| version["served"] == true) {
+        let version = version["name"].as_str().context("no version")?;
+        let kind = objects::kind(&format!("{group}/{version}"), word)?;
+        let api = objects::api(client, &kind, None);
+        let ask = || async { Ok(api.list_metadata(&ListParams::default().limit(1)).await?) };
+        objects::until(&format!("{word} served"), PATIENCE, ask).await?;
+    }
+    Ok(())
+}
+
+/// Waits until a dry-run create comes back with what only the manager's webhook fills in: the API server learns of a new
+/// configuration some time after it is stored.
+pub async fn webhooks_are_in_force(client: &Client, manager: Manager) -> Result<()> {
+    let (object, defaulted) = incomplete(manager);
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let kind = objects::kind(version, object["kind"].as_str().unwrap_or_default())?;
+    let api = objects::api(client, &kind, Some("default"));
+    let dry = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    let object = serde_json::from_value(object)?;
+    let ask = || async {
+        let answer = serde_json::to_value(api.create(&dry, &object).await?)?;
+        ensure!(answer.pointer(defaulted).is_some(), "no {defaulted}");
+        Ok(())
+    };
+    let what = format!("webhooks of manager {} in force", manager.name());
+    objects::until(&what, PATIENCE, ask).await
+}
+
+/// An object that lacks a field, and the field.
+fn incomplete(manager: Manager) -> (Value, &'static str) {
+    let metadata = json!({ "name": "probe", "namespace": "default" });
+    let reference =
+        |group: &str, kind: &str| json!({ "apiGroup": group, "kind": kind, "name": "probe" });
+    let infrastructure = reference("infrastructure.careen.dev", "Probe");
+    match manager {
+        Manager::Core => {
+            let config = reference("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate");
+            let spec = json!({
+                "clusterName": "probe",
+                "selector": {},
+                "template": { "spec": {
+                    "clusterName": "probe", "version": "v1.36.3",
+                    "bootstrap": { "configRef": config }, "infrastructureRef": infrastructure,
+                } },
+            });
+            let object = json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "metadata": metadata, "spec": spec,
+            });
+            (object, "/spec/replicas")
+        }
+        Manager::Bootstrap => (
+            json!({
+                "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfig", "metadata": metadata,
+                "spec": { "joinConfiguration": {} },
+            }),
+            "/spec/format",
+        ),
+        Manager::ControlPlane => (
+            json!({
+                "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": metadata,
+                "spec": {
+                    "version": "v1.36.3",
+                    "kubeadmConfigSpec": {},
+                    "machineTemplate": { "spec": { "infrastructureRef": infrastructure } },
+                },
+            }),
+            "/spec/replicas",
+        ),
+    }
+}
