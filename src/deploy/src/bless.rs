@@ -1,11 +1,12 @@
-//! Makes the tried deployment the default: one swap of the boot menu, the old one second and pinned.
+//! Makes the tried deployment the default: one swap of the boot menu, the old one second and pinned. The same swap drops
+//! the trial's kernel arguments where they stood in the boot entry, so that no later boot is a trial.
 
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
 
-use crate::deploy::write;
+use crate::deploy::{arguments, write};
 use crate::lock;
 use crate::site::{Site, same};
 
@@ -28,8 +29,11 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         .cloned();
     site.report.progress(20, "pinning the old deployment");
     pin_only(site, &all, old.as_ref())?;
-    let order: Vec<_> = std::iter::once(target.clone()).chain(others).collect();
-    if !all.first().is_some_and(|default| same(default, &target)) {
+    let is_default = all.first().is_some_and(|default| same(default, &target));
+    let proven = arguments::proven(&target);
+    if !is_default || proven.is_some() {
+        let first = proven.unwrap_or(target);
+        let order: Vec<_> = std::iter::once(first).chain(others).collect();
         site.report
             .progress(50, "making the new deployment the default");
         write::swap(site, &order)?;

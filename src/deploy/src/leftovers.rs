@@ -4,19 +4,19 @@
 use std::fs;
 use std::path::Path;
 
+use ostree_ext::glib;
 use upgrade::Reason;
 use upgrade::id::Digest;
 
 use crate::site::Site;
+use crate::stray;
 
 /// Clears, and leaves the repository's objects alone: pruning takes as long as a whole deploy.
 ///
 /// # Errors
 /// When libostree cannot write.
 pub fn clear(site: &Site) -> Result<(), Reason> {
-    site.sysroot
-        .prepare_cleanup(site.never())
-        .map_err(|error| site.failed(&error))?;
+    past_obstacles(site, || site.sysroot.prepare_cleanup(site.never()))?;
     remove_kernels(site)
 }
 
@@ -25,10 +25,29 @@ pub fn clear(site: &Site) -> Result<(), Reason> {
 /// # Errors
 /// When libostree cannot write.
 pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
-    site.sysroot
-        .cleanup(site.never())
-        .map_err(|error| site.failed(&error))?;
+    past_obstacles(site, || site.sysroot.cleanup(site.never()))?;
     remove_kernels(site)
+}
+
+/// What stands in an orphan's way is cleared once. What stays then is named and left: it takes room, and blocks no upgrade.
+fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
+    if clean().is_ok() {
+        return Ok(());
+    }
+    stray::release(site);
+    let Err(error) = clean() else {
+        return Ok(());
+    };
+    let orphans = stray::orphans(site);
+    if orphans.is_empty() {
+        return Err(site.failed(&error));
+    }
+    for orphan in orphans {
+        let told = format!("leaving {}: {}", orphan.display(), error.message());
+        eprintln!("careen-deploy {}: {told}", site.verb);
+        site.report.progress(0, told);
+    }
+    Ok(())
 }
 
 /// Removes the folders of kernels that no deployment has. The menu names none but those of deployments.

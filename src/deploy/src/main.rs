@@ -15,6 +15,7 @@ mod report;
 mod signal;
 mod site;
 mod status;
+mod stray;
 mod thaw;
 mod undo;
 mod verify;

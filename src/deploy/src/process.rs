@@ -11,6 +11,8 @@ use crate::relay::Relay;
 
 /// Where the image keeps our generator of grub.cfg.
 const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
+/// Its name, wherever it lies.
+const GENERATOR_NAME: &str = "careen-grub";
 /// libostree runs the program named here instead of grub-mkconfig.
 const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
 
@@ -59,6 +61,12 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
         private_namespace().map_err(|error| failed(error.to_string()))?;
     }
     Ok(Prepared { private_mounts })
+}
+
+/// Whether libostree will run our generator of grub.cfg. To be asked after [`prepare`].
+pub fn generator_is_ours() -> bool {
+    let program = std::env::var_os(GENERATOR_VARIABLE).unwrap_or_default();
+    Path::new(&program).file_name() == Some(GENERATOR_NAME.as_ref())
 }
 
 /// /sysroot is read-only on a running system; only this process may write it, so it gets mounts of its own.

@@ -20,14 +20,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// Says how far the verb is, unless that was just said.
+    /// Says how far the verb is, unless that was just said. It never goes back: where a total grows, it waits.
     pub fn progress(&self, percent: u8, doing: impl Into<String>) {
         let now = Instant::now();
+        let mut last = self.last.borrow_mut();
         let next = Progress {
-            percent: percent.min(100),
+            percent: onward(last.as_ref().map(|(_, before)| before), percent),
             doing: doing.into(),
         };
-        let mut last = self.last.borrow_mut();
         let worth_saying = last.as_ref().is_none_or(|(at, before)| {
             *before != next
                 && (now.duration_since(*at) >= PACE || first_word(before) != first_word(&next))
@@ -37,6 +37,11 @@ impl Report {
             *last = Some((now, next));
         }
     }
+}
+
+fn onward(last: Option<&Progress>, percent: u8) -> u8 {
+    let reached = last.map_or(0, |last| last.percent);
+    percent.min(100).max(reached)
 }
 
 /// A new activity is always worth a line; a new number of the same one is paced.
@@ -75,5 +80,22 @@ fn say(line: &Line) {
             Some(mut lines) => lines.write_all(line.as_bytes()),
             None => io::stdout().write_all(line.as_bytes()),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_that_was_said_is_never_taken_back() {
+        let said = |percent| Progress {
+            percent,
+            doing: "fetching".to_owned(),
+        };
+        assert_eq!(onward(None, 12), 12);
+        assert_eq!(onward(Some(&said(12)), 8), 12);
+        assert_eq!(onward(Some(&said(12)), 13), 13);
+        assert_eq!(onward(Some(&said(99)), 200), 100);
     }
 }

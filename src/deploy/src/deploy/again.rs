@@ -2,18 +2,22 @@
 
 use ostree_ext::ostree;
 
-use super::origin;
+use super::{arguments, origin};
 use crate::args::Deploy;
 use crate::site::{Site, same};
 
-/// The deployment that is there already, made with /etc as it is now. The running one and the default are never
+/// The deployment that is there already, made with /etc as it is now and for the generator in use. The running one and the default are never
 /// it: what is asked for is a deployment to be tried.
 pub fn up_to_date(site: &Site, wanted: &Deploy, fingerprint: &str) -> Option<ostree::Deployment> {
     if wanted.again {
         return None;
     }
     let mut candidates = replaceable(site, wanted).into_iter();
-    candidates.find(|there| origin::fingerprint(there).as_deref() == Some(fingerprint))
+    let in_the_entry = arguments::stand_in_the_entry(site);
+    candidates.find(|there| {
+        origin::fingerprint(there).as_deref() == Some(fingerprint)
+            && origin::added_arguments(there).is_empty() != in_the_entry
+    })
 }
 
 /// Earlier deployments of the commit by us, which a new one replaces.

@@ -14,27 +14,22 @@ use upgrade::image::Deployment;
 
 use crate::site::Site;
 
-/// Needed to get to a system that can judge itself and reboot: pid 1, our own programs, what mounts the root.
+/// Needed to boot and to fall back: pid 1, what mounts the root and finds devices, and `careen-stage`, which is the deadman and
+/// the fallback. The agent is not among them: a trial with a dead agent ends by the deadman.
 const BOOT: &[&str] = &[
     "usr/lib/systemd/systemd",
     "usr/lib/systemd/systemd-executor",
     "usr/lib/systemd/systemd-shutdown",
-    "usr/lib/systemd/systemd-journald",
-    "usr/lib/systemd/systemd-logind",
     "usr/lib/systemd/systemd-udevd",
     "usr/lib/systemd/systemd-remount-fs",
     "usr/lib/systemd/system-generators/ostree-system-generator",
     "usr/lib/ostree",
-    "usr/libexec/careen",
+    "usr/libexec/careen/careen-stage",
     "usr/lib/careen",
     "usr/bin/dash",
-    "usr/bin/bash",
     "usr/bin/mount",
     "usr/bin/umount",
     "usr/bin/systemctl",
-    "usr/bin/dbus-daemon",
-    "usr/bin/dbus-broker",
-    "usr/bin/dbus-broker-launch",
 ];
 /// Libraries of those, by the beginning of their names, in the folders of [`LIBRARY_FOLDERS`].
 const BOOT_LIBRARIES: &[&str] = &[
@@ -59,8 +54,17 @@ const BOOT_LIBRARIES: &[&str] = &[
     "libgobject-2.0.so",
 ];
 const LIBRARY_FOLDERS: &[&str] = &["usr/lib64", "usr/lib/systemd"];
-/// What runs the node's work, checked before the kubelet starts.
+/// What judges a trial and what runs the node's work, checked before the kubelet starts.
 const REST: &[&str] = &[
+    "usr/lib/systemd/systemd-journald",
+    "usr/lib/systemd/systemd-logind",
+    "usr/libexec/careen/careen-agent",
+    "usr/libexec/careen/careen-deploy",
+    "usr/libexec/careen/careen-grub",
+    "usr/bin/bash",
+    "usr/bin/dbus-daemon",
+    "usr/bin/dbus-broker",
+    "usr/bin/dbus-broker-launch",
     "usr/bin/kubelet",
     "usr/bin/kubeadm",
     "usr/bin/containerd",

@@ -2,6 +2,7 @@
 //! stage such a deployment, so it is written at once, its /etc merged from the running system's.
 
 pub mod again;
+pub mod arguments;
 mod critical;
 mod etc;
 mod origin;

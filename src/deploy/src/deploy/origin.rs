@@ -10,22 +10,34 @@ use crate::site::Site;
 const GROUP: &str = "careen";
 /// The fingerprint of the /etc that was merged.
 const ETC: &str = "etc";
+/// The kernel arguments that a trial needs and the deployment's own would not have.
+const ADDED: &str = "trial-arguments";
 
 /// An origin for a deployment of a commit. The refspec is the commit itself: the node follows no branch, and
 /// `ostree admin upgrade` must not drag it along one.
-pub fn new(site: &Site, commit: &Digest, fingerprint: &str) -> KeyFile {
+pub fn new(site: &Site, commit: &Digest, fingerprint: &str, added: &[String]) -> KeyFile {
     let origin = site.sysroot.origin_new_from_refspec(commit.as_str());
     origin.set_string(GROUP, ETC, fingerprint);
+    if !added.is_empty() {
+        origin.set_string(GROUP, ADDED, &added.join(" "));
+    }
     origin
 }
 
 /// The fingerprint of the /etc that the deployment was made with, when it is one of ours.
 pub fn fingerprint(deployment: &ostree::Deployment) -> Option<String> {
-    deployment
-        .origin()?
-        .string(GROUP, ETC)
-        .ok()
-        .map(|text| text.to_string())
+    value(deployment, ETC)
+}
+
+/// The kernel arguments that were added for its trial.
+pub fn added_arguments(deployment: &ostree::Deployment) -> Vec<String> {
+    let text = value(deployment, ADDED).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn value(deployment: &ostree::Deployment, key: &str) -> Option<String> {
+    let text = deployment.origin()?.string(GROUP, key).ok()?;
+    Some(text.to_string())
 }
 
 /// Whether `deploy` made it, so that `undo` may take it away.

@@ -8,7 +8,7 @@ use ostree_ext::ostree::{self, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpt
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
 
-use super::{again, origin};
+use super::{again, arguments, origin};
 use crate::args::Deploy;
 use crate::leftovers;
 use crate::site::{Site, same};
@@ -17,10 +17,6 @@ use crate::verify::room;
 
 /// How often a merge is tried in which a file of /etc vanished half way: the kubelet and others rotate theirs.
 const MERGES: u32 = 3;
-/// Arguments that say which deployment boots; libostree writes them anew.
-const PLACE_ARGUMENTS: [&str; 2] = ["ostree=", "BOOT_IMAGE="];
-/// Arguments that are ours; the boot loader's generator sets them for a trial alone.
-const OUR_ARGUMENTS: &str = "careen.";
 
 /// Writes the deployment: [current, kept, new], in one atomic swap of the boot entries.
 pub fn write(
@@ -44,13 +40,14 @@ fn check_out(
     current: &ostree::Deployment,
     fingerprint: &str,
 ) -> Result<ostree::Deployment, Reason> {
-    let arguments = kernel_arguments(current, wanted.keep_kernel_args);
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let inherited = arguments::inherited(current, wanted.keep_kernel_args);
+    let added = arguments::to_add(site, &inherited);
+    let arguments: Vec<_> = inherited.iter().chain(&added).map(String::as_str).collect();
     let options = SysrootDeployTreeOpts {
         override_kernel_argv: Some(&arguments),
         ..Default::default()
     };
-    let origin = origin::new(site, &wanted.commit, fingerprint);
+    let origin = origin::new(site, &wanted.commit, fingerprint, &added);
     let stateroot = current.osname();
     let mut tries = 1;
     loop {
@@ -75,25 +72,6 @@ fn check_out(
     }
 }
 
-/// The current deployment's arguments, without those that name a deployment, and without ours.
-fn kernel_arguments(current: &ostree::Deployment, keep_ours: bool) -> Vec<String> {
-    let options = current
-        .bootconfig()
-        .and_then(|entry| entry.get("options"))
-        .unwrap_or_default();
-    let stays = |argument: &&str| {
-        !PLACE_ARGUMENTS
-            .iter()
-            .any(|prefix| argument.starts_with(prefix))
-            && (keep_ours || !argument.starts_with(OUR_ARGUMENTS))
-    };
-    options
-        .split_whitespace()
-        .filter(stays)
-        .map(str::to_owned)
-        .collect()
-}
-
 /// All deployments but these, in menu order.
 pub fn without(site: &Site, going: &[ostree::Deployment]) -> Vec<ostree::Deployment> {
     let stays =
@@ -111,7 +89,18 @@ pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
         .sysroot
         .write_deployments_with_options(order, &options, site.never());
     swapped.map_err(|error| full_or_failed(site, &error))?;
+    show_to_the_loader(site)?;
     leftovers::clear(site)
+}
+
+/// GRUB replays no journal, so the new link must be on its blocks before what the old one needs is removed. libostree
+/// freezes /boot once more for that since 2025.2 (ostree-sysroot-deploy.c, `swap_bootloader`); before, only an fsync
+/// follows the swap.
+fn show_to_the_loader(site: &Site) -> Result<(), Reason> {
+    if ostree::check_version(2025, 2) {
+        return Ok(());
+    }
+    host::freeze::checkpoint(&site.boot()).map_err(|error| site.broken(error))
 }
 
 /// Takes deployments out of the menu and off the disk.

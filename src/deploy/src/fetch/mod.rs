@@ -128,7 +128,10 @@ fn pull(
     options.insert_value("update-frequency", &TICK.to_variant());
     options.insert_value("n-network-retries", &RETRIES.to_variant());
     let progress = AsyncProgress::new();
-    progress::forward(&progress, &site.report);
+    // Resolving a branch is one small file: its 100 percent are none of the image's.
+    if !matches!(asked, Asked::Branch) {
+        progress::forward(&progress, &site.report);
+    }
     let pulled = repo.pull_with_options(
         &wanted.remote,
         &options.end(),

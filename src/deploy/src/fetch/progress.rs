@@ -6,6 +6,9 @@ use ostree_ext::ostree::AsyncProgress;
 
 use crate::report::Report;
 
+/// What of 99 percent is done at most while trees are still being read: until then nobody knows how much there is.
+const WHILE_LOOKING: u8 = 10;
+
 /// Passes the pull's progress on.
 pub fn forward(progress: &AsyncProgress, report: &Rc<Report>) {
     let report = Rc::clone(report);
@@ -17,6 +20,7 @@ pub fn forward(progress: &AsyncProgress, report: &Rc<Report>) {
             ),
             objects: (progress.uint("fetched"), progress.uint("requested")),
             bytes: progress.uint64("bytes-transferred"),
+            looking: progress.uint("outstanding-metadata-fetches") + progress.uint("scanning") > 0,
         };
         report.progress(counters.percent(), counters.sentence());
     });
@@ -27,6 +31,8 @@ struct Counters {
     deltas: (u32, u32),
     objects: (u32, u32),
     bytes: u64,
+    /// Whether more objects may turn up.
+    looking: bool,
 }
 
 impl Counters {
@@ -38,11 +44,16 @@ impl Counters {
         }
     }
 
-    /// Never 100: the verdict says when it is done, and more objects turn up as trees are read.
+    /// Never 100: the verdict says when it is done. It may fall when more objects turn up; the report does not follow.
     fn percent(&self) -> u8 {
         let (_, done, all) = self.pieces();
         let percent = u64::from(done) * 99 / u64::from(all.max(1));
-        percent.try_into().unwrap_or(99)
+        let percent = percent.try_into().unwrap_or(99);
+        if self.looking && self.deltas.1 == 0 {
+            WHILE_LOOKING.min(percent)
+        } else {
+            percent
+        }
     }
 
     fn sentence(&self) -> String {
@@ -56,12 +67,19 @@ impl Counters {
 mod tests {
     use super::*;
 
+    const NOTHING: Counters = Counters {
+        deltas: (0, 0),
+        objects: (0, 0),
+        bytes: 0,
+        looking: false,
+    };
+
     #[test]
     fn a_pull_by_objects_counts_objects() {
         let counters = Counters {
-            deltas: (0, 0),
             objects: (50, 200),
             bytes: 1_500_000,
+            ..NOTHING
         };
         assert_eq!(counters.percent(), 24);
         assert_eq!(counters.sentence(), "fetching objects 50 of 200, 1.5 MB");
@@ -72,21 +90,23 @@ mod tests {
         let counters = Counters {
             deltas: (1, 2),
             objects: (3, 3),
-            bytes: 0,
+            ..NOTHING
         };
         assert_eq!(counters.sentence(), "fetching delta parts 1 of 2, 0.0 MB");
     }
 
     #[test]
     fn nothing_asked_for_yet_is_nothing_done() {
-        assert_eq!(
-            Counters {
-                deltas: (0, 0),
-                objects: (0, 0),
-                bytes: 0
-            }
-            .percent(),
-            0
-        );
+        assert_eq!(NOTHING.percent(), 0);
+    }
+
+    #[test]
+    fn the_commit_alone_is_not_nearly_everything() {
+        let counters = Counters {
+            objects: (1, 1),
+            looking: true,
+            ..NOTHING
+        };
+        assert_eq!(counters.percent(), WHILE_LOOKING);
     }
 }

@@ -1,4 +1,6 @@
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
@@ -57,4 +59,51 @@ fn cleaning_twice_changes_nothing() {
     let before = (world.disk(), world.menu());
     world.run(&["clean"]).verdict.unwrap();
     assert_eq!((world.disk(), world.menu()), before);
+}
+
+/// What a run that was killed while it checked out leaves: a deployment in no menu.
+fn orphan(world: &World) -> PathBuf {
+    let folder = world
+        .root()
+        .join(format!("ostree/deploy/node/deploy/{}.0", "5".repeat(64)));
+    fs::create_dir_all(folder.join("usr/share")).unwrap();
+    fs::write(folder.join("usr/share/stray"), "stray").unwrap();
+    folder
+}
+
+fn can_be_immutable(path: &PathBuf) -> bool {
+    let mut chattr = Command::new("chattr");
+    let done = chattr.arg("+i").arg(path).status();
+    done.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn an_immutable_file_in_an_orphan_does_not_outlive_the_next_deploy() {
+    let world = world();
+    let orphan = orphan(&world);
+    if !can_be_immutable(&orphan.join("usr/share/stray")) {
+        eprintln!("not checked: this file system knows no immutable files");
+        return;
+    }
+    assert!(can_be_immutable(&orphan.join("usr/share")));
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    assert!(!orphan.exists());
+}
+
+#[test]
+fn an_orphan_that_cannot_be_removed_is_named_and_blocks_nothing() {
+    let world = world();
+    let orphan = orphan(&world);
+    let below = orphan.strip_prefix(world.root()).unwrap().join("usr/share");
+    let _mounted = world.small_file_system(below.to_str().unwrap(), 1 << 20);
+    let commit = world.fetched(&Image::new(2));
+    let answer = world.verb("deploy", &commit);
+    let told = answer.progress.iter().any(|line| {
+        line.doing
+            .contains(&format!("leaving {}", orphan.display()))
+    });
+    assert!(told, "{:?}", answer.progress);
+    answer.deployed();
+    assert_eq!(upgrade(&world, 3), world.order()[0].parse().unwrap());
 }

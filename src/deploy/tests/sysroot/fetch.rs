@@ -134,3 +134,28 @@ pub fn wait_for(mut ready: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+#[test]
+fn the_percentage_never_goes_back_while_a_branch_is_resolved_and_its_trees_are_read() {
+    let world = world();
+    let image = (0..300).fold(Image::new(2), |image, at| {
+        image.with(
+            &format!("usr/share/{}/{at}", at % 30),
+            &noise(at + 9, 2_000),
+        )
+    });
+    world.publish(&image, Some(&keys().trusted));
+    let answer = world.run(&[
+        "fetch",
+        "--remote",
+        REMOTE,
+        "--ref",
+        BRANCH,
+        "--bandwidth",
+        "500000",
+    ]);
+    let percents: Vec<_> = answer.progress.iter().map(|line| line.percent).collect();
+    assert!(percents.len() > 3 && percents.is_sorted(), "{percents:?}");
+    assert!(percents[0] < 50, "{percents:?}");
+    answer.fetched();
+}

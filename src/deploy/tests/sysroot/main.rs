@@ -20,6 +20,7 @@ mod remote;
 mod room;
 mod run;
 mod running;
+mod stock;
 mod thaw;
 mod undo;
 mod verify;

@@ -1,0 +1,90 @@
+//! The kernel arguments of a deployment that is to be tried, and of one that has passed.
+//!
+//! Our generator gives the trial's arguments to what it boots by one-shot, and to nothing else. A stock grub-mkconfig has
+//! one line for each deployment: there they stand in its boot entry from the deploy to the blessing. The origin says which
+//! were added, so that an administrator's own `panic=` stays.
+
+use host::Places;
+use host::grub_config::TRIAL_ARGUMENTS;
+use ostree_ext::ostree;
+use upgrade::names;
+
+use super::origin;
+use crate::process;
+use crate::site::Site;
+
+/// Arguments that say which deployment boots; libostree writes them anew.
+const PLACE_ARGUMENTS: [&str; 2] = ["ostree=", "BOOT_IMAGE="];
+/// Arguments that are ours, for a trial alone.
+const OUR_ARGUMENTS: &str = "careen.";
+
+/// Whether the boot entry itself must carry the trial's arguments: GRUB is the loader, and libostree does not run our
+/// generator of grub.cfg.
+pub fn stand_in_the_entry(site: &Site) -> bool {
+    let configuration = Places::physical(&site.path).grub().join("grub.cfg");
+    !process::generator_is_ours() && configuration.exists()
+}
+
+/// The current deployment's arguments, without those that name a deployment, and without those of a trial.
+pub fn inherited(current: &ostree::Deployment, keep_ours: bool) -> Vec<String> {
+    let dropped = added(current);
+    let stays = |argument: &String| {
+        !PLACE_ARGUMENTS
+            .iter()
+            .any(|prefix| argument.starts_with(prefix))
+            && (keep_ours || !(argument.starts_with(OUR_ARGUMENTS) || dropped.contains(argument)))
+    };
+    options(current).into_iter().filter(stays).collect()
+}
+
+/// What the new deployment's entry needs besides, to be a trial.
+pub fn to_add(site: &Site, inherited: &[String]) -> Vec<String> {
+    if !stand_in_the_entry(site) {
+        return Vec::new();
+    }
+    TRIAL_ARGUMENTS
+        .split_ascii_whitespace()
+        .map(str::to_owned)
+        .filter(|argument| !inherited.contains(argument))
+        .collect()
+}
+
+/// A copy of the deployment whose boot is no trial; nothing when it is none already.
+pub fn proven(target: &ostree::Deployment) -> Option<ostree::Deployment> {
+    let mut going = added(target);
+    if !carries_the_trial(target) {
+        return None;
+    }
+    going.push(names::TRIAL_ARGUMENT.to_owned());
+    let staying: Vec<_> = options(target)
+        .into_iter()
+        .filter(|argument| !going.contains(argument))
+        .collect();
+    // libostree compares the entries as they are on disk with those it is given: the original must stay as it was.
+    let copy = target.clone();
+    copy.bootconfig()?.set("options", &staying.join(" "));
+    Some(copy)
+}
+
+/// What `deploy` has added and no blessing has dropped yet.
+fn added(deployment: &ostree::Deployment) -> Vec<String> {
+    if carries_the_trial(deployment) {
+        origin::added_arguments(deployment)
+    } else {
+        Vec::new()
+    }
+}
+
+fn carries_the_trial(deployment: &ostree::Deployment) -> bool {
+    options(deployment)
+        .iter()
+        .any(|argument| argument == names::TRIAL_ARGUMENT)
+}
+
+fn options(deployment: &ostree::Deployment) -> Vec<String> {
+    let options = deployment
+        .bootconfig()
+        .and_then(|entry| entry.get("options"))
+        .unwrap_or_default();
+    options.split_whitespace().map(str::to_owned).collect()
+}
