@@ -73,7 +73,12 @@ fn kernel_arguments_are_kept_whole_when_asked_to() {
 #[test]
 fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     let world = world();
-    let commit = world.fetched(&Image::new(2));
+    let image = ["stage", "agent"]
+        .iter()
+        .fold(Image::new(2), |image, name| {
+            image.with(&format!("usr/libexec/careen/careen-{name}"), &noise(3, 10))
+        });
+    let commit = world.fetched(&image);
     let made = world.verb("deploy", &commit).deployed();
     let path = world
         .root()
@@ -89,6 +94,8 @@ fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     };
     assert_eq!(boot("usr/lib/systemd/systemd"), Some(true.into()));
     assert_eq!(boot("usr/bin/kubelet"), Some(false.into()));
+    assert_eq!(boot("usr/libexec/careen/careen-stage"), Some(true.into()));
+    assert_eq!(boot("usr/libexec/careen/careen-agent"), Some(false.into()));
 }
 
 #[test]

@@ -102,12 +102,12 @@ impl<'a> Script<'a> {
     ) -> Result<usize, String> {
         let armed =
             |line: &&&str| !line.contains("{next_entry}") && !line.contains("{careen_once}");
-        let settings = self
+        let mut settings = self
             .header
             .iter()
             .filter(armed)
             .filter_map(|line| line.strip_prefix("set default="));
-        let value = settings.last().unwrap_or_default().trim_matches('"');
+        let value = settings.next_back().unwrap_or_default().trim_matches('"');
         let value = match value
             .strip_prefix("${")
             .and_then(|rest| rest.strip_suffix('}'))
