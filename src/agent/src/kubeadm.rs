@@ -89,16 +89,18 @@ async fn spawn() -> std::io::Result<ExitStatus> {
         .await
 }
 
+fn failed(detail: &str) -> Reason {
+    Reason::KubeadmFailed {
+        detail: detail.to_owned(),
+    }
+}
+
 /// Has its unit run once more, then the kubelet restarted on what it wrote.
 ///
 /// # Errors
-/// [`Reason::DeployFailed`] when it did not succeed: without the API server it cannot.
+/// [`Reason::KubeadmFailed`] when it did not succeed: without the API server it cannot.
 pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
-    let failed = |detail: String| {
-        let verb = "kubeadm upgrade node".to_owned();
-        Reason::DeployFailed { verb, detail }
-    };
-    let text = |error: zbus::Error| failed(error.to_string());
+    let text = |error: zbus::Error| failed(&format!("systemd does not answer: {error}"));
     let bus = Bus::connect().await.map_err(text)?;
     let systemd = bus.systemd().await.map_err(text)?;
     timed(systemd.restart_unit(names::KUBEADM_UNIT, "replace"))
@@ -110,7 +112,8 @@ pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
         // The unit needs a moment to get from its old end to its new start.
         let over = start.elapsed() > START && !is_running(&bus).await.map_err(text)?;
         if over && !marker(id).exists() {
-            return Err(failed("it has not succeeded; see its journal".to_owned()));
+            let unit = names::KUBEADM_UNIT;
+            return Err(failed(&format!("see the journal of {unit}")));
         }
     }
     timed(systemd.restart_unit(names::KUBELET_UNIT, "replace"))

@@ -209,6 +209,9 @@ pub enum Reason {
         detail: String,
         seconds: u64,
     },
+    /// kubeadm did not upgrade the new system's node.
+    #[error("kubeadm upgrade node has not succeeded: {detail}")]
+    KubeadmFailed { detail: String },
     /// A user's check failed.
     #[error("required check {name} failed: {detail}")]
     UserCheck { name: String, detail: String },
@@ -262,6 +265,7 @@ impl Reason {
             | Self::RebootRefused { .. }
             | Self::Damaged { .. }
             | Self::ApiAwayInTrial { .. }
+            | Self::KubeadmFailed { .. }
             | Self::UnguardedBoot => Retry,
             Self::BadRequest { .. }
             | Self::BadPolicy { .. }

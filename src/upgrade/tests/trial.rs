@@ -188,6 +188,24 @@ fn kubeadm_is_tried_again_while_the_api_server_is_there() {
 }
 
 #[test]
+fn a_failed_kubeadm_is_told_by_its_own_name_while_the_trial_goes_on() {
+    let reason = Reason::KubeadmFailed {
+        detail: "see the journal of careen-kubeadm.service".into(),
+    };
+    let seen = Observation {
+        finished: finished(Step::Kubeadm, Outcome::Failed(reason.clone())),
+        ..at(60)
+    };
+    let (record, _) = next(&seen, &trial());
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    let told = report(&Ok(record), &seen, None).unwrap();
+    assert_eq!(told.reason, Some(reason));
+    assert_eq!(told.status.code.as_deref(), Some("KubeadmFailed"));
+    let text = told.status.reason.unwrap();
+    assert!(text.starts_with("kubeadm upgrade node"), "{text}");
+}
+
+#[test]
 fn a_trial_that_the_guard_did_not_see_is_left_unjudged() {
     let mut record = trial();
     record.upgrade.as_mut().unwrap().guarded = None;
