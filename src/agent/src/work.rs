@@ -1,6 +1,7 @@
 //! The step that is being performed: one at a time, beside the loop, so that the loop keeps watching.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -134,7 +135,10 @@ async fn perform<H: Hands>(
                 .map(plain)
                 .map_err(ApiError::into_reason)
         }
-        Step::Drain => drain(tools, errand, &node.ok_or_else(unknown)?).await,
+        Step::Drain { spent_seconds } => {
+            let spent = Duration::from_secs(*spent_seconds);
+            drain(tools, errand, &node.ok_or_else(unknown)?, spent).await
+        }
         Step::Reboot { force: false } => {
             // The last word before the silence, if it can be had within a moment.
             let mut told = tools.told.clone();
@@ -146,12 +150,13 @@ async fn perform<H: Hands>(
 }
 
 /// How long a reboot waits for the Node to be told.
-const LAST_WORD: std::time::Duration = std::time::Duration::from_secs(3);
+const LAST_WORD: Duration = Duration::from_secs(3);
 
 async fn drain<H: Hands>(
     tools: &Tools<H>,
     mut errand: Errand,
     node: &str,
+    spent: Duration,
 ) -> Result<Ended, Reason> {
     let Some(id) = &errand.id else {
         return Err(Reason::DrainRefused {
@@ -166,6 +171,7 @@ async fn drain<H: Hands>(
         node,
         id,
         policy: &errand.policy.drain,
+        spent,
         progress: &progress,
     };
     tokio::select! {

@@ -49,6 +49,8 @@ fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
             Flaw::None => false,
         };
         assert!(fits, "{flaw:?} gave {reason:?}\n{}", world.log().join("\n"));
+        let bad = world.record().bad;
+        assert_eq!(bad.len(), 1, "{flaw:?}: the image is not remembered");
     }
 }
 
@@ -91,6 +93,30 @@ fn an_api_server_that_is_away_past_the_hold_is_no_fault_of_the_image() {
             world.log().join("\n")
         );
     }
+}
+
+#[test]
+fn an_api_server_that_comes_back_within_the_hold_costs_no_second_trial() {
+    for (from, to) in [(62, 200), (75, 600), (100, 900), (75, 1400)] {
+        let mut world = World::new(Flaw::None).with_api_away(from..to);
+        assert_eq!(world.live(), Phase::Upgraded);
+        let log = world.log().join("\n");
+        assert_eq!(world.trials(), 1, "away {from} to {to}\n{log}");
+    }
+}
+
+#[test]
+fn a_refused_reboot_leaves_nothing_armed_and_is_asked_for_again_a_few_times() {
+    for refusals in [1, 4] {
+        let mut world = World::new(Flaw::None).with_refused_reboots(refusals);
+        assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
+        assert_eq!(world.trials(), 1);
+    }
+    let mut world = World::new(Flaw::None).with_refused_reboots(5);
+    let phase = world.live();
+    let reason = reason(phase, &world);
+    assert!(matches!(reason, Reason::RebootRefused { .. }), "{reason:?}");
+    assert_eq!(world.trials(), 0);
 }
 
 #[test]
@@ -156,7 +182,7 @@ fn the_stories_stay_as_they_are() {
     ] {
         let phase = world.live();
         let story = format!("{}\nat rest: {}\n", world.log().join("\n"), phase.name());
-        let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it"))
+        let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
             .join(format!("tests/golden/{name}.log"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&path, &story).unwrap();

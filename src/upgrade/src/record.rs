@@ -122,6 +122,9 @@ pub struct Upgrade {
     /// The rehearsal of the drain has been held.
     #[serde(default)]
     pub rehearsed: bool,
+    /// When the drain was begun first: an agent that dies in it does not make it longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_begun: Option<Moment>,
     /// The kubelet's state is saved, once per upgrade.
     #[serde(default)]
     pub snapshot: bool,
@@ -209,6 +212,7 @@ impl Upgrade {
             tries: 0,
             warning: None,
             rehearsed: false,
+            drain_begun: None,
             snapshot: false,
             given_up: None,
             api_reached_from_old: false,

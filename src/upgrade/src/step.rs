@@ -31,7 +31,11 @@ pub enum Step {
     /// Write the deployment beside the running one.
     Deploy { commit: Digest },
     /// Cordon and drain.
-    Drain,
+    Drain {
+        /// Seconds of the deadline that are used up: by an agent that died, or by a try that failed.
+        #[serde(default)]
+        spent_seconds: u64,
+    },
     /// Save the kubelet's state.
     Snapshot,
     /// Write the one-shot entry for this deployment.
@@ -63,7 +67,7 @@ impl Step {
             Self::Verify { .. } => "Verify",
             Self::Rehearse => "Rehearse",
             Self::Deploy { .. } => "Deploy",
-            Self::Drain => "Drain",
+            Self::Drain { .. } => "Drain",
             Self::Snapshot => "Snapshot",
             Self::Arm { .. } => "Arm",
             Self::Disarm => "Disarm",

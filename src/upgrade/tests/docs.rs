@@ -10,7 +10,7 @@ use scene::*;
 use upgrade::*;
 
 fn check_drift(file: &str, rendered: &str) {
-    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it"))
+    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
         .join("../../docs")
         .join(file);
     if std::env::var_os("CAREEN_BLESS").is_some() {
@@ -40,106 +40,92 @@ fn nothing_of_ours_lies_in_the_domain_that_cluster_api_owns() {
 
 /// What happens to a phase, as far as the picture tells it apart.
 fn events() -> Vec<(&'static str, Observation)> {
-    let commit = digest('b');
-    let both = on_trial().deployments;
-    let old = Observation {
-        deployments: both,
+    let seen = [old_runs(), guard_looks(), new_runs()].concat();
+    steps_end().into_iter().chain(seen).collect()
+}
+
+/// The old system, asked for the new one, which lies there.
+fn old() -> Observation {
+    Observation {
+        deployments: on_trial().deployments,
         ..asked()
+    }
+}
+
+fn steps_end() -> Vec<(&'static str, Observation)> {
+    let ended = |step, outcome| Observation {
+        finished: finished(step, outcome),
+        ..old()
     };
-    let done = |step, effect| Observation {
-        finished: finished(step, Outcome::Done(effect)),
-        ..old.clone()
+    let told = |(step, effect): (Step, Effect)| {
+        let event = match step {
+            Step::Fetch { .. } => "fetched",
+            Step::Verify { .. } => "verified",
+            Step::Deploy { .. } => "deployed",
+            Step::Drain { .. } => "drained",
+            _ => return None,
+        };
+        Some((event, ended(step, Outcome::Done(effect))))
     };
     let bad = Reason::DeployFailed {
         verb: "deploy".into(),
         detail: "x".into(),
     };
-    let broken = Observation {
-        finished: finished(Step::Drain, Outcome::Failed(bad)),
-        ..old.clone()
+    let broken = ended(drain(), Outcome::Failed(bad));
+    let told = steps().into_iter().filter_map(told);
+    told.chain([("a step fails for good", broken)]).collect()
+}
+
+fn old_runs() -> Vec<(&'static str, Observation)> {
+    let withdrawn = Observation {
+        request: Asked::Nothing,
+        ..old()
     };
-    let blessed = Observation {
-        deployments: vec![deployment('b'), deployment('a')],
+    let back = Observation {
+        boot: boot(3),
+        ..old()
+    };
+    let other = Observation {
+        booted: deployment('c'),
+        ..asked()
+    };
+    vec![
+        ("attempt counted, one-shot intended", old()),
+        ("withdrawn", withdrawn),
+        ("back in the old system without a verdict", back),
+        ("another system runs", other),
+    ]
+}
+
+fn guard_looks() -> Vec<(&'static str, Observation)> {
+    let found = |integrity| Observation {
+        home: Home::Stage,
+        integrity: Some(integrity),
+        ..on_trial()
+    };
+    vec![
+        ("guard lets it through", found(Ok(()))),
+        ("guard refuses", found(Err("x".into()))),
+    ]
+}
+
+fn new_runs() -> Vec<(&'static str, Observation)> {
+    let well = Observation {
+        health: healthy(),
         ..on_trial()
     };
     let ill = Observation {
         now: SinceBoot(0).plus_seconds(9000),
         ..on_trial()
     };
+    let blessed = Observation {
+        deployments: vec![deployment('b'), deployment('a')],
+        ..on_trial()
+    };
     vec![
-        (
-            "fetched",
-            done(
-                Step::Fetch {
-                    target: "ostree:careen:os".parse().unwrap(),
-                },
-                Effect::Fetched {
-                    commit: commit.clone(),
-                },
-            ),
-        ),
-        (
-            "verified",
-            done(
-                Step::Verify {
-                    commit: commit.clone(),
-                },
-                Effect::Verified(facts('b')),
-            ),
-        ),
-        (
-            "deployed",
-            done(Step::Deploy { commit }, Effect::Deployed(deployment('b'))),
-        ),
-        ("drained", done(Step::Drain, Effect::Plain)),
-        ("a step fails for good", broken),
-        ("attempt counted, one-shot intended", old.clone()),
-        (
-            "withdrawn",
-            Observation {
-                request: Asked::Nothing,
-                ..old.clone()
-            },
-        ),
-        (
-            "guard lets it through",
-            Observation {
-                home: Home::Stage,
-                integrity: Some(Ok(())),
-                ..on_trial()
-            },
-        ),
-        (
-            "guard refuses",
-            Observation {
-                home: Home::Stage,
-                integrity: Some(Err("x".into())),
-                ..on_trial()
-            },
-        ),
-        (
-            "every check passes",
-            Observation {
-                health: healthy(),
-                ..on_trial()
-            },
-        ),
+        ("every check passes", well),
         ("a check fails at the deadline", ill),
         ("the new one is the default", blessed),
-        (
-            "back in the old system without a verdict",
-            Observation {
-                boot: boot(3),
-                ..old
-            },
-        ),
-        (
-            "another system runs",
-            Observation {
-                booted: deployment('c'),
-                ..asked()
-            },
-        ),
     ]
 }
 

@@ -41,6 +41,8 @@ pub struct Drain<'a> {
     pub id: &'a UpgradeId,
     /// How long it may take, and what happens then.
     pub policy: &'a policy::Drain,
+    /// How much of its time was used up before.
+    pub spent: Duration,
     /// Says what is being done.
     pub progress: &'a (dyn Fn(u8, String) + Send + Sync),
 }
@@ -51,7 +53,8 @@ impl Drain<'_> {
     /// # Errors
     /// Why it did not end; the cordon stays until [`release`].
     pub async fn run(&self) -> Result<(), Reason> {
-        let start = Instant::now();
+        let now = Instant::now();
+        let start = now.checked_sub(self.spent).unwrap_or(now);
         let deadline = start + Duration::from_secs(self.policy.deadline_seconds);
         let left = match tokio::time::timeout_at(deadline, self.until_empty(start)).await {
             Ok(result) => return result,

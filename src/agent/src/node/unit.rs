@@ -39,7 +39,7 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         Step::Undo { commit: digest } => ("undo", commit(digest), true),
         Step::Clean => ("clean", Vec::new(), true),
         Step::Rehearse
-        | Step::Drain
+        | Step::Drain { .. }
         | Step::Snapshot
         | Step::Arm { .. }
         | Step::Disarm

@@ -22,7 +22,7 @@ impl World {
             &self.running.system.digest.as_str()[..1]
         ));
         self.pass_time(1000);
-        if matches!(step, Step::Reboot { .. }) {
+        if matches!(step, Step::Reboot { .. }) && self.refusals == 0 {
             return Ok(Ended::Rebooting);
         }
         let outcome = self.effect(&step)?;
@@ -31,76 +31,60 @@ impl World {
     }
 
     fn effect(&mut self, step: &Step) -> Result<Outcome, Cut> {
-        let away = |world: &Self| {
-            (!world.api_is_up()).then(|| Reason::ApiAway {
-                detail: "refused".to_owned(),
-            })
-        };
-        let plain = Outcome::Done(Effect::Plain);
-        Ok(match step {
+        let needs_api = matches!(step, Step::Drain { .. } | Step::Kubeadm | Step::Release);
+        if needs_api && !self.api_is_up() {
+            let detail = "refused".to_owned();
+            return Ok(Outcome::Failed(Reason::ApiAway { detail }));
+        }
+        let commit = || deployment("b", 0).digest;
+        match step {
             Step::Fetch { .. } => {
                 self.disk.fetched = true;
-                Outcome::Done(Effect::Fetched {
-                    commit: deployment("b", 0).digest,
-                })
+                return Ok(Outcome::Done(Effect::Fetched { commit: commit() }));
             }
-            Step::Verify { .. } => Outcome::Done(Effect::Verified(facts())),
-            Step::Rehearse => Outcome::Done(Effect::Rehearsed { blocked: None }),
-            Step::Deploy { .. } => self.deploy(),
-            Step::Drain => match away(self) {
-                Some(reason) => Outcome::Failed(reason),
-                None => {
-                    self.cordoned = true;
-                    self.point("between cordon and drain")?;
-                    plain
-                }
-            },
+            Step::Verify { .. } => return Ok(Outcome::Done(Effect::Verified(facts()))),
+            Step::Rehearse => return Ok(Outcome::Done(Effect::Rehearsed { blocked: None })),
+            Step::Deploy { .. } => return Ok(self.deploy()),
+            Step::Drain { .. } => {
+                self.cordoned = true;
+                self.point("between cordon and drain")?;
+            }
             Step::Snapshot => {
                 self.disk.snapshot.get_or_insert(self.disk.kubelet);
-                plain
             }
-            Step::Arm { deployment } => {
-                self.disk.one_shot = Some(deployment.clone());
-                plain
-            }
-            Step::Disarm => {
-                self.disk.one_shot = None;
-                plain
-            }
-            Step::Kubeadm => match away(self) {
-                Some(reason) => Outcome::Failed(reason),
-                None => {
-                    self.running.kubeadm = true;
-                    plain
-                }
-            },
+            Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
+            Step::Disarm => self.disk.one_shot = None,
+            Step::Kubeadm => self.running.kubeadm = true,
             Step::Bless { .. } => self.bless(),
-            Step::Release => match away(self) {
-                Some(reason) => Outcome::Failed(reason),
-                None => {
-                    self.cordoned = false;
-                    plain
-                }
-            },
-            Step::Undo { .. } => {
-                self.disk
-                    .deployments
-                    .retain(|one| one.digest.as_str().starts_with('a'));
-                self.point("between deployment and objects")?;
-                self.disk.fetched = false;
-                plain
+            Step::Release => self.cordoned = false,
+            Step::Undo { .. } => self.undo()?,
+            Step::Clean => self.clean(),
+            Step::Reboot { .. } => {
+                self.refusals -= 1;
+                let detail = "somebody holds a lock".to_owned();
+                return Ok(Outcome::Failed(Reason::RebootRefused { detail }));
             }
-            Step::Clean => {
-                let running = self.running.system.clone();
-                let mut kept = 0;
-                self.disk.deployments.retain(|one| {
-                    kept += u32::from(!one.same(&running));
-                    one.same(&running) || (one.pinned && kept == 1)
-                });
-                plain
-            }
-            Step::Reboot { .. } | Step::Pass => plain,
-        })
+            Step::Pass => {}
+        }
+        Ok(Outcome::Done(Effect::Plain))
+    }
+
+    fn undo(&mut self) -> Result<(), Cut> {
+        self.disk
+            .deployments
+            .retain(|one| one.digest.as_str().starts_with('a'));
+        self.point("between deployment and objects")?;
+        self.disk.fetched = false;
+        Ok(())
+    }
+
+    fn clean(&mut self) {
+        let running = self.running.system.clone();
+        let mut kept = 0;
+        self.disk.deployments.retain(|one| {
+            kept += u32::from(!one.same(&running));
+            one.same(&running) || (one.pinned && kept == 1)
+        });
     }
 
     /// What lies there already is not deployed twice.
@@ -120,7 +104,7 @@ impl World {
     }
 
     /// One rename: there is no half of it.
-    fn bless(&mut self) -> Outcome {
+    fn bless(&mut self) {
         let healthy = matches!(
             self.record().upgrade.map(|up| up.phase),
             Some(upgrade::Phase::Healthy { boot }) if boot == self.running.boot
@@ -139,7 +123,6 @@ impl World {
             .collect();
         others.iter_mut().for_each(|one| one.pinned = true);
         self.disk.deployments = [vec![running], others].concat();
-        Outcome::Done(Effect::Plain)
     }
 }
 

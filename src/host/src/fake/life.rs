@@ -4,7 +4,7 @@ use upgrade::decide::decide;
 use upgrade::{Act, Finished, Home, Phase, Step, deadman};
 
 use super::act::Ended;
-use super::{Cut, Flaw, Pen, World};
+use super::{CONNECTED, Cut, Flaw, Pen, World};
 
 /// Passes of the loop that a world may need.
 const PASSES: u32 = 2000;
@@ -43,6 +43,9 @@ impl World {
         if self.is_new(&self.running.system) && self.flaw == Flaw::AgentDead {
             return Ok(self.without_agent());
         }
+        if self.deadman_is_due() {
+            return Ok(Turn::Down);
+        }
         let seen = self.look(Home::Agent, finished.map(|boxed| *boxed));
         let record = Ok(self.record());
         let (_, act) = decide(&seen, &record, &Ok(self.policy.clone())).commit(&mut Pen(self))?;
@@ -65,9 +68,11 @@ impl World {
 
     /// Time passes until the moment asked for, or until the API server comes or goes.
     fn wait(&mut self, until: Option<u64>) -> Turn {
+        self.check_one_shot();
         let until = until.map(|at| at.saturating_sub(self.running.now.0).max(1));
         let away = self.away.clone().unwrap_or_default();
-        let change = [away.start, away.end]
+        let connected = self.elapsed - self.running.now.0 + CONNECTED;
+        let change = [away.start, away.end, connected]
             .into_iter()
             .filter(|at| *at > self.elapsed)
             .min();
@@ -81,16 +86,33 @@ impl World {
         }
     }
 
+    /// Whoever reboots the node meanwhile must not start a trial by it.
+    fn check_one_shot(&self) {
+        let phase = self.record().upgrade.map(|up| up.phase);
+        let meant = matches!(phase, Some(Phase::Armed { .. }));
+        assert!(
+            meant || self.disk.one_shot.is_none(),
+            "waits with a one-shot set\n{}",
+            self.log.join("\n")
+        );
+    }
+
     /// Nobody judges: the timer calls the deadman.
     fn without_agent(&mut self) -> Turn {
         self.pass_time(15_000);
-        let mut seen = self.look(Home::Agent, None);
-        seen.finished = None;
-        if deadman::is_due(&seen, &Ok(self.record())) {
-            self.say("the deadman reboots");
+        if self.deadman_is_due() {
             return Turn::Down;
         }
         Turn::Again(None)
+    }
+
+    /// It runs beside the agent too, and knows of its patience from the record alone.
+    fn deadman_is_due(&mut self) -> bool {
+        let due = deadman::is_due(&self.look(Home::Agent, None), &Ok(self.record()));
+        if due {
+            self.say("the deadman reboots");
+        }
+        due
     }
 
     /// Whether this system deserves to become the default.
@@ -109,6 +131,12 @@ impl World {
         assert!(
             self.disk.deployments[0].same(&self.running.system),
             "the default does not run\n{}",
+            log()
+        );
+        let failed = matches!(phase, Phase::Failed { .. });
+        assert!(
+            !failed || self.disk.deployments.len() == 1,
+            "what failed was not cleaned away\n{}",
             log()
         );
         assert!(

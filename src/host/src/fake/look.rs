@@ -2,12 +2,12 @@
 
 use upgrade::{Api, Asked, Check, Finished, Health, Home, Observation, OneShot, SinceBoot};
 
-use super::{Flaw, World};
+use super::{CONNECTED, Flaw, World};
 
 impl World {
     /// The observation of one home.
     pub(super) fn look(&self, home: Home, finished: Option<Finished>) -> Observation {
-        let up = self.api_is_up();
+        let up = self.api_is_reached();
         let asked = || self.request.clone().map_or(Asked::Nothing, Asked::This);
         Observation {
             home,
@@ -54,7 +54,7 @@ impl World {
             .filter(|away| away.end <= self.elapsed)
             .map_or(0, |away| away.end);
         let booted = self.elapsed - self.running.now.0;
-        SinceBoot(back.saturating_sub(booted))
+        SinceBoot(back.saturating_sub(booted).max(CONNECTED))
     }
 
     fn health(&self) -> Health {
@@ -67,7 +67,7 @@ impl World {
                 Check::Fail(not.to_owned())
             }
         };
-        let remote = |ok: bool| match (self.api_is_up(), ok) {
+        let remote = |ok: bool| match (self.api_is_reached(), ok) {
             (false, _) => Check::Pending("the API server is away".to_owned()),
             (true, true) => Check::Pass,
             (true, false) => Check::Pending("not yet".to_owned()),

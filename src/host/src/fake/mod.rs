@@ -76,6 +76,9 @@ struct Running {
     kubeadm: bool,
 }
 
+/// When in a boot the agent has reached the API server at the earliest, a moment after its start, in milliseconds.
+const CONNECTED: u64 = 31_000;
+
 /// The world.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -93,6 +96,8 @@ pub struct World {
     cuts: Vec<(u32, Cut)>,
     /// At which point the request is taken back.
     withdrawal: Option<u32>,
+    /// How many more reboots are refused.
+    refusals: u32,
     points: u32,
     boots: u32,
     trials: u32,
@@ -150,6 +155,7 @@ impl World {
             elapsed: 60_000,
             cuts: Vec::new(),
             withdrawal: None,
+            refusals: 0,
             points: 0,
             boots: 0,
             trials: 0,
@@ -170,6 +176,13 @@ impl World {
     #[must_use]
     pub fn with_api_away(mut self, seconds: Range<u64>) -> Self {
         self.away = Some(seconds.start * 1000..seconds.end * 1000);
+        self
+    }
+
+    /// Has somebody refuse the first reboots that are asked for.
+    #[must_use]
+    pub const fn with_refused_reboots(mut self, refusals: u32) -> Self {
+        self.refusals = refusals;
         self
     }
 
@@ -235,6 +248,11 @@ impl World {
                 .away
                 .as_ref()
                 .is_none_or(|away| !away.contains(&self.elapsed))
+    }
+
+    /// Whether the agent knows that it is up.
+    fn api_is_reached(&self) -> bool {
+        self.api_is_up() && self.running.now.0 >= CONNECTED
     }
 
     fn pass_time(&mut self, ms: u64) {

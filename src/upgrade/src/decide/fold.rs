@@ -40,7 +40,7 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
         Step::Verify { .. } => matches!(phase, Phase::Fetched),
         Step::Rehearse => matches!(phase, Phase::Verified),
         Step::Deploy { .. } => matches!(phase, Phase::Verified | Phase::Drained),
-        Step::Drain => matches!(phase, Phase::Deployed),
+        Step::Drain { .. } => matches!(phase, Phase::Deployed),
         Step::Snapshot => matches!(phase, Phase::Drained),
         Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
         Step::Kubeadm => matches!(phase, Phase::Trial { .. }),
@@ -91,7 +91,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
                 up.phase = Phase::Deployed;
             }
         }
-        (Step::Drain, _) => up.phase = Phase::Drained,
+        (Step::Drain { .. }, _) => up.phase = Phase::Drained,
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,
         (Step::Release, _) => up.released = true,

@@ -85,7 +85,7 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
 fn while_running(step: &Step, up: Option<&Upgrade>, seen: &Observation) -> Act {
     let stoppable = matches!(
         step,
-        Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse | Step::Drain
+        Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse | Step::Drain { .. }
     );
     match up {
         Some(up) if stoppable && withdrawn(up, seen) => Act::Cancel,

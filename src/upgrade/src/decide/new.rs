@@ -139,9 +139,10 @@ pub(super) fn blessed(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(wait) = old::pause(up, seen) {
         return wait;
     }
-    let reached = matches!(seen.api, Api::Reached { .. });
+    if let Some(first) = old::release(up, seen) {
+        return first;
+    }
     match (up.released, up.cleaned) {
-        (false, _) if reached => Act::Begin(Step::Release),
         (_, false) => Act::Begin(Step::Clean),
         (false, true) => Act::Wait(None),
         (true, true) => {

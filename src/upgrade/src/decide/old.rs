@@ -1,6 +1,7 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
 use super::{Act, give_up, withdrawn};
+use crate::id::{Moment, SinceBoot};
 use crate::image::Deployment;
 use crate::observe::{Api, Observation, OneShot};
 use crate::phase::Phase;
@@ -8,6 +9,10 @@ use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::{Step, skew};
+
+/// Since boot, how long our cordon's end comes before cleaning up though the API server is not reached: the agent has only just
+/// started then. Cleaning takes tens of seconds, in which no pod could come back.
+const CONNECTING: SinceBoot = SinceBoot(90_000);
 
 /// From `Accepted` to `Drained`: the next step towards arming.
 pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
@@ -25,13 +30,28 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     match (&up.phase, up.target.commit.clone()) {
         (Phase::Fetched, Some(commit)) => Act::Begin(Step::Verify { commit }),
         (Phase::Verified, Some(commit)) => verified(up, commit, seen, policy),
-        (Phase::Deployed, Some(_)) => Act::Begin(Step::Drain),
+        (Phase::Deployed, Some(_)) => Act::Begin(drain(up, seen)),
         (Phase::Drained, Some(commit)) => drained(up, commit, seen, policy),
         // Without a commit nothing is fetched, whatever the phase says.
         _ => Act::Begin(Step::Fetch {
             target: up.target.clone(),
         }),
     }
+}
+
+/// The drain, whose time runs since it was begun first in this boot: no restart of the agent extends the cordon.
+fn drain(up: &mut Upgrade, seen: &Observation) -> Step {
+    let first = up
+        .drain_begun
+        .take()
+        .filter(|first| first.boot == seen.boot);
+    let begun = first.unwrap_or_else(|| Moment {
+        boot: seen.boot.clone(),
+        at: seen.now,
+    });
+    let spent_seconds = seen.now.seconds_since(begun.at);
+    up.drain_begun = Some(begun);
+    Step::Drain { spent_seconds }
 }
 
 /// The pause before another try, if one is due.
@@ -177,6 +197,16 @@ fn no_verdict(up: &Upgrade) -> Reason {
     }
 }
 
+/// What comes before cleaning up: our cordon, as long as the API server can be told or soon may be.
+pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
+    match seen.api {
+        _ if up.released => None,
+        Api::Reached { .. } => Some(Act::Begin(Step::Release)),
+        Api::Away if seen.now < CONNECTING => Some(Act::Wait(Some(CONNECTING))),
+        Api::Away => None,
+    }
+}
+
 /// Back in the old system for good: nothing armed, schedulable again, the new deployment gone, then the answer.
 pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
     if seen.one_shot == OneShot::Set {
@@ -185,9 +215,11 @@ pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
-    let reached = matches!(seen.api, Api::Reached { .. });
+    let halted = matches!(up.phase, Phase::Halted { .. });
+    if let Some(first) = release(up, seen).filter(|_| !halted) {
+        return first;
+    }
     match (&up.phase, up.target.commit.clone()) {
-        (Phase::Reverting { .. }, _) if !up.released && reached => Act::Begin(Step::Release),
         (Phase::Reverting { .. }, Some(commit)) if !up.cleaned => Act::Begin(Step::Undo { commit }),
         // Our cordon stays until the API server can be told.
         (Phase::Reverting { .. }, _) if !up.released => Act::Wait(None),

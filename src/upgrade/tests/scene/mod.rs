@@ -134,6 +134,11 @@ pub fn upgrade_in(phase: Phase) -> Record {
     }
 }
 
+/// A drain that nobody began before.
+pub fn drain() -> Step {
+    Step::Drain { spent_seconds: 0 }
+}
+
 /// Every phase once, armed in boot 1 and tried in boot 2.
 pub fn phases() -> Vec<Phase> {
     let reason = Reason::Withdrawn;
@@ -187,4 +192,45 @@ pub fn phase_of(record: &Record) -> Phase {
 
 pub fn finished(step: Step, outcome: Outcome) -> Option<Finished> {
     Some(Finished { step, outcome })
+}
+
+/// The step that is begun, by name.
+pub fn begun(act: &Act) -> Option<&'static str> {
+    match act {
+        Act::Begin(step) => Some(step.name()),
+        Act::Cancel | Act::Wait(_) => None,
+    }
+}
+
+/// Every step that the agent takes, with what it brings about when it goes well.
+pub fn steps() -> Vec<(Step, Effect)> {
+    let commit = || digest('b');
+    let target = "ostree:careen:os".parse().unwrap();
+    let telling = [
+        (Step::Fetch { target }, Effect::Fetched { commit: commit() }),
+        (
+            Step::Verify { commit: commit() },
+            Effect::Verified(facts('b')),
+        ),
+        (Step::Rehearse, Effect::Rehearsed { blocked: None }),
+        (
+            Step::Deploy { commit: commit() },
+            Effect::Deployed(deployment('b')),
+        ),
+    ];
+    let deployment = deployment('b');
+    let plain = [
+        drain(),
+        Step::Snapshot,
+        Step::Arm { deployment },
+        Step::Disarm,
+        Step::Reboot { force: false },
+        Step::Kubeadm,
+        Step::Bless { commit: commit() },
+        Step::Release,
+        Step::Undo { commit: commit() },
+        Step::Clean,
+    ];
+    let plain = plain.map(|step| (step, Effect::Plain));
+    telling.into_iter().chain(plain).collect()
 }

@@ -1,0 +1,215 @@
+//! What the old system does on the way to the trial, and when it is back from it.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn at(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        ..asked()
+    }
+}
+
+fn drain_after(spent_seconds: u64) -> Act {
+    Act::Begin(Step::Drain { spent_seconds })
+}
+
+#[test]
+fn a_drain_keeps_its_first_deadline_when_the_agent_dies_in_it() {
+    let (begun, act) = next(&at(100), &upgrade_in(Phase::Deployed));
+    assert_eq!(act, drain_after(0));
+    let (resumed, act) = next(&at(350), &begun);
+    assert_eq!(act, drain_after(250));
+    assert_eq!(next(&at(900), &resumed).1, drain_after(800));
+}
+
+#[test]
+fn a_drain_that_a_reboot_came_into_has_its_whole_time_again() {
+    let (begun, _) = next(&at(100), &upgrade_in(Phase::Deployed));
+    let rebooted = Observation {
+        boot: boot(2),
+        ..at(350)
+    };
+    let (begun, act) = next(&rebooted, &begun);
+    assert_eq!(act, drain_after(0));
+    let later = Observation {
+        boot: boot(2),
+        ..at(360)
+    };
+    assert_eq!(next(&later, &begun).1, drain_after(10));
+}
+
+fn reverting() -> Record {
+    upgrade_in(Phase::Reverting {
+        reason: Reason::NoApiFromNewSystem,
+    })
+}
+
+/// The agent has just started in the old system, `seconds` after the boot, and reaches no API server.
+fn without_api(seconds: u64) -> Observation {
+    Observation {
+        boot: boot(3),
+        api: Api::Away,
+        deployments: on_trial().deployments,
+        ..at(seconds)
+    }
+}
+
+#[test]
+fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
+    let (record, act) = next(&without_api(30), &reverting());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    let reached = Observation {
+        api: quiet().api,
+        ..without_api(32)
+    };
+    assert_eq!(next(&reached, &record).1, Act::Begin(Step::Release));
+}
+
+#[test]
+fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
+    let commit = digest('b');
+    let (_, act) = next(&without_api(90), &reverting());
+    assert_eq!(act, Act::Begin(Step::Undo { commit }));
+    let blessed = Observation {
+        boot: boot(3),
+        api: Api::Away,
+        deployments: vec![deployment('b'), deployment('a')],
+        ..on_trial()
+    };
+    let clean = |seconds| {
+        let now = SinceBoot(0).plus_seconds(seconds);
+        let seen = Observation {
+            now,
+            ..blessed.clone()
+        };
+        next(&seen, &upgrade_in(Phase::Blessed)).1
+    };
+    assert_eq!(clean(30), Act::Wait(Some(SinceBoot(90_000))));
+    assert_eq!(clean(90), Act::Begin(Step::Clean));
+}
+
+#[test]
+fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
+    let mut seen = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (second, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(
+        begun(&act),
+        Some("Arm"),
+        "the first trial left no verdict: a second is due"
+    );
+    assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
+    seen.boot = boot(5);
+    let (third, _) = next(&seen, &second);
+    assert!(matches!(
+        phase_of(&third),
+        Phase::Reverting {
+            reason: Reason::NoVerdict { tries: 2, .. }
+        }
+    ));
+}
+
+#[test]
+fn a_refused_reboot_disarms_first_and_does_not_count_as_a_trial() {
+    let refused = Outcome::Failed(Reason::RebootRefused {
+        detail: "held by apt".into(),
+    });
+    let seen = Observation {
+        one_shot: OneShot::Set,
+        deployments: on_trial().deployments,
+        finished: finished(Step::Reboot { force: false }, refused),
+        ..asked()
+    };
+    let (record, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
+    assert_eq!(begun(&act), Some("Disarm"));
+    assert_eq!(record.upgrade.as_ref().unwrap().tries, 0);
+}
+
+#[test]
+fn a_leftover_one_shot_is_cleared_by_the_old_system_whatever_the_phase() {
+    for phase in phases()
+        .into_iter()
+        .filter(|phase| !matches!(phase, Phase::Armed { .. }))
+    {
+        let seen = Observation {
+            one_shot: OneShot::Set,
+            deployments: on_trial().deployments,
+            ..asked()
+        };
+        let (_, act) = next(&seen, &upgrade_in(phase.clone()));
+        assert_eq!(begun(&act), Some("Disarm"), "{phase:?}");
+    }
+}
+
+#[test]
+fn changed_etc_is_deployed_again_just_before_arming() {
+    let seen = Observation {
+        etc_stale: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    assert_eq!(
+        begun(&next(&seen, &upgrade_in(Phase::Drained)).1),
+        Some("Deploy")
+    );
+}
+
+#[test]
+fn a_foreign_default_halts_instead_of_arming() {
+    let seen = Observation {
+        deployments: vec![deployment('c'), deployment('a'), deployment('b')],
+        ..asked()
+    };
+    let (record, act) = next(&seen, &upgrade_in(Phase::Drained));
+    assert_eq!(act, Act::Wait(None), "a person must look first");
+    assert!(matches!(
+        phase_of(&record),
+        Phase::Halted {
+            reason: Reason::ForeignDefault { .. }
+        }
+    ));
+}
+
+#[test]
+fn the_worker_never_gets_ahead_of_its_api_server() {
+    let older = Api::Reached {
+        since: SinceBoot(0),
+        version: Some("v1.35.9".parse().unwrap()),
+    };
+    for phase in [Phase::Verified, Phase::Drained] {
+        let seen = Observation {
+            api: older.clone(),
+            deployments: on_trial().deployments,
+            ..asked()
+        };
+        let (record, _) = next(&seen, &upgrade_in(phase));
+        let expected = matches!(
+            phase_of(&record),
+            Phase::Reverting {
+                reason: Reason::NewerThanApiServer { .. }
+            }
+        );
+        assert!(expected, "{:?}", phase_of(&record));
+    }
+}
+
+#[test]
+fn an_unreadable_record_leaves_a_trial_and_touches_nothing_else() {
+    let damaged = || Err(Reason::RecordDamaged { detail: "x".into() });
+    let policy = Ok(Policy::default());
+    let trial = decide(&on_trial(), &damaged(), &policy)
+        .commit(&mut Memory::default())
+        .unwrap();
+    assert_eq!(trial, (None, Act::Begin(Step::Reboot { force: false })));
+    let old = decide(&asked(), &damaged(), &policy)
+        .commit(&mut Memory::default())
+        .unwrap();
+    assert_eq!(old, (None, Act::Wait(None)));
+}

@@ -1,0 +1,164 @@
+//! When a request is taken, refused, heard or taken back.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+#[test]
+fn a_request_is_taken_and_fetched_first() {
+    let (record, act) = next(&asked(), &Record::default());
+    assert_eq!(phase_of(&record), Phase::Accepted);
+    assert_eq!(begun(&act), Some("Fetch"));
+}
+
+#[test]
+fn the_image_that_runs_already_is_upgraded_at_once_and_touches_nothing() {
+    let seen = Observation {
+        request: Asked::This(pinned('a')),
+        ..quiet()
+    };
+    let (record, act) = next(&seen, &Record::default());
+    assert_eq!((phase_of(&record), begun(&act)), (Phase::Upgraded, None));
+}
+
+#[test]
+fn an_answered_request_is_not_taken_again_while_it_stands() {
+    let spent = Record {
+        spent: Some(pinned('b')),
+        ..Record::default()
+    };
+    assert_eq!(begun(&next(&asked(), &spent).1), None);
+}
+
+#[test]
+fn a_request_set_again_after_its_removal_is_asked_again() {
+    let end = Phase::Failed {
+        reason: Reason::NoApiFromNewSystem,
+    };
+    let mut record = upgrade_in(end);
+    record.spent = Some(pinned('b'));
+    record.upgrade.as_mut().unwrap().closed = true;
+    record.remember_bad(upgrade::record::BadImage {
+        digest: digest('b'),
+        because: "NoApiFromNewSystem".into(),
+        id: "u1".parse().unwrap(),
+        asked_again: false,
+    });
+    let (removed, _) = next(&quiet(), &record);
+    let (again, act) = next(&asked(), &removed);
+    assert_eq!(
+        (phase_of(&again), begun(&act)),
+        (Phase::Accepted, Some("Fetch"))
+    );
+}
+
+#[test]
+fn a_bad_image_under_another_name_is_refused_until_somebody_asks_for_it() {
+    let mut record = Record {
+        spent: Some(raw("ostree:careen:os")),
+        ..Record::default()
+    };
+    record.remember_bad(upgrade::record::BadImage {
+        digest: digest('b'),
+        because: "Unhealthy".into(),
+        id: "u1".parse().unwrap(),
+        asked_again: false,
+    });
+    let (refused, act) = next(&asked(), &record);
+    assert_eq!(begun(&act), None);
+    assert!(matches!(
+        refused.refused.unwrap().reason,
+        Reason::RememberedBad { .. }
+    ));
+    let with_new_id = RawRequest {
+        id: Some("u2".into()),
+        ..pinned('b')
+    };
+    let (_, act) = next(
+        &Observation {
+            request: Asked::This(with_new_id),
+            ..quiet()
+        },
+        &record,
+    );
+    assert_eq!(begun(&act), Some("Fetch"));
+}
+
+#[test]
+fn nothing_new_is_begun_while_paused() {
+    let seen = Observation {
+        paused: Some("holidays".into()),
+        ..asked()
+    };
+    assert_eq!(
+        next(&seen, &Record::default()),
+        (Record::default(), Act::Wait(None))
+    );
+}
+
+#[test]
+fn a_withdrawn_request_stops_a_running_fetch_and_drain_but_not_a_deployment() {
+    let commit = digest('b');
+    let running = |step, phase| {
+        let seen = Observation {
+            running: Some(step),
+            ..quiet()
+        };
+        next(&seen, &upgrade_in(phase)).1
+    };
+    assert_eq!(running(drain(), Phase::Deployed), Act::Cancel);
+    assert_eq!(
+        running(
+            Step::Fetch {
+                target: "ostree:careen:os".parse().unwrap()
+            },
+            Phase::Accepted
+        ),
+        Act::Cancel
+    );
+    assert_eq!(
+        running(Step::Deploy { commit }, Phase::Verified),
+        Act::Wait(None)
+    );
+}
+
+#[test]
+fn a_request_withdrawn_after_arming_is_not_heard() {
+    let seen = Observation {
+        one_shot: OneShot::Set,
+        deployments: on_trial().deployments,
+        ..quiet()
+    };
+    let (_, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
+    assert_eq!(begun(&act), Some("Reboot"));
+}
+
+#[test]
+fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
+    let mut record = upgrade_in(Phase::Deployed);
+    let mut steps = Vec::new();
+    let mut seen = Observation {
+        deployments: on_trial().deployments,
+        ..quiet()
+    };
+    for _ in 0..8 {
+        let (after, act) = next(&seen, &record);
+        record = after;
+        seen.finished = match act {
+            Act::Begin(step) => {
+                steps.push(step.name());
+                finished(step, Outcome::Done(Effect::Plain))
+            }
+            Act::Cancel | Act::Wait(_) => None,
+        };
+    }
+    assert_eq!(steps, ["Release", "Undo"]);
+    assert_eq!(
+        phase_of(&record),
+        Phase::Failed {
+            reason: Reason::Withdrawn
+        }
+    );
+}
