@@ -1,0 +1,172 @@
+//! A trial's userspace in a folder: the last check of its files, the deadman, the gate, and the kubelet's state after it.
+#![allow(clippy::unwrap_used)]
+
+mod node;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use host::manifest::{FileDigest, Manifest};
+use host::{Places, snapshot};
+use node::disk::{boot_id, upgrade_id};
+use node::{Node, THIS_BOOT, WOULD_REBOOT, armed, refused};
+use upgrade::{Moment, Phase, SinceBoot, Upgrade};
+
+#[test]
+fn what_the_initramfs_left_is_checked_before_the_kubelet() {
+    let node = armed();
+    let runtime = node.new_root().join("usr/bin/containerd");
+    fs::write(&runtime, "containerd").unwrap();
+    let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
+    manifest
+        .files
+        .push(FileDigest::of(&node.new_root(), "usr/bin/containerd", false).unwrap());
+    manifest.write(&node.disk.places).unwrap();
+    let check = || node.run("check", &node.new, true, &[]).status.code();
+    assert_eq!(node.guard(), Some(0));
+    assert_eq!(check(), Some(0));
+    fs::write(runtime, "containerb").unwrap();
+    assert_eq!(node.guard(), Some(0), "none of its files");
+    assert_eq!(check(), Some(WOULD_REBOOT));
+    assert!(refused(&node.phase()).contains("usr/bin/containerd"));
+}
+
+#[test]
+fn the_deadman_waits_as_long_as_the_record_says_and_a_minute() {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms])
+            .status
+            .code()
+    };
+    assert_eq!(at("659000"), Some(0));
+    assert_eq!(at("660000"), Some(WOULD_REBOOT));
+}
+
+#[test]
+fn the_deadman_leaves_a_held_and_a_healthy_trial_alone() {
+    let node = armed();
+    let hold = Some(Moment {
+        boot: boot_id(THIS_BOOT),
+        at: SinceBoot(900_000),
+    });
+    node.store_upgrade(Upgrade {
+        hold,
+        ..node.upgrade(Phase::Trial {
+            boot: boot_id(THIS_BOOT),
+        })
+    });
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms])
+            .status
+            .code()
+    };
+    assert_eq!(at("899000"), Some(0));
+    assert_eq!(at("900000"), Some(WOULD_REBOOT));
+    node.store(Phase::Healthy {
+        boot: boot_id(THIS_BOOT),
+    });
+    assert_eq!(at("9000000"), Some(0));
+}
+
+#[test]
+fn the_deadman_gives_the_default_time_where_nothing_can_be_read() {
+    let node = armed();
+    fs::remove_dir_all(node.disk.places.state()).unwrap();
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms])
+            .status
+            .code()
+    };
+    assert_eq!((at("600000"), at("660000")), (Some(0), Some(WOULD_REBOOT)));
+}
+
+#[test]
+fn the_deadman_of_the_initramfs_looks_at_no_record() {
+    let node = armed();
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms, "--limit", "180"])
+            .status
+            .code()
+    };
+    assert_eq!((at("179999"), at("180000")), (Some(0), Some(WOULD_REBOOT)));
+}
+
+#[test]
+fn no_emergency_shell_opens_on_a_trial_until_it_is_judged_good() {
+    let node = armed();
+    let fallback = || node.run("fallback", &node.new, true, &[]).status.code();
+    assert_eq!(fallback(), Some(WOULD_REBOOT));
+    node.store(Phase::Blessed);
+    assert_eq!(fallback(), Some(0));
+}
+
+#[test]
+fn the_gate_opens_with_the_verdict() {
+    let node = armed();
+    assert_eq!(
+        node.run("gate", &node.new, true, &[]).status.code(),
+        Some(1)
+    );
+    node.store(Phase::Healthy {
+        boot: boot_id(THIS_BOOT),
+    });
+    assert_eq!(
+        node.run("gate", &node.new, true, &[]).status.code(),
+        Some(0)
+    );
+}
+
+/// The kubelet's state lies on a running system, whose root is the deployment and whose physical root is a mount in it.
+fn running(node: &Node) -> Places {
+    let root = node.disk.root(&node.old);
+    let _ = symlink(&node.disk.places.sysroot, root.join("sysroot"));
+    Places {
+        root,
+        ..node.disk.places.clone()
+    }
+}
+
+#[test]
+fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
+    let node = armed();
+    let places = running(&node);
+    let config = places.root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "old").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    fs::write(&config, "new").unwrap();
+    let new_config = node.new_root().join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(new_config.parent().unwrap()).unwrap();
+    fs::write(&new_config, "new").unwrap();
+
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.new, true, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(fs::read_to_string(&new_config).unwrap(), "new");
+    node.store(Phase::Drained);
+    assert_eq!(
+        node.run("restore", &node.old, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(
+        fs::read_to_string(&config).unwrap(),
+        "new",
+        "nothing was tried since the snapshot"
+    );
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.old, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(fs::read_to_string(&config).unwrap(), "old");
+}
