@@ -2,7 +2,7 @@
 //!
 //! The kubelet rotates its client certificate by replacing what `kubelet-client-current.pem` links to; kubelet.conf itself
 //! stays. A client built before that speaks with the old certificate until it runs out, so both files are looked at (one
-//! `stat` call each) before each request.
+//! `stat` call each) before each request. A token, in kubelet.conf or in a file that it names, is no different.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -70,9 +70,10 @@ impl Credential {
         };
         // Looked at before they are read: what is written in between is then noticed at the next request.
         let before = fingerprint(std::slice::from_ref(&self.path));
-        let content = Kubeconfig::read_from(&self.path).map_err(|error| away(&error))?;
+        let mut content = Kubeconfig::read_from(&self.path).map_err(|error| away(&error))?;
         let files = files(&content);
         let seen = before.into_iter().chain(fingerprint(&files)).collect();
+        take_in_tokens(&mut content).map_err(|error| away(&error))?;
         let config = config(content).await.map_err(|error| away(&error))?;
         let client = Client::try_from(config).map_err(|error| away(&error))?;
         let files = std::iter::once(self.path.clone()).chain(files).collect();
@@ -91,6 +92,18 @@ async fn config(content: Kubeconfig) -> Result<Config, KubeconfigError> {
     // kube would repeat a 429 by itself, and a disruption budget answers with just that.
     config.default_retry = false;
     Ok(config)
+}
+
+/// Tokens out of files, as client-go reads them: kube keeps the newline at a file's end, and no header can hold one.
+fn take_in_tokens(content: &mut Kubeconfig) -> std::io::Result<()> {
+    let users = content.auth_infos.iter_mut();
+    for user in users.filter_map(|named| named.auth_info.as_mut()) {
+        if let (None, Some(file)) = (&user.token, &user.token_file) {
+            let text = fs::read_to_string(file)?;
+            user.token = Some(text.trim().to_owned().into());
+        }
+    }
+    Ok(())
 }
 
 fn fingerprint(files: &[PathBuf]) -> Fingerprint {
