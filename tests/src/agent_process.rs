@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::thread::JoinHandle;
 
+use agent::hands::Hands;
 use agent::run::{Setup, run};
 use anyhow::{Context, Result};
 use tokio::sync::oneshot;
@@ -21,13 +22,20 @@ impl AgentProcess {
     /// # Errors
     /// Without a thread.
     pub fn start(machine: &TestMachine, kubeconfig: &Path, policy: &Path) -> Result<Self> {
-        let (kill, killed) = oneshot::channel::<()>();
-        let setup = Setup {
+        Self::start_with(Setup {
             hands: machine.clone(),
             kubeconfig: kubeconfig.to_owned(),
             policy: policy.to_owned(),
             journal: machine.journal(),
-        };
+        })
+    }
+
+    /// Starts the real loop on any machine.
+    ///
+    /// # Errors
+    /// Without a thread.
+    pub fn start_with<H: Hands>(setup: Setup<H>) -> Result<Self> {
+        let (kill, killed) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().spawn(move || live(setup, killed))?;
         Ok(Self {
             kill: Some(kill),
@@ -59,7 +67,7 @@ impl Drop for AgentProcess {
 }
 
 /// All its tasks live in a runtime of its own and go with it.
-fn live(setup: Setup<TestMachine>, killed: oneshot::Receiver<()>) -> Result<()> {
+fn live<H: Hands>(setup: Setup<H>, killed: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

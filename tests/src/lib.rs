@@ -4,10 +4,14 @@
 pub mod agent_process;
 pub mod cluster;
 pub mod count;
+pub mod fleet;
 pub mod machine;
+pub mod machines;
 pub mod node;
 pub mod pods;
+pub mod rollout;
 pub mod root;
 pub mod scene;
 pub mod webhook;
 pub mod wire;
+pub mod world;

@@ -164,6 +164,34 @@ impl Cluster {
         self.change(&deployment_kind(), name, change).await
     }
 
+    /// Asks for another number of Machines of a MachineDeployment.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn scale_deployment(&self, name: &str, replicas: u32) -> Result<()> {
+        let change = json!({ "spec": { "replicas": replicas } });
+        self.change(&deployment_kind(), name, change).await
+    }
+
+    /// Arms a MachineHealthCheck for a MachineDeployment: whose Node is not Ready for so many seconds is replaced.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn health_check(&self, deployment: &str, seconds: u32) -> Result<()> {
+        let bad =
+            |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": seconds });
+        let object = json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck", "metadata": self.named(deployment),
+            "spec": {
+                "clusterName": self.name,
+                "selector": { "matchLabels": { "cluster.x-k8s.io/deployment-name": deployment } },
+                "checks": { "unhealthyNodeConditions": [bad("False"), bad("Unknown")] },
+            },
+        });
+        objects::apply(&self.client, &object).await?;
+        Ok(())
+    }
+
     /// Asks for another version of the KubeadmControlPlane.
     ///
     /// # Errors

@@ -205,7 +205,10 @@ async fn order<H>(machine: &DynamicObject, world: &World<H>) -> Result<Option<Or
     if text("/spec/bootstrap/dataSecretName").is_none() {
         return Ok(None);
     }
-    let image = machine.data.pointer("/spec/image").and_then(Value::as_str);
+    let image = machine
+        .data
+        .pointer("/spec/osImage")
+        .and_then(Value::as_str);
     Ok(Some(Order {
         name: machine.name_any(),
         namespace,

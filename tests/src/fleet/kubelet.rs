@@ -1,0 +1,160 @@
+//! What a kubelet says of a host: its Node, a heartbeat, and the static pods of a control plane.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use vm_tests::cluster_api::objects;
+
+/// kubelet's own default is 10 s; the controller manager gives up on a Node after 50 s without.
+pub const HEARTBEAT: Duration = Duration::from_secs(10);
+
+const COMPONENTS: [&str; 3] = [
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+];
+
+/// The kubelet of one host.
+#[derive(Clone)]
+pub struct Kubelet {
+    /// The administrator: what is written here is not what the tests are about.
+    pub admin: Client,
+    /// The Node's name.
+    pub name: String,
+    /// Whether the node carries a control plane.
+    pub control_plane: bool,
+}
+
+impl Kubelet {
+    /// Registers the Node.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn register(&self, provider_id: &str) -> Result<()> {
+        let role = "node-role.kubernetes.io/control-plane";
+        let (labels, taints) = if self.control_plane {
+            (
+                json!({ role: "" }),
+                json!([{ "key": role, "effect": "NoSchedule" }]),
+            )
+        } else {
+            (json!({}), Value::Null)
+        };
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": { "name": self.name, "labels": labels },
+            "spec": { "providerID": provider_id, "taints": taints },
+        });
+        objects::apply(&self.admin, &node).await?;
+        Ok(())
+    }
+
+    /// Reports a boot, its version, and that the Node is Ready.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn says(&self, boot: &str, version: &str) -> Result<()> {
+        let info = json!({
+            "architecture": "amd64", "bootID": boot, "containerRuntimeVersion": "containerd://2", "kernelVersion": "6.12",
+            "kubeProxyVersion": "", "kubeletVersion": version, "machineID": "m", "operatingSystem": "linux",
+            "osImage": "test", "systemUUID": "s",
+        });
+        let ready =
+            json!({ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "" });
+        let status = json!({ "status": { "nodeInfo": info, "conditions": [ready] } });
+        self.nodes()
+            .patch_status(
+                &self.name,
+                &PatchParams::default(),
+                &Patch::Strategic(status),
+            )
+            .await?;
+        if self.control_plane {
+            for component in COMPONENTS {
+                self.static_pod(component, version).await?;
+            }
+        }
+        self.beat().await
+    }
+
+    /// Renews the lease.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn beat(&self) -> Result<()> {
+        let now = format!("{:.6}", Timestamp::now());
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": { "name": self.name, "namespace": "kube-node-lease" },
+            "spec": { "holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": now },
+        });
+        objects::apply(&self.admin, &lease).await?;
+        Ok(())
+    }
+
+    /// Removes whatever it has registered.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn forget(&self) -> Result<()> {
+        let now = DeleteParams::default().grace_period(0);
+        for component in COMPONENTS.iter().filter(|_| self.control_plane) {
+            gone(self.pods().delete(&self.pod(component), &now).await)?;
+        }
+        let leases: Api<Lease> = Api::namespaced(self.admin.clone(), "kube-node-lease");
+        gone(leases.delete(&self.name, &now).await)?;
+        gone(self.nodes().delete(&self.name, &now).await)
+    }
+
+    /// A mirror pod, as the kubelet shows a static one; its image says which version it is.
+    async fn static_pod(&self, component: &str, version: &str) -> Result<()> {
+        let name = self.pod(component);
+        let image = format!("registry.k8s.io/{component}:{version}");
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": name, "namespace": "kube-system",
+                "labels": { "component": component, "tier": "control-plane" },
+                "annotations": { "kubernetes.io/config.mirror": "0", "kubernetes.io/config.source": "file" },
+            },
+            "spec": {
+                "nodeName": self.name, "hostNetwork": true, "enableServiceLinks": false,
+                "containers": [{ "name": component, "image": image }],
+            },
+        });
+        objects::apply(&self.admin, &pod).await?;
+        let ready = json!({ "type": "Ready", "status": "True" });
+        let status = json!({ "status": { "phase": "Running", "conditions": [ready] } });
+        self.pods()
+            .patch_status(&name, &PatchParams::default(), &Patch::Merge(status))
+            .await?;
+        Ok(())
+    }
+
+    fn pod(&self, component: &str) -> String {
+        format!("{component}-{}", self.name)
+    }
+
+    fn nodes(&self) -> Api<Node> {
+        Api::all(self.admin.clone())
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.admin.clone(), "kube-system")
+    }
+}
+
+/// What is not there is gone.
+fn gone<T>(deleted: kube::Result<T>) -> Result<()> {
+    match deleted {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
+}

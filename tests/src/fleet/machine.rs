@@ -1,0 +1,303 @@
+//! What stands below the real agent on a host of the fleet: any number of images, a loader with a one-shot, and a guard that asks
+//! the real brain. `crate::machine` is its kin for tests of the agent alone, with two systems and faults on demand.
+
+use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use agent::hands::{Ended, Errand, Hands, Local, Machine};
+use host::journal::Store;
+use tokio::sync::watch;
+use upgrade::observe::Check;
+use upgrade::step::Effect;
+use upgrade::{
+    Act, Api, Asked, Deployment, Digest, Health, Home, ImageFacts, ImageInfo, Observation, OneShot,
+    Policy, Reason, Record, Room, Step, UpgradeId, decide,
+};
+
+use super::fate::Fate;
+use super::images::Image;
+
+/// The machine.
+#[derive(Clone)]
+pub struct FleetMachine {
+    state: Arc<Mutex<State>>,
+    down: watch::Sender<bool>,
+    deploying: watch::Sender<u32>,
+    sysroot: PathBuf,
+    fate: Fate,
+}
+
+struct State {
+    boots: u32,
+    booted: Deployment,
+    trial: bool,
+    deployments: Vec<Deployment>,
+    one_shot: OneShot,
+    remote_away: u32,
+    since: Instant,
+}
+
+impl FleetMachine {
+    /// A machine that runs this image; its disk is below `folder`.
+    #[must_use]
+    pub fn new(folder: &Path, image: Image, fate: Fate) -> Self {
+        let state = State {
+            boots: 0,
+            booted: image.deployment(),
+            trial: false,
+            deployments: vec![image.deployment()],
+            one_shot: OneShot::Clear,
+            remote_away: fate.remote_away,
+            since: Instant::now(),
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            down: watch::Sender::new(false),
+            deploying: watch::Sender::new(0),
+            sysroot: folder.join("sysroot"),
+            fate,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The record on its disk.
+    #[must_use]
+    pub fn journal(&self) -> Store {
+        Store::new(&self.sysroot)
+    }
+
+    /// Waits until it goes down for a reboot.
+    pub async fn until_down(&self) {
+        let _ = self.down.subscribe().wait_for(|down| *down).await;
+    }
+
+    /// Waits until a system is being written for the first time.
+    pub async fn until_deploying(&self) {
+        let _ = self
+            .deploying
+            .subscribe()
+            .wait_for(|times| *times > 0)
+            .await;
+    }
+
+    /// This boot's id.
+    #[must_use]
+    pub fn boot_id(&self) -> String {
+        format!("b{:07x}", self.state().boots)
+    }
+
+    /// How many boots there were after the first.
+    #[must_use]
+    pub fn boots(&self) -> u32 {
+        self.state().boots
+    }
+
+    /// The version of the system that runs.
+    #[must_use]
+    pub fn version(&self) -> &'static str {
+        self.image().map_or("v0.0.0", |image| image.version)
+    }
+
+    /// Whether this boot is a trial.
+    #[must_use]
+    pub fn is_on_trial(&self) -> bool {
+        self.state().trial
+    }
+
+    fn image(&self) -> Option<Image> {
+        Image::of(&self.state().booted.digest)
+    }
+
+    /// Off and on again, at any moment: the loader, then the guard if it is a trial. A guard that refuses boots once more.
+    pub fn power_cycle(&self) {
+        self.boot();
+        while self.state().trial && !self.guard_lets_through() {
+            self.boot();
+        }
+        self.down.send_replace(false);
+    }
+
+    fn boot(&self) {
+        let mut state = self.state();
+        state.boots += 1;
+        state.since = Instant::now();
+        state.trial = state.one_shot == OneShot::Set && state.deployments.len() > 1;
+        state.one_shot = OneShot::Clear;
+        let next = usize::from(state.trial);
+        state.booted = state.deployments[next].clone();
+    }
+
+    fn guard_lets_through(&self) -> bool {
+        let mut journal = self.journal();
+        let read = journal.read();
+        let seen = guard_sees(self.machine());
+        let decided = decide(&seen, &read, &Ok(Policy::default())).commit(&mut journal);
+        matches!(decided, Ok((_, Act::Begin(Step::Pass))))
+    }
+
+    fn machine(&self) -> Machine {
+        let (boot, version) = (self.boot_id(), self.version());
+        let state = self.state();
+        let up = u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Machine {
+            now: upgrade::SinceBoot(up),
+            wall: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs()),
+            boot: boot
+                .parse()
+                .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
+            booted: state.booted.clone(),
+            version: version.parse().ok(),
+            trial: state.trial,
+            deployments: state.deployments.clone(),
+            one_shot: state.one_shot,
+            loader: Ok(()),
+            control_plane: None,
+            machine: "x86_64".to_owned(),
+            etc_stale: false,
+        }
+    }
+
+    fn effect(&self, step: &Step) -> Result<Effect, Reason> {
+        let mut state = self.state();
+        match step {
+            Step::Fetch { target } => return state.fetch(target),
+            Step::Verify { commit } => return Ok(Effect::Verified(facts(commit)?)),
+            Step::Deploy { commit } => {
+                let new = known(commit)?.deployment();
+                state.deployments = vec![state.booted.clone(), new.clone()];
+                return Ok(Effect::Deployed(new));
+            }
+            Step::Arm { .. } => state.one_shot = OneShot::Set,
+            Step::Disarm => state.one_shot = OneShot::Clear,
+            Step::Bless { commit } => {
+                let new = known(commit)?.deployment();
+                state.deployments.retain(|deployment| *deployment != new);
+                state.deployments.insert(0, new);
+            }
+            Step::Undo { commit } => state
+                .deployments
+                .retain(|deployment| deployment.digest != *commit),
+            _ => {}
+        }
+        Ok(Effect::Plain)
+    }
+}
+
+impl State {
+    fn fetch(&mut self, target: &upgrade::Target) -> Result<Effect, Reason> {
+        if self.remote_away > 0 {
+            self.remote_away -= 1;
+            return Err(Reason::RemoteAway {
+                remote: target.remote.clone(),
+                detail: "no route to host".to_owned(),
+            });
+        }
+        let commit = target.commit.clone().ok_or_else(|| no_such("none"))?;
+        known(&commit)?;
+        Ok(Effect::Fetched { commit })
+    }
+}
+
+fn known(commit: &Digest) -> Result<Image, Reason> {
+    Image::of(commit).ok_or_else(|| no_such(commit.as_str()))
+}
+
+fn no_such(commit: &str) -> Reason {
+    Reason::NoSuchCommit {
+        remote: "site".to_owned(),
+        commit: commit.to_owned(),
+    }
+}
+
+fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
+    let room = Room { need: 1, free: 2 };
+    let version = known(commit)?.version.parse();
+    let info = version.ok().map(|kubernetes| ImageInfo {
+        format: 1,
+        kubernetes,
+        architecture: "x86_64".to_owned(),
+        stage: Some(1),
+    });
+    Ok(ImageFacts {
+        commit: commit.clone(),
+        info,
+        kernel: Some("6.12.0".to_owned()),
+        timestamp: 0,
+        root: room,
+        boot: room,
+    })
+}
+
+fn guard_sees(machine: Machine) -> Observation {
+    Observation {
+        home: Home::Stage,
+        now: machine.now,
+        wall: machine.wall,
+        boot: machine.boot,
+        booted: machine.booted,
+        version: machine.version,
+        trial: machine.trial,
+        deployments: machine.deployments,
+        one_shot: machine.one_shot,
+        loader: machine.loader,
+        control_plane: machine.control_plane,
+        machine: machine.machine,
+        etc_stale: machine.etc_stale,
+        request: Asked::Unknown,
+        paused: None,
+        api: Api::Away,
+        running: None,
+        finished: None,
+        health: Health::unknown(),
+        integrity: Some(Ok(())),
+    }
+}
+
+impl Hands for FleetMachine {
+    fn look(&self, _: &Record) -> Result<Machine, String> {
+        Ok(self.machine())
+    }
+
+    async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {
+        match errand.step {
+            Step::Reboot { .. } => {
+                self.down.send_replace(true);
+                return pending().await;
+            }
+            Step::Deploy { .. } => {
+                self.deploying.send_modify(|times| *times += 1);
+                tokio::time::sleep(self.fate.step).await;
+            }
+            Step::Fetch { .. } => {
+                let mut cancel = errand.cancel.clone();
+                tokio::select! {
+                    () = tokio::time::sleep(self.fate.step) => {}
+                    Ok(_) = cancel.wait_for(|cancel| *cancel) => return Ok(Ended::Cancelled),
+                }
+            }
+            _ => {}
+        }
+        self.effect(&errand.step).map(Ended::Done)
+    }
+
+    async fn check(&self, _: UpgradeId, _: Arc<Policy>, found: watch::Sender<Option<Local>>) {
+        let disk = match self.image() {
+            Some(image) if image.good => Check::Pass,
+            _ => Check::Broken("no /dev/sdb".to_owned()),
+        };
+        found.send_replace(Some(Local {
+            runtime: Check::Pass,
+            kubelet: Check::Pass,
+            kubeadm: Check::Pass,
+            required: vec![("disk".to_owned(), disk)],
+        }));
+        tokio::time::sleep(Duration::MAX).await;
+    }
+}

@@ -1,0 +1,132 @@
+//! Cluster API's world: a control plane, the real managers, infrastructure with a fleet of hosts, and careen-provider.
+//!
+//! One for all tests of a program. They run on one runtime, which outlives each of them: what the first test starts in the
+//! background serves the last one too.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use kube::Client;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Mutex, OnceCell, RwLock};
+use vm_tests::cluster_api::infrastructure::Infrastructure;
+use vm_tests::cluster_api::{Managers, Version};
+use vm_tests::control_plane::ControlPlane;
+
+use crate::fleet::Fleet;
+
+/// How long anything that a test waits for may take. Far more than it does: the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// So that another run of bad luck can be had, and the same one again: `CAREEN_SEED=7 cargo test`.
+const SEED: &str = "CAREEN_SEED";
+
+/// The world.
+pub struct World {
+    /// The API server, which holds the management objects and is every Cluster's workload cluster.
+    pub plane: &'static ControlPlane,
+    /// The administrator.
+    pub client: Client,
+    /// The real managers.
+    pub managers: Mutex<Managers>,
+    /// The hosts.
+    pub fleet: Fleet,
+    _infrastructure: Infrastructure,
+    /// All Clusters have the same workload API server, and a control plane takes every Node of that role for its own.
+    whole: RwLock<()>,
+}
+
+impl World {
+    async fn start(version: Version) -> Result<Self> {
+        let plane = plane(version).await?;
+        let client = plane.client().await?;
+        let managers = Managers::start(version, plane).await?;
+        let fleet = Fleet::new(plane).await?;
+        let infrastructure = Infrastructure::start(client.clone(), fleet.clone()).await?;
+        Ok(Self {
+            plane,
+            client,
+            managers: Mutex::new(managers),
+            fleet,
+            _infrastructure: infrastructure,
+            whole: RwLock::new(()),
+        })
+    }
+}
+
+/// Runs a test in the world of this version, which whoever comes first starts.
+///
+/// # Errors
+/// The test's own, or the world's.
+pub fn run<F>(version: Version, test: impl FnOnce(&'static World) -> F) -> Result<()>
+where
+    F: Future<Output = Result<()>>,
+{
+    let task = async move {
+        let world = world(version).await?;
+        let _shared = world.whole.read().await;
+        test(world).await
+    };
+    block_on(task)
+}
+
+/// As [`run`], while no other test runs: for those that bring nodes of a control plane, or take the API server away.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_alone<F>(version: Version, test: impl FnOnce(&'static World) -> F) -> Result<()>
+where
+    F: Future<Output = Result<()>>,
+{
+    let task = async move {
+        let world = world(version).await?;
+        let _whole = world.whole.write().await;
+        test(world).await
+    };
+    block_on(task)
+}
+
+async fn world(version: Version) -> Result<&'static World> {
+    static WORLD: OnceCell<World> = OnceCell::const_new();
+    WORLD.get_or_try_init(|| World::start(version)).await
+}
+
+/// On the test's own thread; what it starts in the background is the runtime's.
+fn block_on(task: impl Future<Output = Result<()>>) -> Result<()> {
+    runtime()?.block_on(task)
+}
+
+fn runtime() -> Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    let fresh = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    Ok(RUNTIME.get_or_init(|| fresh))
+}
+
+/// A fixed place, so that a run that was killed leaves one folder behind and not one more each time.
+async fn plane(version: Version) -> Result<&'static ControlPlane> {
+    static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
+    let start = || async {
+        let name = format!("cluster-api-tests-{}", version.as_str());
+        let dir = vm_tests::programs::cache()?.join(name);
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir).context("an old cluster is in the way")?;
+        }
+        ControlPlane::start(&dir).await
+    };
+    PLANE.get_or_try_init(start).await
+}
+
+/// The seed of all misfortunes; printed by the tests that have some.
+///
+/// # Errors
+/// When the environment gives one that is no number.
+pub fn seed() -> Result<u64> {
+    match std::env::var(SEED) {
+        Ok(text) => text.parse().with_context(|| format!("{SEED}={text}")),
+        Err(_) => Ok(1),
+    }
+}

@@ -1,0 +1,10 @@
+//! The real Cluster API managers, newest minor, with hosts of a fleet and the real agent's loop on each.
+
+mod control_plane;
+mod managers;
+mod workers;
+
+use vm_tests::cluster_api::Version;
+
+/// What this program runs.
+const VERSION: Version = Version::NEWEST;
