@@ -20,7 +20,7 @@ fn write(output: &Path) -> Output {
 }
 
 fn golden(name: &str, found: &str) {
-    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it"))
+    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
         .join("tests/golden")
         .join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const TRIAL: &str = "ConditionKernelCommandLine=careen.trial=1";
 
 fn source() -> PathBuf {
-    Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo test sets it")).join("../..")
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
 }
 
 /// Every unit file with its text.
