@@ -12,6 +12,7 @@ pub mod pods;
 pub mod rollout;
 pub mod root;
 pub mod scene;
+pub mod token;
 pub mod webhook;
 pub mod wire;
 pub mod world;

@@ -266,7 +266,7 @@ fn certificate(user: &Value) -> Result<Vec<u8>> {
 }
 
 /// Replaces a file as the kubelet does: a new one under the old name.
-fn replace(path: &Path, content: &[u8]) -> Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
     let fresh = path.with_extension("new");
     std::fs::write(&fresh, content)?;
     Ok(std::fs::rename(fresh, path)?)

@@ -71,6 +71,28 @@ async fn a_budget_that_allows_later_is_waited_for() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_agent_that_dies_while_draining_gives_the_drain_no_more_time() -> Result<()> {
+    let hour = "retry-seconds = 1\n[drain]\ndeadline-seconds = 3600\n";
+    let mut scene = Scene::with_policy("resumed", hour).await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("always-one", "web", 1).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.node.until("cordoned", &is_cordoned).await?;
+    scene.kill_agent()?;
+    scene.machine.pass_seconds(3600);
+    scene.start_agent()?;
+    let node = scene.node.until_answered("Failed").await?;
+    let said = annotation(&node, names::FAILURE_REASON);
+    assert!(
+        said.contains("always-one") && said.contains("waited 360"),
+        "{said}"
+    );
+    assert!(!is_cordoned(&node));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_policy_of_force_goes_past_the_budget() -> Result<()> {
     let mut scene =
         Scene::with_policy("force", &format!("{HASTY}at-deadline = \"force\"\n")).await?;

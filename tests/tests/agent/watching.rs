@@ -6,6 +6,8 @@ use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::annotation;
 use careen_tests::scene::Scene;
+use careen_tests::token::Place;
+use careen_tests::wire::State;
 use serde_json::json;
 use upgrade::names;
 
@@ -92,6 +94,41 @@ async fn a_new_client_certificate_is_used_once_the_kubelet_has_it() -> Result<()
         })
         .await?;
     Ok(())
+}
+
+/// Replaces the token while the agent runs, and has it answer with the new one alone, on open and on new connections.
+async fn a_token_is_replaced(place: Place, [first, second]: [&str; 2]) -> Result<()> {
+    let mut scene = Scene::new(first).await?;
+    let node = &scene.node;
+    node.allow_tokens().await?;
+    let (first, second) = (node.new_token(first).await?, node.new_token(second).await?);
+    node.give_token(&first, place).await?;
+    scene.kill_agent()?;
+    scene.start_agent()?;
+    let node = &scene.node;
+    node.ask_for(OLD_IMAGE).await?;
+    node.until_answered("Upgraded").await?;
+    node.give_token(&second, place).await?;
+    node.take_back(&first).await?;
+    for id in ["replaced", "reconnected"] {
+        node.annotate(json!({ names::UPGRADE_ID: id })).await?;
+        let answered = |node: &_| annotation(node, names::STATUS).contains(id);
+        node.until(id, &answered).await?;
+        node.wire.set(State::Cut);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        node.wire.set(State::Open);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_token_in_its_file_is_used_once_it_is_there() -> Result<()> {
+    a_token_is_replaced(Place::File, ["filed1", "filed2"]).await
+}
+
+#[tokio::test]
+async fn a_new_token_in_kubelet_conf_is_used_once_it_is_there() -> Result<()> {
+    a_token_is_replaced(Place::Inline, ["plain1", "plain2"]).await
 }
 
 #[tokio::test]
