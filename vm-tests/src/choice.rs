@@ -11,10 +11,17 @@ const TURN: usize = 1;
 
 /// Those that take turns: each has passed on the rig. The others run by name and in `all`; whoever sees one pass adds it here.
 const TURNS: &[&str] = &[
+    "agent-dead-in-the-trial",
     "bad-requests-are-refused",
     "boot-full-is-refused",
+    "power-cut-in-the-initramfs",
+    "power-cut-while-armed",
+    "power-cut-while-deploying",
     "required-check-fails-falls-back",
     "tampered-file-is-refused-by-the-stage",
+    "uefi-fallback",
+    "uefi-upgrade",
+    "upgrade-with-the-same-kernel",
     "withdrawn-while-draining",
     "withdrawn-while-fetching",
 ];

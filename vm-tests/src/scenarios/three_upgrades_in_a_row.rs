@@ -22,7 +22,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         rig.withdraw().await?;
         used.push(
             rig.guest
-                .run("df --output=used -B1M /sysroot /boot | tail -n +2 | paste -sd+ | bc")
+                .run("df --output=used -B1M /sysroot /boot | awk 'NR > 1 { sum += $1 } END { print sum }'")
                 .await?
                 .parse::<u64>()?,
         );
