@@ -1,0 +1,224 @@
+//! Kubernetes objects with the few fields that we read. The full types would cost tens of kilobytes an object.
+
+use k8s_openapi::api::core::v1;
+use kube::Client;
+use kube::api::Api;
+use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind, NotUsed, Object};
+use serde::{Deserialize, Serialize};
+
+use crate::names;
+
+/// A Machine.
+pub type Machine = Object<MachineSpec, MachineStatus>;
+/// A Cluster.
+pub type Cluster = Object<ClusterSpec, Option<NotUsed>>;
+/// A MachineDeployment.
+pub type MachineDeployment = Object<DeploymentSpec, Option<NotUsed>>;
+/// A Node of a workload cluster.
+pub type Node = Object<NodeSpec, NodeStatus>;
+/// A static pod's mirror.
+pub type Pod = Object<PodSpec, PodStatus>;
+
+/// What a Machine should be.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineSpec {
+    /// Its Cluster.
+    pub cluster_name: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// Its provider id.
+    #[serde(rename = "providerID")]
+    pub provider_id: Option<String>,
+    /// Its InfraMachine.
+    pub infrastructure_ref: Reference,
+}
+
+/// A reference by group, kind and name.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Reference {
+    /// The API group.
+    pub api_group: String,
+    /// The kind.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+/// How a Machine is.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineStatus {
+    /// Its Node.
+    pub node_ref: Option<Named>,
+}
+
+/// Something's name.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+}
+
+/// What a Cluster should be.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct ClusterSpec {
+    /// Nobody is to work on it.
+    pub paused: bool,
+}
+
+/// What a MachineDeployment should be.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DeploymentSpec {
+    /// How many Machines.
+    pub replicas: Option<u32>,
+    /// How it rolls out.
+    pub rollout: Rollout,
+}
+
+/// How a MachineDeployment rolls out.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Rollout {
+    /// The strategy.
+    pub strategy: Strategy,
+}
+
+/// The strategy of a rollout.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Strategy {
+    /// Limits.
+    pub rolling_update: RollingUpdate,
+}
+
+/// Limits of a rollout.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RollingUpdate {
+    /// A number or a percentage.
+    pub max_unavailable: Option<IntOrPercent>,
+}
+
+/// A number or a percentage of the replicas.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum IntOrPercent {
+    /// A number.
+    Number(u32),
+    /// As `25%`.
+    Percent(String),
+}
+
+/// What a Node should be.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct NodeSpec {
+    /// Cordoned.
+    pub unschedulable: bool,
+    /// Its provider id.
+    #[serde(rename = "providerID")]
+    pub provider_id: Option<String>,
+}
+
+/// How a Node is.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// `Ready` and others.
+    pub conditions: Vec<Condition>,
+    /// Versions.
+    pub node_info: NodeInfo,
+}
+
+/// One condition of a Node or pod.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Condition {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+}
+
+/// Versions of a Node.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeInfo {
+    /// The kubelet's version.
+    pub kubelet_version: String,
+    /// `amd64`, `arm64`, ...
+    pub architecture: String,
+}
+
+/// Where a pod runs and from what.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodSpec {
+    /// Its Node.
+    pub node_name: String,
+    /// Its containers.
+    pub containers: Vec<Container>,
+}
+
+/// One container of a pod.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Container {
+    /// Its image.
+    pub image: String,
+}
+
+/// How a pod is.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct PodStatus {
+    /// `Ready` and others.
+    pub conditions: Vec<Condition>,
+}
+
+/// Whether a condition is `True`.
+#[must_use]
+pub fn is_true(conditions: &[Condition], kind: &str) -> bool {
+    conditions
+        .iter()
+        .any(|condition| condition.kind == kind && condition.status == "True")
+}
+
+/// A kind of Cluster API's core.
+#[must_use]
+pub fn core(kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(
+        names::CORE_GROUP,
+        names::CORE_VERSION,
+        kind,
+    ))
+}
+
+/// Objects of a kind: of all namespaces, or of one.
+#[must_use]
+pub fn scoped<K>(client: Client, resource: &ApiResource, namespace: Option<&str>) -> Api<K>
+where
+    K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, resource),
+        None => Api::all_with(client, resource),
+    }
+}
+
+/// The Nodes of a workload cluster.
+#[must_use]
+pub fn nodes(client: Client) -> Api<Node> {
+    Api::all_with(client, &ApiResource::erase::<v1::Node>(&()))
+}
+
+/// The pods of a workload cluster's system.
+#[must_use]
+pub fn system_pods(client: Client) -> Api<Pod> {
+    Api::namespaced_with(client, "kube-system", &ApiResource::erase::<v1::Pod>(&()))
+}

@@ -1,0 +1,109 @@
+//! The workload clusters: one task and one watch of Nodes each (and one of the static pods of its control plane), only the fields
+//! that matter kept. A cluster that lies or hangs costs its own task, nobody else's.
+
+mod connect;
+pub(crate) mod parse;
+mod store;
+mod task;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::Client;
+use tokio::task::JoinHandle;
+
+use crate::machines::{Key, Machines};
+use crate::queue::Queue;
+pub use store::{ClusterState, Link};
+
+/// All workload clusters; clones are the same ones.
+#[derive(Clone)]
+pub struct Clusters(Arc<Inner>);
+
+struct Inner {
+    management: Client,
+    machines: Machines,
+    queue: Queue<Key>,
+    tasks: Mutex<HashMap<Key, Task>>,
+}
+
+struct Task {
+    state: Arc<ClusterState>,
+    handle: JoinHandle<()>,
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.handle.abort();
+    }
+}
+
+impl Clusters {
+    /// None yet.
+    #[must_use]
+    pub fn new(management: Client, machines: Machines, queue: Queue<Key>) -> Self {
+        Self(Arc::new(Inner {
+            management,
+            machines,
+            queue,
+            tasks: Mutex::default(),
+        }))
+    }
+
+    /// A cluster's state; it is connected to from the first time that somebody asks.
+    #[must_use]
+    pub fn get(&self, cluster: &Key) -> Arc<ClusterState> {
+        let mut tasks = self.tasks();
+        let task = tasks.entry(cluster.clone()).or_insert_with(|| {
+            let state = Arc::new(ClusterState::default());
+            let run = task::run(
+                self.0.management.clone(),
+                cluster.clone(),
+                Arc::clone(&state),
+                self.0.machines.clone(),
+                self.0.queue.clone(),
+            );
+            Task {
+                state,
+                handle: tokio::spawn(run),
+            }
+        });
+        Arc::clone(&task.state)
+    }
+
+    /// Takes a state that somebody else keeps for a cluster: then nothing connects to it from here.
+    pub fn adopt(&self, cluster: Key, state: Arc<ClusterState>) {
+        let handle = tokio::spawn(std::future::pending());
+        self.tasks().insert(cluster, Task { state, handle });
+    }
+
+    /// Connects to the Clusters that are there and lets go of those that are gone.
+    pub fn follow(&self) {
+        let there = self.0.machines.clusters();
+        self.tasks().retain(|key, _| there.contains(key));
+        for cluster in &there {
+            let _ = self.get(cluster);
+        }
+    }
+
+    /// Nodes that are kept, over all clusters.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.tasks().values().map(|task| task.state.len()).sum()
+    }
+
+    /// How many clusters are followed, and how many of them are away.
+    #[must_use]
+    pub fn away(&self) -> (usize, usize) {
+        let tasks = self.tasks();
+        let away = tasks
+            .values()
+            .filter(|task| task.state.link().is_err())
+            .count();
+        (tasks.len(), away)
+    }
+
+    fn tasks(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Task>> {
+        self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,136 @@
+//! Nodes and static pods as facts. A Node is written by its own kubelet and agent, so nothing of it is believed to be of a
+//! reasonable size.
+
+use std::collections::BTreeMap;
+
+use upgrade::names;
+use upgrade::report::{Answer, Status};
+
+use crate::api::{self, is_true};
+use crate::engine::{NodeFacts, StaticPod};
+
+/// The longest status that is read. The agent's own is under 2 KiB; an annotation can be 256 KiB.
+const STATUS: usize = 16 * 1024;
+
+/// The longest part of any other annotation that is kept, in characters.
+const TEXT: usize = 512;
+
+pub fn node(object: api::Node) -> NodeFacts {
+    let meta = object.metadata;
+    let annotations = meta.annotations.unwrap_or_default();
+    let get = |key: &str| text(&annotations, key);
+    let status = object.status.unwrap_or_default();
+    let told = annotations.get(names::STATUS);
+    let details = told.and_then(|text| details(text));
+    NodeFacts {
+        name: meta.name.unwrap_or_default(),
+        uid: meta.uid.unwrap_or_default(),
+        resource_version: meta.resource_version.unwrap_or_default(),
+        provider_id: object.spec.provider_id.filter(|id| !id.is_empty()),
+        architecture: status.node_info.architecture,
+        ready: is_true(&status.conditions, "Ready"),
+        cordoned: object.spec.unschedulable,
+        kubelet: status.node_info.kubelet_version,
+        control_plane: is_control_plane(meta.labels.as_ref()),
+        requested: annotations
+            .get(names::REQUEST)
+            .is_some_and(|value| value == names::REQUEST_SCHEDULED),
+        image: get(names::IMAGE),
+        version: get(names::KUBERNETES_VERSION),
+        id: get(names::UPGRADE_ID),
+        paused: get(names::PAUSED),
+        answer: annotations
+            .get(names::ANSWER)
+            .and_then(|value| answer(value)),
+        unreadable: told.is_some() && details.is_none(),
+        status: details,
+        failure: get(names::FAILURE_REASON),
+    }
+}
+
+fn text(annotations: &BTreeMap<String, String>, key: &str) -> Option<String> {
+    annotations
+        .get(key)
+        .map(|value| value.chars().take(TEXT).collect())
+}
+
+fn answer(value: &str) -> Option<Answer> {
+    [Answer::InProgress, Answer::Upgraded, Answer::Failed]
+        .into_iter()
+        .find(|answer| answer.as_str() == value)
+}
+
+/// The list of phases is the largest part and nothing here is decided by it.
+fn details(text: &str) -> Option<Status> {
+    let within = Some(text).filter(|text| text.len() <= STATUS)?;
+    let mut status: Status = serde_json::from_str(within).ok()?;
+    status.reached = Vec::new();
+    Some(status)
+}
+
+fn is_control_plane(labels: Option<&BTreeMap<String, String>>) -> bool {
+    labels.is_some_and(|labels| labels.contains_key("node-role.kubernetes.io/control-plane"))
+}
+
+/// Name, Node and what matters of a static pod's mirror. kubeadm labels them with their component and calls them
+/// `<component>-<node>`.
+pub fn pod(object: api::Pod) -> Option<(String, String, StaticPod)> {
+    let name = object.metadata.name?;
+    let component = object.metadata.labels?.remove("component")?;
+    let node = if object.spec.node_name.is_empty() {
+        name.strip_prefix(&format!("{component}-"))?.to_owned()
+    } else {
+        object.spec.node_name
+    };
+    let image = object
+        .spec
+        .containers
+        .first()
+        .map(|container| container.image.as_str());
+    let ready = object
+        .status
+        .is_some_and(|status| is_true(&status.conditions, "Ready"));
+    let pod = StaticPod {
+        version: image.and_then(tag),
+        component,
+        ready,
+    };
+    Some((name, node, pod))
+}
+
+/// The tag of `host:port/name:tag@digest`.
+fn tag(image: &str) -> Option<String> {
+    let name = image.split('@').next()?.rsplit('/').next()?;
+    name.split_once(':').map(|(_, tag)| tag.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_tag_is_found_behind_ports_and_before_digests() {
+        assert_eq!(
+            tag("registry.k8s.io/kube-apiserver:v1.36.3").as_deref(),
+            Some("v1.36.3")
+        );
+        assert_eq!(tag("mirror:5000/kube-apiserver@sha256:aa"), None);
+        assert_eq!(
+            tag("mirror:5000/x/kube-apiserver:v1.36.3@sha256:aa").as_deref(),
+            Some("v1.36.3")
+        );
+    }
+
+    #[test]
+    fn a_node_that_writes_too_much_is_kept_small_and_its_status_is_not_read() {
+        let long = "x".repeat(200_000);
+        let object = json!({
+            "metadata": { "name": "a", "annotations": { names::FAILURE_REASON: long, names::STATUS: long, names::ANSWER: "Failed" } },
+            "spec": {},
+        });
+        let facts = node(serde_json::from_value(object).unwrap());
+        assert_eq!(facts.failure.unwrap().len(), TEXT);
+        assert!(facts.status.is_none() && facts.unreadable);
+    }
+}

@@ -1,0 +1,177 @@
+//! What is known of one workload cluster.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use kube::Client;
+use upgrade::Version;
+
+use crate::engine::{NodeFacts, StaticPod};
+
+/// One workload cluster as it was seen last.
+#[derive(Default)]
+pub struct ClusterState {
+    state: RwLock<State>,
+    suspected: tokio::sync::Notify,
+}
+
+#[derive(Default)]
+struct State {
+    link: Option<Link>,
+    away: Option<Arc<str>>,
+    nodes: HashMap<String, Arc<NodeFacts>>,
+    pods: HashMap<String, (String, StaticPod)>,
+}
+
+/// A connection to a workload cluster.
+#[derive(Clone)]
+pub struct Link {
+    /// With the rights of the cluster's kubeconfig.
+    pub client: Client,
+    /// The version of the server that answered; nothing when it does not say.
+    pub server: Option<Version>,
+}
+
+impl ClusterState {
+    fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The connection, or why there is none.
+    ///
+    /// # Errors
+    /// In words, when the cluster cannot be seen.
+    pub fn link(&self) -> Result<Link, Arc<str>> {
+        self.read(|state| match (&state.away, &state.link) {
+            (Some(away), _) => Err(Arc::clone(away)),
+            (None, Some(link)) => Ok(link.clone()),
+            (None, None) => Err("not connected yet".into()),
+        })
+    }
+
+    /// It is seen: these are its Nodes. Returns the names of all that are or were there.
+    pub fn live(&self, link: Link, nodes: Vec<NodeFacts>) -> Vec<String> {
+        self.write(|state| {
+            let mut names: Vec<String> = state.nodes.drain().map(|(name, _)| name).collect();
+            let fresh = nodes
+                .into_iter()
+                .map(|node| (node.name.clone(), Arc::new(node)));
+            state.nodes = fresh.collect();
+            names.extend(state.nodes.keys().cloned());
+            state.link = Some(link);
+            state.away = None;
+            names
+        })
+    }
+
+    /// It cannot be seen. What was known is kept for whoever wants to show it, but nothing is judged by it. Says whether that is
+    /// news.
+    pub fn away(&self, why: &str) -> bool {
+        self.write(|state| {
+            let news = state.away.as_deref() != Some(why);
+            state.away = Some(why.into());
+            news
+        })
+    }
+
+    /// A request got no answer: the connection is tried anew at once, which shows whether the cluster is away.
+    pub fn suspect(&self) {
+        self.suspected.notify_one();
+    }
+
+    pub(super) async fn until_suspected(&self) {
+        self.suspected.notified().await;
+    }
+
+    /// One Node is new or has changed. What is older than what is known is passed over: our own writes answer before the watch.
+    /// Says whether anything that matters is other than before.
+    pub fn put(&self, node: NodeFacts) -> bool {
+        self.write(|state| {
+            if let Some(known) = state.nodes.get(&node.name) {
+                if is_older(&node, known) {
+                    return false;
+                }
+                let same = NodeFacts {
+                    resource_version: node.resource_version.clone(),
+                    ..NodeFacts::clone(known)
+                } == node;
+                state.nodes.insert(node.name.clone(), Arc::new(node));
+                return !same;
+            }
+            state.nodes.insert(node.name.clone(), Arc::new(node));
+            true
+        })
+    }
+
+    /// One Node is gone.
+    pub fn remove(&self, node: &str) {
+        self.write(|state| state.nodes.remove(node));
+    }
+
+    /// A Node.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<Arc<NodeFacts>> {
+        self.read(|state| state.nodes.get(name).cloned())
+    }
+
+    /// How many Nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.read(|state| state.nodes.len())
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The static pods, all of them: pod name, Node name, pod.
+    pub fn replace_pods(&self, all: Vec<(String, String, StaticPod)>) {
+        let map = all.into_iter().map(|(name, node, pod)| (name, (node, pod)));
+        self.write(|state| state.pods = map.collect());
+    }
+
+    /// One static pod.
+    pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
+        self.write(|state| state.pods.insert(name, (node, pod)));
+    }
+
+    /// One static pod is gone.
+    pub fn remove_pod(&self, name: &str) {
+        self.write(|state| state.pods.remove(name));
+    }
+
+    /// The static pods of a Node.
+    #[must_use]
+    pub fn pods_of(&self, node: &str) -> Vec<StaticPod> {
+        self.read(|state| {
+            let here = state.pods.values().filter(|(name, _)| name == node);
+            here.map(|(_, pod)| pod.clone()).collect()
+        })
+    }
+
+    /// The oldest version that may serve the API: of the server, and of every Node of the control plane.
+    #[must_use]
+    pub fn oldest(&self, control_plane: impl Fn(&NodeFacts) -> bool) -> Option<Version> {
+        self.read(|state| {
+            let of_nodes = state.nodes.values().filter(|node| control_plane(node));
+            let versions = of_nodes.filter_map(|node| node.kubelet.parse().ok());
+            versions
+                .chain(state.link.as_ref().and_then(|link| link.server.clone()))
+                .min()
+        })
+    }
+}
+
+/// Resource versions of one kind in one server are numbers that grow; of two objects of one name and another UID the newer is
+/// whichever comes later.
+fn is_older(node: &NodeFacts, known: &NodeFacts) -> bool {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let numbers = number(&node.resource_version).zip(number(&known.resource_version));
+    node.uid == known.uid && numbers.is_some_and(|(new, old)| new < old)
+}

@@ -1,0 +1,188 @@
+//! The life of one workload cluster's connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tracing::{info, warn};
+
+use super::connect;
+use super::parse;
+use super::store::{ClusterState, Link};
+use crate::api;
+use crate::machines::{Key, Machines};
+use crate::queue::Queue;
+use crate::watch::{self, Filter, News, WatchError};
+
+/// How often the Secret is looked at while the connection holds: a credential may be rotated long before the old one ends. Asked
+/// of the management cluster, once a Cluster.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// What one connection needs.
+struct Scene<'a> {
+    management: &'a Client,
+    cluster: &'a Key,
+    state: &'a ClusterState,
+    machines: &'a Machines,
+    queue: &'a Queue<Key>,
+}
+
+pub async fn run(
+    management: Client,
+    cluster: Key,
+    state: Arc<ClusterState>,
+    machines: Machines,
+    queue: Queue<Key>,
+) {
+    let scene = Scene {
+        management: &management,
+        cluster: &cluster,
+        state: &state,
+        machines: &machines,
+        queue: &queue,
+    };
+    let mut pause = watch::first_pause();
+    loop {
+        let mut lived = false;
+        let why = scene.live(&mut lived).await;
+        pause = if lived {
+            watch::first_pause()
+        } else {
+            watch::next_pause(pause)
+        };
+        // A watch that ends is not yet an absence: the next try shows. A try that fails is one.
+        if !lived || why.is_refusal {
+            scene.away(&why.text);
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Why a connection ended.
+struct End {
+    text: String,
+    is_refusal: bool,
+}
+
+impl From<WatchError> for End {
+    fn from(error: WatchError) -> Self {
+        Self {
+            is_refusal: matches!(error, WatchError::Refused(_)),
+            text: error.to_string(),
+        }
+    }
+}
+
+impl Scene<'_> {
+    async fn live(&self, lived: &mut bool) -> End {
+        let failed = |error: connect::ConnectError| End {
+            text: error.to_string(),
+            is_refusal: false,
+        };
+        let kubeconfig = match connect::kubeconfig(self.management, self.cluster).await {
+            Ok(kubeconfig) => kubeconfig,
+            Err(error) => return failed(error),
+        };
+        let client = match connect::client(self.cluster, &kubeconfig).await {
+            Ok(client) => client,
+            Err(error) => return failed(error),
+        };
+        let link = Link {
+            server: connect::version(&client).await,
+            client: client.clone(),
+        };
+        tokio::select! {
+            end = self.watch_nodes(&link, lived) => end,
+            end = self.watch_pods(client) => end,
+            () = self.until_rotated(&kubeconfig) => End {
+                text: "its kubeconfig was rotated".to_owned(),
+                is_refusal: false,
+            },
+            () = self.state.until_suspected() => End {
+                text: "a request got no answer".to_owned(),
+                is_refusal: false,
+            },
+        }
+    }
+
+    async fn watch_nodes(&self, link: &Link, lived: &mut bool) -> End {
+        let tell = |news: News<api::Node>| match news {
+            News::All(all) => {
+                *lived = true;
+                info!(cluster = %self.cluster, nodes = all.len(), "watching Nodes");
+                let names = self
+                    .state
+                    .live(link.clone(), all.into_iter().map(parse::node).collect());
+                names.iter().for_each(|node| self.wake(node));
+            }
+            News::Changed(node) => {
+                let facts = parse::node(node);
+                let name = facts.name.clone();
+                if self.state.put(facts) {
+                    self.wake(&name);
+                }
+            }
+            News::Gone(node) => {
+                let name = node.metadata.name.unwrap_or_default();
+                self.state.remove(&name);
+                self.wake(&name);
+            }
+        };
+        let Err(error) =
+            watch::once(api::nodes(link.client.clone()), &Filter::default(), tell).await;
+        error.into()
+    }
+
+    /// Static pods matter for control planes alone. A cluster that shows none (or refuses) is still served for its workers.
+    async fn watch_pods(&self, client: Client) -> End {
+        let filter = Filter {
+            labels: Some("tier=control-plane".to_owned()),
+            fields: None,
+        };
+        let tell = |news: News<api::Pod>| match news {
+            News::All(all) => self
+                .state
+                .replace_pods(all.into_iter().filter_map(parse::pod).collect()),
+            News::Changed(pod) => {
+                if let Some(pod) = parse::pod(pod) {
+                    let node = pod.1.clone();
+                    self.state.put_pod(pod);
+                    self.wake(&node);
+                }
+            }
+            News::Gone(pod) => self
+                .state
+                .remove_pod(&pod.metadata.name.unwrap_or_default()),
+        };
+        watch::forever(api::system_pods(client), filter, tell, |error| {
+            tracing::debug!(cluster = %self.cluster, "the watch of static pods broke: {error}");
+            std::future::ready(())
+        })
+        .await;
+        std::future::pending().await
+    }
+
+    async fn until_rotated(&self, kubeconfig: &[u8]) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let now = connect::kubeconfig(self.management, self.cluster).await;
+            if now.is_ok_and(|now| now != kubeconfig) {
+                return;
+            }
+        }
+    }
+
+    fn wake(&self, node: &str) {
+        if let Some(machine) = self.machines.of_node(self.cluster, node) {
+            self.queue.add(machine);
+        }
+    }
+
+    fn away(&self, why: &str) {
+        if self.state.away(why) {
+            warn!(cluster = %self.cluster, "the workload cluster is away: {why}");
+            let of_cluster = self.machines.of_cluster(self.cluster);
+            of_cluster.into_iter().for_each(|key| self.queue.add(key));
+        }
+    }
+}

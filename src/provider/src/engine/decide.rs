@@ -1,0 +1,344 @@
+//! The table itself.
+
+use upgrade::report::{Answer as NodeAnswer, Status};
+use upgrade::{Target, UpgradeId, Version};
+
+use super::answer::clean;
+use super::guard::may_ask;
+use super::plan::upgrade_id;
+use super::verify::verify;
+use super::{
+    Answer, Decision, Facts, Mark, MarkWrite, NodeFacts, NodeView, NodeWrite, Progress, Road,
+    Wanted, Why,
+};
+
+/// The agent's code for a request that was taken back: not an answer to one that stands.
+const WITHDRAWN: &str = "Withdrawn";
+
+/// What to write and what to say about one Machine now.
+#[must_use]
+pub fn decide(facts: &Facts<'_>) -> Decision {
+    if facts.machine.deleting {
+        return cancelled(facts, Why::Deleted);
+    }
+    if let Some(what) = facts.paused {
+        return cancelled(
+            facts,
+            Why::Paused {
+                what: what.to_owned(),
+            },
+        );
+    }
+    match facts.road {
+        Road::None => idle(facts),
+        Road::Untold => Decision::say(Answer::Untold),
+        Road::Wanted(wanted) => match wanted_of(facts, wanted) {
+            Ok(ready) => pursue(facts, &ready),
+            Err(why) => hold(facts, why),
+        },
+    }
+}
+
+/// A wish that is complete, and the Node that it is for.
+struct Ready<'a> {
+    node: &'a NodeFacts,
+    version: Version,
+    text: &'a str,
+    image: &'a Target,
+    id: UpgradeId,
+}
+
+fn wanted_of<'a>(facts: &Facts<'a>, wanted: &'a Wanted) -> Result<Ready<'a>, Why> {
+    let bad_version = || Why::BadVersion {
+        version: clean(&wanted.version),
+    };
+    let version = wanted.version.parse().map_err(|_| bad_version())?;
+    let node = node_of(facts)?;
+    let image = wanted.image.as_ref().map_err(Clone::clone)?;
+    let id = upgrade_id(facts.machine, &wanted.version, image).ok_or_else(bad_version)?;
+    Ok(Ready {
+        node,
+        version,
+        text: &wanted.version,
+        image,
+        id,
+    })
+}
+
+/// The Machine's Node, if it is to be seen and is the Machine's.
+fn node_of<'a>(facts: &Facts<'a>) -> Result<&'a NodeFacts, Why> {
+    let machine = facts.machine;
+    let node = match facts.node {
+        NodeView::Away(detail) => {
+            return Err(Why::ApiAway {
+                cluster: machine.cluster.clone(),
+                detail: clean(detail),
+            });
+        }
+        NodeView::Missing => match &machine.node {
+            None => return Err(Why::NoNode),
+            Some(node) => {
+                return Err(Why::NodeMissing {
+                    node: node.clone(),
+                    cluster: machine.cluster.clone(),
+                });
+            }
+        },
+        NodeView::Seen(node) => node,
+    };
+    match (&machine.provider_id, &node.provider_id) {
+        (Some(wanted), Some(found)) if wanted != found => Err(Why::NodeMismatch {
+            node: node.name.clone(),
+            found: clean(found),
+            wanted: wanted.clone(),
+        }),
+        _ => Ok(node),
+    }
+}
+
+fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
+    match ready.node.answer_to(&ready.id) {
+        Some((NodeAnswer::Upgraded, _)) => match verify(facts, ready.node, ready.text) {
+            Ok(()) => finished(facts, Answer::Done),
+            Err(why) => working(facts, ready, Answer::Held(why)),
+        },
+        Some((NodeAnswer::Failed, status)) if !was_withdrawn(status) => {
+            finished(facts, Answer::Failed(failure(ready.node, status)))
+        }
+        Some((NodeAnswer::InProgress, status)) => in_progress(facts, ready, status),
+        Some((NodeAnswer::Failed, _)) | None => unanswered(facts, ready),
+    }
+}
+
+/// A request that was withdrawn and is asked again has its old answer beside it until the agent looks.
+fn was_withdrawn(status: &Status) -> bool {
+    status.code.as_deref() == Some(WITHDRAWN)
+}
+
+fn failure(node: &NodeFacts, status: &Status) -> Why {
+    let text = node.failure.as_deref().or(status.reason.as_deref());
+    let reason = clean(text.unwrap_or("the agent gave no reason"));
+    let code = status.code.as_deref().unwrap_or_default();
+    // A condition's reason must be of this form, and a node may write anything.
+    let fit =
+        !code.is_empty() && code.len() < 64 && code.bytes().all(|c| c.is_ascii_alphanumeric());
+    Why::Node {
+        code: if fit { code } else { "Failed" }.to_owned(),
+        reason,
+    }
+}
+
+fn in_progress(facts: &Facts<'_>, ready: &Ready<'_>, status: &Status) -> Decision {
+    let limit = facts.policy.upgrade_seconds;
+    let phase = clean(&status.phase);
+    if since(facts, &ready.id).is_some_and(|since| facts.now - since >= limit) {
+        let why = Why::Stalled {
+            node: ready.node.name.clone(),
+            phase,
+            seconds: limit,
+        };
+        return working(facts, ready, Answer::Held(why));
+    }
+    let progress = Progress {
+        phase,
+        percent: status.percent.min(99) / 10 * 10,
+        reason: status.reason.as_deref().map(clean),
+    };
+    let mut decision = working(facts, ready, Answer::Working(progress));
+    decision.again = remaining(facts, &ready.id, limit);
+    decision
+}
+
+/// Nothing is said about this request yet.
+fn unanswered(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
+    let node = ready.node;
+    if stands(ready) {
+        return waiting(facts, ready);
+    }
+    if let Some(other) = busy_with(node, &ready.id) {
+        let why = Why::OtherRequest {
+            node: node.name.clone(),
+            id: clean(other),
+        };
+        return hold(facts, why);
+    }
+    match may_ask(facts, node, &ready.version) {
+        Err(why) => hold(facts, why),
+        Ok(()) => ask(facts, ready),
+    }
+}
+
+/// Whether the Node asks for exactly this already.
+fn stands(ready: &Ready<'_>) -> bool {
+    let node = ready.node;
+    let image = ready.image.to_string();
+    node.requested
+        && node.id.as_deref() == Some(ready.id.as_str())
+        && node.image.as_deref() == Some(image.as_str())
+        && node.version.as_deref() == Some(ready.text)
+}
+
+/// Another request that the agent works on. One that it has not taken up may be replaced, if it is ours.
+fn busy_with<'a>(node: &'a NodeFacts, id: &UpgradeId) -> Option<&'a str> {
+    let other = |theirs: &&str| *theirs != id.as_str();
+    if node.answer == Some(NodeAnswer::InProgress) {
+        return node.answered_id().or(Some("without an id")).filter(other);
+    }
+    let foreign = |id: &&str| !id.starts_with(crate::names::ID_PREFIX);
+    let waits = node.requested && node.id.as_deref() != node.answered_id();
+    node.id
+        .as_deref()
+        .filter(|_| waits)
+        .filter(other)
+        .filter(foreign)
+}
+
+fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
+    let mut decision = working(facts, ready, scheduled());
+    decision.node = Some(NodeWrite::Request {
+        id: ready.id.clone(),
+        image: ready.image.clone(),
+        version: ready.text.to_owned(),
+    });
+    decision
+}
+
+fn scheduled() -> Answer {
+    Answer::Working(Progress {
+        phase: "Scheduled".to_owned(),
+        percent: 0,
+        reason: None,
+    })
+}
+
+/// Asked, and no word of it yet.
+fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
+    let node = ready.node;
+    if let Some(detail) = unfit(node) {
+        let why = Why::AgentUnfit {
+            node: node.name.clone(),
+            detail,
+        };
+        return working(facts, ready, Answer::Held(why));
+    }
+    let limit = facts.policy.answer_seconds;
+    if since(facts, &ready.id).is_some_and(|since| facts.now - since >= limit) {
+        let why = Why::NoAnswer {
+            node: node.name.clone(),
+            seconds: limit,
+        };
+        return working(facts, ready, Answer::Held(why));
+    }
+    let mut decision = working(facts, ready, scheduled());
+    decision.again = remaining(facts, &ready.id, limit);
+    decision
+}
+
+/// An agent that works, but does not say on what.
+fn unfit(node: &NodeFacts) -> Option<String> {
+    if node.unreadable {
+        return Some(format!("{} cannot be read", upgrade::names::STATUS));
+    }
+    let nameless = node.answer == Some(NodeAnswer::InProgress) && node.answered_id().is_none();
+    nameless.then(|| format!("{} has no id", upgrade::names::STATUS))
+}
+
+fn since(facts: &Facts<'_>, id: &UpgradeId) -> Option<i64> {
+    let mark = facts.machine.mark.as_ref()?;
+    (mark.id == id.as_str()).then_some(mark.since)
+}
+
+fn remaining(facts: &Facts<'_>, id: &UpgradeId, limit: i64) -> Option<u64> {
+    let left = since(facts, id)? + limit - facts.now;
+    u64::try_from(left).ok().map(|left| left + 1)
+}
+
+/// The node works: the mark is on.
+fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
+    let machine = facts.machine;
+    let marked = machine
+        .mark
+        .as_ref()
+        .is_some_and(|mark| mark.id == ready.id.as_str());
+    let ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
+    let mark = Mark {
+        id: ready.id.to_string(),
+        since: facts.now,
+        skip_is_ours: ours || !machine.skips_remediation,
+    };
+    Decision {
+        mark: (!marked).then_some(MarkWrite::On(mark)),
+        ..Decision::say(answer)
+    }
+}
+
+/// The node is at rest: the mark goes.
+fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
+    Decision {
+        mark: facts.machine.mark.as_ref().map(|_| MarkWrite::Off),
+        ..Decision::say(answer)
+    }
+}
+
+/// Held before anything is asked. Who works on, or cannot be seen, keeps the mark; any other needs its health check back.
+fn hold(facts: &Facts<'_>, why: Why) -> Decision {
+    let keep = match facts.node {
+        NodeView::Away(_) => true,
+        NodeView::Missing => false,
+        NodeView::Seen(node) => node.in_flight(),
+    };
+    if keep {
+        return Decision::say(Answer::Held(why));
+    }
+    finished(facts, Answer::Held(why))
+}
+
+/// Nobody asks.
+fn idle(facts: &Facts<'_>) -> Decision {
+    if facts.machine.mark.is_some() {
+        return cancelled(facts, Why::Withdrawn);
+    }
+    Decision::say(Answer::Idle)
+}
+
+/// Takes back what we asked, as long as the agent has not answered it; then the mark goes.
+fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
+    let Some(mark) = &facts.machine.mark else {
+        return Decision::say(Answer::Cancelled(why));
+    };
+    let open = match facts.node {
+        NodeView::Seen(node) => open(node, &mark.id),
+        NodeView::Away(_) | NodeView::Missing => Open::No,
+    };
+    let answer = Answer::Cancelled(why);
+    match open {
+        Open::Withdraw => Decision {
+            node: Some(NodeWrite::Withdraw),
+            ..Decision::say(answer)
+        },
+        Open::Ending => Decision::say(answer),
+        Open::No => finished(facts, answer),
+    }
+}
+
+/// How our request stands on a Node that should not go on with it.
+enum Open {
+    /// It still asks.
+    Withdraw,
+    /// It is taken back; the agent is on its way out, or past the point where it stops.
+    Ending,
+    /// The node has nothing of ours in hand.
+    No,
+}
+
+fn open(node: &NodeFacts, id: &str) -> Open {
+    let said = node.answer.filter(|_| node.answered_id() == Some(id));
+    let working = said == Some(NodeAnswer::InProgress);
+    let ours = node.requested && node.id.as_deref() == Some(id);
+    let answered = said.is_some() && !working;
+    match (ours && !answered, working) {
+        (true, _) => Open::Withdraw,
+        (false, true) => Open::Ending,
+        (false, false) => Open::No,
+    }
+}

@@ -1,0 +1,182 @@
+//! Why an upgrade does not go on: one typed reason, one text for the hook's message, the condition, the log.
+
+use thiserror::Error;
+use upgrade::Version;
+
+/// What is in the way. Decisions are taken on the variant, never on the text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+// A field is named by the message it stands in.
+#[allow(missing_docs)]
+pub enum Why {
+    /// The catalogue has nothing for it.
+    #[error(
+        "no ImageCatalogue has an entry for {version} that fits {machine}; add one (kubectl edit imagecatalogues)"
+    )]
+    NoImage { version: String, machine: String },
+    /// Two entries fit equally well.
+    #[error(
+        "two ImageCatalogue entries for {version} fit {machine} equally well: {first} and {second}; keep one"
+    )]
+    TwoImages {
+        version: String,
+        machine: String,
+        first: String,
+        second: String,
+    },
+    /// The Machine's version cannot be read.
+    #[error("the Machine's version {version:?} is not of the form vMAJOR.MINOR.PATCH")]
+    BadVersion { version: String },
+    /// A field that names an image cannot be read.
+    #[error("{field} is {value:?}; accepted is {accepted}")]
+    BadImage {
+        field: String,
+        value: String,
+        accepted: String,
+    },
+    /// The workload cluster cannot be seen.
+    #[error(
+        "the API server of cluster {cluster} is away ({detail}); nothing is judged or written until it is back"
+    )]
+    ApiAway { cluster: String, detail: String },
+    /// The control plane's version is not known.
+    #[error("the version of cluster {cluster}'s control plane is not known yet")]
+    ControlPlaneUnknown { cluster: String },
+    /// The Machine has no Node yet.
+    #[error("the Machine has no Node yet")]
+    NoNode,
+    /// Its Node is gone.
+    #[error("Node {node} does not exist in cluster {cluster}")]
+    NodeMissing { node: String, cluster: String },
+    /// The Node is somebody else's.
+    #[error(
+        "Node {node} has provider id {found:?}, the Machine has {wanted:?}; nothing is asked of it"
+    )]
+    NodeMismatch {
+        node: String,
+        found: String,
+        wanted: String,
+    },
+    /// Workers come after the control plane.
+    #[error(
+        "{wanted} is ahead of the control plane's {control_plane}; it goes on when the control plane is there"
+    )]
+    AheadOfControlPlane {
+        wanted: Version,
+        control_plane: Version,
+    },
+    /// Too many minor versions at once.
+    #[error(
+        "from {from} to {wanted} is more than {allowed} minor version(s) at once; go there in steps"
+    )]
+    StepTooLarge {
+        from: Version,
+        wanted: Version,
+        allowed: u32,
+    },
+    /// Others go first.
+    #[error("waits for its turn: {allowed} of {group} may be upgraded at once")]
+    NotItsTurn { group: String, allowed: usize },
+    /// The node works for somebody else.
+    #[error("Node {node} works on another request ({id}) first")]
+    OtherRequest { node: String, id: String },
+    /// The node is paused.
+    #[error("Node {node} is paused: {reason}")]
+    NodePaused { node: String, reason: String },
+    /// No agent takes the request up.
+    #[error(
+        "Node {node} has not taken up the request for {seconds} s; does careen-agent run there?"
+    )]
+    NoAnswer { node: String, seconds: i64 },
+    /// The upgrade does not come to an end.
+    #[error(
+        "Node {node} is still at {phase} after {seconds} s; look at its condition CareenUpgrading and the agent's journal"
+    )]
+    Stalled {
+        node: String,
+        phase: String,
+        seconds: i64,
+    },
+    /// The agent does not speak the protocol of this request.
+    #[error(
+        "the agent on Node {node} answers without naming the request ({detail}): it is too old or too new; update careen-agent there"
+    )]
+    AgentUnfit { node: String, detail: String },
+    /// Answered, but not seen to be so.
+    #[error("the agent says Upgraded; waiting until {detail}")]
+    Unverified { detail: String },
+    /// The node's answer is no.
+    #[error("{reason}")]
+    Node { code: String, reason: String },
+    /// The Machine goes.
+    #[error("the Machine is being deleted")]
+    Deleted,
+    /// Somebody paused it.
+    #[error("{what} is paused")]
+    Paused { what: String },
+    /// The annotation was taken away, or core stopped.
+    #[error("it is no longer asked for")]
+    Withdrawn,
+    /// The InfraMachine's kind cannot say its version.
+    #[error("{kind} has no field status.version, which the annotation flow needs")]
+    NoVersionField { kind: String },
+}
+
+impl Why {
+    /// Stable, CamelCase; what stands as a condition's reason.
+    #[must_use]
+    pub fn code(&self) -> String {
+        let code = match self {
+            Self::NoImage { .. } => "NoImage",
+            Self::TwoImages { .. } => "TwoImages",
+            Self::BadVersion { .. } => "BadVersion",
+            Self::BadImage { .. } => "BadImage",
+            Self::ApiAway { .. } => "ApiAway",
+            Self::ControlPlaneUnknown { .. } => "ControlPlaneUnknown",
+            Self::NoNode => "NoNode",
+            Self::NodeMissing { .. } => "NodeMissing",
+            Self::NodeMismatch { .. } => "NodeMismatch",
+            Self::AheadOfControlPlane { .. } => "AheadOfControlPlane",
+            Self::StepTooLarge { .. } => "StepTooLarge",
+            Self::NotItsTurn { .. } => "NotItsTurn",
+            Self::OtherRequest { .. } => "OtherRequest",
+            Self::NodePaused { .. } => "NodePaused",
+            Self::NoAnswer { .. } => "NoAnswer",
+            Self::Stalled { .. } => "Stalled",
+            Self::AgentUnfit { .. } => "AgentUnfit",
+            Self::Unverified { .. } => "Unverified",
+            Self::Node { code, .. } => return code.clone(),
+            Self::Deleted => "Deleted",
+            Self::Paused { .. } => "Paused",
+            Self::Withdrawn => "Withdrawn",
+            Self::NoVersionField { .. } => "NoVersionField",
+        };
+        code.to_owned()
+    }
+
+    /// Seconds until Cluster API should ask again; see [`super::Answer::retry_after`].
+    #[must_use]
+    pub const fn retry_after(&self) -> u32 {
+        match self {
+            // These pass by themselves, and soon.
+            Self::Unverified { .. } | Self::NoNode | Self::ControlPlaneUnknown { .. } => 2,
+            Self::NotItsTurn { .. } | Self::OtherRequest { .. } | Self::ApiAway { .. } => 10,
+            Self::NoImage { .. }
+            | Self::TwoImages { .. }
+            | Self::BadVersion { .. }
+            | Self::BadImage { .. }
+            | Self::NodeMissing { .. }
+            | Self::NodeMismatch { .. }
+            | Self::AheadOfControlPlane { .. }
+            | Self::StepTooLarge { .. }
+            | Self::NodePaused { .. }
+            | Self::NoAnswer { .. }
+            | Self::Stalled { .. }
+            | Self::AgentUnfit { .. }
+            | Self::Node { .. }
+            | Self::Deleted
+            | Self::Paused { .. }
+            | Self::Withdrawn
+            | Self::NoVersionField { .. } => 15,
+        }
+    }
+}

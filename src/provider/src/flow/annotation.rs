@@ -1,0 +1,121 @@
+//! The annotation flow: a Machine annotated so, whose version is not its InfraMachine's, has its node upgraded; the InfraMachine
+//! says how it stands. Works with any kind of InfraMachine that has `status.conditions` and `status.version`.
+
+use crate::engine::{Answer, Machine, Told, Why, clean};
+use crate::hands::infra::{InfraMachine, Wanted};
+use crate::hands::{self, HandError};
+use crate::names;
+
+use super::report::{condition, time};
+use super::{HELD, Worker, lock};
+
+impl Worker {
+    pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {
+        let infra = self.infra.of(machine).await?;
+        let version = machine.version.clone().unwrap_or_default();
+        if has_arrived(&infra, &version) && machine.mark.is_none() {
+            self.arrive(machine, &version).await?;
+            return Ok(Answer::Done);
+        }
+        let answer = match self.told_by(&infra, &version) {
+            Ok(told) => self.act(machine, Some(&told)).await?,
+            Err(why) => Answer::Held(why),
+        };
+        self.tell(machine, &infra, &answer).await?;
+        match &answer {
+            Answer::Done => self.arrive(machine, &version).await?,
+            Answer::Working(_) => {}
+            _ => self.world.queue.add_after(machine.key(), HELD),
+        }
+        Ok(answer)
+    }
+
+    fn told_by(&self, infra: &InfraMachine, version: &str) -> Result<Told, Why> {
+        let bad = |value: String| Why::BadImage {
+            field: "the InfraMachine's image".to_owned(),
+            value: clean(&value),
+            accepted: upgrade::target::ACCEPTED_IMAGE.to_owned(),
+        };
+        let rules = self
+            .world
+            .settings
+            .rules(&std::collections::BTreeMap::new())
+            .map_err(bad)?;
+        let image = crate::hooks::image_of(infra.spec(), "", &rules).map_err(bad)?;
+        Ok(Told {
+            version: version.to_owned(),
+            image,
+        })
+    }
+
+    async fn tell(
+        &self,
+        machine: &Machine,
+        infra: &InfraMachine,
+        answer: &Answer,
+    ) -> Result<(), HandError> {
+        let Some(wanted) = condition(answer) else {
+            return Ok(());
+        };
+        // The mark is what reminds us, or whoever comes after us, to give Ready back.
+        let marked = self
+            .world
+            .machines
+            .get(&machine.key())
+            .is_some_and(|now| now.mark.is_some());
+        let done = *answer == Answer::Done;
+        let wanted = Wanted {
+            unready: marked && !done,
+            version: machine.version.clone().filter(|_| done),
+            ..wanted
+        };
+        if infra.write(&wanted, &time()).await? {
+            return Ok(());
+        }
+        let kind = machine
+            .infra
+            .as_ref()
+            .map_or("InfraMachine", |(_, kind, _)| kind);
+        let why = Why::NoVersionField {
+            kind: kind.to_owned(),
+        };
+        let held = condition(&Answer::Held(why)).unwrap_or(wanted);
+        self.infra
+            .of(machine)
+            .await?
+            .write(&held, &time())
+            .await
+            .map(drop)
+    }
+
+    /// Notes that it has arrived; when all of its group that were asked have, the annotation goes from all of them.
+    async fn arrive(&self, machine: &Machine, version: &str) -> Result<(), HandError> {
+        lock(&self.arrived).insert(machine.key(), version.to_owned());
+        let group = self.world.machines.in_group(&machine.group());
+        let asked: Vec<_> = group
+            .into_iter()
+            .filter(|member| member.asked && !member.deleting)
+            .collect();
+        let all = {
+            let arrived = lock(&self.arrived);
+            asked
+                .iter()
+                .all(|member| arrived.get(&member.key()) == member.version.as_ref())
+        };
+        if !all {
+            return Ok(());
+        }
+        for member in asked {
+            let after = hands::unask(self.client.clone(), &member).await?;
+            self.world.machines.put(crate::machines::parse(after));
+        }
+        Ok(())
+    }
+}
+
+fn has_arrived(infra: &InfraMachine, version: &str) -> bool {
+    let done = infra
+        .condition(names::CONDITION)
+        .is_some_and(|condition| condition["status"] == "True");
+    infra.version() == Some(version) && done
+}

@@ -1,0 +1,136 @@
+//! The reconcilers: one Machine at a time is looked at, decided on and written. The hooks' Machines come here for their writes, those
+//! of the annotation flow for everything.
+
+mod annotation;
+mod perform;
+mod report;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use tokio::sync::{Semaphore, watch};
+use tracing::{debug, warn};
+
+use crate::engine::{Answer, Machine};
+use crate::hands::HandError;
+use crate::hands::infra::{InfraMachines, Wanted};
+use crate::machines::{Group, Key};
+use crate::world::{World, now};
+
+/// How many Machines are looked at side by side. Each costs at most a few requests at a time.
+const SIDE_BY_SIDE: usize = 64;
+
+/// When a Machine of the annotation flow that is held is looked at again, in case what held it made no noise.
+const HELD: Duration = Duration::from_secs(15);
+
+/// Who looks at Machines.
+pub struct Worker {
+    world: Arc<World>,
+    client: Client,
+    infra: InfraMachines,
+    leads: watch::Receiver<bool>,
+    turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
+    told: Mutex<HashMap<Key, Wanted>>,
+    arrived: Mutex<HashMap<Key, String>>,
+}
+
+impl Worker {
+    /// A worker; it starts with [`Self::run`].
+    #[must_use]
+    pub fn new(world: Arc<World>, client: Client, leads: watch::Receiver<bool>) -> Self {
+        Self {
+            infra: InfraMachines::new(client.clone()),
+            world,
+            client,
+            leads,
+            turns: Mutex::default(),
+            told: Mutex::default(),
+            arrived: Mutex::default(),
+        }
+    }
+
+    /// Looks at Machines for ever.
+    pub async fn run(self: Arc<Self>) {
+        let room = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+        loop {
+            let Ok(place) = Arc::clone(&room).acquire_owned().await else {
+                return;
+            };
+            let key = self.world.queue.next().await;
+            let this = Arc::clone(&self);
+            tokio::spawn(async move {
+                this.turn_to(&key).await;
+                drop(place);
+            });
+        }
+    }
+
+    async fn turn_to(&self, key: &Key) {
+        let begun = Instant::now();
+        let metrics = &self.world.metrics;
+        match self.look(key).await {
+            Ok(answer) => {
+                metrics.looked(
+                    &answer.map_or_else(|| "None".to_owned(), |answer| answer.code()),
+                    begun.elapsed(),
+                );
+                self.world.queue.done(key);
+            }
+            Err(error) => {
+                metrics.failed(error.class());
+                let pause = self.world.queue.failed(key);
+                match error {
+                    HandError::Refused(_) => warn!(machine = %key, "{error}; again in {pause:?}"),
+                    _ => debug!(machine = %key, "{error}; again in {pause:?}"),
+                }
+            }
+        }
+    }
+
+    /// One look. The leader looks at everything; anybody looks at what core has just called it for.
+    async fn look(&self, key: &Key) -> Result<Option<Answer>, HandError> {
+        let Some(machine) = self.world.machines.get(key) else {
+            self.world.forget(key);
+            self.forget(key);
+            return Ok(None);
+        };
+        self.world.saw(&machine);
+        let called = self.world.was_told_lately(key);
+        if !*self.leads.borrow() && !called {
+            return Ok(None);
+        }
+        if !self.world.synced() {
+            return Err(HandError::Away("not everything was listed yet".to_owned()));
+        }
+        if machine.asked && !machine.in_progress {
+            return self.by_annotation(&machine).await.map(Some);
+        }
+        if !machine.in_progress && !called && machine.mark.is_none() {
+            return Ok(None);
+        }
+        self.by_hook(&machine).await.map(Some)
+    }
+
+    async fn by_hook(&self, machine: &Machine) -> Result<Answer, HandError> {
+        let told = self.world.told(machine);
+        if told.is_none() && machine.mark.is_some() && !machine.in_progress {
+            // What we hold on the InfraMachine goes before the mark that reminds us of it.
+            self.report_quietly(machine, &self.world.decide(machine, now()).answer)
+                .await;
+        }
+        let answer = self.act(machine, told.as_ref()).await?;
+        self.report_quietly(machine, &answer).await;
+        Ok(answer)
+    }
+
+    fn forget(&self, key: &Key) {
+        lock(&self.told).remove(key);
+        lock(&self.arrived).remove(key);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,73 @@
+//! What an InfraMachine is told about its upgrade. Kept coarse: phases are in the hook's message and on the Node.
+
+use k8s_openapi::jiff::Timestamp;
+use tracing::debug;
+
+use super::{Worker, lock};
+use crate::engine::{Answer, Machine};
+use crate::hands::HandError;
+use crate::hands::infra::Wanted;
+
+/// Now, as conditions write it: whole seconds.
+pub(super) fn time() -> String {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second())
+        .unwrap_or(now)
+        .to_string()
+}
+
+/// The condition for an answer; none where there is nothing to tell.
+pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
+    let (status, message) = match answer {
+        Answer::Idle | Answer::Untold => return None,
+        Answer::Working(_) => (
+            "False",
+            "the node is being upgraded; see its condition CareenUpgrading".to_owned(),
+        ),
+        Answer::Held(_) | Answer::Failed(_) | Answer::Cancelled(_) => ("False", answer.message()),
+        Answer::Done => ("True", String::new()),
+    };
+    Some(Wanted {
+        status,
+        reason: answer.code(),
+        message,
+        unready: false,
+        version: None,
+    })
+}
+
+impl Worker {
+    /// Tells the InfraMachine of a Machine that core updates. Core asks us for all it needs, so an InfraMachine that cannot be
+    /// written (a right, a kind without conditions) is no reason to stop.
+    pub(super) async fn report_quietly(&self, machine: &Machine, answer: &Answer) {
+        let Some(wanted) = condition(answer) else {
+            return;
+        };
+        let key = machine.key();
+        if lock(&self.told).get(&key) == Some(&wanted) {
+            return;
+        }
+        match self.report(machine, &wanted).await {
+            Ok(()) => {
+                lock(&self.told).insert(key, wanted);
+            }
+            Err(error) => {
+                self.world.metrics.failed("infra");
+                debug!(machine = %key, "the InfraMachine could not be told: {error}");
+            }
+        }
+    }
+
+    async fn report(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
+        let infra = self.infra.of(machine).await?;
+        let with_version = Wanted {
+            // Where the field is in use it stays true; where it is not, it is not ours to begin.
+            version: infra
+                .version()
+                .and(machine.version.clone())
+                .filter(|_| wanted.status == "True"),
+            ..wanted.clone()
+        };
+        infra.write(&with_version, &time()).await.map(drop)
+    }
+}

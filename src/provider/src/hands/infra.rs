@@ -1,0 +1,197 @@
+//! Conditions and version on an InfraMachine of any kind: only what Cluster API's contract knows, the rest is left as it is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::ApiResource;
+use kube::{Client, discovery};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::{HandError, limited};
+use crate::engine::Machine;
+use crate::names;
+use crate::watch::chain;
+
+/// What is to stand on an InfraMachine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// `True`, `False` or `Unknown`, of [`names::CONDITION`].
+    pub status: &'static str,
+    /// Its reason.
+    pub reason: String,
+    /// Its message.
+    pub message: String,
+    /// Hold [`names::READY`] at False; where it is ours and this is not set, it goes back to True.
+    pub unready: bool,
+    /// The version, for `status.version`.
+    pub version: Option<String>,
+}
+
+/// InfraMachines of all kinds.
+#[derive(Clone)]
+pub struct InfraMachines {
+    client: Client,
+    kinds: Arc<Mutex<HashMap<(String, String), ApiResource>>>,
+}
+
+/// An InfraMachine as it was read.
+pub struct InfraMachine {
+    api: Api<DynamicObject>,
+    object: DynamicObject,
+}
+
+impl InfraMachines {
+    /// None is known yet.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            kinds: Arc::default(),
+        }
+    }
+
+    /// Reads a Machine's.
+    ///
+    /// # Errors
+    /// See [`HandError`].
+    pub async fn of(&self, machine: &Machine) -> Result<InfraMachine, HandError> {
+        let Some((group, kind, name)) = &machine.infra else {
+            return Err(HandError::Missing);
+        };
+        let resource = self.resource(group, kind).await?;
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), &machine.namespace, &resource);
+        let object = limited(api.get(name)).await?;
+        Ok(InfraMachine { api, object })
+    }
+
+    /// A reference says group and kind; the version is the one that the API server prefers.
+    async fn resource(&self, group: &str, kind: &str) -> Result<ApiResource, HandError> {
+        let key = (group.to_owned(), kind.to_owned());
+        let mut kinds = self.kinds.lock().await;
+        if let Some(known) = kinds.get(&key) {
+            return Ok(known.clone());
+        }
+        let found =
+            tokio::time::timeout(crate::watch::ANSWER, discovery::group(&self.client, group)).await;
+        let found = found.map_err(|_| HandError::Away("discovery".to_owned()))?;
+        let found = found.map_err(|error| HandError::Away(chain(&error)))?;
+        let (resource, _) = found.recommended_kind(kind).ok_or(HandError::Missing)?;
+        kinds.insert(key, resource.clone());
+        Ok(resource)
+    }
+}
+
+impl InfraMachine {
+    /// Its spec.
+    #[must_use]
+    pub fn spec(&self) -> &Value {
+        self.object.data.get("spec").unwrap_or(&Value::Null)
+    }
+
+    /// Its `status.version`.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.object.data.pointer("/status/version")?.as_str()
+    }
+
+    /// One of its conditions.
+    #[must_use]
+    pub fn condition(&self, kind: &str) -> Option<&Value> {
+        let conditions = self.object.data.pointer("/status/conditions")?.as_array()?;
+        conditions
+            .iter()
+            .find(|condition| condition["type"] == kind)
+    }
+
+    /// Writes what is wanted, if it is not there yet. Returns whether the version stands there afterwards: a kind without the field
+    /// drops it.
+    ///
+    /// # Errors
+    /// See [`HandError`].
+    pub async fn write(&self, wanted: &Wanted, now: &str) -> Result<bool, HandError> {
+        let conditions = self.conditions(wanted, now);
+        let same_version = wanted
+            .version
+            .as_deref()
+            .is_none_or(|version| self.version() == Some(version));
+        let same = self.object.data.pointer("/status/conditions")
+            == Some(&Value::Array(conditions.clone()));
+        if same && same_version {
+            return Ok(true);
+        }
+        let mut status = json!({ "conditions": conditions });
+        if let Some(version) = &wanted.version {
+            status["version"] = json!(version);
+        }
+        // A merge patch replaces a list whole, so it must be the list that was read.
+        let metadata = json!({ "resourceVersion": self.object.metadata.resource_version });
+        let body = Patch::Merge(json!({ "metadata": metadata, "status": status }));
+        let name = self.object.metadata.name.as_deref().unwrap_or_default();
+        let params = PatchParams {
+            field_manager: Some(names::MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let after = limited(self.api.patch_status(name, &params, &body)).await?;
+        let stands = after
+            .data
+            .pointer("/status/version")
+            .and_then(Value::as_str);
+        Ok(wanted.version.is_none() || stands == wanted.version.as_deref())
+    }
+
+    fn conditions(&self, wanted: &Wanted, now: &str) -> Vec<Value> {
+        let there = self
+            .object
+            .data
+            .pointer("/status/conditions")
+            .and_then(Value::as_array);
+        let mut all = there.cloned().unwrap_or_default();
+        set(
+            &mut all,
+            names::CONDITION,
+            (wanted.status, &wanted.reason, &wanted.message),
+            now,
+        );
+        let ours = self
+            .condition(names::READY)
+            .is_some_and(|ready| ready["reason"] == names::READY_REASON);
+        if wanted.unready {
+            set(
+                &mut all,
+                names::READY,
+                ("False", names::READY_REASON, &wanted.message),
+                now,
+            );
+        } else if ours {
+            set(&mut all, names::READY, ("True", names::READY, ""), now);
+        }
+        all
+    }
+}
+
+/// Sets one condition; its time moves only with its status.
+fn set(all: &mut Vec<Value>, kind: &str, (status, reason, message): (&str, &str, &str), now: &str) {
+    let place = all.iter().position(|condition| condition["type"] == kind);
+    let old = place.map(|place| &all[place]);
+    let since = old
+        .filter(|old| old["status"] == status)
+        .and_then(|old| old["lastTransitionTime"].as_str())
+        .unwrap_or(now);
+    let mut fresh = json!({
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since,
+    });
+    if let Some(generation) = old.and_then(|old| old.get("observedGeneration")) {
+        fresh["observedGeneration"] = generation.clone();
+    }
+    match place {
+        Some(place) => all[place] = fresh,
+        None => all.push(fresh),
+    }
+}

@@ -1,0 +1,64 @@
+//! The mark on a Machine, and the annotation that keeps health checks off it.
+
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::{HandError, limited};
+use crate::api;
+use crate::engine::{Machine, MarkWrite};
+use crate::names;
+
+/// Writes or removes the mark. Returns the Machine after it.
+///
+/// # Errors
+/// See [`HandError`].
+pub async fn mark(
+    client: Client,
+    machine: &Machine,
+    what: &MarkWrite,
+) -> Result<api::Machine, HandError> {
+    let annotations = match what {
+        MarkWrite::On(mark) => {
+            let text = serde_json::to_string(mark).unwrap_or_default();
+            // Beside one that somebody else wrote, nothing is added.
+            if mark.skip_is_ours {
+                json!({ names::MARK: text, names::SKIP_REMEDIATION: "" })
+            } else {
+                json!({ names::MARK: text })
+            }
+        }
+        MarkWrite::Off => {
+            if machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours) {
+                json!({ names::MARK: null, names::SKIP_REMEDIATION: null })
+            } else {
+                json!({ names::MARK: null })
+            }
+        }
+    };
+    annotate(client, machine, annotations).await
+}
+
+/// Takes the annotation off that asked for the upgrade: it is done.
+///
+/// # Errors
+/// See [`HandError`].
+pub async fn unask(client: Client, machine: &Machine) -> Result<api::Machine, HandError> {
+    annotate(client, machine, json!({ names::ASK: null })).await
+}
+
+/// The UID in the body makes the API server refuse when the Machine is another one by now.
+async fn annotate(
+    client: Client,
+    machine: &Machine,
+    annotations: Value,
+) -> Result<api::Machine, HandError> {
+    let body = json!({ "metadata": { "uid": machine.uid, "annotations": annotations } });
+    let params = PatchParams {
+        field_manager: Some(names::MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let machines: Api<api::Machine> =
+        Api::namespaced_with(client, &machine.namespace, &api::core("Machine"));
+    limited(machines.patch(&machine.name, &params, &Patch::Merge(body))).await
+}

@@ -1,0 +1,80 @@
+//! The writes: a Node (here alone), the mark on a Machine, conditions on an InfraMachine. No decisions.
+
+pub mod infra;
+mod machine;
+mod node;
+
+use thiserror::Error;
+
+use crate::watch::{WatchError, chain};
+pub use machine::{mark, unask};
+pub use node::write as write_node;
+
+/// Why a write did not happen, and what to do about it.
+#[derive(Debug, Error)]
+pub enum HandError {
+    /// Somebody else was faster: look again.
+    #[error("the object was changed by somebody else")]
+    Conflict,
+    /// The object is gone: look again.
+    #[error("the object does not exist")]
+    Missing,
+    /// No answer, or "later": try again after a pause.
+    #[error("no answer: {0}")]
+    Away(String),
+    /// Asking again does not help; a person must look.
+    #[error("refused: {0}")]
+    Refused(String),
+}
+
+impl HandError {
+    /// The class, for counting.
+    #[must_use]
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::Missing => "missing",
+            Self::Away(_) => "away",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
+impl From<kube::Error> for HandError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => match status.code {
+                409 => Self::Conflict,
+                404 => Self::Missing,
+                401 | 408 | 429 | 500..=599 => {
+                    Self::Away(format!("{} ({})", status.message, status.code))
+                }
+                _ => Self::Refused(format!("{} ({})", status.message, status.code)),
+            },
+            other => Self::Away(chain(&other)),
+        }
+    }
+}
+
+impl From<WatchError> for HandError {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Refused(text) => Self::Refused(text),
+            WatchError::Away(text) => Self::Away(text),
+        }
+    }
+}
+
+/// Gives up on a request after [`crate::watch::ANSWER`].
+///
+/// # Errors
+/// As the request, or [`HandError::Away`].
+pub async fn limited<T>(
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, HandError> {
+    let limit = crate::watch::ANSWER;
+    match tokio::time::timeout(limit, request).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(HandError::Away(format!("no answer within {limit:?}"))),
+    }
+}

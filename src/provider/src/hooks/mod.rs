@@ -1,0 +1,23 @@
+//! The update extension: what Cluster API calls, answered at once from watched state.
+//!
+//! The contract has traps; each has a test in `tests/hooks`. Whatever is not a clear yes is said in a way that core cannot take for
+//! "done" or for "replace it": [`wire::Response`] has no other forms.
+
+mod can_update;
+mod diff;
+mod discovery;
+mod patch;
+mod route;
+mod serve;
+mod update;
+mod wire;
+
+pub use can_update::{Judged, Rules, image_of, judge};
+pub use diff::{Change, changes};
+pub use patch::{Patch, PatchType, patch};
+pub use route::{Hook, Reply, answer, hook_of};
+pub use serve::{Limits, Listening, serve};
+pub use wire::{Object, Request, Response};
+
+/// The version of the hooks that is spoken.
+pub const API_VERSION: &str = "hooks.runtime.cluster.x-k8s.io/v1alpha1";

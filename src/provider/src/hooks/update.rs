@@ -1,0 +1,62 @@
+//! UpdateMachine: one call that is both "begin" and "how far is it"; asked again and again until we say done.
+
+use super::can_update::image_of;
+use super::wire::{Request, Response};
+use crate::engine::{Answer, Told};
+use crate::machines::Key;
+use crate::world::World;
+
+/// Answers from what is seen now, and has whatever is due written in the background.
+pub fn update(world: &World, request: &Request, now: i64) -> Response {
+    let hold = |message: &str, seconds| Response::InProgress(format!("held: {message}"), seconds);
+    let Some(asked) = request.desired.machine.as_ref() else {
+        return Response::Hold("the request holds no desired Machine".to_owned());
+    };
+    let rules = match world.settings.rules(&request.settings) {
+        Ok(rules) => rules,
+        Err(why) => return hold(&why, 15),
+    };
+    let infra = request.desired.infrastructure_machine.as_ref();
+    let image = match infra.map_or(Ok(None), |infra| image_of(&infra.spec, "", &rules)) {
+        Ok(image) => image,
+        Err(why) => return hold(&why, 15),
+    };
+    let key = Key::new(
+        asked.metadata.namespace.as_str(),
+        asked.metadata.name.as_str(),
+    );
+    let told = Told {
+        version: version_of(asked),
+        image,
+    };
+    if !world.synced() {
+        return hold(
+            "careen-provider has just started and does not see everything yet",
+            1,
+        );
+    }
+    let Some(machine) = world.machines.get(&key) else {
+        return hold(
+            "careen-provider does not see this Machine; is its namespace watched?",
+            5,
+        );
+    };
+    world.tell(&key, told.clone());
+    let decision = world.decide_for(&machine, Some(&told), now);
+    if decision.node.is_some() || decision.mark.is_some() {
+        world.queue.add(key);
+    }
+    let message = decision.answer.message();
+    match &decision.answer {
+        Answer::Done => Response::Done(message),
+        other => Response::InProgress(message, other.retry_after()),
+    }
+}
+
+fn version_of(machine: &super::wire::Object) -> String {
+    let version = machine
+        .spec
+        .get("version")
+        .and_then(serde_json::Value::as_str);
+    version.unwrap_or_default().to_owned()
+}

@@ -1,0 +1,160 @@
+//! Who leads: one holder of a Lease at a time. The leader alone does what nobody called for; hooks are answered by everyone.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::{debug, info};
+
+use crate::hands::{HandError, limited};
+use crate::names;
+
+/// How long a holder that says nothing is still believed. Kubernetes' own components use the same.
+const DURATION: Duration = Duration::from_secs(15);
+
+/// How often a holder says that it is there, and others look.
+const RENEW: Duration = Duration::from_secs(3);
+
+/// After so long without a word getting through a holder no longer believes itself: less than others wait.
+const SURE: Duration = Duration::from_secs(10);
+
+/// Where the Lease is and who we are.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The Lease's namespace.
+    pub namespace: String,
+    /// The Lease's name.
+    pub name: String,
+    /// Unique to this process.
+    pub identity: String,
+}
+
+/// What was seen of somebody else's Lease: judged by our own clock since we saw it change, never by theirs.
+struct Seen {
+    version: String,
+    at: Instant,
+}
+
+/// Tries for ever; `leads` shows whether we hold it. Gives it back at `stop`, so that the next one need not wait.
+pub async fn run(
+    client: Client,
+    candidate: Candidate,
+    leads: watch::Sender<bool>,
+    stop: impl Future<Output = ()>,
+) {
+    let leases: Api<Lease> = Api::namespaced(client, &candidate.namespace);
+    let mut seen = None;
+    let mut sure_until = Instant::now();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        match attempt(&leases, &candidate, &mut seen).await {
+            Ok(true) => sure_until = Instant::now() + SURE,
+            Ok(false) => sure_until = Instant::now(),
+            Err(error) => debug!("the Lease could not be renewed: {error}"),
+        }
+        let now_leads = Instant::now() < sure_until;
+        if leads.send_if_modified(|leads| std::mem::replace(leads, now_leads) != now_leads) {
+            info!(leads = now_leads, "leadership");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(RENEW) => {}
+            () = &mut stop => break,
+        }
+    }
+    if leads.send_replace(false) {
+        let _ = release(&leases, &candidate).await;
+    }
+}
+
+async fn attempt(
+    leases: &Api<Lease>,
+    candidate: &Candidate,
+    seen: &mut Option<Seen>,
+) -> Result<bool, HandError> {
+    let mut lease = match limited(leases.get(&candidate.name)).await {
+        Ok(lease) => lease,
+        Err(HandError::Missing) => return create(leases, candidate).await,
+        Err(error) => return Err(error),
+    };
+    let spec = lease.spec.clone().unwrap_or_default();
+    let holder = spec.holder_identity.as_deref().unwrap_or_default();
+    if !holder.is_empty() && holder != candidate.identity && !has_run_out(&lease, seen) {
+        return Ok(false);
+    }
+    let taken = holder != candidate.identity;
+    lease.spec = Some(held(candidate, &spec, taken));
+    match limited(leases.replace(&candidate.name, &PostParams::default(), &lease)).await {
+        Ok(_) => Ok(true),
+        Err(HandError::Conflict) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn has_run_out(lease: &Lease, seen: &mut Option<Seen>) -> bool {
+    let version = lease.metadata.resource_version.clone().unwrap_or_default();
+    match seen {
+        Some(seen) if seen.version == version => seen.at.elapsed() > DURATION,
+        _ => {
+            *seen = Some(Seen {
+                version,
+                at: Instant::now(),
+            });
+            false
+        }
+    }
+}
+
+fn held(candidate: &Candidate, old: &LeaseSpec, taken: bool) -> LeaseSpec {
+    let now = Some(MicroTime(Timestamp::now()));
+    LeaseSpec {
+        holder_identity: Some(candidate.identity.clone()),
+        lease_duration_seconds: i32::try_from(DURATION.as_secs()).ok(),
+        acquire_time: if taken {
+            now.clone()
+        } else {
+            old.acquire_time.clone()
+        },
+        renew_time: now,
+        lease_transitions: Some(
+            old.lease_transitions
+                .unwrap_or(0)
+                .saturating_add(i32::from(taken)),
+        ),
+        ..LeaseSpec::default()
+    }
+}
+
+async fn create(leases: &Api<Lease>, candidate: &Candidate) -> Result<bool, HandError> {
+    let lease = Lease {
+        metadata: ObjectMeta {
+            name: Some(candidate.name.clone()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(held(candidate, &LeaseSpec::default(), true)),
+    };
+    let params = PostParams {
+        field_manager: Some(names::MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    match limited(leases.create(&params, &lease)).await {
+        Ok(_) => Ok(true),
+        Err(HandError::Conflict) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+async fn release(leases: &Api<Lease>, candidate: &Candidate) -> Result<(), HandError> {
+    let mut lease = limited(leases.get(&candidate.name)).await?;
+    if let Some(spec) = lease.spec.as_mut()
+        && spec.holder_identity.as_deref() == Some(candidate.identity.as_str())
+    {
+        spec.holder_identity = None;
+        limited(leases.replace(&candidate.name, &PostParams::default(), &lease)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Objects of Cluster API as facts.
+
+use super::store::{ClusterFacts, DeploymentFacts, Key};
+use crate::api;
+use crate::engine::{Machine, Mark};
+use crate::names;
+
+pub fn machine(object: api::Machine) -> Machine {
+    let meta = object.metadata;
+    let annotations = meta.annotations.unwrap_or_default();
+    let labels = meta.labels.unwrap_or_default();
+    let infra = object.spec.infrastructure_ref;
+    let status = object.status.unwrap_or_default();
+    Machine {
+        namespace: meta.namespace.unwrap_or_default(),
+        name: meta.name.unwrap_or_default(),
+        uid: meta.uid.unwrap_or_default(),
+        cluster: object.spec.cluster_name,
+        version: object.spec.version.filter(|version| !version.is_empty()),
+        provider_id: object.spec.provider_id.filter(|id| !id.is_empty()),
+        node: status
+            .node_ref
+            .map(|node| node.name)
+            .filter(|name| !name.is_empty()),
+        deleting: meta.deletion_timestamp.is_some(),
+        paused: annotations.contains_key(names::PAUSED),
+        control_plane: labels.contains_key(names::CONTROL_PLANE_LABEL),
+        deployment: labels.get(names::DEPLOYMENT_LABEL).cloned(),
+        in_progress: annotations.contains_key(names::UPDATE_IN_PROGRESS),
+        asked: annotations.contains_key(names::ASK),
+        retry: annotations.get(names::RETRY).cloned(),
+        mark: annotations.get(names::MARK).map(|text| mark(text)),
+        skips_remediation: annotations.contains_key(names::SKIP_REMEDIATION),
+        labels,
+        infra: (!infra.kind.is_empty()).then_some((infra.api_group, infra.kind, infra.name)),
+    }
+}
+
+/// A mark that somebody damaged is still a mark: it must come off. The annotation against remediation then counts as ours,
+/// because nobody else writes the two together.
+fn mark(text: &str) -> Mark {
+    serde_json::from_str(text).unwrap_or_else(|_| Mark {
+        skip_is_ours: true,
+        ..Mark::default()
+    })
+}
+
+pub fn cluster(object: api::Cluster) -> (Key, ClusterFacts) {
+    let annotations = object.metadata.annotations.unwrap_or_default();
+    let facts = ClusterFacts {
+        paused: object.spec.paused || annotations.contains_key(names::PAUSED),
+        never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
+    };
+    let name = object.metadata.name.unwrap_or_default();
+    (
+        Key::new(object.metadata.namespace.unwrap_or_default(), name),
+        facts,
+    )
+}
+
+pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
+    let annotations = object.metadata.annotations.unwrap_or_default();
+    let replicas = object.spec.replicas.unwrap_or(1);
+    let limit = object.spec.rollout.strategy.rolling_update.max_unavailable;
+    let facts = DeploymentFacts {
+        max_unavailable: limit.map_or(0, |limit| at_most(&limit, replicas)),
+        paused: annotations.contains_key(names::PAUSED),
+        never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
+    };
+    let name = object.metadata.name.unwrap_or_default();
+    (
+        Key::new(object.metadata.namespace.unwrap_or_default(), name),
+        facts,
+    )
+}
+
+/// Percentages are rounded down, as Cluster API does for maxUnavailable.
+fn at_most(limit: &api::IntOrPercent, replicas: u32) -> usize {
+    let number = match limit {
+        api::IntOrPercent::Number(number) => *number,
+        api::IntOrPercent::Percent(text) => {
+            let percent: u32 = text.trim_end_matches('%').parse().unwrap_or(0);
+            replicas.saturating_mul(percent.min(100)) / 100
+        }
+    };
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,78 @@
+//! The management side as it was seen last: Machines, and of their owners what matters.
+
+mod from;
+mod store;
+
+use kube::Client;
+use tracing::warn;
+
+use crate::api;
+use crate::queue::Queue;
+use crate::watch::{self, Filter, News};
+pub use store::{ClusterFacts, DeploymentFacts, Group, GroupKind, Key, Machines};
+
+/// A Machine as facts.
+#[must_use]
+pub fn parse(object: api::Machine) -> crate::engine::Machine {
+    from::machine(object)
+}
+
+/// Watches Machines, Clusters and MachineDeployments for ever; whatever changes has its Machines looked at.
+pub async fn run(client: Client, namespace: Option<String>, machines: Machines, queue: Queue<Key>) {
+    let namespace = namespace.as_deref();
+    let of_machines = watch_all(
+        api::scoped::<api::Machine>(client.clone(), &api::core("Machine"), namespace),
+        |news| match news {
+            News::All(all) => machines.replace(all.into_iter().map(from::machine).collect()),
+            News::Changed(one) => vec![machines.put(from::machine(one))],
+            News::Gone(one) => machines.remove(&from::machine(one).key()),
+        },
+        &queue,
+    );
+    let of_clusters = watch_all(
+        api::scoped::<api::Cluster>(client.clone(), &api::core("Cluster"), namespace),
+        |news| match news {
+            News::All(all) => {
+                machines.replace_clusters(all.into_iter().map(from::cluster).collect())
+            }
+            News::Changed(one) => machines.put_cluster(from::cluster(one)),
+            News::Gone(one) => machines.remove_cluster(&from::cluster(one).0),
+        },
+        &queue,
+    );
+    let of_deployments = watch_all(
+        api::scoped::<api::MachineDeployment>(
+            client.clone(),
+            &api::core("MachineDeployment"),
+            namespace,
+        ),
+        |news| {
+            match news {
+                News::All(all) => {
+                    machines.replace_deployments(all.into_iter().map(from::deployment).collect())
+                }
+                News::Changed(one) => machines.put_deployment(from::deployment(one)),
+                News::Gone(one) => machines.remove_deployment(&from::deployment(one).0),
+            }
+            Vec::new()
+        },
+        &queue,
+    );
+    tokio::join!(of_machines, of_clusters, of_deployments);
+}
+
+async fn watch_all<K>(
+    api: kube::Api<K>,
+    mut store: impl FnMut(News<K>) -> Vec<Key>,
+    queue: &Queue<Key>,
+) where
+    K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
+{
+    let path = api.resource_url().to_owned();
+    let tell = |news| store(news).into_iter().for_each(|key| queue.add(key));
+    watch::forever(api, Filter::default(), tell, |error| {
+        warn!("the watch of {path} broke: {error}");
+        std::future::ready(())
+    })
+    .await;
+}

@@ -1,0 +1,230 @@
+//! `careen-provider`: flags and wiring.
+//!
+//! ```text
+//! careen-provider [--kubeconfig FILE]          management cluster; without it the ServiceAccount's
+//!     --hook-address 0.0.0.0:9443              hooks, HTTPS
+//!     --metrics-address 0.0.0.0:8080           /healthz /readyz /metrics, HTTP
+//!     --tls-dir DIR                            tls.crt, tls.key (and ca.crt: then the ExtensionConfig's caBundle is kept);
+//!                                              without it a certificate of our own in Secret --tls-secret
+//!     --tls-name NAME                          (repeated) further names or addresses that we are called by; 127.0.0.1, localhost
+//!                                              and careen-provider.<namespace>.svc are in it anyway
+//!     --client-ca FILE                         only callers with a certificate by this authority
+//!     --extension-config careen-provider       whose caBundle is kept right
+//!     --leader-elect                           by Lease --lease-name in --own-namespace; without it this process leads
+//!     --own-namespace careen-system            (env POD_NAMESPACE) for Lease and Secret
+//!     --namespace NS                           only this namespace's Machines
+//!     --never-replace  --image-field osImage  --worker-step 3  --answer-seconds 300  --upgrade-seconds 7200
+//!     --log-json  --verbose
+//! careen-provider manifests DIR [--image IMAGE]   writes the release's files and ends
+//! ```
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use provider::engine::Policy;
+use provider::hooks::Limits;
+use provider::lease::Candidate;
+use provider::run::{Certificate, Setup, run};
+use provider::settings::Settings;
+use provider::tls::Own;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::Level;
+
+/// Upgrades the nodes of Cluster API's Machines in place.
+#[derive(Debug, Parser)]
+#[command(name = "careen-provider", version)]
+struct Cli {
+    /// The management cluster's kubeconfig; without it the ServiceAccount's.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+    /// Where hooks are served.
+    #[arg(long, default_value = "0.0.0.0:9443")]
+    hook_address: SocketAddr,
+    /// Where /healthz, /readyz and /metrics are served.
+    #[arg(long, default_value = "0.0.0.0:8080")]
+    metrics_address: SocketAddr,
+    /// A folder with tls.crt, tls.key and perhaps ca.crt.
+    #[arg(long)]
+    tls_dir: Option<PathBuf>,
+    /// The Secret of our own certificate.
+    #[arg(long, default_value = "careen-provider-tls")]
+    tls_secret: String,
+    /// Further names and addresses for our own certificate.
+    #[arg(long)]
+    tls_name: Vec<String>,
+    /// Only callers with a certificate by an authority in this file.
+    #[arg(long)]
+    client_ca: Option<PathBuf>,
+    /// The ExtensionConfig whose caBundle is kept right.
+    #[arg(long, default_value = provider::names::MANAGER)]
+    extension_config: String,
+    /// Let one of several replicas lead.
+    #[arg(long)]
+    leader_elect: bool,
+    /// The Lease to lead by.
+    #[arg(long, default_value = provider::names::MANAGER)]
+    lease_name: String,
+    /// The namespace of Lease and Secret.
+    #[arg(long, env = "POD_NAMESPACE", default_value = "careen-system")]
+    own_namespace: String,
+    /// Only this namespace's Machines.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Hold a rollout that cannot be done in place instead of letting Cluster API replace Machines.
+    #[arg(long)]
+    never_replace: bool,
+    /// A field of an InfraMachine's spec that names an image.
+    #[arg(long, default_value = "osImage")]
+    image_field: Vec<String>,
+    /// Minor versions that a worker may be upgraded by at once.
+    #[arg(long, default_value_t = Policy::default().worker_step)]
+    worker_step: u32,
+    /// Seconds within which an agent must take a request up.
+    #[arg(long, default_value_t = Policy::default().answer_seconds)]
+    answer_seconds: i64,
+    /// Seconds within which an upgrade must come to an end.
+    #[arg(long, default_value_t = Policy::default().upgrade_seconds)]
+    upgrade_seconds: i64,
+    /// Log in JSON.
+    #[arg(long)]
+    log_json: bool,
+    /// Log more.
+    #[arg(long, short)]
+    verbose: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write the files of a release and end.
+    Manifests {
+        /// Where to.
+        dir: PathBuf,
+        /// The container image that they name.
+        #[arg(long, default_value = provider::manifests::IMAGE)]
+        image: String,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr(&cli);
+    let done = match &cli.command {
+        Some(Command::Manifests { dir, image }) => {
+            provider::manifests::write(dir, image).map_err(Into::into)
+        }
+        None => serve(&cli),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("careen-provider: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log_to_stderr(cli: &Cli) {
+    let level = if cli.verbose {
+        "info,provider=debug"
+    } else {
+        "info"
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env();
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false);
+    if cli.log_json {
+        log.json().init()
+    } else {
+        log.init()
+    }
+    tracing::event!(Level::DEBUG, "flags: {cli:?}");
+}
+
+fn serve(cli: &Cli) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let mut term = signal(SignalKind::terminate())?;
+        let stop = async move {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        };
+        run(client(cli).await?, setup(cli), |_, _| {}, stop).await?;
+        Ok(())
+    })
+}
+
+async fn client(cli: &Cli) -> Result<Client> {
+    let config = match &cli.kubeconfig {
+        None => Config::infer()
+            .await
+            .context("no --kubeconfig, and not in a cluster")?,
+        Some(path) => {
+            let content = Kubeconfig::read_from(path)?;
+            Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?
+        }
+    };
+    Ok(Client::try_from(config)?)
+}
+
+fn setup(cli: &Cli) -> Setup {
+    let service = format!("{}.{}.svc", provider::names::MANAGER, cli.own_namespace);
+    let mut names = vec![service, "localhost".to_owned(), "127.0.0.1".to_owned()];
+    names.extend(cli.tls_name.iter().cloned());
+    let own = Own {
+        namespace: cli.own_namespace.clone(),
+        name: cli.tls_secret.clone(),
+        names,
+    };
+    let candidate = Candidate {
+        namespace: cli.own_namespace.clone(),
+        name: cli.lease_name.clone(),
+        identity: identity(),
+    };
+    Setup {
+        hook_address: cli.hook_address,
+        metrics_address: cli.metrics_address,
+        namespace: cli.namespace.clone(),
+        certificate: cli
+            .tls_dir
+            .clone()
+            .map_or(Certificate::Own(own), Certificate::Given),
+        client_ca: cli.client_ca.clone(),
+        extension_config: cli.extension_config.clone(),
+        lease: cli.leader_elect.then_some(candidate),
+        settings: Settings {
+            never_replace: cli.never_replace,
+            image_fields: cli.image_field.clone(),
+            policy: Policy {
+                worker_step: cli.worker_step,
+                answer_seconds: cli.answer_seconds,
+                upgrade_seconds: cli.upgrade_seconds,
+            },
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// The pod's name, or a process id where there is none, and when we started: no two are ever the same.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| std::process::id().to_string());
+    format!(
+        "{host}_{}",
+        k8s_openapi::jiff::Timestamp::now().as_nanosecond()
+    )
+}

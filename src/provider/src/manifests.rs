@@ -1,0 +1,197 @@
+//! The files of a release, made from the code: rights, CRD, Deployment, ExtensionConfig. `packaging/provider` holds them as
+//! shipped and a test sees that they have not drifted.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::{catalogue, names, rights};
+
+/// The container image that is named where nobody says another.
+pub const IMAGE: &str = "careen-provider:latest";
+
+/// The namespace of a release.
+pub const NAMESPACE: &str = "careen-system";
+
+/// The label by which clusterctl knows what belongs to a provider. Ours is of the type RuntimeExtensionProvider.
+const PROVIDER: (&str, &str) = ("cluster.x-k8s.io/provider", "runtime-extension-careen");
+
+/// Why no file was written.
+#[derive(Debug, Error)]
+pub enum ManifestError {
+    /// The folder.
+    #[error("cannot write {path}: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The rendering.
+    #[error("cannot render {what}: {detail}")]
+    Render {
+        /// What.
+        what: &'static str,
+        /// Why.
+        detail: String,
+    },
+}
+
+/// Writes all files of a release.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn write(dir: &Path, image: &str) -> Result<(), ManifestError> {
+    for (name, text) in files(image)? {
+        let path = dir.join(name);
+        let failed = |error| ManifestError::File {
+            path: path.display().to_string(),
+            error,
+        };
+        std::fs::create_dir_all(dir).map_err(failed)?;
+        std::fs::write(&path, text).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Name and content of each file.
+///
+/// # Errors
+/// Never: what is rendered is made here.
+pub fn files(image: &str) -> Result<Vec<(&'static str, String)>, ManifestError> {
+    let crd = catalogue::manifest().map_err(|error| ManifestError::Render {
+        what: "the CRD",
+        detail: error.to_string(),
+    })?;
+    let mut components = vec![namespace(), crd.clone()];
+    components.extend(rights::objects(NAMESPACE));
+    components.extend([
+        service(),
+        disruption(),
+        deployment(image),
+        extension_config(),
+    ]);
+    components.iter_mut().for_each(label);
+    Ok(vec![
+        ("metadata.yaml", yaml(&[metadata()])?),
+        ("crd.yaml", yaml(&[crd])?),
+        ("runtime-extension-components.yaml", yaml(&components)?),
+    ])
+}
+
+fn yaml(documents: &[Value]) -> Result<String, ManifestError> {
+    let texts: Result<Vec<String>, _> = documents.iter().map(serde_saphyr::to_string).collect();
+    let texts = texts.map_err(|error| ManifestError::Render {
+        what: "YAML",
+        detail: error.to_string(),
+    })?;
+    Ok(texts.join("---\n"))
+}
+
+fn label(object: &mut Value) {
+    object["metadata"]["labels"][PROVIDER.0] = json!(PROVIDER.1);
+}
+
+/// Which contract which of our releases speaks.
+fn metadata() -> Value {
+    json!({
+        "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
+        "kind": "Metadata",
+        "releaseSeries": [{ "major": 0, "minor": 1, "contract": names::CORE_VERSION }],
+    })
+}
+
+fn namespace() -> Value {
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } })
+}
+
+fn selector() -> Value {
+    json!({ "app": names::MANAGER })
+}
+
+fn service() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": names::MANAGER, "namespace": NAMESPACE },
+        "spec": { "selector": selector(), "ports": [{ "port": 443, "targetPort": "hooks" }] },
+    })
+}
+
+/// Core leaves when nobody answers at its start, so one of us is always there.
+fn disruption() -> Value {
+    json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": { "name": names::MANAGER, "namespace": NAMESPACE },
+        "spec": { "minAvailable": 1, "selector": { "matchLabels": selector() } },
+    })
+}
+
+fn deployment(image: &str) -> Value {
+    let arguments = [
+        "--leader-elect",
+        "--hook-address=[::]:9443",
+        "--metrics-address=[::]:8080",
+        "--log-json",
+    ];
+    let from_pod = |name: &str, path: &str| json!({ "name": name, "valueFrom": { "fieldRef": { "fieldPath": path } } });
+    let probe =
+        |path: &str| json!({ "httpGet": { "path": path, "port": "metrics" }, "periodSeconds": 5 });
+    let container = json!({
+        "name": "manager",
+        "image": image,
+        "command": ["/careen-provider"],
+        "args": arguments,
+        "env": [from_pod("POD_NAMESPACE", "metadata.namespace"), from_pod("HOSTNAME", "metadata.name")],
+        "ports": [{ "name": "hooks", "containerPort": 9443 }, { "name": "metrics", "containerPort": 8080 }],
+        "readinessProbe": probe("/readyz"),
+        "livenessProbe": probe("/healthz"),
+        "resources": { "requests": { "cpu": "50m", "memory": "64Mi" } },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": { "drop": ["ALL"] },
+            "readOnlyRootFilesystem": true,
+        },
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    });
+    let apart = json!({ "labelSelector": { "matchLabels": selector() }, "topologyKey": "kubernetes.io/hostname" });
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": names::MANAGER, "namespace": NAMESPACE },
+        "spec": {
+            "replicas": 2,
+            "selector": { "matchLabels": selector() },
+            "template": {
+                "metadata": { "labels": selector() },
+                "spec": {
+                    "serviceAccountName": names::MANAGER,
+                    "containers": [container],
+                    "affinity": {
+                        "podAntiAffinity": {
+                            "preferredDuringSchedulingIgnoredDuringExecution": [{ "weight": 100, "podAffinityTerm": apart }],
+                        },
+                    },
+                    "securityContext": { "runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": { "type": "RuntimeDefault" } },
+                    "terminationGracePeriodSeconds": 20,
+                    "tolerations": [{ "key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule" }],
+                },
+            },
+        },
+    })
+}
+
+/// The caBundle is ours to fill in; without it core waits.
+fn extension_config() -> Value {
+    json!({
+        "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION),
+        "kind": "ExtensionConfig",
+        "metadata": { "name": names::MANAGER },
+        "spec": {
+            "clientConfig": { "service": { "name": names::MANAGER, "namespace": NAMESPACE, "port": 443 } },
+            "settings": { names::SETTING_NEVER_REPLACE: "false" },
+        },
+    })
+}

@@ -1,0 +1,188 @@
+//! What is counted, for `/metrics`.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use crate::hooks::Hook;
+
+type Labels = Vec<(&'static str, String)>;
+
+/// The counters; they are shared, not copied.
+pub struct Metrics {
+    registry: Registry,
+    hooks: Family<Labels, Histogram>,
+    replies: Family<Labels, Counter>,
+    looks: Histogram,
+    errors: Family<Labels, Counter>,
+    answers: Family<Labels, Counter>,
+    uncovered: Family<Labels, Counter>,
+    finished: Family<Labels, Counter>,
+    gauges: Gauges,
+}
+
+/// What is looked up when somebody asks.
+#[derive(Clone, Default)]
+pub struct Gauges {
+    /// Machines that wait to be looked at.
+    pub queue: Gauge,
+    /// Workload clusters.
+    pub clusters: Gauge,
+    /// Those that are away.
+    pub away: Gauge,
+    /// Nodes that are kept in memory.
+    pub nodes: Gauge,
+    /// 1 where this process leads.
+    pub leader: Gauge,
+    /// Machines whose node works, by phase.
+    pub phases: Family<Labels, Gauge>,
+    /// Nodes that work and are cordoned.
+    pub cordoned: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("careen_provider");
+        let hooks = Family::new_with_constructor(histogram as fn() -> Histogram);
+        let this = Self {
+            hooks,
+            looks: histogram(),
+            replies: Family::default(),
+            errors: Family::default(),
+            answers: Family::default(),
+            uncovered: Family::default(),
+            finished: Family::default(),
+            gauges: Gauges::default(),
+            registry: Registry::default(),
+        };
+        registry.register(
+            "hook_seconds",
+            "How long a hook took to answer",
+            this.hooks.clone(),
+        );
+        registry.register(
+            "hook_replies",
+            "Hook replies by HTTP status",
+            this.replies.clone(),
+        );
+        registry.register(
+            "look_seconds",
+            "How long looking at a Machine took",
+            this.looks.clone(),
+        );
+        registry.register("errors", "Errors by class", this.errors.clone());
+        registry.register(
+            "answers",
+            "What was decided when a Machine was looked at",
+            this.answers.clone(),
+        );
+        registry.register(
+            "uncovered",
+            "Changes that cannot be made in place",
+            this.uncovered.clone(),
+        );
+        registry.register(
+            "upgrades",
+            "Upgrades that came to an end",
+            this.finished.clone(),
+        );
+        this.gauges.register(&mut registry);
+        Self { registry, ..this }
+    }
+}
+
+impl Gauges {
+    fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "queue_depth",
+            "Machines that wait to be looked at",
+            self.queue.clone(),
+        );
+        registry.register("clusters", "Workload clusters", self.clusters.clone());
+        registry.register(
+            "clusters_away",
+            "Workload clusters that are away",
+            self.away.clone(),
+        );
+        registry.register("nodes", "Nodes that are kept in memory", self.nodes.clone());
+        registry.register("leader", "1 where this process leads", self.leader.clone());
+        registry.register(
+            "upgrades_in_phase",
+            "Nodes that work, by phase",
+            self.phases.clone(),
+        );
+        registry.register(
+            "nodes_cordoned",
+            "Nodes that work and are cordoned",
+            self.cordoned.clone(),
+        );
+    }
+}
+
+fn histogram() -> Histogram {
+    // 0.1 ms to 26 s.
+    Histogram::new(exponential_buckets(0.0001, 4.0, 10))
+}
+
+impl Metrics {
+    /// What is set when somebody asks.
+    #[must_use]
+    pub const fn gauges(&self) -> &Gauges {
+        &self.gauges
+    }
+
+    /// A hook was answered.
+    pub fn answered(&self, hook: Hook, status: u16, took: Duration) {
+        let label = ("hook", hook.name().to_owned());
+        self.hooks
+            .get_or_create(&vec![label.clone()])
+            .observe(took.as_secs_f64());
+        self.replies
+            .get_or_create(&vec![label, ("status", status.to_string())])
+            .inc();
+    }
+
+    /// A Machine was looked at.
+    pub fn looked(&self, answer: &str, took: Duration) {
+        self.looks.observe(took.as_secs_f64());
+        self.answers
+            .get_or_create(&vec![("answer", answer.to_owned())])
+            .inc();
+    }
+
+    /// Something failed.
+    pub fn failed(&self, class: &str) {
+        self.errors
+            .get_or_create(&vec![("class", class.to_owned())])
+            .inc();
+    }
+
+    /// A change was not covered.
+    pub fn uncovered(&self, replaced: bool) {
+        let what = if replaced { "replaced" } else { "held" };
+        self.uncovered
+            .get_or_create(&vec![("then", what.to_owned())])
+            .inc();
+    }
+
+    /// An upgrade came to an end.
+    pub fn finished(&self, outcome: &str) {
+        self.finished
+            .get_or_create(&vec![("outcome", outcome.to_owned())])
+            .inc();
+    }
+
+    /// The text that Prometheus reads.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}

@@ -1,0 +1,228 @@
+//! The whole process put together; `main` only reads flags.
+
+mod admin;
+mod keep;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tracing::info;
+
+use crate::catalogue;
+use crate::clusters::Clusters;
+use crate::flow::Worker;
+use crate::hooks::{self, Limits, Listening};
+use crate::lease::{self, Candidate};
+use crate::machines::{self, Machines};
+use crate::queue::Queue;
+use crate::settings::Settings;
+use crate::tls::{self, Current, Own, TlsError};
+use crate::world::World;
+
+/// How often the set of Clusters is compared with the connections. In memory only.
+const FOLLOW: Duration = Duration::from_secs(1);
+
+/// How the process is to run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Where hooks are served.
+    pub hook_address: SocketAddr,
+    /// Where `/healthz`, `/readyz` and `/metrics` are served.
+    pub metrics_address: SocketAddr,
+    /// Only this namespace's Machines.
+    pub namespace: Option<String>,
+    /// The certificate.
+    pub certificate: Certificate,
+    /// Who may call: anybody, or whoever has a certificate by this authority.
+    pub client_ca: Option<PathBuf>,
+    /// The ExtensionConfig whose caBundle is kept.
+    pub extension_config: String,
+    /// The Lease to lead by; without it we lead at once.
+    pub lease: Option<Candidate>,
+    /// What operators set.
+    pub settings: Settings,
+    /// Limits of the hooks' server.
+    pub limits: Limits,
+}
+
+/// Where the certificate comes from.
+#[derive(Clone, Debug)]
+pub enum Certificate {
+    /// A folder that somebody else keeps.
+    Given(PathBuf),
+    /// A Secret that we keep.
+    Own(Own),
+}
+
+/// Why the process ended.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A port is taken.
+    #[error("cannot listen on {address}: {error}")]
+    Port {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// Where a process that runs can be reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// The hooks.
+    pub hooks: SocketAddr,
+    /// Health and metrics.
+    pub metrics: SocketAddr,
+}
+
+/// Runs until `stop`. `up` hears where it listens as soon as it does.
+///
+/// # Errors
+/// When it cannot begin.
+pub async fn run(
+    client: Client,
+    setup: Setup,
+    up: impl FnOnce(Addresses, Arc<World>),
+    stop: impl Future<Output = ()>,
+) -> Result<(), RunError> {
+    let hooks_at = Listening::on(setup.hook_address, setup.limits).await;
+    let hooks_at = hooks_at.map_err(port(setup.hook_address))?;
+    let admin_at = tokio::net::TcpListener::bind(setup.metrics_address).await;
+    let admin_at = admin_at.map_err(port(setup.metrics_address))?;
+    let addresses = Addresses {
+        hooks: hooks_at.address().map_err(port(setup.hook_address))?,
+        metrics: admin_at.local_addr().map_err(port(setup.metrics_address))?,
+    };
+    let current = Arc::new(Current::default());
+    let config = Arc::new(tls::config(
+        Arc::clone(&current),
+        setup.client_ca.as_deref(),
+    )?);
+    let (queue, machines) = (Queue::default(), Machines::default());
+    let clusters = Clusters::new(client.clone(), machines.clone(), queue.clone());
+    let world = Arc::new(World::new(
+        machines,
+        clusters,
+        queue,
+        setup.settings.clone(),
+    ));
+    let (stopping, stopped) = watch::channel(false);
+    let (lead, leads) = watch::channel(setup.lease.is_none());
+    info!(hooks = %addresses.hooks, metrics = %addresses.metrics, "careen-provider serves");
+    up(addresses, Arc::clone(&world));
+
+    let mut background = JoinSet::new();
+    watch_all(&mut background, &client, &setup, &world);
+    keep_certificate(&mut background, &client, &setup, &current);
+    keep::start(&mut background, &client, &world, &leads);
+    let worker = Arc::new(Worker::new(
+        Arc::clone(&world),
+        client.clone(),
+        leads.clone(),
+    ));
+    background.spawn(worker.run());
+    background.spawn(admin::serve(
+        admin_at,
+        Arc::clone(&world),
+        Arc::clone(&current),
+        leads,
+    ));
+
+    let mut ending = JoinSet::new();
+    ending.spawn(hooks::serve(
+        hooks_at,
+        config,
+        world,
+        until(stopped.clone()),
+    ));
+    if let Some(candidate) = setup.lease {
+        ending.spawn(lease::run(client, candidate, lead, until(stopped)));
+    }
+    stop.await;
+    info!("stopping");
+    stopping.send_replace(true);
+    // Calls under way are answered and the Lease is given back; what is being written is safe to break off anywhere.
+    while ending.join_next().await.is_some() {}
+    Ok(())
+}
+
+fn port(address: SocketAddr) -> impl Fn(std::io::Error) -> RunError {
+    move |error| RunError::Port { address, error }
+}
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    // An error means that the sender is gone, which is as good a reason to stop.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+fn watch_all(tasks: &mut JoinSet<()>, client: &Client, setup: &Setup, world: &Arc<World>) {
+    let (namespace, machines, queue) = (
+        setup.namespace.clone(),
+        world.machines.clone(),
+        world.queue.clone(),
+    );
+    tasks.spawn(machines::run(client.clone(), namespace, machines, queue));
+    let (catalogues, of) = (world.catalogues.clone(), Arc::clone(world));
+    let changed = move || {
+        let waiting = of
+            .machines
+            .all()
+            .into_iter()
+            .filter(|machine| machine.asked || machine.in_progress);
+        waiting.for_each(|machine| of.queue.add(machine.key()));
+    };
+    tasks.spawn(catalogue::run(client.clone(), catalogues, changed));
+    let clusters = world.clusters.clone();
+    tasks.spawn(async move {
+        loop {
+            clusters.follow();
+            tokio::time::sleep(FOLLOW).await;
+        }
+    });
+}
+
+fn keep_certificate(
+    tasks: &mut JoinSet<()>,
+    client: &Client,
+    setup: &Setup,
+    current: &Arc<Current>,
+) {
+    let (authorities, known) = watch::channel(None);
+    let (of, name) = (client.clone(), setup.extension_config.clone());
+    tasks.spawn(tls::keep_ca_bundle(of, name, known));
+    let current = Arc::clone(current);
+    match setup.certificate.clone() {
+        Certificate::Own(own) => {
+            tasks.spawn(tls::follow_secret(
+                client.clone(),
+                own,
+                current,
+                authorities,
+            ));
+        }
+        Certificate::Given(folder) => {
+            tasks.spawn(async move {
+                loop {
+                    let Err(error) = tls::follow_folder(
+                        folder.clone(),
+                        Arc::clone(&current),
+                        authorities.clone(),
+                    )
+                    .await;
+                    tracing::warn!("{error}; looked at again soon");
+                    tokio::time::sleep(FOLLOW).await;
+                }
+            });
+        }
+    }
+}

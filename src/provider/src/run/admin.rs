@@ -1,0 +1,125 @@
+//! `/healthz`, `/readyz` and `/metrics`, in the clear: nothing secret is in them.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::tls::Current;
+use crate::world::World;
+
+/// Serves for ever.
+pub async fn serve(
+    listener: TcpListener,
+    world: Arc<World>,
+    current: Arc<Current>,
+    leads: watch::Receiver<bool>,
+) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (world, current, leads) = (Arc::clone(&world), Arc::clone(&current), leads.clone());
+        tokio::spawn(async move {
+            let service = service_fn(move |request: Request<Incoming>| {
+                let response = answer(request.uri().path(), &world, &current, *leads.borrow());
+                async move { Ok::<_, Infallible>(response) }
+            });
+            let mut builder = http1::Builder::new();
+            builder
+                .timer(TokioTimer::new())
+                .header_read_timeout(Duration::from_secs(10));
+            let _ = builder
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+fn answer(path: &str, world: &World, current: &Current, leads: bool) -> Response<Full<Bytes>> {
+    let (status, text) = match path {
+        "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
+        "/readyz" => readiness(world, current),
+        "/metrics" => {
+            measure(world, leads);
+            (StatusCode::OK, world.metrics.text())
+        }
+        _ => (StatusCode::NOT_FOUND, "not found\n".to_owned()),
+    };
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    response
+}
+
+/// Ready to be called: with a certificate to answer with, and knowing what there is. A workload cluster that is away is no reason
+/// not to be: the answer says so.
+fn readiness(world: &World, current: &Current) -> (StatusCode, String) {
+    match (current.is_there(), world.synced()) {
+        (false, _) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no certificate yet\n".to_owned(),
+        ),
+        (_, false) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not everything was listed yet\n".to_owned(),
+        ),
+        (true, true) => (StatusCode::OK, "ok\n".to_owned()),
+    }
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn measure(world: &World, leads: bool) {
+    let gauges = world.metrics.gauges();
+    let (all, away) = world.clusters.away();
+    gauges.clusters.set(count(all));
+    gauges.away.set(count(away));
+    gauges.nodes.set(count(world.clusters.nodes()));
+    gauges.queue.set(count(world.queue.depth()));
+    gauges.leader.set(i64::from(leads));
+    let (mut phases, mut cordoned) = (HashMap::new(), 0);
+    for machine in world
+        .machines
+        .all()
+        .iter()
+        .filter(|machine| machine.mark.is_some())
+    {
+        let cluster = world.clusters.get(&machine.cluster_key());
+        let node = machine.node.as_ref().and_then(|name| cluster.node(name));
+        let phase = node
+            .as_ref()
+            .and_then(|node| node.status.as_ref())
+            .map(|status| status.phase.clone());
+        *phases
+            .entry(phase.unwrap_or_else(|| "Scheduled".to_owned()))
+            .or_insert(0) += 1;
+        cordoned += i64::from(node.is_some_and(|node| node.cordoned));
+    }
+    gauges.cordoned.set(cordoned);
+    gauges.phases.clear();
+    for (phase, number) in phases {
+        // A node may write anything as its phase: not into our labels.
+        let phase = if phase.len() < 20 && phase.bytes().all(|c| c.is_ascii_alphabetic()) {
+            phase
+        } else {
+            "Other".to_owned()
+        };
+        gauges
+            .phases
+            .get_or_create(&vec![("phase", phase)])
+            .set(number);
+    }
+}

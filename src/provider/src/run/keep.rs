@@ -1,0 +1,85 @@
+//! What the leader does on its own: looking at everything when it becomes leader, and the catalogues' status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tracing::debug;
+
+use crate::catalogue::{ImageCatalogue, status};
+use crate::hands::{HandError, limited};
+use crate::names;
+use crate::world::World;
+
+/// How often catalogues are compared with what they say of themselves. In memory, unless something has changed.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Starts it.
+pub fn start(
+    tasks: &mut JoinSet<()>,
+    client: &Client,
+    world: &Arc<World>,
+    leads: &watch::Receiver<bool>,
+) {
+    tasks.spawn(look_at_all(Arc::clone(world), leads.clone()));
+    tasks.spawn(say_what_resolves(
+        client.clone(),
+        Arc::clone(world),
+        leads.clone(),
+    ));
+}
+
+/// Whoever led before may have died between two writes.
+async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
+    loop {
+        if *leads.borrow_and_update() {
+            world
+                .machines
+                .all()
+                .into_iter()
+                .for_each(|machine| world.queue.add(machine.key()));
+        }
+        if leads.changed().await.is_err() {
+            // Without a Lease nobody ever takes it away.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn say_what_resolves(client: Client, world: Arc<World>, leads: watch::Receiver<bool>) {
+    let api: Api<ImageCatalogue> = Api::all(client);
+    loop {
+        if *leads.borrow() {
+            for catalogue in world.catalogues.all() {
+                if let Err(error) = say(&api, &catalogue).await {
+                    debug!(catalogue = catalogue.name_any(), "status: {error}");
+                }
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn say(api: &Api<ImageCatalogue>, catalogue: &ImageCatalogue) -> Result<(), HandError> {
+    let now = Timestamp::now();
+    let now = Timestamp::from_second(now.as_second())
+        .unwrap_or(now)
+        .to_string();
+    let wanted = status(catalogue, &now);
+    if catalogue.status.as_ref() == Some(&wanted) {
+        return Ok(());
+    }
+    let params = PatchParams {
+        field_manager: Some(names::MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let body = Patch::Merge(json!({ "status": wanted }));
+    limited(api.patch_status(&catalogue.name_any(), &params, &body))
+        .await
+        .map(drop)
+}

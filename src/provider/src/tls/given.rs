@@ -1,0 +1,63 @@
+//! A certificate that somebody else keeps in a folder: tls.crt, tls.key and, if clients should be told whom to trust, ca.crt.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+use super::{Current, TlsError, unusable};
+
+/// How often the folder is looked at.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Takes up what lies in the folder, now and whenever it changes. `authorities` hears what clients should trust.
+///
+/// # Errors
+/// When there is no usable pair at the start.
+pub async fn follow(
+    folder: PathBuf,
+    current: Arc<Current>,
+    authorities: watch::Sender<Option<String>>,
+) -> Result<std::convert::Infallible, TlsError> {
+    let mut known = take(&folder, &current, &authorities).await?;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        match read(&folder).await {
+            Ok(now) if now == known => {}
+            Ok(_) => match take(&folder, &current, &authorities).await {
+                Ok(taken) => {
+                    info!("a new certificate is in use");
+                    known = taken;
+                }
+                // Half of a change: the next look sees the whole.
+                Err(error) => warn!("{error}; the old certificate stays in use"),
+            },
+            Err(error) => warn!("{error}; the old certificate stays in use"),
+        }
+    }
+}
+
+type Files = (Vec<u8>, Vec<u8>, Option<String>);
+
+async fn take(
+    folder: &Path,
+    current: &Current,
+    authorities: &watch::Sender<Option<String>>,
+) -> Result<Files, TlsError> {
+    let files = read(folder).await?;
+    current.set(&files.0, &files.1)?;
+    authorities.send_replace(files.2.clone());
+    Ok(files)
+}
+
+async fn read(folder: &Path) -> Result<Files, TlsError> {
+    let file = async |name: &str| {
+        let path = folder.join(name);
+        let content = tokio::fs::read(&path).await;
+        content.map_err(|error| unusable(&path.display().to_string(), error))
+    };
+    let authority = tokio::fs::read_to_string(folder.join("ca.crt")).await.ok();
+    Ok((file("tls.crt").await?, file("tls.key").await?, authority))
+}

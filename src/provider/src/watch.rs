@@ -1,0 +1,178 @@
+//! One watch of one kind, for ever: what comes is handed over, what breaks is told, and it starts again with a growing pause.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::api::Api;
+use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+/// Seconds after which the server ends a watch. kube takes a connection for dead 5 s after that, so this bounds how long a
+/// server that hangs goes unnoticed; what it costs is one request in that time.
+const LIFE: u32 = 120;
+
+/// Pauses between tries: from here, doubled, to there.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+
+/// How long the answer to one request may take.
+pub const ANSWER: Duration = Duration::from_secs(10);
+
+/// Why a watch ended or a request failed.
+#[derive(Debug, Error)]
+pub enum WatchError {
+    /// The server says no to this credential: 401 or 403.
+    #[error("{0}")]
+    Refused(String),
+    /// It does not answer, or not now.
+    #[error("{0}")]
+    Away(String),
+}
+
+/// News from a watch.
+pub enum News<K> {
+    /// All there is, at the beginning and after a gap.
+    All(Vec<K>),
+    /// One object is new or has changed.
+    Changed(K),
+    /// One object is gone.
+    Gone(K),
+}
+
+/// Filters of a watch.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// A label selector.
+    pub labels: Option<String>,
+    /// A field selector.
+    pub fields: Option<String>,
+}
+
+/// Watches until the first error.
+///
+/// # Errors
+/// Always, in the end.
+pub async fn once<K>(
+    api: Api<K>,
+    filter: &Filter,
+    mut tell: impl FnMut(News<K>),
+) -> Result<std::convert::Infallible, WatchError>
+where
+    K: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let config = Config {
+        initial_list_strategy: InitialListStrategy::ListWatch,
+        timeout: Some(LIFE),
+        label_selector: filter.labels.clone(),
+        field_selector: filter.fields.clone(),
+        ..Config::default()
+    };
+    let mut events = std::pin::pin!(watcher::watcher(api, config));
+    let mut listed = None;
+    loop {
+        match events.next().await {
+            Some(Ok(event)) => hand_over(event, &mut listed, &mut tell),
+            Some(Err(error)) => return Err(from_watch(error)),
+            None => return Err(WatchError::Away("the watch ended".to_owned())),
+        }
+    }
+}
+
+fn hand_over<K>(event: Event<K>, listed: &mut Option<Vec<K>>, tell: &mut impl FnMut(News<K>)) {
+    match event {
+        Event::Init => *listed = Some(Vec::new()),
+        Event::InitApply(object) => listed.get_or_insert_default().push(object),
+        Event::InitDone => tell(News::All(listed.take().unwrap_or_default())),
+        Event::Apply(object) => tell(News::Changed(object)),
+        Event::Delete(object) => tell(News::Gone(object)),
+    }
+}
+
+/// Watches for ever; `broken` hears of every error and may mend something before the next try.
+pub async fn forever<K, Mend>(
+    api: Api<K>,
+    filter: Filter,
+    mut tell: impl FnMut(News<K>),
+    mut broken: impl FnMut(WatchError) -> Mend,
+) where
+    K: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    Mend: Future<Output = ()>,
+{
+    let mut pause = PAUSE.0;
+    loop {
+        let mut lived = false;
+        let result = once(api.clone(), &filter, |news| {
+            lived = true;
+            tell(news);
+        });
+        let Err(error) = result.await;
+        broken(error).await;
+        pause = if lived { PAUSE.0 } else { next_pause(pause) };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// The pause after this one.
+#[must_use]
+pub fn next_pause(pause: Duration) -> Duration {
+    (pause * 2).min(PAUSE.1)
+}
+
+/// The first pause.
+#[must_use]
+pub const fn first_pause() -> Duration {
+    PAUSE.0
+}
+
+fn from_watch(error: watcher::Error) -> WatchError {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => error.into(),
+        watcher::Error::WatchError(status) if matches!(status.code, 401 | 403) => {
+            WatchError::Refused(status.message.clone())
+        }
+        other => WatchError::Away(chain(&other)),
+    }
+}
+
+impl From<kube::Error> for WatchError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if matches!(status.code, 401 | 403) => {
+                Self::Refused(format!("{} ({})", status.message, status.code))
+            }
+            other => Self::Away(chain(&other)),
+        }
+    }
+}
+
+/// Gives up on a request after [`ANSWER`].
+///
+/// # Errors
+/// As the request, or [`WatchError::Away`].
+pub async fn limited<T>(
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, WatchError> {
+    match tokio::time::timeout(ANSWER, request).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(WatchError::Away(format!("no answer within {ANSWER:?}"))),
+    }
+}
+
+/// An error with its causes: kube shows only its own layer, and the cause is what a person needs.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! When a node is asked, and with what.
+
+use provider::engine::{Answer, MarkWrite, NodeWrite, Why};
+use upgrade::report::Answer as NodeAnswer;
+
+use crate::scene::*;
+
+#[test]
+fn a_node_at_rest_is_asked_with_id_image_and_version() {
+    let scene = scene();
+    let decision = scene.decide();
+    let expected = NodeWrite::Request {
+        id: scene.id().parse().unwrap(),
+        image: image('b').parse().unwrap(),
+        version: NEW.into(),
+    };
+    assert_eq!(decision.node, Some(expected));
+    assert!(matches!(decision.mark, Some(MarkWrite::On(mark)) if mark.skip_is_ours && mark.since == NOW));
+}
+
+#[test]
+fn a_request_that_stands_is_not_written_again() {
+    let decision = scene().asked().decide();
+    assert_eq!((decision.node, decision.mark), (None, None));
+    assert!(matches!(decision.answer, Answer::Working(_)));
+}
+
+#[test]
+fn an_annotation_against_remediation_that_somebody_else_wrote_is_not_ours() {
+    let mut scene = scene();
+    scene.machine.skips_remediation = true;
+    assert!(matches!(scene.decide().mark, Some(MarkWrite::On(mark)) if !mark.skip_is_ours));
+}
+
+#[test]
+fn the_id_is_the_same_for_the_same_wish_and_another_for_any_other() {
+    let base = scene();
+    let mut others = Vec::from([scene(), scene(), scene(), scene()]);
+    others[0].machine.uid = "another".into();
+    others[1].machine.retry = Some("1".into());
+    others[2].wanted.version = "v1.36.4".into();
+    others[3].wanted.image = Ok(image('c').parse().unwrap());
+    assert_eq!(base.id(), scene().id());
+    for other in others {
+        assert_ne!(base.id(), other.id());
+    }
+}
+
+#[test]
+fn a_new_image_in_the_catalogue_asks_a_node_again_that_failed_with_the_old_one() {
+    let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
+    assert!(failed(&scene.decide()).is_some());
+    scene.wanted.image = Ok(image('c').parse().unwrap());
+    assert!(requests(&scene.decide()));
+}
+
+#[test]
+fn a_new_value_of_the_retry_annotation_asks_again() {
+    let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
+    scene.machine.retry = Some("again".into());
+    assert!(requests(&scene.decide()));
+}
+
+#[test]
+fn a_node_that_works_on_another_request_is_let_finish() {
+    let scene = scene().answered_to("by-hand", NodeAnswer::InProgress, "Trial");
+    let decision = scene.decide();
+    assert_eq!(held(&decision), "OtherRequest");
+    assert!(decision.node.is_none());
+}
+
+#[test]
+fn a_persons_request_that_is_not_taken_up_yet_is_not_overwritten_and_an_old_one_of_ours_is() {
+    let mut scene = scene();
+    (scene.node().requested, scene.node().id) = (true, Some("by-hand".into()));
+    assert_eq!(held(&scene.decide()), "OtherRequest");
+    scene.node().id = Some("capi-0123".into());
+    assert!(requests(&scene.decide()));
+}
+
+#[test]
+fn a_worker_never_goes_ahead_of_the_control_plane() {
+    let mut scene = scene();
+    scene.control_plane.oldest = Some(OLD.parse().unwrap());
+    let decision = scene.decide();
+    assert_eq!(held(&decision), "AheadOfControlPlane");
+    assert!(decision.node.is_none() && decision.mark.is_none());
+}
+
+#[test]
+fn a_control_plane_whose_version_is_not_known_holds_its_workers() {
+    let mut scene = scene();
+    scene.control_plane.oldest = None;
+    assert_eq!(held(&scene.decide()), "ControlPlaneUnknown");
+}
+
+#[test]
+fn a_control_plane_machine_goes_one_minor_at_a_time_and_does_not_wait_for_itself() {
+    let mut scene = scene().as_control_plane(Some(OLD));
+    scene.control_plane.oldest = Some(OLD.parse().unwrap());
+    assert!(requests(&scene.decide()));
+    scene.node().kubelet = "v1.34.9".into();
+    assert_eq!(held(&scene.decide()), "StepTooLarge");
+}
+
+#[test]
+fn a_worker_may_skip_minors_up_to_the_policy() {
+    let mut scene = scene();
+    scene.node().kubelet = "v1.33.0".into();
+    assert!(requests(&scene.decide()));
+    scene.node().kubelet = "v1.32.0".into();
+    assert_eq!(held(&scene.decide()), "StepTooLarge");
+}
+
+#[test]
+fn nobody_is_asked_out_of_turn_and_who_works_already_keeps_its_turn() {
+    let mut scene = scene();
+    scene.working = 1;
+    assert_eq!(held(&scene.decide()), "NotItsTurn");
+    scene.allowed = 2;
+    assert!(requests(&scene.decide()));
+    (scene.allowed, scene.working) = (1, 5);
+    let scene = scene.asked().answered(NodeAnswer::InProgress, "Trial");
+    assert!(matches!(scene.decide().answer, Answer::Working(_)));
+}
+
+#[test]
+fn a_paused_node_is_left_alone_with_its_own_reason() {
+    let mut scene = scene();
+    scene.node().paused = Some("disk is being\u{7} replaced".into());
+    assert!(matches!(scene.decide().answer, Answer::Held(Why::NodePaused { reason, .. }) if reason == "disk is being  replaced"));
+}
+
+#[test]
+fn without_an_image_for_the_version_it_holds() {
+    let mut scene = scene();
+    scene.wanted.image = Err(Why::NoImage {
+        version: NEW.into(),
+        machine: "Machine m".into(),
+    });
+    assert_eq!(held(&scene.decide()), "NoImage");
+}
+
+#[test]
+fn a_node_with_another_provider_id_is_not_the_machines() {
+    let mut scene = scene();
+    scene.node().provider_id = Some("site://other".into());
+    let decision = scene.decide();
+    assert_eq!(held(&decision), "NodeMismatch");
+    assert!(decision.node.is_none());
+}
+
+#[test]
+fn a_version_that_cannot_be_read_is_named_and_nothing_is_asked() {
+    let mut scene = scene();
+    scene.wanted.version = "1.36; rm -rf /".into();
+    assert_eq!(held(&scene.decide()), "BadVersion");
+}
+
+#[test]
+fn while_core_has_not_said_what_it_wants_nothing_is_touched() {
+    let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    scene.road = Asked::Untold;
+    let decision = scene.decide();
+    assert_eq!((decision.answer, decision.node, decision.mark), (Answer::Untold, None, None));
+}

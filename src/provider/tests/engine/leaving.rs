@@ -1,0 +1,99 @@
+//! Cancelled, withdrawn, paused, deleted: what we asked is taken back, and what we put on the Machine comes off.
+
+use provider::engine::{Answer, MarkWrite, NodeWrite};
+use upgrade::report::Answer as NodeAnswer;
+
+use crate::scene::*;
+
+fn cancelled_ways() -> [(&'static str, fn(&mut Scene)); 3] {
+    [
+        ("withdrawn", |scene| scene.road = Asked::No),
+        ("deleted", |scene| scene.machine.deleting = true),
+        ("paused", |scene| scene.paused = Some("Cluster c")),
+    ]
+}
+
+#[test]
+fn a_request_that_is_not_answered_is_taken_back_and_the_mark_stays_until_the_node_rests() {
+    for (way, leave) in cancelled_ways() {
+        for scene in [scene().asked(), scene().asked().answered(NodeAnswer::InProgress, "Fetched")] {
+            let mut scene = scene;
+            leave(&mut scene);
+            let decision = scene.decide();
+            assert_eq!((decision.node, decision.mark), (Some(NodeWrite::Withdraw), None), "{way}");
+        }
+    }
+}
+
+#[test]
+fn once_the_node_rests_the_mark_goes_whatever_the_end() {
+    for (way, leave) in cancelled_ways() {
+        for (answer, phase) in [(NodeAnswer::Failed, "Failed"), (NodeAnswer::Upgraded, "Upgraded")] {
+            let mut scene = scene().asked().answered(answer, phase);
+            leave(&mut scene);
+            let decision = scene.decide();
+            assert_eq!((decision.node, decision.mark), (None, Some(MarkWrite::Off)), "{way} {phase}");
+        }
+    }
+}
+
+#[test]
+fn a_node_past_the_point_of_return_keeps_the_mark_while_it_goes_on() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+        let node = scene.node();
+        (node.requested, node.id, node.image, node.version) = (false, None, None, None);
+        leave(&mut scene);
+        let decision = scene.decide();
+        assert_eq!((decision.node, decision.mark), (None, None), "{way}");
+    }
+}
+
+#[test]
+fn a_cancelled_machine_whose_node_cannot_be_seen_gets_its_health_check_back() {
+    let mut scene = scene().asked();
+    scene.road = Asked::No;
+    scene.away = Some("no route");
+    assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
+    scene.away = None;
+    scene.node = None;
+    assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
+}
+
+#[test]
+fn somebody_elses_request_is_never_taken_back() {
+    let mut scene = scene().asked();
+    scene.node().id = Some("by-hand".into());
+    scene.road = Asked::No;
+    let decision = scene.decide();
+    assert_eq!((decision.node, decision.mark), (None, Some(MarkWrite::Off)));
+}
+
+#[test]
+fn a_machine_that_nobody_asks_about_is_left_alone() {
+    let mut scene = scene();
+    scene.road = Asked::No;
+    let decision = scene.decide();
+    assert_eq!((decision.answer, decision.node, decision.mark), (Answer::Idle, None, None));
+}
+
+#[test]
+fn wanted_again_after_a_withdrawal_it_is_asked_again_though_the_old_answer_still_stands() {
+    let mut scene = scene().answered(NodeAnswer::Failed, "Failed");
+    scene.node().status.as_mut().unwrap().code = Some("Withdrawn".into());
+    assert!(requests(&scene.decide()));
+    let mut stands = scene.asked();
+    stands.node().answer = Some(NodeAnswer::Failed);
+    assert!(matches!(stands.decide().answer, Answer::Working(_)), "until the agent looks");
+}
+
+#[test]
+fn a_damaged_mark_comes_off() {
+    let mut scene = scene();
+    scene.road = Asked::No;
+    scene.machine.mark = Some(provider::engine::Mark {
+        skip_is_ours: true,
+        ..Default::default()
+    });
+    assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
+}

@@ -1,0 +1,183 @@
+//! A Machine that should go from v1.35.4 to v1.36.3, its Node, and what a test makes of them.
+
+use provider::engine::{
+    Answer, ControlPlane, Decision, Facts, Machine, Mark, NodeFacts, NodeView, NodeWrite, Policy, Road, StaticPod, Turns, Wanted,
+    Why, decide, upgrade_id,
+};
+use upgrade::report::{Answer as NodeAnswer, Status};
+
+pub const NOW: i64 = 1_000_000;
+pub const NEW: &str = "v1.36.3";
+pub const OLD: &str = "v1.35.4";
+
+pub struct Scene {
+    pub machine: Machine,
+    pub node: Option<NodeFacts>,
+    pub away: Option<&'static str>,
+    pub road: Asked,
+    pub wanted: Wanted,
+    pub paused: Option<&'static str>,
+    pub control_plane: ControlPlane,
+    pub working: usize,
+    pub allowed: usize,
+    pub now: i64,
+}
+
+#[derive(Clone, Copy)]
+pub enum Asked {
+    No,
+    Untold,
+    Yes,
+}
+
+pub fn image(word: char) -> String {
+    format!("ostree:site:os@{}", word.to_string().repeat(64))
+}
+
+pub fn scene() -> Scene {
+    let machine = Machine {
+        namespace: "t".into(),
+        name: "m".into(),
+        uid: "uid-m".into(),
+        cluster: "c".into(),
+        version: Some(NEW.into()),
+        provider_id: Some("site://n".into()),
+        node: Some("n".into()),
+        deployment: Some("md".into()),
+        in_progress: true,
+        ..Machine::default()
+    };
+    let node = NodeFacts {
+        name: "n".into(),
+        uid: "uid-n".into(),
+        resource_version: "1".into(),
+        provider_id: Some("site://n".into()),
+        ready: true,
+        kubelet: OLD.into(),
+        ..NodeFacts::default()
+    };
+    Scene {
+        machine,
+        node: Some(node),
+        away: None,
+        road: Asked::Yes,
+        wanted: Wanted {
+            version: NEW.into(),
+            image: Ok(image('b').parse().unwrap()),
+        },
+        paused: None,
+        control_plane: ControlPlane {
+            oldest: Some(NEW.parse().unwrap()),
+            pods: Vec::new(),
+        },
+        working: 0,
+        allowed: 1,
+        now: NOW,
+    }
+}
+
+impl Scene {
+    pub fn decide(&self) -> Decision {
+        let node = match (self.away, &self.node) {
+            (Some(why), _) => NodeView::Away(why),
+            (None, None) => NodeView::Missing,
+            (None, Some(node)) => NodeView::Seen(node),
+        };
+        decide(&Facts {
+            now: self.now,
+            machine: &self.machine,
+            road: match self.road {
+                Asked::No => Road::None,
+                Asked::Untold => Road::Untold,
+                Asked::Yes => Road::Wanted(&self.wanted),
+            },
+            paused: self.paused,
+            node,
+            control_plane: self.control_plane.clone(),
+            turns: Turns {
+                working: &|| self.working,
+                allowed: self.allowed,
+                group: "MachineDeployment md",
+            },
+            policy: &Policy::default(),
+        })
+    }
+
+    pub fn id(&self) -> String {
+        let image = self.wanted.image.as_ref().unwrap();
+        upgrade_id(&self.machine, &self.wanted.version, image).unwrap().to_string()
+    }
+
+    pub fn node(&mut self) -> &mut NodeFacts {
+        self.node.as_mut().unwrap()
+    }
+
+    /// Our request stands on the Node, and the mark on the Machine.
+    pub fn asked(mut self) -> Self {
+        let (id, image) = (self.id(), self.wanted.image.clone().unwrap().to_string());
+        self.machine.mark = Some(Mark {
+            id: id.clone(),
+            since: NOW,
+            skip_is_ours: true,
+        });
+        self.machine.skips_remediation = true;
+        let node = self.node();
+        (node.requested, node.id, node.image, node.version) = (true, Some(id), Some(image), Some(NEW.into()));
+        self
+    }
+
+    /// The agent has answered our request.
+    pub fn answered(self, answer: NodeAnswer, phase: &str) -> Self {
+        let id = self.id();
+        self.answered_to(&id, answer, phase)
+    }
+
+    /// The agent has answered some request.
+    pub fn answered_to(mut self, id: &str, answer: NodeAnswer, phase: &str) -> Self {
+        let node = self.node();
+        node.answer = Some(answer);
+        node.status = Some(Status {
+            id: Some(id.parse().unwrap()),
+            phase: phase.into(),
+            percent: 47,
+            ..Status::default()
+        });
+        self
+    }
+
+    /// Everything that "done" rests on holds.
+    pub fn upgraded(self) -> Self {
+        let mut this = self.asked().answered(NodeAnswer::Upgraded, "Upgraded");
+        this.node().kubelet = NEW.into();
+        this
+    }
+
+    pub fn as_control_plane(mut self, version: Option<&str>) -> Self {
+        self.machine.control_plane = true;
+        let pod = |component: &str| StaticPod {
+            component: component.into(),
+            version: version.map(str::to_owned),
+            ready: true,
+        };
+        self.control_plane.pods = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"].map(pod).into();
+        self
+    }
+}
+
+pub fn held(decision: &Decision) -> String {
+    match &decision.answer {
+        Answer::Held(why) => why.code(),
+        other => format!("{other:?}"),
+    }
+}
+
+pub fn requests(decision: &Decision) -> bool {
+    matches!(decision.node, Some(NodeWrite::Request { .. }))
+}
+
+pub fn failed(decision: &Decision) -> Option<&Why> {
+    match &decision.answer {
+        Answer::Failed(why) => Some(why),
+        _ => None,
+    }
+}

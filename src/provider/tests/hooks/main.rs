@@ -1,0 +1,9 @@
+//! The hooks, called as core calls them: with requests captured from its real managers, and with what only wrong hands send.
+#![allow(clippy::unwrap_used)]
+
+mod can_update;
+mod scene;
+mod traps;
+mod update;
+mod wire;
+mod wrong_hands;
