@@ -4,9 +4,10 @@ export CAREEN_CACHE ?= $(HOME)/.cache/careen
 export CARGO_TARGET_DIR ?= $(CAREEN_CACHE)/target
 RIG := cargo run --quiet -p vm-tests --
 S ?=
-J ?= 1
+# Nodes side by side: each has one processor and takes 3 GB.
+J ?= 2
 
-.PHONY: help setup tools check test integration demo vm vm-shell bench images
+.PHONY: manifests help setup tools check test integration demo vm vm-shell bench images
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -27,16 +28,19 @@ integration: setup ## careen-deploy on a real libostree, the agent against a rea
 	cargo test --quiet --workspace --exclude upgrade --exclude host
 
 test: check integration ## every layer, the VM's five core scenarios and others by turns included
-	$(RIG) run core --turn-from "$$(git rev-parse HEAD)"
+	$(RIG) run core --turn-from "$$(git rev-parse HEAD)" --jobs $(J)
 
 demo: setup ## build two images and a cluster, upgrade a node, then see a bad image fall back
 	$(RIG) demo
 
-vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=2 two at a time
+vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=1 one at a time instead of two
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J); else $(RIG) list; fi
 
 vm-shell: setup ## a shell in a joined node
 	$(RIG) shell
+
+manifests: ## write the release of careen-provider (packaging/provider) and its part of the docs anew from the code
+	CAREEN_BLESS=1 cargo test --quiet -p careen-provider --test release
 
 bench: setup ## the benchmarks: the agent's (P5 to P7), then upgrades beside the same by hand (P1, P3, P4, P9; about half an hour)
 	cargo build --quiet --profile image -p careen-agent -p careen-tests --bin careen-agent --bin agent-bench
