@@ -214,26 +214,16 @@ impl World {
     #[must_use]
     pub fn oldest(&self, key: &Key, cluster: &ClusterState) -> Option<upgrade::Version> {
         let machines = self.machines.control_plane_of(key);
-        let of_machine = |node: &NodeFacts| {
+        cluster.oldest(
             machines
                 .iter()
-                .any(|machine| machine.node.as_deref() == Some(node.name.as_str()))
-        };
-        cluster.oldest(|node| node.control_plane || of_machine(node))
+                .filter_map(|machine| machine.node.as_deref()),
+        )
     }
 
     /// How many others of the group work.
     fn working(&self, machine: &Machine, group: &Group, cluster: &ClusterState) -> usize {
-        let others = self.machines.in_group(group);
-        let works = |other: &&Arc<Machine>| {
-            other.name != machine.name
-                && other
-                    .node
-                    .as_ref()
-                    .and_then(|node| cluster.node(node))
-                    .is_some_and(|node| node.in_flight())
-        };
-        others.iter().filter(works).count()
+        cluster.in_flight(|nodes| self.machines.others_of(group, &machine.name, nodes))
     }
 
     /// One at a time where nobody says more. Core has a budget of its own; this one holds for both roads.

@@ -75,6 +75,8 @@ pub async fn client(cluster: &Key, kubeconfig: &[u8]) -> Result<Client, ConnectE
     let config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| bad(watch::chain(&error)))?;
     config.connect_timeout = Some(Duration::from_secs(5));
+    // The server ends each watch well before.
+    config.read_timeout = Some(Duration::from_secs(180));
     Client::try_from(config).map_err(|error| bad(watch::chain(&error)))
 }
 
@@ -106,7 +108,19 @@ fn reaches_out(config: &Kubeconfig) -> Option<&'static str> {
 }
 
 /// The server's version, if it says one that we understand.
-pub async fn version(client: &Client) -> Option<Version> {
-    let info = limited(client.apiserver_version()).await.ok()?;
-    info.git_version.parse().ok()
+///
+/// # Errors
+/// When it does not answer at all: then nothing else would be answered either.
+pub async fn version(client: &Client) -> Result<Option<Version>, WatchError> {
+    let asked = tokio::time::timeout(watch::ANSWER, client.apiserver_version()).await;
+    match asked {
+        Err(_) => Err(WatchError::Away(format!(
+            "no answer within {:?}",
+            watch::ANSWER
+        ))),
+        Ok(Ok(info)) => Ok(info.git_version.parse().ok()),
+        // It answers, though not this.
+        Ok(Err(kube::Error::Api(status))) if status.code != 401 => Ok(None),
+        Ok(Err(error)) => Err(error.into()),
+    }
 }

@@ -2,7 +2,7 @@
 //! that matter kept. A cluster that lies or hangs costs its own task, nobody else's.
 
 mod connect;
-pub(crate) mod parse;
+mod parse;
 mod store;
 mod task;
 
@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
+pub use parse::node as facts;
 pub use store::{ClusterState, Link};
 
 /// All workload clusters; clones are the same ones.

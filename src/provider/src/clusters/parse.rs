@@ -15,6 +15,8 @@ const STATUS: usize = 16 * 1024;
 /// The longest part of any other annotation that is kept, in characters.
 const TEXT: usize = 512;
 
+/// A Node as facts.
+#[must_use]
 pub fn node(object: api::Node) -> NodeFacts {
     let meta = object.metadata;
     let annotations = meta.annotations.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What is known of one workload cluster.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::Client;
@@ -20,6 +20,8 @@ struct State {
     link: Option<Link>,
     away: Option<Arc<str>>,
     nodes: HashMap<String, Arc<NodeFacts>>,
+    in_flight: HashSet<String>,
+    control_plane: HashSet<String>,
     pods: HashMap<String, (String, StaticPod)>,
 }
 
@@ -30,6 +32,28 @@ pub struct Link {
     pub client: Client,
     /// The version of the server that answered; nothing when it does not say.
     pub server: Option<Version>,
+}
+
+impl State {
+    fn put(&mut self, node: NodeFacts) {
+        keep(&mut self.in_flight, &node.name, node.in_flight());
+        keep(&mut self.control_plane, &node.name, node.control_plane);
+        self.nodes.insert(node.name.clone(), Arc::new(node));
+    }
+
+    fn remove(&mut self, node: &str) {
+        self.nodes.remove(node);
+        self.in_flight.remove(node);
+        self.control_plane.remove(node);
+    }
+}
+
+fn keep(set: &mut HashSet<String>, name: &str, belongs: bool) {
+    if belongs {
+        set.insert(name.to_owned());
+    } else {
+        set.remove(name);
+    }
 }
 
 impl ClusterState {
@@ -57,10 +81,9 @@ impl ClusterState {
     pub fn live(&self, link: Link, nodes: Vec<NodeFacts>) -> Vec<String> {
         self.write(|state| {
             let mut names: Vec<String> = state.nodes.drain().map(|(name, _)| name).collect();
-            let fresh = nodes
-                .into_iter()
-                .map(|node| (node.name.clone(), Arc::new(node)));
-            state.nodes = fresh.collect();
+            state.in_flight.clear();
+            state.control_plane.clear();
+            nodes.into_iter().for_each(|node| state.put(node));
             names.extend(state.nodes.keys().cloned());
             state.link = Some(link);
             state.away = None;
@@ -99,17 +122,22 @@ impl ClusterState {
                     resource_version: node.resource_version.clone(),
                     ..NodeFacts::clone(known)
                 } == node;
-                state.nodes.insert(node.name.clone(), Arc::new(node));
+                state.put(node);
                 return !same;
             }
-            state.nodes.insert(node.name.clone(), Arc::new(node));
+            state.put(node);
             true
         })
     }
 
     /// One Node is gone.
     pub fn remove(&self, node: &str) {
-        self.write(|state| state.nodes.remove(node));
+        self.write(|state| state.remove(node));
+    }
+
+    /// Looks at the names of the Nodes that work.
+    pub fn in_flight<T>(&self, look: impl FnOnce(&HashSet<String>) -> T) -> T {
+        self.read(|state| look(&state.in_flight))
     }
 
     /// A Node.
@@ -155,15 +183,19 @@ impl ClusterState {
         })
     }
 
-    /// The oldest version that may serve the API: of the server, and of every Node of the control plane.
+    /// The oldest version that may serve the API: of the server that answered, of every Node labelled as the control plane's, and
+    /// of those that somebody else knows to be.
     #[must_use]
-    pub fn oldest(&self, control_plane: impl Fn(&NodeFacts) -> bool) -> Option<Version> {
+    pub fn oldest<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
         self.read(|state| {
-            let of_nodes = state.nodes.values().filter(|node| control_plane(node));
-            let versions = of_nodes.filter_map(|node| node.kubelet.parse().ok());
-            versions
-                .chain(state.link.as_ref().and_then(|link| link.server.clone()))
-                .min()
+            let labelled = state
+                .control_plane
+                .iter()
+                .filter_map(|name| state.nodes.get(name));
+            let nodes = labelled.chain(others.filter_map(|name| state.nodes.get(name)));
+            let versions = nodes.filter_map(|node| node.kubelet.parse().ok());
+            let server = state.link.as_ref().and_then(|link| link.server.clone());
+            versions.chain(server).min()
         })
     }
 }

@@ -87,8 +87,12 @@ impl Scene<'_> {
             Ok(client) => client,
             Err(error) => return failed(error),
         };
+        let server = match connect::version(&client).await {
+            Ok(server) => server,
+            Err(error) => return error.into(),
+        };
         let link = Link {
-            server: connect::version(&client).await,
+            server,
             client: client.clone(),
         };
         tokio::select! {

@@ -146,6 +146,8 @@ impl Answer {
         match self {
             Self::Working(progress) => match progress.phase.as_str() {
                 "Healthy" | "Blessed" | "Upgraded" => 1,
+                // An agent takes it up, or refuses, within moments.
+                "Scheduled" => 2,
                 "Trial" | "Armed" => 5,
                 _ => 10,
             },

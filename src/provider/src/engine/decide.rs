@@ -293,12 +293,17 @@ fn hold(facts: &Facts<'_>, why: Why) -> Decision {
     finished(facts, Answer::Held(why))
 }
 
-/// Nobody asks.
+/// Nobody asks. What came to its end before core took its annotations off was not cancelled by that.
 fn idle(facts: &Facts<'_>) -> Decision {
-    if facts.machine.mark.is_some() {
-        return cancelled(facts, Why::Withdrawn);
+    let Some(mark) = &facts.machine.mark else {
+        return Decision::say(Answer::Idle);
+    };
+    let arrived = matches!(facts.node, NodeView::Seen(node)
+        if node.answer == Some(NodeAnswer::Upgraded) && node.answered_id() == Some(mark.id.as_str()));
+    if arrived {
+        return finished(facts, Answer::Idle);
     }
-    Decision::say(Answer::Idle)
+    cancelled(facts, Why::Withdrawn)
 }
 
 /// Takes back what we asked, as long as the agent has not answered it; then the mark goes.

@@ -13,7 +13,7 @@ use kube::Client;
 use tokio::sync::{Semaphore, watch};
 use tracing::{debug, warn};
 
-use crate::engine::{Answer, Machine};
+use crate::engine::{Answer, Machine, MarkWrite};
 use crate::hands::HandError;
 use crate::hands::infra::{InfraMachines, Wanted};
 use crate::machines::{Group, Key};
@@ -115,10 +115,10 @@ impl Worker {
 
     async fn by_hook(&self, machine: &Machine) -> Result<Answer, HandError> {
         let told = self.world.told(machine);
-        if told.is_none() && machine.mark.is_some() && !machine.in_progress {
-            // What we hold on the InfraMachine goes before the mark that reminds us of it.
-            self.report_quietly(machine, &self.world.decide(machine, now()).answer)
-                .await;
+        let foreseen = self.world.decide_for(machine, told.as_ref(), now());
+        if foreseen.mark == Some(MarkWrite::Off) {
+            // The mark is what brings us back here, should we die in between.
+            self.report_quietly(machine, &foreseen.answer).await;
         }
         let answer = self.act(machine, told.as_ref()).await?;
         self.report_quietly(machine, &answer).await;

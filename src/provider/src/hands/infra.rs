@@ -78,7 +78,9 @@ impl InfraMachines {
             tokio::time::timeout(crate::watch::ANSWER, discovery::group(&self.client, group)).await;
         let found = found.map_err(|_| HandError::Away("discovery".to_owned()))?;
         let found = found.map_err(|error| HandError::Away(chain(&error)))?;
-        let (resource, _) = found.recommended_kind(kind).ok_or(HandError::Missing)?;
+        let served = found.recommended_kind(kind);
+        let missing = || HandError::Refused(format!("{group} serves no kind {kind}"));
+        let (resource, _) = served.ok_or_else(missing)?;
         kinds.insert(key, resource.clone());
         Ok(resource)
     }

@@ -7,7 +7,7 @@ use upgrade::names;
 
 use super::{HandError, limited};
 use crate::api;
-use crate::clusters::parse;
+use crate::clusters;
 use crate::engine::{NodeFacts, NodeWrite};
 
 /// Writes what was decided, onto the Node as it was when it was decided: if anybody has changed it since, the API server says so
@@ -33,7 +33,7 @@ pub async fn write(
     };
     let nodes = api::nodes(client);
     let after = limited(nodes.patch(&node.name, &params, &Patch::Merge(body))).await?;
-    Ok(parse::node(after))
+    Ok(clusters::facts(after))
 }
 
 /// All four together, so that no reader sees half a request.

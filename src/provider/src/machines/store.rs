@@ -60,6 +60,22 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// Whether it takes turns with this group, which is of its Cluster.
+    #[must_use]
+    pub fn is_in(&self, group: &Group) -> bool {
+        match &group.kind {
+            GroupKind::ControlPlane => self.control_plane,
+            GroupKind::Deployment(name) => {
+                !self.control_plane && self.deployment.as_ref() == Some(name)
+            }
+            GroupKind::Alone(name) => {
+                !self.control_plane && self.deployment.is_none() && self.name == *name
+            }
+        }
+    }
+}
+
 /// Machines that take turns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
@@ -118,7 +134,7 @@ pub struct Machines(Arc<RwLock<State>>);
 struct State {
     synced: bool,
     machines: HashMap<Key, Arc<Machine>>,
-    by_node: HashMap<(Key, String), Key>,
+    by_node: HashMap<Key, HashMap<String, Key>>,
     by_group: HashMap<Group, BTreeSet<Key>>,
     by_cluster: HashMap<Key, HashSet<Key>>,
     clusters: HashMap<Key, ClusterFacts>,
@@ -131,8 +147,8 @@ impl State {
         let key = machine.key();
         self.remove(&key);
         if let Some(node) = &machine.node {
-            self.by_node
-                .insert((machine.cluster_key(), node.clone()), key.clone());
+            let of_cluster = self.by_node.entry(machine.cluster_key()).or_default();
+            of_cluster.insert(node.clone(), key.clone());
         }
         self.by_group
             .entry(machine.group())
@@ -151,7 +167,12 @@ impl State {
             return;
         };
         if let Some(node) = &old.node {
-            self.by_node.remove(&(old.cluster_key(), node.clone()));
+            drop_from(
+                &mut self.by_node,
+                &old.cluster_key(),
+                |nodes| nodes.remove(node).is_some(),
+                HashMap::is_empty,
+            );
         }
         drop_from(
             &mut self.by_group,
@@ -218,17 +239,14 @@ impl Machines {
         self.write(|state| state.put(machine))
     }
 
-    /// Forgets one. Returns those of its group: it may be their turn now.
+    /// Forgets one. Returns it, so that whatever is kept of it elsewhere goes too, and its group: it may be their turn now.
     pub fn remove(&self, key: &Key) -> Vec<Key> {
         self.write(|state| {
             let group = state.machines.get(key).map(|machine| machine.group());
             state.remove(key);
-            group
-                .and_then(|group| state.by_group.get(&group))
-                .into_iter()
-                .flatten()
-                .cloned()
-                .collect()
+            let others = group.and_then(|group| state.by_group.get(&group));
+            let others = others.into_iter().flatten().cloned();
+            others.chain([key.clone()]).collect()
         })
     }
 
@@ -253,11 +271,22 @@ impl Machines {
     /// The Machine of a Node.
     #[must_use]
     pub fn of_node(&self, cluster: &Key, node: &str) -> Option<Key> {
+        self.read(|state| state.by_node.get(cluster)?.get(node).cloned())
+    }
+
+    /// How many of these Nodes belong to Machines of the group, other than this one.
+    #[must_use]
+    pub fn others_of(&self, group: &Group, but: &str, nodes: &HashSet<String>) -> usize {
         self.read(|state| {
-            state
-                .by_node
-                .get(&(cluster.clone(), node.to_owned()))
-                .cloned()
+            let Some(known) = state.by_node.get(&group.cluster) else {
+                return 0;
+            };
+            let machines = nodes
+                .iter()
+                .filter_map(|node| state.machines.get(known.get(node)?));
+            machines
+                .filter(|machine| machine.name != but && machine.is_in(group))
+                .count()
         })
     }
 
@@ -271,7 +300,7 @@ impl Machines {
         })
     }
 
-    /// Names of the Nodes of a Cluster's control plane.
+    /// The Machines of a Cluster's control plane.
     #[must_use]
     pub fn control_plane_of(&self, cluster: &Key) -> Vec<Arc<Machine>> {
         let group = Group {

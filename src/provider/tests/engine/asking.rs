@@ -15,7 +15,9 @@ fn a_node_at_rest_is_asked_with_id_image_and_version() {
         version: NEW.into(),
     };
     assert_eq!(decision.node, Some(expected));
-    assert!(matches!(decision.mark, Some(MarkWrite::On(mark)) if mark.skip_is_ours && mark.since == NOW));
+    assert!(
+        matches!(decision.mark, Some(MarkWrite::On(mark)) if mark.skip_is_ours && mark.since == NOW)
+    );
 }
 
 #[test]
@@ -128,7 +130,9 @@ fn nobody_is_asked_out_of_turn_and_who_works_already_keeps_its_turn() {
 fn a_paused_node_is_left_alone_with_its_own_reason() {
     let mut scene = scene();
     scene.node().paused = Some("disk is being\u{7} replaced".into());
-    assert!(matches!(scene.decide().answer, Answer::Held(Why::NodePaused { reason, .. }) if reason == "disk is being  replaced"));
+    assert!(
+        matches!(scene.decide().answer, Answer::Held(Why::NodePaused { reason, .. }) if reason == "disk is being  replaced")
+    );
 }
 
 #[test]
@@ -162,5 +166,8 @@ fn while_core_has_not_said_what_it_wants_nothing_is_touched() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
     scene.road = Asked::Untold;
     let decision = scene.decide();
-    assert_eq!((decision.answer, decision.node, decision.mark), (Answer::Untold, None, None));
+    assert_eq!(
+        (decision.answer, decision.node, decision.mark),
+        (Answer::Untold, None, None)
+    );
 }

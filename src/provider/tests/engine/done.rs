@@ -9,16 +9,24 @@ use crate::scene::*;
 fn done_when_all_of_it_is_seen_and_said_again_as_often_as_asked() {
     let scene = scene().upgraded();
     let decision = scene.decide();
-    assert_eq!((&decision.answer, decision.mark), (&Answer::Done, Some(MarkWrite::Off)));
+    assert_eq!(
+        (&decision.answer, decision.mark),
+        (&Answer::Done, Some(MarkWrite::Off))
+    );
     let mut later = scene;
     later.machine.mark = None;
     let decision = later.decide();
-    assert_eq!((decision.answer, decision.mark, decision.node), (Answer::Done, None, None));
+    assert_eq!(
+        (decision.answer, decision.mark, decision.node),
+        (Answer::Done, None, None)
+    );
 }
 
 #[test]
 fn not_done_by_an_answer_to_another_request() {
-    let mut scene = scene().asked().answered_to("capi-earlier", NodeAnswer::Upgraded, "Upgraded");
+    let mut scene = scene()
+        .asked()
+        .answered_to("capi-earlier", NodeAnswer::Upgraded, "Upgraded");
     scene.node().kubelet = NEW.into();
     assert!(matches!(scene.decide().answer, Answer::Working(_)));
 }
@@ -52,7 +60,10 @@ fn not_done_while_the_node_is_not_ready_or_cordoned() {
 
 #[test]
 fn a_control_plane_is_done_only_with_its_static_pods_at_the_version() {
-    assert_eq!(held(&scene().as_control_plane(Some(OLD)).upgraded().decide()), "Unverified");
+    assert_eq!(
+        held(&scene().as_control_plane(Some(OLD)).upgraded().decide()),
+        "Unverified"
+    );
     let done = scene().as_control_plane(Some(NEW)).upgraded();
     assert_eq!(done.decide().answer, Answer::Done);
     let mut missing = scene().as_control_plane(Some(NEW)).upgraded();
@@ -65,14 +76,19 @@ fn a_control_plane_is_done_only_with_its_static_pods_at_the_version() {
 
 #[test]
 fn static_pods_pinned_by_digest_say_no_version_and_the_agents_word_counts() {
-    assert_eq!(scene().as_control_plane(None).upgraded().decide().answer, Answer::Done);
+    assert_eq!(
+        scene().as_control_plane(None).upgraded().decide().answer,
+        Answer::Done
+    );
 }
 
 #[test]
 fn a_captured_node_that_copies_its_neighbours_answer_is_not_done() {
     let mut neighbour = scene();
     neighbour.machine.uid = "uid-neighbour".into();
-    let mut scene = scene().asked().answered_to(&neighbour.id(), NodeAnswer::Upgraded, "Upgraded");
+    let mut scene = scene()
+        .asked()
+        .answered_to(&neighbour.id(), NodeAnswer::Upgraded, "Upgraded");
     scene.node().kubelet = NEW.into();
     assert_ne!(scene.decide().answer, Answer::Done);
 }
@@ -103,5 +119,9 @@ fn messages_change_rarely_and_hold_no_clock() {
     };
     assert_eq!(message(60, NOW), "Trial, 60 %");
     assert_eq!(message(60, NOW), message(69, NOW + 100));
-    assert_eq!(message(100, NOW), "Trial, 90 %", "100 is for what is verified");
+    assert_eq!(
+        message(100, NOW),
+        "Trial, 90 %",
+        "100 is for what is verified"
+    );
 }

@@ -16,11 +16,18 @@ fn cancelled_ways() -> [(&'static str, fn(&mut Scene)); 3] {
 #[test]
 fn a_request_that_is_not_answered_is_taken_back_and_the_mark_stays_until_the_node_rests() {
     for (way, leave) in cancelled_ways() {
-        for scene in [scene().asked(), scene().asked().answered(NodeAnswer::InProgress, "Fetched")] {
+        for scene in [
+            scene().asked(),
+            scene().asked().answered(NodeAnswer::InProgress, "Fetched"),
+        ] {
             let mut scene = scene;
             leave(&mut scene);
             let decision = scene.decide();
-            assert_eq!((decision.node, decision.mark), (Some(NodeWrite::Withdraw), None), "{way}");
+            assert_eq!(
+                (decision.node, decision.mark),
+                (Some(NodeWrite::Withdraw), None),
+                "{way}"
+            );
         }
     }
 }
@@ -28,11 +35,18 @@ fn a_request_that_is_not_answered_is_taken_back_and_the_mark_stays_until_the_nod
 #[test]
 fn once_the_node_rests_the_mark_goes_whatever_the_end() {
     for (way, leave) in cancelled_ways() {
-        for (answer, phase) in [(NodeAnswer::Failed, "Failed"), (NodeAnswer::Upgraded, "Upgraded")] {
+        for (answer, phase) in [
+            (NodeAnswer::Failed, "Failed"),
+            (NodeAnswer::Upgraded, "Upgraded"),
+        ] {
             let mut scene = scene().asked().answered(answer, phase);
             leave(&mut scene);
             let decision = scene.decide();
-            assert_eq!((decision.node, decision.mark), (None, Some(MarkWrite::Off)), "{way} {phase}");
+            assert_eq!(
+                (decision.node, decision.mark),
+                (None, Some(MarkWrite::Off)),
+                "{way} {phase}"
+            );
         }
     }
 }
@@ -74,7 +88,10 @@ fn a_machine_that_nobody_asks_about_is_left_alone() {
     let mut scene = scene();
     scene.road = Asked::No;
     let decision = scene.decide();
-    assert_eq!((decision.answer, decision.node, decision.mark), (Answer::Idle, None, None));
+    assert_eq!(
+        (decision.answer, decision.node, decision.mark),
+        (Answer::Idle, None, None)
+    );
 }
 
 #[test]
@@ -84,7 +101,10 @@ fn wanted_again_after_a_withdrawal_it_is_asked_again_though_the_old_answer_still
     assert!(requests(&scene.decide()));
     let mut stands = scene.asked();
     stands.node().answer = Some(NodeAnswer::Failed);
-    assert!(matches!(stands.decide().answer, Answer::Working(_)), "until the agent looks");
+    assert!(
+        matches!(stands.decide().answer, Answer::Working(_)),
+        "until the agent looks"
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A Machine that should go from v1.35.4 to v1.36.3, its Node, and what a test makes of them.
 
 use provider::engine::{
-    Answer, ControlPlane, Decision, Facts, Machine, Mark, NodeFacts, NodeView, NodeWrite, Policy, Road, StaticPod, Turns, Wanted,
-    Why, decide, upgrade_id,
+    Answer, ControlPlane, Decision, Facts, Machine, Mark, NodeFacts, NodeView, NodeWrite, Policy,
+    Road, StaticPod, Turns, Wanted, Why, decide, upgrade_id,
 };
 use upgrade::report::{Answer as NodeAnswer, Status};
 
@@ -105,7 +105,9 @@ impl Scene {
 
     pub fn id(&self) -> String {
         let image = self.wanted.image.as_ref().unwrap();
-        upgrade_id(&self.machine, &self.wanted.version, image).unwrap().to_string()
+        upgrade_id(&self.machine, &self.wanted.version, image)
+            .unwrap()
+            .to_string()
     }
 
     pub fn node(&mut self) -> &mut NodeFacts {
@@ -122,7 +124,8 @@ impl Scene {
         });
         self.machine.skips_remediation = true;
         let node = self.node();
-        (node.requested, node.id, node.image, node.version) = (true, Some(id), Some(image), Some(NEW.into()));
+        (node.requested, node.id, node.image, node.version) =
+            (true, Some(id), Some(image), Some(NEW.into()));
         self
     }
 
@@ -159,7 +162,13 @@ impl Scene {
             version: version.map(str::to_owned),
             ready: true,
         };
-        self.control_plane.pods = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"].map(pod).into();
+        self.control_plane.pods = [
+            "kube-apiserver",
+            "kube-controller-manager",
+            "kube-scheduler",
+        ]
+        .map(pod)
+        .into();
         self
     }
 }

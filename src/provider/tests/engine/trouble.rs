@@ -11,8 +11,14 @@ fn a_failed_node_is_shown_with_the_agents_reason_and_its_health_check_comes_back
     scene.node().failure = Some("required check disk failed: no /dev/sdb".into());
     scene.node().status.as_mut().unwrap().code = Some("UserCheck".into());
     let decision = scene.decide();
-    assert_eq!(decision.answer.message(), "failed: required check disk failed: no /dev/sdb");
-    assert_eq!((decision.answer.code().as_str(), decision.mark), ("UserCheck", Some(MarkWrite::Off)));
+    assert_eq!(
+        decision.answer.message(),
+        "failed: required check disk failed: no /dev/sdb"
+    );
+    assert_eq!(
+        (decision.answer.code().as_str(), decision.mark),
+        ("UserCheck", Some(MarkWrite::Off))
+    );
     assert!(decision.node.is_none(), "nobody asks again unasked");
 }
 
@@ -28,7 +34,11 @@ fn a_hostile_reason_becomes_one_short_line() {
 
 #[test]
 fn while_the_api_server_is_away_nothing_is_judged_written_or_lifted() {
-    for scene in [scene().asked(), scene().upgraded(), scene().asked().answered(NodeAnswer::Failed, "Failed")] {
+    for scene in [
+        scene().asked(),
+        scene().upgraded(),
+        scene().asked().answered(NodeAnswer::Failed, "Failed"),
+    ] {
         let mut scene = scene;
         scene.away = Some("connection refused");
         let decision = scene.decide();
@@ -43,7 +53,11 @@ fn a_node_that_does_not_answer_becomes_a_reason_at_the_deadline_and_goes_on_when
     scene.now = NOW + 299;
     let decision = scene.decide();
     assert!(matches!(decision.answer, Answer::Working(_)));
-    assert_eq!(decision.again, Some(2), "looked at again just behind the deadline");
+    assert_eq!(
+        decision.again,
+        Some(2),
+        "looked at again just behind the deadline"
+    );
     scene.now = NOW + 300;
     assert_eq!(held(&scene.decide()), "NoAnswer");
     let scene = scene.answered(NodeAnswer::InProgress, "Fetched");
@@ -54,7 +68,9 @@ fn a_node_that_does_not_answer_becomes_a_reason_at_the_deadline_and_goes_on_when
 fn an_upgrade_that_does_not_end_becomes_a_reason() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
     scene.now = NOW + 7200;
-    assert!(matches!(scene.decide().answer, Answer::Held(Why::Stalled { phase, .. }) if phase == "Trial"));
+    assert!(
+        matches!(scene.decide().answer, Answer::Held(Why::Stalled { phase, .. }) if phase == "Trial")
+    );
 }
 
 #[test]
@@ -72,7 +88,10 @@ fn a_node_that_is_gone_gives_the_machine_back_to_its_health_check() {
     let mut scene = scene().asked();
     scene.node = None;
     let decision = scene.decide();
-    assert_eq!((held(&decision).as_str(), decision.mark), ("NodeMissing", Some(MarkWrite::Off)));
+    assert_eq!(
+        (held(&decision).as_str(), decision.mark),
+        ("NodeMissing", Some(MarkWrite::Off))
+    );
     scene.machine.node = None;
     assert_eq!(held(&scene.decide()), "NoNode");
 }
@@ -91,6 +110,10 @@ fn a_mark_stays_while_a_held_node_works_on() {
 #[test]
 fn what_stands_in_the_way_on_the_node_is_in_the_message() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Deployed");
-    scene.node().status.as_mut().unwrap().reason = Some("drain: PodDisruptionBudget web does not allow evicting".into());
-    assert_eq!(scene.decide().answer.message(), "Deployed, 40 %: drain: PodDisruptionBudget web does not allow evicting");
+    scene.node().status.as_mut().unwrap().reason =
+        Some("drain: PodDisruptionBudget web does not allow evicting".into());
+    assert_eq!(
+        scene.decide().answer.message(),
+        "Deployed, 40 %: drain: PodDisruptionBudget web does not allow evicting"
+    );
 }

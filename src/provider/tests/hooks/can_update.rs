@@ -7,7 +7,12 @@ use serde_json::{Value, json};
 use crate::scene::*;
 
 fn patches(response: &Value) -> usize {
-    response.as_object().unwrap().keys().filter(|key| key.ends_with("Patch")).count()
+    response
+        .as_object()
+        .unwrap()
+        .keys()
+        .filter(|key| key.ends_with("Patch"))
+        .count()
 }
 
 #[tokio::test]
@@ -18,14 +23,20 @@ async fn a_version_is_covered_in_both_forms_of_patches_and_nothing_is_left_over(
             sample.request["settings"] = json!({ "patchType": form, "imageFields": "osRef" });
             // In the capture the InfraMachine's own field is no image of ours.
             for side in ["current", "desired"] {
-                if let Some(field) = sample.request.pointer_mut(&format!("/{side}/infrastructureMachineTemplate/spec/template/spec/osRef")) {
+                if let Some(field) = sample.request.pointer_mut(&format!(
+                    "/{side}/infrastructureMachineTemplate/spec/template/spec/osRef"
+                )) {
                     *field = json!(image(if side == "current" { 'a' } else { 'b' }));
                 }
             }
             let response = call_with(&world().0, &sample);
             assert_eq!(response["status"], "Success", "{response}");
             for (key, current, desired) in pairs(&sample.request) {
-                assert_eq!(patched(&response, key, &current), desired["spec"], "{form} {key}");
+                assert_eq!(
+                    patched(&response, key, &current),
+                    desired["spec"],
+                    "{form} {key}"
+                );
             }
         }
     }
@@ -38,13 +49,18 @@ async fn the_gate_that_the_control_plane_drops_with_v1_36_is_covered_and_gone_af
         sample.request["settings"] = json!({ "patchType": form });
         sample.request["current"]["machine"]["spec"]["version"] = json!("v1.35.0");
         sample.request["desired"]["machine"]["spec"]["version"] = json!("v1.36.0");
-        sample.request["desired"]["bootstrapConfig"]["spec"]["clusterConfiguration"]["featureGates"] = json!({});
+        sample.request["desired"]["bootstrapConfig"]["spec"]["clusterConfiguration"]["featureGates"] =
+            json!({});
         let (world, _) = world();
         catalogue(&world, vec![entry("v1.36.0", 'c')]);
         let response = call_with(&world, &sample);
         assert_eq!(response["status"], "Success", "{response}");
         for (key, current, desired) in pairs(&sample.request) {
-            assert_eq!(patched(&response, key, &current), desired["spec"], "{form} {key}");
+            assert_eq!(
+                patched(&response, key, &current),
+                desired["spec"],
+                "{form} {key}"
+            );
         }
     }
 }
@@ -54,32 +70,57 @@ async fn another_failure_domain_is_refused_by_name_and_replaced_as_core_would() 
     let mut sample = sample("canupdatemachine");
     sample.request["desired"]["machine"]["spec"]["failureDomain"] = json!("b");
     let response = call_with(&world().0, &sample);
-    assert_eq!((response["status"].as_str(), patches(&response)), (Some("Success"), 0));
-    assert!(response["message"].as_str().unwrap().contains("Machine spec/failureDomain"), "{response}");
+    assert_eq!(
+        (response["status"].as_str(), patches(&response)),
+        (Some("Success"), 0)
+    );
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .contains("Machine spec/failureDomain"),
+        "{response}"
+    );
 }
 
 #[tokio::test]
 async fn never_replace_holds_with_the_field_and_the_reason() {
     let mut sample = sample("canupdatemachineset");
-    sample.request["desired"]["bootstrapConfigTemplate"]["spec"]["template"]["spec"]["joinConfiguration"]["nodeRegistration"]["taints"] = json!([]);
+    sample.request["desired"]["bootstrapConfigTemplate"]["spec"]["template"]["spec"]["joinConfiguration"]
+        ["nodeRegistration"]["taints"] = json!([]);
     let holding = Settings {
         never_replace: true,
         image_fields: vec!["osRef".to_owned()],
         ..Settings::default()
     };
     let response = call_with(&world_with(holding).0, &sample);
-    assert_eq!((response["status"].as_str(), patches(&response)), (Some("Failure"), 0));
+    assert_eq!(
+        (response["status"].as_str(), patches(&response)),
+        (Some("Failure"), 0)
+    );
     let message = response["message"].as_str().unwrap();
-    assert!(message.contains("bootstrap template spec/template/spec/joinConfiguration/nodeRegistration/taints"), "{message}");
+    assert!(
+        message.contains(
+            "bootstrap template spec/template/spec/joinConfiguration/nodeRegistration/taints"
+        ),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn the_nearest_word_about_replacing_counts() {
     let mut sample = sample("canupdatemachineset");
-    sample.request["desired"]["machineSet"]["spec"]["template"]["spec"]["failureDomain"] = json!("b");
-    sample.request["desired"]["machineSet"]["metadata"]["labels"]["cluster.x-k8s.io/deployment-name"] = json!("n1");
+    sample.request["desired"]["machineSet"]["spec"]["template"]["spec"]["failureDomain"] =
+        json!("b");
+    sample.request["desired"]["machineSet"]["metadata"]["labels"]["cluster.x-k8s.io/deployment-name"] =
+        json!("n1");
     let (world, _) = world();
-    let status = |sample: &Sample| call_with(&world, sample)["status"].as_str().unwrap().to_owned();
+    let status = |sample: &Sample| {
+        call_with(&world, sample)["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(status(&sample), "Success");
     sample.request["settings"] = json!({ "neverReplace": "true" });
     assert_eq!(status(&sample), "Failure");
@@ -87,14 +128,22 @@ async fn the_nearest_word_about_replacing_counts() {
         never_replace: Some(word.to_owned()),
         ..ClusterFacts::default()
     };
-    world.machines.put_cluster((Key::new("t1", "c1"), cluster("false")));
+    world
+        .machines
+        .put_cluster((Key::new("t1", "c1"), cluster("false")));
     assert_eq!(status(&sample), "Success");
     let deployment = DeploymentFacts {
         never_replace: Some("True, I think".to_owned()),
         ..DeploymentFacts::default()
     };
-    world.machines.put_deployment((Key::new("t1", "n1"), deployment));
-    assert_eq!(status(&sample), "Failure", "a word that cannot be read deletes nothing");
+    world
+        .machines
+        .put_deployment((Key::new("t1", "n1"), deployment));
+    assert_eq!(
+        status(&sample),
+        "Failure",
+        "a word that cannot be read deletes nothing"
+    );
 }
 
 #[tokio::test]
@@ -103,14 +152,21 @@ async fn a_version_without_an_image_holds() {
     catalogue(&world, Vec::new());
     let response = call_with(&world, &sample("canupdatemachine"));
     assert_eq!(response["status"], "Failure");
-    assert!(response["message"].as_str().unwrap().contains("no ImageCatalogue has an entry for v1.34.3"), "{response}");
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .contains("no ImageCatalogue has an entry for v1.34.3"),
+        "{response}"
+    );
 }
 
 fn set_with_images() -> Sample {
     let mut sample = sample("canupdatemachineset");
     sample.request["settings"] = json!({ "imageFields": "osRef" });
     for (side, word) in [("current", 'a'), ("desired", 'b')] {
-        sample.request[side]["infrastructureMachineTemplate"]["spec"]["template"]["spec"]["osRef"] = json!(image(word));
+        sample.request[side]["infrastructureMachineTemplate"]["spec"]["template"]["spec"]["osRef"] =
+            json!(image(word));
     }
     sample
 }
@@ -126,14 +182,24 @@ async fn an_image_in_the_inframachine_needs_no_catalogue() {
 async fn workers_ahead_of_the_control_plane_are_held_and_so_are_those_whose_cluster_is_away() {
     let (world, state) = world();
     let mut ahead = set_with_images();
-    ahead.request["desired"]["machineSet"]["spec"]["template"]["spec"]["version"] = json!("v1.35.0");
+    ahead.request["desired"]["machineSet"]["spec"]["template"]["spec"]["version"] =
+        json!("v1.35.0");
     let response = call_with(&world, &ahead);
     assert_eq!(response["status"], "Failure");
-    assert!(response["message"].as_str().unwrap().contains("ahead of the control plane's v1.34.3"), "{response}");
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .contains("ahead of the control plane's v1.34.3"),
+        "{response}"
+    );
     state.away("connection refused");
     let response = call_with(&world, &set_with_images());
     assert_eq!(response["status"], "Failure");
-    assert!(response["message"].as_str().unwrap().contains("is away"), "{response}");
+    assert!(
+        response["message"].as_str().unwrap().contains("is away"),
+        "{response}"
+    );
 }
 
 #[tokio::test]
@@ -146,8 +212,15 @@ async fn a_mistyped_setting_holds_instead_of_guessing() {
 #[tokio::test]
 async fn a_change_of_the_machine_itself_is_not_taken_for_an_image() {
     let mut sample = sample("canupdatemachine");
-    sample.request["desired"]["infrastructureMachine"]["spec"]["backend"]["inMemory"]["vm"]["provisioning"]["startupDuration"] = json!("9s");
+    sample.request["desired"]["infrastructureMachine"]["spec"]["backend"]["inMemory"]["vm"]["provisioning"]
+        ["startupDuration"] = json!("9s");
     let response = call_with(&world().0, &sample);
     assert_eq!(patches(&response), 0);
-    assert!(response["message"].as_str().unwrap().contains("startupDuration"), "{response}");
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .contains("startupDuration"),
+        "{response}"
+    );
 }

@@ -47,7 +47,10 @@ pub fn entry(version: &str, word: char) -> Entry {
 }
 
 pub fn catalogue(world: &World, images: Vec<Entry>) {
-    world.catalogues.replace(vec![ImageCatalogue::new("default", ImageCatalogueSpec { images })]);
+    world.catalogues.replace(vec![ImageCatalogue::new(
+        "default",
+        ImageCatalogueSpec { images },
+    )]);
 }
 
 pub fn client() -> Client {
@@ -120,7 +123,8 @@ pub fn call_with(world: &World, sample: &Sample) -> Value {
 }
 
 pub fn discover(world: &World) -> Value {
-    let body = br#"{"kind":"DiscoveryRequest","apiVersion":"hooks.runtime.cluster.x-k8s.io/v1alpha1"}"#;
+    let body =
+        br#"{"kind":"DiscoveryRequest","apiVersion":"hooks.runtime.cluster.x-k8s.io/v1alpha1"}"#;
     answer(world, Hook::Discovery, body, NOW).body
 }
 
@@ -136,7 +140,9 @@ pub fn patched(response: &Value, key: &str, current: &Value) -> Value {
             let patch: json_patch::Patch = serde_json::from_slice(&bytes).unwrap();
             json_patch::patch(&mut object, &patch).unwrap();
         }
-        "JSONMergePatch" => json_patch::merge(&mut object, &serde_json::from_slice(&bytes).unwrap()),
+        "JSONMergePatch" => {
+            json_patch::merge(&mut object, &serde_json::from_slice(&bytes).unwrap())
+        }
         other => panic!("core knows no patch type {other:?}"),
     }
     object["spec"].clone()
@@ -149,7 +155,10 @@ pub fn pairs(request: &Value) -> Vec<(&'static str, Value, Value)> {
         ("infrastructureMachine", "infrastructureMachinePatch"),
         ("bootstrapConfig", "bootstrapConfigPatch"),
         ("machineSet", "machineSetPatch"),
-        ("infrastructureMachineTemplate", "infrastructureMachineTemplatePatch"),
+        (
+            "infrastructureMachineTemplate",
+            "infrastructureMachineTemplatePatch",
+        ),
         ("bootstrapConfigTemplate", "bootstrapConfigTemplatePatch"),
     ];
     all.into_iter()

@@ -21,8 +21,12 @@ fn no_answer_but_done_is_ever_taken_as_done_whatever_number_is_asked_for() {
         let body = Response::InProgress("x".into(), seconds).body(Hook::UpdateMachine);
         assert!(!taken_as_done(&body), "{body}");
     }
-    assert!(!taken_as_done(&Response::Hold("x".into()).body(Hook::UpdateMachine)));
-    assert!(taken_as_done(&Response::Done("x".into()).body(Hook::UpdateMachine)));
+    assert!(!taken_as_done(
+        &Response::Hold("x".into()).body(Hook::UpdateMachine)
+    ));
+    assert!(taken_as_done(
+        &Response::Done("x".into()).body(Hook::UpdateMachine)
+    ));
 }
 
 #[test]
@@ -37,7 +41,10 @@ fn the_status_is_spelled_as_core_compares_it_and_always_there() {
     ];
     for response in all {
         let body = response.body(Hook::UpdateMachine);
-        assert!(body["status"] == "Success" || body["status"] == "Failure", "{body}");
+        assert!(
+            body["status"] == "Success" || body["status"] == "Failure",
+            "{body}"
+        );
     }
 }
 
@@ -60,33 +67,65 @@ async fn a_covered_change_always_has_a_patch_with_a_type_and_a_content() {
     let patch = &response["machinePatch"];
     assert_eq!(patch["patchType"], "JSONPatch");
     assert!(patch["patch"].as_str().is_some_and(|text| text.len() > 8));
-    assert!(response.get("bootstrapConfigPatch").is_none(), "what does not differ has no key at all");
+    assert!(
+        response.get("bootstrapConfigPatch").is_none(),
+        "what does not differ has no key at all"
+    );
 }
 
 #[tokio::test]
 async fn discovery_says_fail_a_timeout_and_the_three_hooks_by_their_short_names() {
     let response = discover(&world().0);
-    assert_eq!((&response["status"], &response["kind"]), (&json!("Success"), &json!("DiscoveryResponse")));
+    assert_eq!(
+        (&response["status"], &response["kind"]),
+        (&json!("Success"), &json!("DiscoveryResponse"))
+    );
     let handlers = response["handlers"].as_array().unwrap();
     assert_eq!(handlers.len(), 3);
     for handler in handlers {
-        assert_eq!(handler["failurePolicy"], "Fail", "with Ignore a lost answer would be taken as done");
+        assert_eq!(
+            handler["failurePolicy"], "Fail",
+            "with Ignore a lost answer would be taken as done"
+        );
         assert!((1..=30).contains(&handler["timeoutSeconds"].as_i64().unwrap()));
-        assert_eq!(handler["requestHook"]["apiVersion"], "hooks.runtime.cluster.x-k8s.io/v1alpha1");
+        assert_eq!(
+            handler["requestHook"]["apiVersion"],
+            "hooks.runtime.cluster.x-k8s.io/v1alpha1"
+        );
         let name = handler["name"].as_str().unwrap();
-        assert!(name.bytes().all(|c| c.is_ascii_lowercase() || c == b'-'), "{name} is a DNS label");
+        assert!(
+            name.bytes().all(|c| c.is_ascii_lowercase() || c == b'-'),
+            "{name} is a DNS label"
+        );
     }
 }
 
 #[tokio::test]
 async fn before_everything_is_listed_discovery_is_answered_and_nothing_else_decided() {
     let (machines, queue) = (Machines::default(), Queue::default());
-    let world = World::new(machines.clone(), Clusters::new(client(), machines, queue.clone()), queue, Settings::default());
-    assert_eq!(discover(&world)["status"], "Success", "core leaves when nobody answers at its start");
-    assert_eq!(call_with(&world, &sample("canupdatemachine"))["status"], "Failure");
+    let world = World::new(
+        machines.clone(),
+        Clusters::new(client(), machines, queue.clone()),
+        queue,
+        Settings::default(),
+    );
+    assert_eq!(
+        discover(&world)["status"],
+        "Success",
+        "core leaves when nobody answers at its start"
+    );
+    assert_eq!(
+        call_with(&world, &sample("canupdatemachine"))["status"],
+        "Failure"
+    );
     let mut uncovered = sample("canupdatemachineset");
-    uncovered.request["desired"]["machineSet"]["spec"]["template"]["spec"]["failureDomain"] = json!("b");
-    assert_eq!(call_with(&world, &uncovered)["status"], "Failure", "a word against replacing may not be seen yet");
+    uncovered.request["desired"]["machineSet"]["spec"]["template"]["spec"]["failureDomain"] =
+        json!("b");
+    assert_eq!(
+        call_with(&world, &uncovered)["status"],
+        "Failure",
+        "a word against replacing may not be seen yet"
+    );
     assert!(!taken_as_done(&call_with(&world, &sample("updatemachine"))));
 }
 
@@ -108,5 +147,9 @@ async fn a_call_costs_no_request_to_any_server_so_no_time_out_of_cores_is_near()
     for _ in 0..200 {
         call_with(&world, &sample);
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
 }

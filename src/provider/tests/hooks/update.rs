@@ -23,7 +23,10 @@ fn told_id(world: &provider::world::World) -> String {
 async fn the_first_call_has_the_node_asked_and_says_scheduled() {
     let (world, _) = world();
     let response = call_with(&world, &sample("updatemachine"));
-    assert_eq!((&response["status"], &response["message"]), (&json!("Success"), &json!("Scheduled, 0 %")));
+    assert_eq!(
+        (&response["status"], &response["message"]),
+        (&json!("Success"), &json!("Scheduled, 0 %"))
+    );
     assert!(response["retryAfterSeconds"].as_i64().unwrap() >= 1);
     assert_eq!(world.queue.depth(), 1, "the write is under way");
 }
@@ -43,7 +46,10 @@ async fn it_is_done_when_the_node_is_and_says_so_again_and_again() {
     state.put(upgraded);
     for _ in 0..3 {
         let response = call_with(&world, &sample("updatemachine"));
-        assert_eq!((&response["message"], &response["retryAfterSeconds"]), (&json!("upgraded"), &json!(0)));
+        assert_eq!(
+            (&response["message"], &response["retryAfterSeconds"]),
+            (&json!("upgraded"), &json!(0))
+        );
     }
 }
 
@@ -53,7 +59,10 @@ async fn a_failure_stays_in_progress_because_only_so_its_text_is_seen() {
     let id = told_id(&world);
     let mut failed = node("v1.34.2");
     failed.resource_version = "2".into();
-    (failed.answer, failed.failure) = (Some(Answer::Failed), Some("required check disk failed".into()));
+    (failed.answer, failed.failure) = (
+        Some(Answer::Failed),
+        Some("required check disk failed".into()),
+    );
     failed.status = Some(Status {
         id: Some(id.parse().unwrap()),
         phase: "Failed".into(),
@@ -72,7 +81,13 @@ async fn what_core_wants_is_judged_anew_at_each_call() {
     let mut sample = sample("updatemachine");
     sample.request["desired"]["machine"]["spec"]["version"] = json!("v1.40.0");
     let response = call_with(&world, &sample);
-    assert!(response["message"].as_str().unwrap().starts_with("held: no ImageCatalogue"), "{response}");
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("held: no ImageCatalogue"),
+        "{response}"
+    );
     assert!(response["retryAfterSeconds"].as_i64().unwrap() >= 1);
 }
 

@@ -29,12 +29,25 @@ async fn server(limits: Limits, client_ca: Option<&std::path::Path>) -> Server {
     let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
     let pair = tls::make(None, &names, provider::world::now()).unwrap();
     let current = Arc::new(Current::default());
-    current.set(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
+    current
+        .set(pair.certificate.as_bytes(), pair.key.as_bytes())
+        .unwrap();
     let config = Arc::new(tls::config(Arc::clone(&current), client_ca).unwrap());
-    let listening = Listening::on("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
+    let listening = Listening::on("127.0.0.1:0".parse().unwrap(), limits)
+        .await
+        .unwrap();
     let port = listening.address().unwrap().port();
-    tokio::spawn(serve(listening, config, Arc::new(world().0), std::future::pending()));
-    Server { port, pair, current }
+    tokio::spawn(serve(
+        listening,
+        config,
+        Arc::new(world().0),
+        std::future::pending(),
+    ));
+    Server {
+        port,
+        pair,
+        current,
+    }
 }
 
 fn client_config(trust: &str, own: Option<(&str, &str)>) -> ClientConfig {
@@ -58,20 +71,34 @@ fn client_config(trust: &str, own: Option<(&str, &str)>) -> ClientConfig {
 }
 
 /// As core connects: to an IP address, so that no server name is sent.
-async fn connect(server: &Server, mut config: ClientConfig, protocol: &[u8]) -> std::io::Result<TlsStream<TcpStream>> {
+async fn connect(
+    server: &Server,
+    mut config: ClientConfig,
+    protocol: &[u8],
+) -> std::io::Result<TlsStream<TcpStream>> {
     config.alpn_protocols = vec![protocol.to_vec()];
     let stream = TcpStream::connect(("127.0.0.1", server.port)).await?;
     let name = ServerName::try_from("127.0.0.1").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+    TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await
 }
 
 fn request(path: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
     let uri = format!("https://127.0.0.1{path}");
-    Request::post(uri).header("host", "127.0.0.1").body(Full::from(body)).unwrap()
+    Request::post(uri)
+        .header("host", "127.0.0.1")
+        .body(Full::from(body))
+        .unwrap()
 }
 
-async fn post(stream: TlsStream<TcpStream>, path: &str, body: Vec<u8>) -> Result<(StatusCode, Value), hyper::Error> {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+async fn post(
+    stream: TlsStream<TcpStream>,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<(StatusCode, Value), hyper::Error> {
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let response = sender.send_request(request(path, body)).await?;
     let status = response.status();
@@ -82,22 +109,47 @@ async fn post(stream: TlsStream<TcpStream>, path: &str, body: Vec<u8>) -> Result
 #[tokio::test]
 async fn a_captured_call_is_answered_over_http_1_without_server_name_and_content_type() {
     let server = server(Limits::default(), None).await;
-    let stream = connect(&server, client_config(&server.pair.authorities, None), b"http/1.1").await.unwrap();
+    let stream = connect(
+        &server,
+        client_config(&server.pair.authorities, None),
+        b"http/1.1",
+    )
+    .await
+    .unwrap();
     let sample = sample("canupdatemachine");
-    let (status, body) = post(stream, &sample.path, sample.request.to_string().into_bytes()).await.unwrap();
-    assert_eq!((status, &body["status"]), (StatusCode::OK, &Value::from("Success")));
+    let (status, body) = post(
+        stream,
+        &sample.path,
+        sample.request.to_string().into_bytes(),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        (status, &body["status"]),
+        (StatusCode::OK, &Value::from("Success"))
+    );
 }
 
 #[tokio::test]
 async fn and_over_http_2() {
     let server = server(Limits::default(), None).await;
-    let stream = connect(&server, client_config(&server.pair.authorities, None), b"h2").await.unwrap();
+    let stream = connect(
+        &server,
+        client_config(&server.pair.authorities, None),
+        b"h2",
+    )
+    .await
+    .unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"h2".as_slice()));
-    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let handshake =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
     let (mut sender, connection) = handshake.await.unwrap();
     tokio::spawn(connection);
     let sample = sample("updatemachine");
-    let sent = sender.send_request(request(&sample.path, sample.request.to_string().into_bytes()));
+    let sent = sender.send_request(request(
+        &sample.path,
+        sample.request.to_string().into_bytes(),
+    ));
     assert_eq!(sent.await.unwrap().status(), StatusCode::OK);
 }
 
@@ -113,7 +165,13 @@ async fn a_body_of_twenty_mebibytes_is_refused_and_the_next_call_served() {
         Err(error) => assert!(!error.is_timeout(), "{error}"),
     }
     let stream = connect(&server, trust, b"http/1.1").await.unwrap();
-    let (status, _) = post(stream, &sample.path, sample.request.to_string().into_bytes()).await.unwrap();
+    let (status, _) = post(
+        stream,
+        &sample.path,
+        sample.request.to_string().into_bytes(),
+    )
+    .await
+    .unwrap();
     assert_eq!(status, StatusCode::OK);
 }
 
@@ -124,10 +182,14 @@ async fn who_says_nothing_is_hung_up_on() {
         ..Limits::default()
     };
     let server = server(limits, None).await;
-    let mut silent = TcpStream::connect(("127.0.0.1", server.port)).await.unwrap();
+    let mut silent = TcpStream::connect(("127.0.0.1", server.port))
+        .await
+        .unwrap();
     let mut buffer = [0; 16];
     let read = tokio::io::AsyncReadExt::read(&mut silent, &mut buffer);
-    let read = tokio::time::timeout(Duration::from_secs(30), read).await.expect("the connection is closed");
+    let read = tokio::time::timeout(Duration::from_secs(30), read)
+        .await
+        .expect("the connection is closed");
     assert!(matches!(read, Ok(0) | Err(_)));
 }
 
@@ -142,9 +204,18 @@ async fn with_an_authority_for_clients_only_its_clients_are_served() {
     let sample = sample("updatemachine");
     let body = sample.request.to_string().into_bytes();
     let stranger = tls::make(None, &["localhost".to_owned()], now).unwrap();
-    for own in [None, Some((stranger.certificate.as_str(), stranger.key.as_str()))] {
+    for own in [
+        None,
+        Some((stranger.certificate.as_str(), stranger.key.as_str())),
+    ] {
         // With TLS 1.3 the refusal may come with the first read instead of the handshake.
-        let refused = match connect(&server, client_config(&server.pair.authorities, own), b"http/1.1").await {
+        let refused = match connect(
+            &server,
+            client_config(&server.pair.authorities, own),
+            b"http/1.1",
+        )
+        .await
+        {
             Err(_) => true,
             Ok(stream) => post(stream, &sample.path, body.clone()).await.is_err(),
         };
@@ -159,10 +230,17 @@ async fn a_renewed_certificate_is_served_to_the_next_caller_who_still_trusts_the
     let renewed = tls::make(Some(&server.pair), &server.pair.terms.names, later).unwrap();
     assert_ne!(renewed.certificate, server.pair.certificate);
     assert_eq!(renewed.authorities, server.pair.authorities);
-    server.current.set(renewed.certificate.as_bytes(), renewed.key.as_bytes()).unwrap();
+    server
+        .current
+        .set(renewed.certificate.as_bytes(), renewed.key.as_bytes())
+        .unwrap();
     // It begins an hour before it was made, which is in 70 days: so only the chain is looked at here, not the time.
     let trust = client_config(&server.pair.authorities, None);
     let seen = connect(&server, trust, b"http/1.1").await;
-    let error = seen.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("NotValidYet"), "{error}");
+    let error = seen
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default();
+    let early = ["NotValidYet", "not valid yet"];
+    assert!(early.iter().any(|word| error.contains(word)), "{error}");
 }

@@ -8,8 +8,21 @@ use crate::scene::*;
 #[tokio::test]
 async fn a_body_that_is_no_json_is_refused_without_repeating_it() {
     let (world, _) = world();
-    for body in [b"".as_slice(), b"secret-token", b"\xff\xfe", b"[]", b"{\"kind\":", b"null", b"42"] {
-        for hook in [Hook::Discovery, Hook::CanUpdateMachine, Hook::CanUpdateMachineSet, Hook::UpdateMachine] {
+    for body in [
+        b"".as_slice(),
+        b"secret-token",
+        b"\xff\xfe",
+        b"[]",
+        b"{\"kind\":",
+        b"null",
+        b"42",
+    ] {
+        for hook in [
+            Hook::Discovery,
+            Hook::CanUpdateMachine,
+            Hook::CanUpdateMachineSet,
+            Hook::UpdateMachine,
+        ] {
             let reply = answer(&world, hook, body, NOW);
             assert_eq!(reply.status, 400, "{body:?}");
             assert!(!reply.body.to_string().contains("secret-token"));
@@ -27,7 +40,10 @@ async fn another_version_of_the_contract_or_another_kind_is_refused_by_name() {
     assert!(reply.body["message"].as_str().unwrap().contains("v9"));
     sample.request["apiVersion"] = json!("hooks.runtime.cluster.x-k8s.io/v1alpha1");
     sample.request["kind"] = json!("CanUpdateMachineRequest");
-    assert_eq!(call(&world, &sample.path, sample.request.to_string().as_bytes()).status, 400);
+    assert_eq!(
+        call(&world, &sample.path, sample.request.to_string().as_bytes()).status,
+        400
+    );
 }
 
 #[tokio::test]
@@ -56,25 +72,44 @@ async fn hostile_strings_come_back_short_and_on_one_line() {
     let hostile = format!("v1\n\u{1b}[2J{}", "A".repeat(50_000));
     let mut sample = sample("updatemachine");
     sample.request["desired"]["machine"]["spec"]["version"] = json!(hostile);
-    let message = call_with(&world, &sample)["message"].as_str().unwrap().to_owned();
-    assert!(message.chars().count() < 1000 && !message.contains(['\n', '\u{1b}']), "{} characters", message.len());
+    let message = call_with(&world, &sample)["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.chars().count() < 1000 && !message.contains(['\n', '\u{1b}']),
+        "{} characters",
+        message.len()
+    );
     let mut names = sample;
     names.request["desired"]["machine"]["metadata"]["name"] = json!("../../etc/passwd");
-    assert_eq!(call_with(&world, &names)["status"], "Success", "a Machine of that name is not seen, no more");
+    assert_eq!(
+        call_with(&world, &names)["status"],
+        "Success",
+        "a Machine of that name is not seen, no more"
+    );
 }
 
 #[tokio::test]
 async fn deep_nesting_does_not_end_the_process() {
     let (world, _) = world();
     let deep = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
-    assert_eq!(answer(&world, Hook::UpdateMachine, deep.as_bytes(), NOW).status, 400);
+    assert_eq!(
+        answer(&world, Hook::UpdateMachine, deep.as_bytes(), NOW).status,
+        400
+    );
 }
 
 #[test]
 fn only_the_paths_of_the_contract_are_hooks_with_any_prefix_before_them() {
     let base = "/hooks.runtime.cluster.x-k8s.io/v1alpha1";
     assert_eq!(hook_of(&format!("{base}/discovery")), Some(Hook::Discovery));
-    assert_eq!(hook_of(&format!("/prefix/of/url{base}/updatemachine/update-machine")), Some(Hook::UpdateMachine));
+    assert_eq!(
+        hook_of(&format!(
+            "/prefix/of/url{base}/updatemachine/update-machine"
+        )),
+        Some(Hook::UpdateMachine)
+    );
     for other in [
         "/".to_owned(),
         format!("{base}/updatemachine"),

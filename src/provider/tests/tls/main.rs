@@ -6,7 +6,10 @@ use provider::tls::{Due, due, make};
 const DAY: i64 = 24 * 3600;
 
 fn names() -> Vec<String> {
-    vec!["careen-provider.careen-system.svc".to_owned(), "127.0.0.1".to_owned()]
+    vec![
+        "careen-provider.careen-system.svc".to_owned(),
+        "127.0.0.1".to_owned(),
+    ]
 }
 
 #[test]
@@ -16,7 +19,13 @@ fn a_certificate_is_renewed_a_month_before_its_end_and_its_authority_stays() {
     assert_eq!(due(&pair.terms, &names(), now + 59 * DAY), Due::Nothing);
     assert_eq!(due(&pair.terms, &names(), now + 61 * DAY), Due::Certificate);
     let next = make(Some(&pair), &names(), now + 61 * DAY).unwrap();
-    assert_eq!((next.authorities == pair.authorities, next.certificate == pair.certificate), (true, false));
+    assert_eq!(
+        (
+            next.authorities == pair.authorities,
+            next.certificate == pair.certificate
+        ),
+        (true, false)
+    );
 }
 
 #[test]

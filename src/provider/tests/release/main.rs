@@ -1,0 +1,175 @@
+//! What is shipped is what the code says. `CAREEN_BLESS=1 cargo test -p careen-provider --test release` writes it anew.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use provider::engine::Why;
+use provider::{catalogue, manifests, rights};
+use serde_json::Value;
+
+fn tree() -> PathBuf {
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
+}
+
+fn held_against(path: &Path, rendered: &str) {
+    if std::env::var_os("CAREEN_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, rendered).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    let name = path.file_name().unwrap().to_string_lossy();
+    assert_eq!(written, rendered, "{name} has drifted: run make manifests");
+}
+
+#[test]
+fn the_manifests_in_the_tree_are_those_of_the_code() {
+    for (name, text) in manifests::files(manifests::IMAGE).unwrap() {
+        held_against(&tree().join("packaging/provider").join(name), &text);
+    }
+}
+
+/// One of each, with what its fields stand for. The match below sees to it that none is forgotten.
+fn every_reason() -> Vec<Why> {
+    let text = |word: &str| format!("<{word}>");
+    let (old, new) = ("v1.35.4".parse().unwrap(), "v1.36.3".parse().unwrap());
+    let (node, cluster, seconds) = (text("node"), text("cluster"), 300);
+    vec![
+        Why::NoImage {
+            version: text("version"),
+            machine: text("machine"),
+        },
+        Why::TwoImages {
+            version: text("version"),
+            machine: text("machine"),
+            first: text("image"),
+            second: text("image"),
+        },
+        Why::BadVersion {
+            version: text("version"),
+        },
+        Why::BadImage {
+            field: text("field"),
+            value: text("value"),
+            accepted: text("form"),
+        },
+        Why::ApiAway {
+            cluster: cluster.clone(),
+            detail: text("why"),
+        },
+        Why::ControlPlaneUnknown {
+            cluster: cluster.clone(),
+        },
+        Why::NoNode,
+        Why::NodeMissing {
+            node: node.clone(),
+            cluster,
+        },
+        Why::NodeMismatch {
+            node: node.clone(),
+            found: text("id"),
+            wanted: text("id"),
+        },
+        Why::AheadOfControlPlane {
+            wanted: Clone::clone(&new),
+            control_plane: Clone::clone(&old),
+        },
+        Why::StepTooLarge {
+            from: old,
+            wanted: new,
+            allowed: 1,
+        },
+        Why::NotItsTurn {
+            group: text("group"),
+            allowed: 1,
+        },
+        Why::OtherRequest {
+            node: node.clone(),
+            id: text("id"),
+        },
+        Why::NodePaused {
+            node: node.clone(),
+            reason: text("reason"),
+        },
+        Why::NoAnswer {
+            node: node.clone(),
+            seconds,
+        },
+        Why::Stalled {
+            node: node.clone(),
+            phase: text("phase"),
+            seconds,
+        },
+        Why::AgentUnfit {
+            node,
+            detail: text("why"),
+        },
+        Why::Unverified {
+            detail: text("what is seen"),
+        },
+        Why::Node {
+            code: "<the agent's own>".into(),
+            reason: text("the agent's reason"),
+        },
+        Why::Deleted,
+        Why::Paused { what: text("what") },
+        Why::Withdrawn,
+        Why::NoVersionField { kind: text("kind") },
+    ]
+}
+
+fn table() -> String {
+    let rows = every_reason().into_iter().map(|why| {
+        format!(
+            "| `{}` | {} |\n",
+            why.code(),
+            why.to_string().replace('<', "&lt;")
+        )
+    });
+    format!(
+        "| reason | message |\n|---|---|\n{}",
+        rows.collect::<String>()
+    )
+}
+
+#[test]
+fn the_reasons_in_the_docs_are_those_of_the_code() {
+    const MARKS: [&str; 2] = ["<!-- reasons -->\n", "<!-- end of reasons -->"];
+    let path = tree().join("docs/cluster-api.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page
+        .split_once(MARKS[0])
+        .expect("the page has a place for the table");
+    let (_, after) = rest.split_once(MARKS[1]).expect("and its end");
+    held_against(
+        &path,
+        &format!("{before}{}{}{}{after}", MARKS[0], table(), MARKS[1]),
+    );
+}
+
+#[test]
+fn a_pinned_image_is_demanded_by_the_api_server_itself_with_words() {
+    let crd = catalogue::manifest().unwrap().to_string();
+    assert!(
+        crd.contains("x-kubernetes-validations") && crd.contains("image must be pinned"),
+        "{crd}"
+    );
+}
+
+#[test]
+fn no_right_reaches_further_than_it_must() {
+    let objects = rights::objects("ns");
+    let rules = objects
+        .iter()
+        .flat_map(|object| object["rules"].as_array().cloned().unwrap_or_default());
+    for rule in rules {
+        let holds =
+            |key: &str, word: &str| rule[key].as_array().unwrap().contains(&Value::from(word));
+        assert!(
+            !holds("verbs", "*") && !holds("apiGroups", "*") && !holds("verbs", "delete"),
+            "{rule}"
+        );
+        let secrets_listed =
+            holds("resources", "secrets") && (holds("verbs", "list") || holds("verbs", "watch"));
+        assert!(!secrets_listed, "{rule}");
+    }
+}

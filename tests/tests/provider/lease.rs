@@ -1,0 +1,71 @@
+//! One leads at a time, and another soon after it is gone.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use careen_tests::cluster::{PATIENCE, plane};
+use provider::lease::{Candidate, run};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+struct Replica {
+    leads: watch::Receiver<bool>,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+async fn replica(lease: &str, identity: &str) -> Result<Replica> {
+    let candidate = Candidate {
+        namespace: "default".to_owned(),
+        name: lease.to_owned(),
+        identity: identity.to_owned(),
+    };
+    let (lead, leads) = watch::channel(false);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let client = plane().await?.client().await?;
+    let until = async move {
+        let _ = stopped.await;
+    };
+    Ok(Replica {
+        leads,
+        stop: Some(stop),
+        task: tokio::spawn(run(client, candidate, lead, until)),
+    })
+}
+
+impl Replica {
+    async fn until_it_leads(&mut self) -> Result<()> {
+        tokio::time::timeout(PATIENCE, self.leads.wait_for(|leads| *leads))
+            .await
+            .context("it never leads")??;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_leader_that_stops_hands_over_at_once_and_one_that_dies_after_its_lease() -> Result<()> {
+    let mut first = replica("hand-over", "first").await?;
+    first.until_it_leads().await?;
+    let mut second = replica("hand-over", "second").await?;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(!*second.leads.borrow(), "two lead");
+    let begun = Instant::now();
+    drop(first.stop.take());
+    first.task.await?;
+    second.until_it_leads().await?;
+    assert!(
+        begun.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        begun.elapsed()
+    );
+    let mut third = replica("hand-over", "third").await?;
+    let begun = Instant::now();
+    second.task.abort();
+    third.until_it_leads().await?;
+    assert!(
+        begun.elapsed() > Duration::from_secs(12),
+        "it took over from one that might live: {:?}",
+        begun.elapsed()
+    );
+    Ok(())
+}
