@@ -9,6 +9,7 @@ pub mod machine;
 pub mod machines;
 pub mod node;
 pub mod pods;
+pub mod provider_process;
 pub mod rollout;
 pub mod root;
 pub mod scene;

@@ -127,14 +127,28 @@ pub async fn until_all_serve(
     version: &str,
 ) -> Result<Vec<Machine>> {
     let what = format!("{count} machines of {cluster} serving in {version}");
+    let serve = |machines: &[Machine]| {
+        machines.len() == count && machines.iter().all(|one| one.serves(version))
+    };
+    until(client, cluster, &what, serve).await
+}
+
+/// All Machines of a Cluster, once this holds of them.
+///
+/// # Errors
+/// When that does not come: says how they are instead.
+pub async fn until(
+    client: &Client,
+    cluster: &str,
+    what: &str,
+    holds: impl Fn(&[Machine]) -> bool,
+) -> Result<Vec<Machine>> {
     let ask = || async {
         let machines = all(client, cluster).await?;
-        let serving = machines.iter().filter(|one| one.serves(version)).count();
-        let settled = serving == count && machines.len() == count;
-        ensure!(settled, "{}", describe(&machines));
+        ensure!(holds(&machines), "{}", describe(&machines));
         Ok(machines)
     };
-    objects::until(&what, PATIENCE, ask).await
+    objects::until(what, PATIENCE, ask).await
 }
 
 /// One line for each.

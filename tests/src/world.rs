@@ -3,6 +3,7 @@
 //! One for all tests of a program. They run on one runtime, which outlives each of them: what the first test starts in the
 //! background serves the last one too.
 
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -12,9 +13,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, OnceCell, RwLock};
 use vm_tests::cluster_api::infrastructure::Infrastructure;
 use vm_tests::cluster_api::{Managers, Version};
-use vm_tests::control_plane::ControlPlane;
+use vm_tests::control_plane::{self, ControlPlane};
+use vm_tests::programs;
 
 use crate::fleet::Fleet;
+use crate::provider_process::ProviderProcess;
 
 /// How long anything that a test waits for may take. Far more than it does: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(300);
@@ -32,6 +35,8 @@ pub struct World {
     pub managers: Mutex<Managers>,
     /// The hosts.
     pub fleet: Fleet,
+    /// careen-provider.
+    pub provider: ProviderProcess,
     _infrastructure: Infrastructure,
     /// All Clusters have the same workload API server, and a control plane takes every Node of that role for its own.
     whole: RwLock<()>,
@@ -44,9 +49,11 @@ impl World {
         let managers = Managers::start(version, plane).await?;
         let fleet = Fleet::new(plane).await?;
         let infrastructure = Infrastructure::start(client.clone(), fleet.clone()).await?;
+        let provider = ProviderProcess::start(plane, &client).await?;
         Ok(Self {
             plane,
             client,
+            provider,
             managers: Mutex::new(managers),
             fleet,
             _infrastructure: infrastructure,
@@ -111,13 +118,36 @@ async fn plane(version: Version) -> Result<&'static ControlPlane> {
     static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
     let start = || async {
         let name = format!("cluster-api-tests-{}", version.as_str());
-        let dir = vm_tests::programs::cache()?.join(name);
-        if dir.exists() {
-            std::fs::remove_dir_all(&dir).context("an old cluster is in the way")?;
-        }
+        let dir = programs::cache()?.join(name);
+        remove(&dir)?;
+        control_plane::copy(&new_cluster().await?, &dir)?;
         ControlPlane::start(&dir).await
     };
     PLANE.get_or_try_init(start).await
+}
+
+/// A stopped cluster that nobody has used, made once for each build of Kubernetes: its keys and kubeadm's phases are most of
+/// the work of a start.
+async fn new_cluster() -> Result<PathBuf> {
+    let bin = programs::kubernetes(programs::CONTROL_PLANE)?;
+    let build = bin.parent().and_then(Path::file_name);
+    let build = build.context("Kubernetes is not in the cache")?;
+    let build = build.to_string_lossy();
+    let dir = programs::cache()?.join(format!("new-cluster-{build}"));
+    if !dir.exists() {
+        let making = programs::cache()?.join(format!("new-cluster-{build}.new"));
+        remove(&making)?;
+        ControlPlane::start(&making).await?.stop();
+        std::fs::rename(&making, &dir)?;
+    }
+    Ok(dir)
+}
+
+fn remove(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        std::fs::remove_dir_all(dir).context("an old cluster is in the way")?;
+    }
+    Ok(())
 }
 
 /// The seed of all misfortunes; printed by the tests that have some.

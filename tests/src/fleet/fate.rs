@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
+
 /// One host's fate. Every misfortune here is one that an upgrade must survive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
@@ -18,13 +20,9 @@ pub struct Fate {
 }
 
 impl Fate {
-    /// The fate of the host of this number under this seed.
+    /// The fate of the next host.
     #[must_use]
-    pub fn of(seed: u64, number: usize) -> Self {
-        let mut dice = fastrand::Rng::with_seed(seed);
-        for _ in 0..number {
-            dice = dice.fork();
-        }
+    pub fn of(dice: &mut Rng) -> Self {
         Self {
             step: Duration::from_millis(dice.u64(20..300)),
             boot: Duration::from_millis(dice.u64(200..1500)),
@@ -39,7 +37,7 @@ impl Fate {
     pub const fn kind() -> Self {
         Self {
             step: Duration::ZERO,
-            boot: Duration::from_millis(100),
+            boot: Duration::from_millis(500),
             remote_away: 0,
             loses_power: false,
             agent_dies: false,

@@ -90,6 +90,8 @@ impl Body {
             }
         }
         agent.kill()?;
+        // A kubelet that cannot say so goes down all the same.
+        let _ = self.kubelet.says_it_goes_down().await;
         tokio::time::sleep(self.fate.boot).await;
         self.machine.power_cycle();
         if self.machine.is_on_trial() && self.fate.loses_power {

@@ -26,7 +26,8 @@ pub const BAD: Image = Image {
     ..image("v1.36.3", '5')
 };
 
-const ALL: [Image; 5] = [FIRST, PATCHED, MINOR, LATEST, BAD];
+/// Those that nodes come to be healthy with, one for each version.
+pub const GOOD: [Image; 4] = [FIRST, PATCHED, MINOR, LATEST];
 
 const fn image(version: &'static str, digit: char) -> Image {
     Image {
@@ -54,14 +55,15 @@ impl Image {
     /// The image of a commit.
     #[must_use]
     pub fn of(digest: &Digest) -> Option<Self> {
-        ALL.into_iter().find(|image| image.digest() == *digest)
+        GOOD.into_iter()
+            .chain([BAD])
+            .find(|image| image.digest() == *digest)
     }
 
     /// The good image that carries a version.
     #[must_use]
     pub fn carrying(version: &str) -> Option<Self> {
-        ALL.into_iter()
-            .find(|image| image.good && image.version == version)
+        GOOD.into_iter().find(|image| image.version == version)
     }
 
     pub(super) fn deployment(self) -> Deployment {

@@ -20,6 +20,14 @@ const COMPONENTS: [&str; 3] = [
     "kube-scheduler",
 ];
 
+/// The conditions of a node that is well.
+const HEALTHY: [(&str, &str); 4] = [
+    ("Ready", "True"),
+    ("MemoryPressure", "False"),
+    ("DiskPressure", "False"),
+    ("PIDPressure", "False"),
+];
+
 /// The kubelet of one host.
 #[derive(Clone)]
 pub struct Kubelet {
@@ -65,9 +73,10 @@ impl Kubelet {
             "kubeProxyVersion": "", "kubeletVersion": version, "machineID": "m", "operatingSystem": "linux",
             "osImage": "test", "systemUUID": "s",
         });
-        let ready =
-            json!({ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "" });
-        let status = json!({ "status": { "nodeInfo": info, "conditions": [ready] } });
+        let conditions = HEALTHY.map(|(word, status)| {
+            json!({ "type": word, "status": status, "reason": "Kubelet", "message": "" })
+        });
+        let status = json!({ "status": { "nodeInfo": info, "conditions": conditions } });
         self.nodes()
             .patch_status(
                 &self.name,
@@ -81,6 +90,21 @@ impl Kubelet {
             }
         }
         self.beat().await
+    }
+
+    /// Reports that the node is going down, as a kubelet does that holds a shutdown lock.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn says_it_goes_down(&self) -> Result<()> {
+        let ready = json!({
+            "type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "node is shutting down",
+        });
+        let status = Patch::Strategic(json!({ "status": { "conditions": [ready] } }));
+        self.nodes()
+            .patch_status(&self.name, &PatchParams::default(), &status)
+            .await?;
+        Ok(())
     }
 
     /// Renews the lease.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use fastrand::Rng;
 use kube::Client;
 use vm_tests::cluster_api::infrastructure::{Host, Hosts, Order};
 use vm_tests::control_plane::ControlPlane;
@@ -31,8 +32,14 @@ const VALID: Duration = Duration::from_secs(24 * 3600);
 pub struct Fleet {
     admin: Client,
     plane: &'static ControlPlane,
-    unlucky: Arc<Mutex<Vec<(String, u64)>>>,
+    luck: Arc<Mutex<Vec<(String, Luck)>>>,
     hosts: Arc<Mutex<HashMap<String, FleetHost>>>,
+}
+
+/// What the hosts of a namespace meet with.
+enum Luck {
+    Seeded(Rng),
+    Slow(Duration),
 }
 
 impl Fleet {
@@ -44,15 +51,24 @@ impl Fleet {
         Ok(Self {
             admin: plane.client().await?,
             plane,
-            unlucky: Arc::default(),
+            luck: Arc::default(),
             hosts: Arc::default(),
         })
     }
 
     /// Gives the hosts of one namespace a fate of which all follows from `seed`.
     pub fn misfortunes_for(&self, namespace: &str, seed: u64) {
-        let mut unlucky = self.unlucky.lock().unwrap_or_else(PoisonError::into_inner);
-        unlucky.push((namespace.to_owned(), seed));
+        self.luck()
+            .push((namespace.to_owned(), Luck::Seeded(Rng::with_seed(seed))));
+    }
+
+    /// Lets the hosts of one namespace be away for so long at a reboot, and nothing else go wrong.
+    pub fn boots_in(&self, namespace: &str, boot: Duration) {
+        self.luck().push((namespace.to_owned(), Luck::Slow(boot)));
+    }
+
+    fn luck(&self) -> MutexGuard<'_, Vec<(String, Luck)>> {
+        self.luck.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The machine of a Node.
@@ -65,12 +81,17 @@ impl Fleet {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hosts are told apart by how many there are: their names are random, and the same seed is to be the same luck.
+    /// The same seed is the same luck for the first host of the namespace, for the second, ...: their names are random.
     fn fate(&self, namespace: &str) -> Fate {
-        let unlucky = self.unlucky.lock().unwrap_or_else(PoisonError::into_inner);
-        let seed = unlucky.iter().find(|(of, _)| of == namespace);
-        let number = self.hosts().len();
-        seed.map_or_else(Fate::kind, |(_, seed)| Fate::of(*seed, number))
+        let mut luck = self.luck();
+        match luck.iter_mut().find(|(of, _)| of == namespace) {
+            None => Fate::kind(),
+            Some((_, Luck::Seeded(dice))) => Fate::of(dice),
+            Some((_, Luck::Slow(boot))) => Fate {
+                boot: *boot,
+                ..Fate::kind()
+            },
+        }
     }
 
     fn kubelet(&self, order: &Order) -> Kubelet {

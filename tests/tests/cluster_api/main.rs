@@ -1,8 +1,11 @@
 //! The real Cluster API managers, newest minor, with hosts of a fleet and the real agent's loop on each.
 
+mod adversity;
 mod control_plane;
 mod managers;
-mod workers;
+mod scene;
+mod walk;
+mod width;
 
 use vm_tests::cluster_api::Version;
 

@@ -119,9 +119,10 @@ impl Cluster {
         rolling: Rolling,
     ) -> Result<DynamicObject> {
         self.template(name, json!({})).await?;
+        let join = json!({ "nodeRegistration": { "criSocket": "unix:///run/containerd/containerd.sock" } });
         let config = json!({
             "apiVersion": format!("{BOOTSTRAP}/v1beta2"), "kind": "KubeadmConfigTemplate", "metadata": self.named(name),
-            "spec": { "template": { "spec": { "joinConfiguration": {} } } },
+            "spec": { "template": { "spec": { "joinConfiguration": join } } },
         });
         objects::apply(&self.client, &config).await?;
         let reference =

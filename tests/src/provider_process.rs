@@ -1,0 +1,273 @@
+//! careen-provider as its pod runs it, with the rights that its manifests give it and no others. It can be killed at any moment,
+//! and then nothing of it goes on.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, bail, ensure};
+use futures::stream::select;
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{Node, ServiceAccount};
+use kube::api::{Api, PostParams};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, Config, Resource, ResourceExt};
+use provider::hooks::Limits;
+use provider::run::{Certificate, Setup, run};
+use provider::settings::Settings;
+use provider::tls::Own;
+use provider::{manifests, names, rights};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use vm_tests::cluster_api::{infrastructure, install_definitions, objects};
+use vm_tests::control_plane::ControlPlane;
+
+use crate::fleet::images::{GOOD, Image};
+use crate::wire::Wire;
+use crate::world::PATIENCE;
+
+/// The provider, or the place where it was.
+pub struct ProviderProcess {
+    /// Between the managers and its hooks.
+    pub wire: Wire,
+    kubeconfig: Kubeconfig,
+    address: SocketAddr,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    // Dropped to kill it.
+    _kill: oneshot::Sender<()>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl ProviderProcess {
+    /// Installs what its release brings, starts it, and waits until core has discovered its hooks.
+    ///
+    /// # Errors
+    /// When something is refused, or core does not discover it.
+    pub async fn start(plane: &ControlPlane, admin: &Client) -> Result<Self> {
+        install(admin).await?;
+        let address = free_address()?;
+        let this = Self {
+            wire: Wire::to(address.port()).await?,
+            kubeconfig: kubeconfig(plane, admin).await?,
+            address,
+            running: Mutex::new(None),
+        };
+        let url = format!("https://127.0.0.1:{}", this.wire.port);
+        let extension = json!({
+            "apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig",
+            "metadata": { "name": names::MANAGER },
+            "spec": { "clientConfig": { "url": url } },
+        });
+        objects::apply(admin, &extension).await?;
+        // It looks for the ExtensionConfig at its start, and then every ten seconds.
+        this.start_again()?;
+        until_discovered(admin).await?;
+        Ok(this)
+    }
+
+    /// Starts it where it was killed; nothing happens while it runs.
+    ///
+    /// # Errors
+    /// Without a thread.
+    pub fn start_again(&self) -> Result<()> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.is_none() {
+            let (kill, killed) = oneshot::channel();
+            let (kubeconfig, address) = (self.kubeconfig.clone(), self.address);
+            let life = move || live(kubeconfig, address, killed);
+            *running = Some(Running {
+                _kill: kill,
+                thread: std::thread::Builder::new().spawn(life)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Kills it whenever a word of its own has reached the API server, and starts it again. Never ends by itself.
+    ///
+    /// # Errors
+    /// When it does not start again.
+    pub async fn dies_at_every_write(&self, admin: &Client, deaths: &AtomicU32) -> Result<()> {
+        let machines = objects::kind("cluster.x-k8s.io/v1beta2", "Machine")?;
+        let machines = objects::api(admin, &machines, None);
+        let nodes: Api<Node> = Api::all(admin.clone());
+        let mut written = pin!(select(words(nodes, "Node"), words(machines, "Machine")));
+        let mut known: HashMap<String, String> = HashMap::new();
+        while let Some((name, word)) = written.next().await {
+            // What stood there before is nobody's write of now.
+            let before = known.insert(name, word.clone());
+            if before.is_some_and(|before| before != word) {
+                self.kill()?;
+                deaths.fetch_add(1, Ordering::SeqCst);
+                self.start_again()?;
+            }
+        }
+        bail!("the watch has ended")
+    }
+
+    /// Kills it, as SIGKILL would: what it was doing ends between two instructions.
+    ///
+    /// # Errors
+    /// When it had come to an end before.
+    pub fn kill(&self) -> Result<()> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Running { _kill, thread }) = running.take() else {
+            return Ok(());
+        };
+        drop(_kill);
+        thread.join().ok().context("careen-provider panicked")?
+    }
+}
+
+/// What the provider says of one object: of a Node its request, of a Machine its mark.
+fn word(object: &impl ResourceExt) -> String {
+    let keys = [
+        upgrade::names::REQUEST,
+        upgrade::names::UPGRADE_ID,
+        names::MARK,
+    ];
+    keys.map(|key| object.annotations().get(key).cloned().unwrap_or_default())
+        .join(" ")
+}
+
+/// Name and word of every object of a kind that is written, now and from now on.
+fn words<K>(api: Api<K>, kind: &'static str) -> impl Stream<Item = (String, String)>
+where
+    K: Resource + Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + 'static,
+{
+    let written = watcher(api, watcher::Config::default()).applied_objects();
+    written.filter_map(move |object| async move {
+        let object = object.ok()?;
+        Some((format!("{kind} {}", object.name_any()), word(&object)))
+    })
+}
+
+/// All its tasks live in a runtime of its own and go with it.
+fn live(kubeconfig: Kubeconfig, address: SocketAddr, killed: oneshot::Receiver<()>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(async {
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        let client = Client::try_from(config)?;
+        tokio::select! {
+            ended = run(client, setup(address), |_, _| {}, std::future::pending()) => ended.map_err(Into::into),
+            _ = killed => Ok(()),
+        }
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+fn setup(address: SocketAddr) -> Setup {
+    Setup {
+        hook_address: address,
+        metrics_address: (Ipv4Addr::LOCALHOST, 0).into(),
+        namespace: None,
+        certificate: Certificate::Own(Own {
+            namespace: manifests::NAMESPACE.to_owned(),
+            name: "careen-provider-tls".to_owned(),
+            names: vec![address.ip().to_string()],
+        }),
+        client_ca: None,
+        extension_config: names::MANAGER.to_owned(),
+        lease: None,
+        settings: Settings::default(),
+        limits: Limits::default(),
+    }
+}
+
+/// Namespace, definition, rights, and a catalogue of the fleet's good images.
+async fn install(admin: &Client) -> Result<()> {
+    let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": manifests::NAMESPACE } });
+    objects::apply(admin, &space).await?;
+    install_definitions(admin, &[provider::catalogue::manifest()?]).await?;
+    objects::apply_all(admin, &rights::objects(manifests::NAMESPACE)).await?;
+    objects::apply(admin, &rights_on_the_rigs_machines()).await?;
+    let images = GOOD.map(|image| entry(image, None));
+    apply_catalogue(admin, "fleet", &images).await
+}
+
+/// Names another image for the version that it carries, for the Machines of one Cluster alone.
+///
+/// # Errors
+/// When the API server refuses.
+pub async fn catalogue(admin: &Client, cluster: &str, image: Image) -> Result<()> {
+    apply_catalogue(admin, cluster, &[entry(image, Some(cluster))]).await
+}
+
+async fn apply_catalogue(admin: &Client, name: &str, images: &[Value]) -> Result<()> {
+    let object = json!({
+        "apiVersion": "careen.dev/v1alpha1", "kind": "ImageCatalogue",
+        "metadata": { "name": name }, "spec": { "images": images },
+    });
+    objects::apply(admin, &object).await?;
+    Ok(())
+}
+
+fn entry(image: Image, cluster: Option<&str>) -> Value {
+    let mut entry = json!({ "kubernetesVersion": image.version, "image": image.reference() });
+    if let Some(cluster) = cluster {
+        let labels = json!({ names::CLUSTER_LABEL: cluster });
+        entry["machineSelector"] = json!({ "matchLabels": labels });
+    }
+    entry
+}
+
+/// As whoever installs an infrastructure provider of another group is to add them.
+fn rights_on_the_rigs_machines() -> Value {
+    let rule = |resource: &str, verb: &str| json!({ "apiGroups": [infrastructure::GROUP], "resources": [resource], "verbs": [verb] });
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": { "name": "careen-provider-rig", "labels": { rights::AGGREGATE: "true" } },
+        "rules": [rule("rigmachines", "get"), rule("rigmachines/status", "patch")],
+    })
+}
+
+/// The administrator's, but with a token of the provider's ServiceAccount.
+async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconfig> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), manifests::NAMESPACE);
+    let request: TokenRequest =
+        serde_json::from_value(json!({ "spec": { "audiences": [], "expirationSeconds": 86400 } }))?;
+    let answer = accounts
+        .create_token_request(names::MANAGER, &PostParams::default(), &request)
+        .await?;
+    let token = answer.status.context("no token")?.token;
+    let mut content = Kubeconfig::read_from(plane.admin_kubeconfig())?;
+    for user in &mut content.auth_infos {
+        user.auth_info = Some(AuthInfo {
+            token: Some(token.clone().into()),
+            ..AuthInfo::default()
+        });
+    }
+    Ok(content)
+}
+
+async fn until_discovered(admin: &Client) -> Result<()> {
+    let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
+    let api = objects::api(admin, &kind, None);
+    let ask = || async {
+        let status = api.get(names::MANAGER).await?.data["status"].clone();
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let discovered = |one: &Value| one["type"] == "Discovered" && one["status"] == "True";
+        ensure!(conditions.iter().any(discovered), "{status}");
+        Ok(())
+    };
+    objects::until("careen-provider's hooks discovered", PATIENCE, ask).await
+}
+
+/// The same over its restarts, for the ExtensionConfig names it.
+fn free_address() -> Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?)
+}

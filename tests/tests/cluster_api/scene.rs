@@ -1,0 +1,63 @@
+//! Workers before a rollout, and what is to hold after it.
+
+use anyhow::Result;
+use careen_tests::fleet::images::{FIRST, LATEST};
+use careen_tests::machines::{Machine, identities, until_all_serve};
+use careen_tests::rollout::Rollout;
+use careen_tests::world::{self, World};
+use vm_tests::cluster_api::cluster::{Cluster, Rolling};
+use vm_tests::cluster_api::objects;
+
+/// The mildest rollout without a machine to spare.
+pub const ONE_AT_A_TIME: Rolling = Rolling {
+    max_surge: 0,
+    max_unavailable: 1,
+};
+
+/// A Cluster whose workers serve in the first version, while its control plane is ahead already.
+pub struct Scene {
+    /// The Cluster; its MachineDeployment is `w`.
+    pub cluster: Cluster,
+    /// The Machines as they were.
+    pub before: Vec<Machine>,
+    /// What happens to them from then on.
+    pub rollout: Rollout,
+}
+
+impl Scene {
+    /// All of them serve, and nothing is asked yet.
+    pub async fn new(world: &World, name: &str, count: u32, rolling: Rolling) -> Result<Self> {
+        let cluster = Cluster::with_workers(world.plane, name, FIRST.version).await?;
+        cluster
+            .deployment("w", (count, FIRST.version), rolling)
+            .await?;
+        let before = until_all_serve(&world.client, name, count as usize, FIRST.version).await?;
+        cluster.control_plane_reaches(LATEST.version).await?;
+        let rollout = Rollout::watch(&world.client, name).await?;
+        Ok(Self {
+            cluster,
+            before,
+            rollout,
+        })
+    }
+
+    /// Waits until all Machines serve in this version, and holds that they are the same as before.
+    pub async fn arrives(&self, world: &World, version: &str) -> Result<()> {
+        let count = self.before.len();
+        let after = until_all_serve(&world.client, &self.cluster.name, count, version).await?;
+        println!("{}:\n{}", self.cluster.name, self.rollout.lines());
+        assert_eq!(identities(&self.before), identities(&after));
+        assert_eq!(self.rollout.gone(), 0, "replaced");
+        Ok(())
+    }
+
+    /// Waits until the rollout has come so far.
+    pub async fn until(&self, line: &str) -> Result<()> {
+        let ask = || async {
+            let lines = self.rollout.lines();
+            anyhow::ensure!(lines.contains(line), "{lines}");
+            Ok(())
+        };
+        objects::until(line, world::PATIENCE, ask).await
+    }
+}

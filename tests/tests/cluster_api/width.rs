@@ -1,0 +1,91 @@
+//! Rollouts of other shapes, and changes of mind in the middle. Whoever could be upgraded is never replaced.
+
+use anyhow::Result;
+use careen_tests::fleet::images::{LATEST, MINOR};
+use careen_tests::machines::{identities, until_all_serve};
+use careen_tests::world;
+use vm_tests::cluster_api::cluster::Rolling;
+
+use crate::VERSION;
+use crate::scene::{ONE_AT_A_TIME, Scene};
+
+#[test]
+fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let rolling = Rolling {
+            max_surge: 0,
+            max_unavailable: 2,
+        };
+        let scene = Scene::new(world, "two-at-once", 4, rolling).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        scene.arrives(world, LATEST.version).await?;
+        assert_eq!(scene.rollout.most_updating(), 2);
+        assert_eq!(scene.rollout.most_machines(), 4);
+        Ok(())
+    })
+}
+
+#[test]
+fn with_one_to_spare_one_comes_one_stays_in_place_and_one_goes() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let rolling = Rolling {
+            max_surge: 1,
+            max_unavailable: 0,
+        };
+        let scene = Scene::new(world, "spare", 2, rolling).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        let after = until_all_serve(&world.client, "spare", 2, LATEST.version).await?;
+        let before = identities(&scene.before);
+        let kept = identities(&after)
+            .into_iter()
+            .filter(|one| before.contains(one));
+        assert_eq!(kept.count(), 1, "{}", scene.rollout.lines());
+        assert_eq!(scene.rollout.most_machines(), 3);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_version_changed_in_the_middle_is_reached_by_all() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "changed", 3, ONE_AT_A_TIME).await?;
+        scene.cluster.upgrade_deployment("w", MINOR.version).await?;
+        scene.until("1 serves v1.36.2").await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        scene.arrives(world, LATEST.version).await?;
+        assert!(
+            scene.rollout.most_updating() <= 1,
+            "{}",
+            scene.rollout.lines()
+        );
+        Ok(())
+    })
+}
+
+#[test]
+fn a_deployment_scaled_up_in_the_middle_keeps_its_machines() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "scaled", 2, ONE_AT_A_TIME).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        scene.until("1 begins v1.36.3").await?;
+        scene.cluster.scale_deployment("w", 3).await?;
+        let after = until_all_serve(&world.client, "scaled", 3, LATEST.version).await?;
+        let after = identities(&after);
+        for one in identities(&scene.before) {
+            assert!(after.contains(&one), "{}", scene.rollout.lines());
+        }
+        Ok(())
+    })
+}
