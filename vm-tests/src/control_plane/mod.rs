@@ -69,8 +69,9 @@ impl ControlPlane {
             controllers: None,
             scheduler: None,
         };
+        // Also for a copy: kubeadm is told where the folder is.
+        configuration::write(&this)?;
         if new {
-            configuration::write(&this)?;
             credentials::make(&this)?;
         }
         this.start_all().await?;
