@@ -6,7 +6,7 @@ use std::path::Path;
 
 use host::journal::{Store, StoreError};
 use tempfile::TempDir;
-use upgrade::{Journal, Reason, Record};
+use upgrade::{Journal, Phase, Reason, Record};
 
 fn store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -168,6 +168,25 @@ fn what_a_newer_version_added_is_kept() {
     store.store(&record).unwrap();
     let text = fs::read_to_string(copy(&folder, "record.a")).unwrap();
     assert!(text.contains("weather") && text.contains("clear"), "{text}");
+}
+
+#[test]
+fn a_reason_that_a_newer_trial_wrote_does_not_keep_the_old_system_from_its_end() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    let sample =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("tests/samples/v1-failed");
+    let sample = fs::read_to_string(sample).unwrap();
+    let (text, _) = sample.rsplit_once("\nsha256:").unwrap();
+    let newer = text.replace("Unhealthy", "MoonInTheWrongHouse");
+    fs::write(copy(&folder, "record.b"), seal(&newer)).unwrap();
+    let phase = store.read().unwrap().upgrade.unwrap().phase;
+    assert_eq!(
+        phase,
+        Phase::Failed {
+            reason: Reason::Unheard
+        }
+    );
 }
 
 /// Writer × reader: every sample ever shipped is read by today's version, to the same record it always was.

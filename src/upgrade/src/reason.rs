@@ -248,6 +248,15 @@ pub enum Reason {
         "the default deployment is {default}, neither the old nor the new system of this upgrade"
     )]
     ForeignDefault { default: String },
+
+    // Read, never given.
+    /// A newer version wrote a reason that this one does not know. The old system reads what a trial wrote, and must come to
+    /// an end with it all the same.
+    #[serde(other)]
+    #[error(
+        "the newer version of Careen gave up for a reason that this one has no words for; look into the journal of the boot before"
+    )]
+    Unheard,
 }
 
 impl Reason {
@@ -299,7 +308,8 @@ impl Reason {
             | Self::NoVerdict { .. }
             | Self::Unhealthy { .. }
             | Self::UserCheck { .. }
-            | Self::NoApiFromNewSystem => RollBack,
+            | Self::NoApiFromNewSystem
+            | Self::Unheard => RollBack,
             Self::RecordNewer { .. }
             | Self::RecordDamaged { .. }
             | Self::UnknownSystem { .. }
