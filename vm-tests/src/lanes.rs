@@ -33,15 +33,16 @@ async fn run_one(scenario: &Scenario) -> Outcome {
 
 async fn child(scenario: &Scenario) -> Result<Outcome> {
     let this = std::env::current_exe().context("where is this program?")?;
-    let output = Command::new("unshare")
+    let child = Command::new("unshare")
         .args(["--net", "--", "sh", "-c"])
         .arg("ip link set lo up && exec \"$0\" run-for-a-lane \"$1\"")
         .arg(this)
         .arg(scenario.name)
-        .stderr(Stdio::inherit())
+        .stdout(Stdio::piped())
         .kill_on_drop(true)
-        .output()
-        .await
+        .spawn()
         .context("cannot run unshare")?;
+    // Not `output`, which would keep its progress from the screen.
+    let output = child.wait_with_output().await?;
     serde_json::from_slice(&output.stdout).with_context(|| output.status.to_string())
 }
