@@ -9,6 +9,7 @@ pub mod api;
 pub mod catalogue;
 pub mod clusters;
 pub mod engine;
+pub mod events;
 pub mod flow;
 pub mod hands;
 pub mod hooks;

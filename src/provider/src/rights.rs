@@ -41,6 +41,11 @@ const CLUSTER: &[Rule] = &[
         resources: &["extensionconfigs"],
         verbs: &["get", "patch"],
     },
+    Rule {
+        groups: &["events.k8s.io"],
+        resources: &["events"],
+        verbs: &["create"],
+    },
     // `<cluster>-kubeconfig`, by name; never listed.
     Rule {
         groups: &[""],

@@ -16,6 +16,7 @@ use tracing::info;
 
 use crate::catalogue;
 use crate::clusters::Clusters;
+use crate::events::{self, Events};
 use crate::flow::Worker;
 use crate::hooks::{self, Limits, Listening};
 use crate::lease::{self, Candidate};
@@ -110,12 +111,9 @@ pub async fn run(
     )?);
     let (queue, machines) = (Queue::default(), Machines::default());
     let clusters = Clusters::new(client.clone(), machines.clone(), queue.clone());
-    let world = Arc::new(World::new(
-        machines,
-        clusters,
-        queue,
-        setup.settings.clone(),
-    ));
+    let (events, waiting) = Events::new();
+    let world = World::new(machines, clusters, queue, setup.settings.clone());
+    let world = Arc::new(world.with_events(events));
     let (stopping, stopped) = watch::channel(false);
     let (lead, leads) = watch::channel(setup.lease.is_none());
     info!(hooks = %addresses.hooks, metrics = %addresses.metrics, "careen-provider serves");
@@ -124,6 +122,7 @@ pub async fn run(
     let mut background = JoinSet::new();
     watch_all(&mut background, &client, &setup, &world);
     keep_certificate(&mut background, &client, &setup, &current);
+    background.spawn(events::publish(client.clone(), waiting));
     keep::start(&mut background, &client, &world, &leads);
     let worker = Arc::new(Worker::new(
         Arc::clone(&world),

@@ -9,6 +9,7 @@ use crate::clusters::{ClusterState, Clusters};
 use crate::engine::{
     ControlPlane, Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, decide,
 };
+use crate::events::{Events, Happened};
 use crate::machines::{Group, GroupKind, Key, Machines};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
@@ -40,6 +41,7 @@ pub struct World {
     /// What is counted.
     pub metrics: Metrics,
     told: Mutex<HashMap<Key, Heard>>,
+    events: Option<Events>,
 }
 
 impl World {
@@ -59,6 +61,23 @@ impl World {
             settings,
             metrics: Metrics::default(),
             told: Mutex::default(),
+            events: None,
+        }
+    }
+
+    /// Has Events published through this.
+    #[must_use]
+    pub fn with_events(self, events: Events) -> Self {
+        Self {
+            events: Some(events),
+            ..self
+        }
+    }
+
+    /// Says something about an object to whoever looks at it.
+    pub fn happened(&self, happened: Happened) {
+        if let Some(events) = &self.events {
+            events.tell(happened);
         }
     }
 

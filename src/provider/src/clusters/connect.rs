@@ -124,3 +124,61 @@ pub async fn version(client: &Client) -> Result<Option<Version>, WatchError> {
         Ok(Err(error)) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kubeconfig(user: &str, cluster: &str) -> String {
+        format!(
+            "{{\"apiVersion\": \"v1\", \"kind\": \"Config\", \"current-context\": \"a\", \
+             \"clusters\": [{{\"name\": \"a\", \"cluster\": {{\"server\": \"https://127.0.0.1:1\"{cluster}}}}}], \
+             \"contexts\": [{{\"name\": \"a\", \"context\": {{\"cluster\": \"a\", \"user\": \"a\"}}}}], \
+             \"users\": [{{\"name\": \"a\", \"user\": {{{user}}}}}]}}"
+        )
+    }
+
+    async fn refused(user: &str, cluster: &str) -> Option<String> {
+        let text = kubeconfig(user, cluster);
+        let made = client(&Key::new("t", "c"), text.as_bytes()).await;
+        made.err().map(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_would_run_or_read_something_here_is_refused() {
+        assert_eq!(refused("\"token\": \"x\"", "").await, None);
+        let hostile = [
+            (
+                "\"exec\": {\"apiVersion\": \"client.authentication.k8s.io/v1\", \"command\": \"/bin/true\"}",
+                "",
+            ),
+            (
+                "\"tokenFile\": \"/var/run/secrets/kubernetes.io/serviceaccount/token\"",
+                "",
+            ),
+            (
+                "\"client-certificate\": \"/etc/passwd\", \"client-key\": \"/etc/passwd\"",
+                "",
+            ),
+            (
+                "\"token\": \"x\"",
+                ", \"certificate-authority\": \"/etc/passwd\"",
+            ),
+        ];
+        for (user, cluster) in hostile {
+            let why = refused(user, cluster).await.expect("it is refused");
+            assert!(why.contains("is not let in"), "{why}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_kubeconfig_is_named_with_its_secret_and_nothing_of_it_shown() {
+        for bytes in [b"\xff\xfe".as_slice(), b"", b"secret: [", b"[1, 2]"] {
+            let why = client(&Key::new("t", "c"), bytes)
+                .await
+                .err()
+                .expect("it is refused");
+            assert!(why.to_string().starts_with("Secret c-kubeconfig"), "{why}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! The contract has traps; each has a test in `tests/hooks`. Whatever is not a clear yes is said in a way that core cannot take for
 //! "done" or for "replace it": [`wire::Response`] has no other forms.
 
+mod allow;
 mod can_update;
 mod diff;
 mod discovery;

@@ -63,6 +63,7 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
     let replicas = object.spec.replicas.unwrap_or(1);
     let limit = object.spec.rollout.strategy.rolling_update.max_unavailable;
     let facts = DeploymentFacts {
+        uid: object.metadata.uid.unwrap_or_default(),
         max_unavailable: limit.map_or(0, |limit| at_most(&limit, replicas)),
         paused: annotations.contains_key(names::PAUSED),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),

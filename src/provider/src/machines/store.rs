@@ -118,6 +118,8 @@ pub struct ClusterFacts {
 /// What matters of a MachineDeployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentFacts {
+    /// Its UID.
+    pub uid: String,
     /// How many of its Machines may be away at once.
     pub max_unavailable: usize,
     /// Nobody is to work on it.

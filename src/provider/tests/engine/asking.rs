@@ -98,7 +98,7 @@ fn a_control_plane_whose_version_is_not_known_holds_its_workers() {
 
 #[test]
 fn a_control_plane_machine_goes_one_minor_at_a_time_and_does_not_wait_for_itself() {
-    let mut scene = scene().as_control_plane(Some(OLD));
+    let mut scene = scene().of_control_plane(Some(OLD));
     scene.control_plane.oldest = Some(OLD.parse().unwrap());
     assert!(requests(&scene.decide()));
     scene.node().kubelet = "v1.34.9".into();

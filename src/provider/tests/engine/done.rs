@@ -61,15 +61,15 @@ fn not_done_while_the_node_is_not_ready_or_cordoned() {
 #[test]
 fn a_control_plane_is_done_only_with_its_static_pods_at_the_version() {
     assert_eq!(
-        held(&scene().as_control_plane(Some(OLD)).upgraded().decide()),
+        held(&scene().of_control_plane(Some(OLD)).upgraded().decide()),
         "Unverified"
     );
-    let done = scene().as_control_plane(Some(NEW)).upgraded();
+    let done = scene().of_control_plane(Some(NEW)).upgraded();
     assert_eq!(done.decide().answer, Answer::Done);
-    let mut missing = scene().as_control_plane(Some(NEW)).upgraded();
+    let mut missing = scene().of_control_plane(Some(NEW)).upgraded();
     missing.control_plane.pods.pop();
     assert_eq!(held(&missing.decide()), "Unverified");
-    let mut unready = scene().as_control_plane(Some(NEW)).upgraded();
+    let mut unready = scene().of_control_plane(Some(NEW)).upgraded();
     unready.control_plane.pods[0].ready = false;
     assert_eq!(held(&unready.decide()), "Unverified");
 }
@@ -77,7 +77,7 @@ fn a_control_plane_is_done_only_with_its_static_pods_at_the_version() {
 #[test]
 fn static_pods_pinned_by_digest_say_no_version_and_the_agents_word_counts() {
     assert_eq!(
-        scene().as_control_plane(None).upgraded().decide().answer,
+        scene().of_control_plane(None).upgraded().decide().answer,
         Answer::Done
     );
 }
@@ -100,7 +100,7 @@ fn every_answer_but_done_asks_core_to_come_again() {
         scene().asked(),
         scene().asked().answered(NodeAnswer::InProgress, "Blessed"),
         scene().asked().answered(NodeAnswer::Failed, "Failed"),
-        scene().as_control_plane(Some(OLD)).upgraded(),
+        scene().of_control_plane(Some(OLD)).upgraded(),
     ];
     for scene in scenes {
         let answer = scene.decide().answer;

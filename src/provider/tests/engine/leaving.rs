@@ -5,7 +5,9 @@ use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
 
-fn cancelled_ways() -> [(&'static str, fn(&mut Scene)); 3] {
+type Way = (&'static str, fn(&mut Scene));
+
+fn cancelled_ways() -> [Way; 3] {
     [
         ("withdrawn", |scene| scene.road = Asked::No),
         ("deleted", |scene| scene.machine.deleting = true),

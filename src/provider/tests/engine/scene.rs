@@ -155,7 +155,7 @@ impl Scene {
         this
     }
 
-    pub fn as_control_plane(mut self, version: Option<&str>) -> Self {
+    pub fn of_control_plane(mut self, version: Option<&str>) -> Self {
         self.machine.control_plane = true;
         let pod = |component: &str| StaticPod {
             component: component.into(),

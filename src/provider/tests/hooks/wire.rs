@@ -9,6 +9,9 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use provider::hooks::{Limits, Listening, serve};
 use provider::tls::{self, Current, Pair};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -193,6 +196,21 @@ async fn who_says_nothing_is_hung_up_on() {
     assert!(matches!(read, Ok(0) | Err(_)));
 }
 
+/// A client's certificate by an authority of ours.
+fn client_of(pair: &Pair) -> (String, String) {
+    let mut authority = CertificateParams::default();
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, "careen-provider CA");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    let issuer = Issuer::new(authority, KeyPair::from_pem(&pair.authority_key).unwrap());
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(["core".to_owned()]).unwrap();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    (certificate.pem(), key.serialize_pem())
+}
+
 #[tokio::test]
 async fn with_an_authority_for_clients_only_its_clients_are_served() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,6 +221,11 @@ async fn with_an_authority_for_clients_only_its_clients_are_served() {
     let server = server(Limits::default(), Some(&file)).await;
     let sample = sample("updatemachine");
     let body = sample.request.to_string().into_bytes();
+    let (certificate, key) = client_of(&theirs);
+    let friend = client_config(&server.pair.authorities, Some((&certificate, &key)));
+    let stream = connect(&server, friend, b"http/1.1").await.unwrap();
+    let (status, _) = post(stream, &sample.path, body.clone()).await.unwrap();
+    assert_eq!(status, StatusCode::OK);
     let stranger = tls::make(None, &["localhost".to_owned()], now).unwrap();
     for own in [
         None,

@@ -1,6 +1,6 @@
 //! What ten thousand nodes in flight cost this process: memory a node, and how long a hook takes among them. The API servers are not
 //! in it; see `docs/performance.md` for the whole.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! When a certificate and its authority are made anew. Time is an argument.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use provider::tls::{Due, due, make};
 

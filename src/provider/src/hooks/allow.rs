@@ -1,0 +1,208 @@
+//! The answers of CanUpdateMachine and CanUpdateMachineSet: whether a change is covered, and whether it could be begun now.
+
+use serde_json::Value;
+use upgrade::Version;
+
+use super::can_update::{Judged, judge};
+use super::wire::{Object, Objects, Request, Response};
+use crate::catalogue::{For, choose};
+use crate::engine::{ControlPlane, Why, clean, skew, step};
+use crate::events::Happened;
+use crate::machines::Key;
+use crate::names;
+use crate::world::World;
+
+/// Answers either of the two.
+pub fn can_update(world: &World, request: &Request) -> Response {
+    // Somebody's word against replacing may be among what is not seen yet.
+    if !world.synced() {
+        return Response::Hold(
+            "careen-provider has just started and does not see everything yet".to_owned(),
+        );
+    }
+    let judged = world
+        .settings
+        .rules(&request.settings)
+        .and_then(|rules| judge(&rules, &request.current, &request.desired));
+    let judged = match judged {
+        Ok(judged) => judged,
+        Err(why) => return Response::Hold(why),
+    };
+    if !judged.uncovered.is_empty() {
+        return uncovered(world, request, &judged);
+    }
+    match possible(world, request, &judged) {
+        Ok(()) => Response::Can(judged.patches, String::new()),
+        Err(why) => {
+            if let Some((_, object)) = subject(request) {
+                tell(world, object, &why.code(), &format!("held: {why}"));
+            }
+            Response::Hold(why.to_string())
+        }
+    }
+}
+
+fn subject(request: &Request) -> Option<(&'static str, &Object)> {
+    let Objects {
+        machine,
+        machine_set,
+        ..
+    } = &request.desired;
+    let set = machine_set.as_ref().map(|set| ("MachineSet", set));
+    set.or(machine.as_ref().map(|machine| ("Machine", machine)))
+}
+
+/// A change that a node cannot make: core replaces the Machine, unless somebody said never.
+fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
+    let list = clean(&judged.uncovered.join("; "));
+    let Some((_, object)) = subject(request) else {
+        return Response::Hold(list);
+    };
+    let of_cluster = world
+        .machines
+        .cluster(&cluster_of(object))
+        .and_then(|facts| facts.never_replace);
+    let deployment = deployment_of(object).and_then(|key| world.machines.deployment(&key));
+    let of_deployment = deployment.and_then(|facts| facts.never_replace);
+    let of_settings = request.settings.get(names::SETTING_NEVER_REPLACE);
+    let words = [
+        of_deployment.as_deref(),
+        of_cluster.as_deref(),
+        of_settings.map(String::as_str),
+    ];
+    let replace = !world.settings.never_replace(words);
+    world.metrics.uncovered(replace);
+    if replace {
+        tell(
+            world,
+            object,
+            "NotInPlace",
+            &format!("replaced, because it cannot be done in place: {list}"),
+        );
+        return Response::Replace(format!("not in place: {list}"));
+    }
+    let held = format!(
+        "held, because {} is set: {list}",
+        names::SETTING_NEVER_REPLACE
+    );
+    tell(world, object, "NotInPlace", &held);
+    Response::Hold(held)
+}
+
+/// To the log, and as an Event of the Machine or the MachineDeployment: core shows the text of a Failure nowhere.
+fn tell(world: &World, object: &Object, reason: &str, note: &str) {
+    let namespace = object.metadata.namespace.clone();
+    let machine = Key::new(namespace.as_str(), object.metadata.name.as_str());
+    let of_deployment = deployment_of(object).and_then(|key| {
+        Some((
+            "MachineDeployment",
+            key.name.to_string(),
+            world.machines.deployment(&key)?.uid,
+        ))
+    });
+    let of_machine = || {
+        let found = world.machines.get(&machine)?;
+        Some(("Machine", found.name.clone(), found.uid.clone()))
+    };
+    tracing::warn!(%machine, reason, "{note}");
+    if let Some((kind, name, uid)) = of_deployment.or_else(of_machine) {
+        world.happened(Happened {
+            kind,
+            namespace,
+            name,
+            uid,
+            reason: reason.to_owned(),
+            note: note.to_owned(),
+        });
+    }
+}
+
+fn deployment_of(object: &Object) -> Option<Key> {
+    let name = object.metadata.labels.get(names::DEPLOYMENT_LABEL)?;
+    Some(Key::new(object.metadata.namespace.as_str(), name.as_str()))
+}
+
+fn cluster_of(object: &Object) -> Key {
+    let name = object
+        .spec
+        .get("clusterName")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    Key::new(object.metadata.namespace.as_str(), name)
+}
+
+/// Whether it could be begun: an image for it, and versions in order. What is not known is not judged, so it holds.
+fn possible(world: &World, request: &Request, judged: &Judged) -> Result<(), Why> {
+    let Some((kind, object)) = subject(request) else {
+        return Err(Why::NoNode);
+    };
+    let bad = |text: &str| Why::BadVersion {
+        version: clean(text),
+    };
+    let wanted: Version = judged.version.parse().map_err(|_| bad(&judged.version))?;
+    if judged.image.is_none() {
+        let labels = labels_of(object);
+        let name = if kind == "Machine" {
+            format!("Machine {}", object.metadata.name)
+        } else {
+            deployment(object)
+        };
+        let wanted = For {
+            name: &name,
+            version: &judged.version,
+            labels: &labels,
+            architecture: None,
+        };
+        match world.catalogues.look(|all| choose(all, wanted)) {
+            // Which of two fits is seen at each Machine, where the architecture is known.
+            Ok(_) | Err(Why::TwoImages { .. }) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    versions(world, object, judged, &wanted)
+}
+
+fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -> Result<(), Why> {
+    let control_plane = object
+        .metadata
+        .labels
+        .contains_key(names::CONTROL_PLANE_LABEL);
+    let allowed = if control_plane {
+        1
+    } else {
+        world.settings.policy.worker_step
+    };
+    if let Ok(from) = judged.from.parse() {
+        step(&from, wanted, allowed)?;
+    }
+    if control_plane {
+        return Ok(());
+    }
+    let key = cluster_of(object);
+    let cluster = world.clusters.get(&key);
+    cluster.link().map_err(|detail| Why::ApiAway {
+        cluster: key.name.to_string(),
+        detail: clean(&detail),
+    })?;
+    let facts = ControlPlane {
+        oldest: world.oldest(&key, &cluster),
+        pods: Vec::new(),
+    };
+    skew(&key.name, wanted, &facts)
+}
+
+/// A MachineSet's name is random at each try; the MachineDeployment's is not.
+fn deployment(object: &Object) -> String {
+    let name = object.metadata.labels.get(names::DEPLOYMENT_LABEL);
+    name.map_or_else(
+        || "the MachineSet".to_owned(),
+        |name| format!("MachineDeployment {name}"),
+    )
+}
+
+/// The labels that the Machines have or will have.
+fn labels_of(object: &Object) -> std::collections::BTreeMap<String, String> {
+    let template = object.spec.pointer("/template/metadata/labels");
+    let of_template = template.and_then(|labels| serde_json::from_value(labels.clone()).ok());
+    of_template.unwrap_or_else(|| object.metadata.labels.clone())
+}
