@@ -133,6 +133,30 @@ pub async fn until_all_serve(
     until(client, cluster, &what, serve).await
 }
 
+/// Waits until Cluster API's own count of a MachineDeployment says that so many Machines are available.
+///
+/// A MachineSet's count comes after its Machines'. A version that changes before it is up to date finds a MachineSet with nothing
+/// available, and core then scales it down without asking whether it could be updated in place (v1.14.2, `machinedeployment`'s
+/// rolling update: it takes what is not available to cost no availability).
+///
+/// # Errors
+/// When that does not come.
+pub async fn until_counted(client: &Client, cluster: &str, name: &str, count: u32) -> Result<()> {
+    let sets = core(client, "MachineSet", cluster)?;
+    let deployments = core(client, "MachineDeployment", cluster)?;
+    let available = |object: &DynamicObject| object.data["status"]["availableReplicas"].as_u64();
+    let ask = || async {
+        let deployment = deployments.get(name).await?;
+        let sets = sets.list(&ListParams::default()).await?.items;
+        let of_sets: u64 = sets.iter().filter_map(available).sum();
+        let counted = (available(&deployment), of_sets);
+        let wanted = u64::from(count);
+        ensure!(counted == (Some(wanted), wanted), "{counted:?}");
+        Ok(())
+    };
+    objects::until("the Machines counted", PATIENCE, ask).await
+}
+
 /// All Machines of a Cluster, once this holds of them.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use careen_tests::fleet::images::{FIRST, LATEST};
-use careen_tests::machines::{Machine, identities, until_all_serve};
+use careen_tests::machines::{Machine, identities, until_all_serve, until_counted};
 use careen_tests::rollout::Rollout;
 use careen_tests::world::{self, World};
 use vm_tests::cluster_api::cluster::{Cluster, Rolling};
@@ -32,6 +32,7 @@ impl Scene {
             .deployment("w", (count, FIRST.version), rolling)
             .await?;
         let before = until_all_serve(&world.client, name, count as usize, FIRST.version).await?;
+        until_counted(&world.client, name, "w", count).await?;
         cluster.control_plane_reaches(LATEST.version).await?;
         let rollout = Rollout::watch(&world.client, name).await?;
         Ok(Self {

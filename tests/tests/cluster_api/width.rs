@@ -56,7 +56,8 @@ fn a_version_changed_in_the_middle_is_reached_by_all() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "changed", 3, ONE_AT_A_TIME).await?;
         scene.cluster.upgrade_deployment("w", MINOR.version).await?;
-        scene.until("1 serves v1.36.2").await?;
+        // Not before core has counted the first one; see `until_counted`.
+        scene.until("2 begins v1.36.2").await?;
         scene
             .cluster
             .upgrade_deployment("w", LATEST.version)

@@ -11,6 +11,12 @@ use serde_json::Value;
 /// How many objects are applied at a time.
 const AT_ONCE: usize = 4;
 
+/// The pause between two questions.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How many times the patience a wait may last if there is progress.
+const LONGEST: u32 = 5;
+
 /// The API of a kind, all namespaces or one. The plural is guessed as kubebuilder forms it; every kind here follows it.
 #[must_use]
 pub fn api(
@@ -61,22 +67,28 @@ pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<()> {
         .await
 }
 
-/// Asks again until the answer is there.
+/// Asks again until the answer is there. A machine that is busy is slow, not stuck: as long as what is said instead changes, it
+/// is waited for, up to [`LONGEST`] times `patience`.
 ///
 /// # Errors
-/// After `patience`: the last answer that was none.
+/// When for `patience` nothing else was said: the last answer that was none.
 pub async fn until<T, F>(what: &str, patience: Duration, mut ask: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
     let start = Instant::now();
+    let (mut said, mut since) = (String::new(), start);
     loop {
-        match ask().await {
+        let error = match ask().await {
             Ok(answer) => return Ok(answer),
-            Err(error) if start.elapsed() > patience => {
-                bail!("{what}: not after {patience:?}: {error:#}")
-            }
-            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            Err(error) => format!("{error:#}"),
+        };
+        if error != said {
+            (said, since) = (error, Instant::now());
         }
+        if since.elapsed() > patience || start.elapsed() > patience * LONGEST {
+            bail!("{what}: not after {:?}: {said}", start.elapsed());
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
