@@ -1,5 +1,6 @@
 //! What is counted, for `/metrics`.
 
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
@@ -23,6 +24,7 @@ pub struct Metrics {
     answers: Family<Labels, Counter>,
     uncovered: Family<Labels, Counter>,
     finished: Family<Labels, Counter>,
+    cordoned: Counter<f64, AtomicU64>,
     gauges: Gauges,
 }
 
@@ -57,6 +59,7 @@ impl Default for Metrics {
             answers: Family::default(),
             uncovered: Family::default(),
             finished: Family::default(),
+            cordoned: Counter::default(),
             gauges: Gauges::default(),
             registry: Registry::default(),
         };
@@ -90,6 +93,11 @@ impl Default for Metrics {
             "upgrades",
             "Upgrades that came to an end",
             this.finished.clone(),
+        );
+        registry.register(
+            "cordoned_seconds",
+            "Seconds for which nodes were cordoned while they worked",
+            this.cordoned.clone(),
         );
         this.gauges.register(&mut registry);
         Self { registry, ..this }
@@ -175,6 +183,11 @@ impl Metrics {
         self.finished
             .get_or_create(&vec![("outcome", outcome.to_owned())])
             .inc();
+    }
+
+    /// So many nodes were cordoned for so long.
+    pub fn cordoned(&self, nodes: u32, time: Duration) {
+        self.cordoned.inc_by(f64::from(nodes) * time.as_secs_f64());
     }
 
     /// The text that Prometheus reads.

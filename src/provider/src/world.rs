@@ -240,6 +240,20 @@ impl World {
         )
     }
 
+    /// How many nodes are cordoned while they work for us.
+    #[must_use]
+    pub fn cordoned(&self) -> u32 {
+        let marked = self.machines.all();
+        let nodes = marked
+            .iter()
+            .filter(|machine| machine.mark.is_some())
+            .filter_map(|machine| {
+                let cluster = self.clusters.get(&machine.cluster_key());
+                cluster.node(machine.node.as_deref()?)
+            });
+        u32::try_from(nodes.filter(|node| node.cordoned).count()).unwrap_or(u32::MAX)
+    }
+
     /// How many others of the group work.
     fn working(&self, machine: &Machine, group: &Group, cluster: &ClusterState) -> usize {
         cluster.in_flight(|nodes| self.machines.others_of(group, &machine.name, nodes))

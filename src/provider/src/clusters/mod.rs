@@ -51,10 +51,14 @@ impl Clusters {
         }))
     }
 
-    /// A cluster's state; it is connected to from the first time that somebody asks.
+    /// A cluster's state; it is connected to from the first time that somebody asks. One that no Cluster object stands for is never
+    /// connected to: whoever can call a hook could name any.
     #[must_use]
     pub fn get(&self, cluster: &Key) -> Arc<ClusterState> {
         let mut tasks = self.tasks();
+        if !tasks.contains_key(cluster) && self.0.machines.cluster(cluster).is_none() {
+            return Arc::default();
+        }
         let task = tasks.entry(cluster.clone()).or_insert_with(|| {
             let state = Arc::new(ClusterState::default());
             let run = task::run(

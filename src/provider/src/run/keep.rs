@@ -26,12 +26,23 @@ pub fn start(
     world: &Arc<World>,
     leads: &watch::Receiver<bool>,
 ) {
+    tasks.spawn(count_cordoned(Arc::clone(world), leads.clone()));
     tasks.spawn(look_at_all(Arc::clone(world), leads.clone()));
     tasks.spawn(say_what_resolves(
         client.clone(),
         Arc::clone(world),
         leads.clone(),
     ));
+}
+
+/// Sampled: a cordon shorter than that is not worth a metric.
+async fn count_cordoned(world: Arc<World>, leads: watch::Receiver<bool>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if *leads.borrow() {
+            world.metrics.cordoned(world.cordoned(), LOOK);
+        }
+    }
 }
 
 /// Whoever led before may have died between two writes.

@@ -1,7 +1,7 @@
 //! Bodies that core would not send.
 
-use provider::hooks::{Hook, answer, hook_of};
-use serde_json::json;
+use provider::hooks::{Hook, Reply, answer, hook_of};
+use serde_json::{Value, json};
 
 use crate::scene::*;
 
@@ -119,5 +119,78 @@ fn only_the_paths_of_the_contract_are_hooks_with_any_prefix_before_them() {
         "/hooks.runtime.cluster.x-k8s.io/v1beta1/discovery".to_owned(),
     ] {
         assert_eq!(hook_of(&other), None, "{other}");
+    }
+}
+
+/// JSON pointers to every value in a document.
+fn pointers(value: &Value, here: &str, all: &mut Vec<String>) {
+    all.push(here.to_owned());
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            let key = key.replace('~', "~0").replace('/', "~1");
+            pointers(value, &format!("{here}/{key}"), all);
+        }),
+        Value::Array(list) => {
+            let each = list.iter().enumerate();
+            each.for_each(|(at, value)| pointers(value, &format!("{here}/{at}"), all));
+        }
+        _ => {}
+    }
+}
+
+/// What core would make of a reply, as far as it is dangerous: taken as done, or as covered although something is left over.
+fn harm(sample: &Sample, reply: &Reply) -> Option<&'static str> {
+    let body = &reply.body;
+    if reply.status != 200 || body["status"] != "Success" {
+        return None;
+    }
+    if body["kind"] == "UpdateMachineResponse" {
+        return (body["retryAfterSeconds"].as_i64().unwrap_or(0) <= 0).then_some("taken as done");
+    }
+    let says_yes = body.as_object()?.keys().any(|key| key.ends_with("Patch"));
+    // What is no object core cannot have read, so it does not patch it either.
+    let objects = pairs(&sample.request)
+        .into_iter()
+        .filter(|(_, current, _)| current.is_object());
+    let mut left =
+        objects.map(|(key, current, desired)| patched(body, key, &current) != desired["spec"]);
+    let left = says_yes && left.any(|left| left);
+    left.then_some("covered, and something is left over")
+}
+
+#[tokio::test]
+async fn whatever_one_value_of_a_request_is_replaced_by_no_answer_does_harm() {
+    let (world, _) = world();
+    let junk = [
+        json!(null),
+        json!(0),
+        json!(true),
+        json!(""),
+        json!("v9.9.9"),
+        json!([]),
+        json!({}),
+        json!({ "a": { "b": 1 } }),
+    ];
+    for hook in ["canupdatemachine", "canupdatemachineset", "updatemachine"] {
+        let original = sample(hook);
+        let mut places = Vec::new();
+        pointers(&original.request, "", &mut places);
+        assert!(places.len() > 50);
+        for place in &places {
+            for value in &junk {
+                let mut sample = Sample {
+                    path: original.path.clone(),
+                    request: original.request.clone(),
+                };
+                *sample.request.pointer_mut(place).unwrap() = value.clone();
+                let reply = call(&world, &sample.path, sample.request.to_string().as_bytes());
+                assert_eq!(
+                    harm(&sample, &reply),
+                    None,
+                    "{hook} {place} {value}: {}",
+                    reply.body
+                );
+            }
+        }
     }
 }
