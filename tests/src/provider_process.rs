@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -46,6 +46,12 @@ struct Running {
     thread: JoinHandle<Result<()>>,
 }
 
+impl Running {
+    fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+}
+
 impl ProviderProcess {
     /// Installs what its release brings, starts it, and waits until core has discovered its hooks.
     ///
@@ -76,9 +82,12 @@ impl ProviderProcess {
     /// Starts it where it was killed; nothing happens while it runs.
     ///
     /// # Errors
-    /// Without a thread.
+    /// When it has ended by itself: why.
     pub fn start_again(&self) -> Result<()> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.running().as_ref().is_some_and(Running::has_ended) {
+            self.kill()?;
+        }
+        let mut running = self.running();
         if running.is_none() {
             let (kill, killed) = oneshot::channel();
             let (kubeconfig, address) = (self.kubeconfig.clone(), self.address);
@@ -89,6 +98,10 @@ impl ProviderProcess {
             });
         }
         Ok(())
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Kills it whenever a word of its own has reached the API server, and starts it again. Never ends by itself.
@@ -118,8 +131,8 @@ impl ProviderProcess {
     /// # Errors
     /// When it had come to an end before.
     pub fn kill(&self) -> Result<()> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(Running { _kill, thread }) = running.take() else {
+        let running = self.running().take();
+        let Some(Running { _kill, thread }) = running else {
             return Ok(());
         };
         drop(_kill);
@@ -165,7 +178,8 @@ fn live(kubeconfig: Kubeconfig, address: SocketAddr, killed: oneshot::Receiver<(
             _ = killed => Ok(()),
         }
     });
-    runtime.shutdown_background();
+    // Only when all its tasks are gone is its port free for the next one.
+    drop(runtime);
     ended
 }
 
