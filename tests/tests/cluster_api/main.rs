@@ -1,6 +1,7 @@
 //! The real Cluster API managers, newest minor, with hosts of a fleet and the real agent's loop on each.
 
 mod adversity;
+mod annotation;
 mod control_plane;
 mod managers;
 mod scene;
