@@ -5,6 +5,7 @@ use upgrade::{Target, UpgradeId, Version};
 
 use super::answer::clean;
 use super::guard::may_ask;
+use super::leave::{cancelled, idle};
 use super::plan::upgrade_id;
 use super::verify::verify;
 use super::{
@@ -273,7 +274,7 @@ fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
 }
 
 /// The node is at rest: the mark goes.
-fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
+pub(super) fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
     Decision {
         mark: facts.machine.mark.as_ref().map(|_| MarkWrite::Off),
         ..Decision::say(answer)
@@ -291,59 +292,4 @@ fn hold(facts: &Facts<'_>, why: Why) -> Decision {
         return Decision::say(Answer::Held(why));
     }
     finished(facts, Answer::Held(why))
-}
-
-/// Nobody asks. What came to its end before core took its annotations off was not cancelled by that.
-fn idle(facts: &Facts<'_>) -> Decision {
-    let Some(mark) = &facts.machine.mark else {
-        return Decision::say(Answer::Idle);
-    };
-    let arrived = matches!(facts.node, NodeView::Seen(node)
-        if node.answer == Some(NodeAnswer::Upgraded) && node.answered_id() == Some(mark.id.as_str()));
-    if arrived {
-        return finished(facts, Answer::Idle);
-    }
-    cancelled(facts, Why::Withdrawn)
-}
-
-/// Takes back what we asked, as long as the agent has not answered it; then the mark goes.
-fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
-    let Some(mark) = &facts.machine.mark else {
-        return Decision::say(Answer::Cancelled(why));
-    };
-    let open = match facts.node {
-        NodeView::Seen(node) => open(node, &mark.id),
-        NodeView::Away(_) | NodeView::Missing => Open::No,
-    };
-    let answer = Answer::Cancelled(why);
-    match open {
-        Open::Withdraw => Decision {
-            node: Some(NodeWrite::Withdraw),
-            ..Decision::say(answer)
-        },
-        Open::Ending => Decision::say(answer),
-        Open::No => finished(facts, answer),
-    }
-}
-
-/// How our request stands on a Node that should not go on with it.
-enum Open {
-    /// It still asks.
-    Withdraw,
-    /// It is taken back; the agent is on its way out, or past the point where it stops.
-    Ending,
-    /// The node has nothing of ours in hand.
-    No,
-}
-
-fn open(node: &NodeFacts, id: &str) -> Open {
-    let said = node.answer.filter(|_| node.answered_id() == Some(id));
-    let working = said == Some(NodeAnswer::InProgress);
-    let ours = node.requested && node.id.as_deref() == Some(id);
-    let answered = said.is_some() && !working;
-    match (ours && !answered, working) {
-        (true, _) => Open::Withdraw,
-        (false, true) => Open::Ending,
-        (false, false) => Open::No,
-    }
 }

@@ -4,6 +4,7 @@ mod answer;
 mod decide;
 mod facts;
 mod guard;
+mod leave;
 mod plan;
 mod verify;
 mod why;

@@ -1,6 +1,7 @@
 //! The management side as it was seen last: Machines, and of their owners what matters.
 
 mod from;
+mod group;
 mod store;
 
 use kube::Client;
@@ -9,7 +10,8 @@ use tracing::warn;
 use crate::api;
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News};
-pub use store::{ClusterFacts, DeploymentFacts, Group, GroupKind, Key, Machines};
+pub use group::{Group, GroupKind};
+pub use store::{ClusterFacts, DeploymentFacts, Key, Machines};
 
 /// A Machine as facts.
 #[must_use]

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::group::{Group, GroupKind};
 use crate::engine::Machine;
 
 /// Namespace and name.
@@ -29,80 +30,6 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-impl Machine {
-    /// Its own key.
-    #[must_use]
-    pub fn key(&self) -> Key {
-        Key::new(self.namespace.as_str(), self.name.as_str())
-    }
-
-    /// Its Cluster's key.
-    #[must_use]
-    pub fn cluster_key(&self) -> Key {
-        Key::new(self.namespace.as_str(), self.cluster.as_str())
-    }
-
-    /// The group that takes turns: the control plane, the MachineDeployment, or the Machine alone.
-    #[must_use]
-    pub fn group(&self) -> Group {
-        let kind = match (&self.deployment, self.control_plane) {
-            (_, true) => GroupKind::ControlPlane,
-            (Some(deployment), false) => GroupKind::Deployment(deployment.clone()),
-            (None, false) => GroupKind::Alone(self.name.clone()),
-        };
-        Group {
-            cluster: self.cluster_key(),
-            kind,
-        }
-    }
-}
-
-impl Machine {
-    /// Whether it takes turns with this group, which is of its Cluster.
-    #[must_use]
-    pub fn is_in(&self, group: &Group) -> bool {
-        match &group.kind {
-            GroupKind::ControlPlane => self.control_plane,
-            GroupKind::Deployment(name) => {
-                !self.control_plane && self.deployment.as_ref() == Some(name)
-            }
-            GroupKind::Alone(name) => {
-                !self.control_plane && self.deployment.is_none() && self.name == *name
-            }
-        }
-    }
-}
-
-/// Machines that take turns.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Group {
-    /// Their Cluster.
-    pub cluster: Key,
-    /// Which of its Machines.
-    pub kind: GroupKind,
-}
-
-/// Which Machines of a Cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum GroupKind {
-    /// Those of the control plane.
-    ControlPlane,
-    /// Those of one MachineDeployment.
-    Deployment(String),
-    /// One that belongs to neither.
-    Alone(String),
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            GroupKind::ControlPlane => write!(f, "the control plane of {}", self.cluster.name),
-            GroupKind::Deployment(name) => write!(f, "MachineDeployment {name}"),
-            GroupKind::Alone(name) => write!(f, "Machine {name}"),
-        }
     }
 }
 
