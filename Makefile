@@ -7,7 +7,7 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 
-.PHONY: manifests help setup tools check test integration demo vm vm-shell bench images
+.PHONY: manifests help setup tools check test integration cluster-api demo vm vm-shell bench images
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -24,8 +24,12 @@ check: tools ## the inner loop: format, clippy, dependency audit, unit and brain
 	$(CAREEN_CACHE)/tools/bin/cargo-deny --log-level error check bans licenses sources
 	cargo test --quiet -p upgrade -p host
 
-integration: setup ## careen-deploy on a real libostree, the agent against a real kube-apiserver
-	cargo test --quiet --workspace --exclude upgrade --exclude host
+integration: setup ## careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
+	cargo test --quiet --workspace --exclude upgrade --exclude host --exclude careen-tests
+	cargo test --quiet -p careen-tests --lib --bins --test agent --test provider
+
+cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
+	cargo test --quiet -p careen-tests --test cluster_api
 
 test: check integration ## every layer, the VM's five core scenarios and others by turns included
 	$(RIG) run core --turn-from "$$(git rev-parse HEAD)" --jobs $(J)
