@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_tag_is_found_behind_ports_and_before_digests() {
         assert_eq!(
-            tag("registry.k8s.io/kube-apiserver:v1.36.3").as_deref(),
+            tag("example.org/kube-apiserver:v1.36.3").as_deref(),
             Some("v1.36.3")
         );
         assert_eq!(tag("mirror:5000/kube-apiserver@sha256:aa"), None);
