@@ -16,4 +16,5 @@ pub mod scene;
 pub mod token;
 pub mod webhook;
 pub mod wire;
+pub mod working;
 pub mod world;

@@ -3,6 +3,7 @@
 //! One for all tests of a program. They run on one runtime, which outlives each of them: what the first test starts in the
 //! background serves the last one too.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -119,11 +120,21 @@ async fn plane(version: Version) -> Result<&'static ControlPlane> {
     let start = || async {
         let name = format!("cluster-api-tests-{}", version.as_str());
         let dir = programs::cache()?.join(name);
+        wait_for_other_runs()?;
         remove(&dir)?;
         control_plane::copy(&new_cluster().await?, &dir)?;
         ControlPlane::start(&dir).await
     };
     PLANE.get_or_try_init(start).await
+}
+
+/// The place is one for all runs on this machine: a second one waits until the first has ended, however it ends.
+fn wait_for_other_runs() -> Result<()> {
+    static HELD: OnceLock<File> = OnceLock::new();
+    let lock = File::create(programs::cache()?.join("cluster-api-tests.lock"))?;
+    lock.lock()?;
+    HELD.get_or_init(|| lock);
+    Ok(())
 }
 
 /// A stopped cluster that nobody has used, made once for each build of Kubernetes: its keys and kubeadm's phases are most of

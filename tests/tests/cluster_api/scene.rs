@@ -4,6 +4,7 @@ use anyhow::Result;
 use careen_tests::fleet::images::{FIRST, LATEST};
 use careen_tests::machines::{Machine, identities, until_all_serve, until_counted};
 use careen_tests::rollout::Rollout;
+use careen_tests::working::Working;
 use careen_tests::world::{self, World};
 use vm_tests::cluster_api::cluster::{Cluster, Rolling};
 use vm_tests::cluster_api::objects;
@@ -22,6 +23,8 @@ pub struct Scene {
     pub before: Vec<Machine>,
     /// What happens to them from then on.
     pub rollout: Rollout,
+    /// How many of their nodes work at the same time.
+    pub working: Working,
 }
 
 impl Scene {
@@ -35,10 +38,12 @@ impl Scene {
         until_counted(&world.client, name, "w", count).await?;
         cluster.control_plane_reaches(LATEST.version).await?;
         let rollout = Rollout::watch(&world.client, name).await?;
+        let nodes = before.iter().map(Machine::name).collect();
         Ok(Self {
             cluster,
             before,
             rollout,
+            working: Working::watch(&world.client, nodes),
         })
     }
 

@@ -22,7 +22,10 @@ fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
             .upgrade_deployment("w", LATEST.version)
             .await?;
         scene.arrives(world, LATEST.version).await?;
-        assert_eq!(scene.rollout.most_updating(), 2);
+        assert_eq!(
+            (scene.rollout.most_updating(), scene.working.most()),
+            (2, 2)
+        );
         assert_eq!(scene.rollout.most_machines(), 4);
         Ok(())
     })
@@ -63,11 +66,9 @@ fn a_version_changed_in_the_middle_is_reached_by_all() -> Result<()> {
             .upgrade_deployment("w", LATEST.version)
             .await?;
         scene.arrives(world, LATEST.version).await?;
-        assert!(
-            scene.rollout.most_updating() <= 1,
-            "{}",
-            scene.rollout.lines()
-        );
+        // Core takes a second Machine out here: the one that is under way is unavailable and may be scaled down at no cost, but
+        // not handed over, so that another is. Nodes go one by one all the same, for careen-provider lets each wait its turn.
+        assert_eq!(scene.working.most(), 1, "{}", scene.rollout.lines());
         Ok(())
     })
 }
