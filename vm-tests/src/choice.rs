@@ -30,9 +30,11 @@ const TURNS: &[&str] = &[
     "power-cut-while-deploying",
     "required-check-fails-falls-back",
     "tampered-file-is-refused-by-the-stage",
+    "three-upgrades-in-a-row",
     "uefi-fallback",
     "uefi-upgrade",
     "upgrade-with-the-same-kernel",
+    "userspace-hang-falls-back",
     "withdrawn-while-draining",
     "withdrawn-while-fetching",
 ];
