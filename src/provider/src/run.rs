@@ -86,6 +86,21 @@ pub struct Addresses {
     pub metrics: SocketAddr,
 }
 
+/// Takes both ports before anything is begun.
+async fn listen(
+    setup: &Setup,
+) -> Result<(Listening, tokio::net::TcpListener, Addresses), RunError> {
+    let hooks_at = Listening::on(setup.hook_address, setup.limits).await;
+    let hooks_at = hooks_at.map_err(port(setup.hook_address))?;
+    let admin_at = tokio::net::TcpListener::bind(setup.metrics_address).await;
+    let admin_at = admin_at.map_err(port(setup.metrics_address))?;
+    let addresses = Addresses {
+        hooks: hooks_at.address().map_err(port(setup.hook_address))?,
+        metrics: admin_at.local_addr().map_err(port(setup.metrics_address))?,
+    };
+    Ok((hooks_at, admin_at, addresses))
+}
+
 /// Runs until `stop`. `up` hears where it listens as soon as it does.
 ///
 /// # Errors
@@ -96,14 +111,7 @@ pub async fn run(
     up: impl FnOnce(Addresses, Arc<World>),
     stop: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
-    let hooks_at = Listening::on(setup.hook_address, setup.limits).await;
-    let hooks_at = hooks_at.map_err(port(setup.hook_address))?;
-    let admin_at = tokio::net::TcpListener::bind(setup.metrics_address).await;
-    let admin_at = admin_at.map_err(port(setup.metrics_address))?;
-    let addresses = Addresses {
-        hooks: hooks_at.address().map_err(port(setup.hook_address))?,
-        metrics: admin_at.local_addr().map_err(port(setup.metrics_address))?,
-    };
+    let (hooks_at, admin_at, addresses) = listen(&setup).await?;
     let current = Arc::new(Current::default());
     let config = Arc::new(tls::config(
         Arc::clone(&current),

@@ -11,7 +11,6 @@ pub mod objects;
 mod probe;
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -185,7 +184,7 @@ pub async fn install_definitions(client: &Client, definitions: &[Value]) -> Resu
 
 impl Part {
     fn new(manager: Manager, version: Version, plane: &ControlPlane) -> Result<Self> {
-        let [webhook, health, diagnostics] = free_ports()?;
+        let [webhook, health, diagnostics] = crate::control_plane::ports::free()?;
         let ports = Ports {
             webhook,
             health,
@@ -217,16 +216,4 @@ impl Part {
         self.process = Some(process);
         Ok(())
     }
-}
-
-/// Holds all the listeners until the last port is known, so that no port comes twice.
-fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    let mut listeners = Vec::new();
-    let mut ports = [0; N];
-    for port in &mut ports {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        *port = listener.local_addr()?.port();
-        listeners.push(listener);
-    }
-    Ok(ports)
 }

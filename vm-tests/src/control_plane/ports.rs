@@ -41,7 +41,7 @@ impl Ports {
 }
 
 /// Holds all the listeners until the last port is known, so that no port comes twice.
-fn free<const N: usize>() -> Result<[u16; N]> {
+pub(crate) fn free<const N: usize>() -> Result<[u16; N]> {
     let mut listeners = Vec::new();
     let mut ports = [0; N];
     for port in &mut ports {

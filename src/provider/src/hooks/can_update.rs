@@ -104,13 +104,21 @@ pub fn judge(rules: &Rules, current: &Objects, desired: &Objects) -> Result<Judg
     Ok(judged)
 }
 
-fn of_machine<'a>(current: &'a Objects, desired: &'a Objects) -> [Pair<'a>; 3] {
-    let pair = |key, name, current: &'a Option<Object>, desired: &'a Option<Object>| Pair {
+fn pair<'a>(
+    key: &'static str,
+    name: &'static str,
+    current: &'a Option<Object>,
+    desired: &'a Option<Object>,
+) -> Pair<'a> {
+    Pair {
         key,
         name,
         current: current.as_ref(),
         desired: desired.as_ref(),
-    };
+    }
+}
+
+fn of_machine<'a>(current: &'a Objects, desired: &'a Objects) -> [Pair<'a>; 3] {
     [
         pair(
             "machinePatch",
@@ -134,12 +142,6 @@ fn of_machine<'a>(current: &'a Objects, desired: &'a Objects) -> [Pair<'a>; 3] {
 }
 
 fn of_set<'a>(current: &'a Objects, desired: &'a Objects) -> [Pair<'a>; 3] {
-    let pair = |key, name, current: &'a Option<Object>, desired: &'a Option<Object>| Pair {
-        key,
-        name,
-        current: current.as_ref(),
-        desired: desired.as_ref(),
-    };
     [
         pair(
             "machineSetPatch",
