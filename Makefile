@@ -7,7 +7,7 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 
-.PHONY: manifests help setup tools check test integration cluster-api demo vm vm-shell bench images
+.PHONY: manifests help setup tools check test integration cluster-api rig demo vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -20,33 +20,37 @@ tools: setup
 
 check: tools ## the inner loop: format, clippy, dependency audit, unit and brain tests
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(CAREEN_CACHE)/tools/bin/cargo-deny --log-level error check bans licenses sources
+	cargo clippy --workspace --all-targets -- -D warnings
+	@.ci/audit
 	cargo test --quiet -p upgrade -p host
 
 integration: setup ## careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
+	cargo test --no-run --workspace --exclude upgrade --exclude host --exclude careen-tests
 	cargo test --quiet --workspace --exclude upgrade --exclude host --exclude careen-tests
 	cargo test --quiet -p careen-tests --lib --bins --test agent --test provider
+
+rig: setup
+	cargo build -p vm-tests
 
 cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
 	cargo test --quiet -p careen-tests --test cluster_api
 
-test: check integration ## every layer, the VM's five core scenarios and others by turns included
+test: check integration rig ## what CI runs: every layer, the VM's five core scenarios and another by turns (not cluster-api, vm S=all, bench)
 	$(RIG) run core --turn-from "$$(git rev-parse HEAD)" --jobs $(J)
 
-demo: setup ## build two images and a cluster, upgrade a node, then see a bad image fall back
+demo: rig ## build two images and a cluster, upgrade a node, then see a bad image fall back
 	$(RIG) demo
 
-vm: setup ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=1 one at a time instead of two
+vm: rig ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=1 one at a time instead of two
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J); else $(RIG) list; fi
 
-vm-shell: setup ## a shell in a joined node
+vm-shell: rig ## a shell in a joined node
 	$(RIG) shell
 
 manifests: ## write the release of careen-provider (packaging/provider) and its part of the docs anew from the code
 	CAREEN_BLESS=1 cargo test --quiet -p careen-provider --test release
 
-bench: setup ## the benchmarks: the agent's (P5 to P7), then upgrades beside the same by hand (P1, P3, P4, P9; about half an hour)
+bench: rig ## the benchmarks: the agent's (P5 to P7), then upgrades beside the same by hand (P1, P3, P4, P9; about half an hour)
 	cargo build --quiet --profile image -p careen-agent -p careen-tests --bin careen-agent --bin agent-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
 	$(RIG) bench

@@ -53,7 +53,8 @@ pub fn out() -> PathBuf {
 pub async fn run(scenarios: &[Scenario], jobs: usize) -> Result<bool> {
     prepare(scenarios).await?;
     let start = Instant::now();
-    let outcomes = if jobs > 1 {
+    // Alone it keeps its logs, and needs no network of its own.
+    let outcomes = if jobs > 1 && scenarios.len() > 1 {
         lanes::run(scenarios, jobs).await
     } else {
         one_by_one(scenarios).await

@@ -25,6 +25,7 @@ mod power_cut_while_armed;
 mod power_cut_while_deploying;
 mod prelude;
 mod required_check_fails_falls_back;
+mod stock_grub_mkconfig_falls_back_and_upgrades;
 mod tampered_file_is_refused_by_the_stage;
 mod three_upgrades_in_a_row;
 mod uefi_fallback;
@@ -60,6 +61,7 @@ pub const ALL: &[Scenario] = &[
     power_cut_while_armed::SCENARIO,
     power_cut_while_deploying::SCENARIO,
     required_check_fails_falls_back::SCENARIO,
+    stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
     tampered_file_is_refused_by_the_stage::SCENARIO,
     three_upgrades_in_a_row::SCENARIO,
     uefi_fallback::SCENARIO,

@@ -14,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("no-network")?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 360\napi-away-hold-seconds = 10")
+    rig.policy("[health]\ndeadline-seconds = 240\napi-away-hold-seconds = 10")
         .await?;
     rig.ask(&image).await?;
     rig.expect_fallback(&before, &["NoApiFromNewSystem"])
