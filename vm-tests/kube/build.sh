@@ -7,6 +7,10 @@ cd "$(dirname "$0")/$module"
 cache=${CAREEN_CACHE:-$HOME/.cache/careen}
 key=$({ cat go.mod go.sum ./*.go; go env GOVERSION; } | sha256sum | cut -c1-16)
 out=$cache/kube-$module-$key/program
+mkdir -p "$(dirname "$out")"
+# Tests that start at once all want it: one builds, the others wait and find it.
+exec 9>"$out.lock"
+flock 9
 if [ ! -x "$out" ]; then
   flags="-s -w"
   version=$(awk '$1 == "require" && $2 == "k8s.io/kubernetes" { print $3 }
@@ -20,7 +24,6 @@ if [ ! -x "$out" ]; then
       flags="$flags -X $package.gitTreeState=clean -X $package.buildDate=2026-01-01T00:00:00Z"
     done
   fi
-  mkdir -p "$(dirname "$out")"
   echo "building $module ${version:-} (about 8 minutes on 2 cores with nothing cached)" >&2
   CGO_ENABLED=0 go build -mod=readonly -trimpath -ldflags "$flags" -o "$out.new" . >&2
   mv "$out.new" "$out"
