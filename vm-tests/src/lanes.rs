@@ -1,48 +1,82 @@
 //! Scenarios side by side: each in a process of its own with a network of its own, because all frozen clusters have the same
 //! ports. A node waits much of its time (for a boot's timers, a deadline, a server that is away), so two share two cores well.
 
-use std::process::Stdio;
+use std::path::Path;
+use std::pin::pin;
+use std::process::{Output, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use futures::{StreamExt, stream};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
+use tokio::signal::ctrl_c;
 
+use crate::images;
 use crate::runner::Outcome;
 use crate::scenario::Scenario;
 
-/// Runs them, `jobs` at a time, in their order.
-pub async fn run(scenarios: &[Scenario], jobs: usize) -> Vec<Outcome> {
-    stream::iter(scenarios)
-        .map(run_one)
+/// Runs them, `jobs` at a time, in their order. After a Ctrl-C those that run end with evidence, and no other is begun.
+///
+/// # Errors
+/// When our programs do not compile.
+pub async fn run(scenarios: &[Scenario], jobs: usize) -> Result<Vec<Outcome>> {
+    // One run tests one build, whatever is edited meanwhile.
+    let programs = images::programs()?;
+    let outcomes = stream::iter(scenarios)
+        .take_until(ctrl_c())
+        .map(|scenario| run_one(scenario, &programs))
         .buffer_unordered(jobs)
-        .inspect(|outcome| println!("{outcome}"))
-        .collect()
-        .await
+        .inspect(|outcome| println!("{outcome}"));
+    Ok(outcomes.collect().await)
 }
 
-async fn run_one(scenario: &Scenario) -> Outcome {
+async fn run_one(scenario: &Scenario, programs: &Path) -> Outcome {
     let start = Instant::now();
-    child(scenario).await.unwrap_or_else(|error| Outcome {
-        name: scenario.name.to_owned(),
-        passed: false,
-        seconds: start.elapsed().as_secs_f64(),
-        failure: Some(format!("its process told no outcome: {error:#}")),
-    })
+    in_a_lane(scenario, programs)
+        .await
+        .unwrap_or_else(|error| Outcome {
+            name: scenario.name.to_owned(),
+            passed: false,
+            seconds: start.elapsed().as_secs_f64(),
+            failure: Some(format!("its process told no outcome: {error:#}")),
+        })
 }
 
-async fn child(scenario: &Scenario) -> Result<Outcome> {
+async fn in_a_lane(scenario: &Scenario, programs: &Path) -> Result<Outcome> {
+    // Not `output`, which would keep its progress from the screen.
+    let output = to_its_end(begin(scenario, programs)?).await?;
+    serde_json::from_slice(&output.stdout).with_context(|| output.status.to_string())
+}
+
+/// Begins a lane, which the kernel kills when we end, however we end.
+fn begin(scenario: &Scenario, programs: &Path) -> Result<Child> {
     let this = std::env::current_exe().context("where is this program?")?;
-    let child = Command::new("unshare")
-        .args(["--net", "--", "sh", "-c"])
+    let mut lane = Command::new("setpriv");
+    lane.args(["--pdeathsig", "KILL", "--", "unshare", "--net", "--"])
+        .args(["sh", "-c"])
         .arg("ip link set lo up && exec \"$0\" run-for-a-lane \"$1\"")
         .arg(this)
         .arg(scenario.name)
+        .env("CAREEN_PROGRAMS", programs)
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .context("cannot run unshare")?;
-    // Not `output`, which would keep its progress from the screen.
-    let output = child.wait_with_output().await?;
-    serde_json::from_slice(&output.stdout).with_context(|| output.status.to_string())
+        // So that it hears of a Ctrl-C from us, once, also when none was typed.
+        .process_group(0)
+        .kill_on_drop(true);
+    lane.spawn().context("cannot run setpriv")
+}
+
+/// Waits for a lane; a Ctrl-C it gets passed on, and the time to keep its evidence.
+async fn to_its_end(lane: Child) -> Result<Output> {
+    let pid = lane.id();
+    let mut end = pin!(lane.wait_with_output());
+    tokio::select! {
+        output = &mut end => return Ok(output?),
+        _ = ctrl_c() => {}
+    }
+    if let Some(pid) = pid {
+        let mut kill = Command::new("kill");
+        kill.args(["-s", "INT", &pid.to_string()]).status().await?;
+    }
+    Ok(end.await?)
 }

@@ -1,6 +1,9 @@
 //! A program that runs beside the rig: its output goes to a log file, and it never outlives the rig.
+//!
+//! A Ctrl-C on the terminal is for the rig alone: it keeps evidence before it ends what it has started.
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -40,6 +43,8 @@ impl Process {
             .args(["--pdeathsig", "KILL", "--"])
             .arg(program)
             .args(arguments);
+        // The terminal signals the group in its foreground, which is the rig's.
+        command.process_group(0);
         command
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)

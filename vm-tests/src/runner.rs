@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::images;
@@ -55,7 +57,7 @@ pub async fn run(scenarios: &[Scenario], jobs: usize) -> Result<bool> {
     let start = Instant::now();
     // Alone it keeps its logs, and needs no network of its own.
     let outcomes = if jobs > 1 && scenarios.len() > 1 {
-        lanes::run(scenarios, jobs).await
+        lanes::run(scenarios, jobs).await?
     } else {
         one_by_one(scenarios).await
     };
@@ -68,7 +70,7 @@ async fn prepare(scenarios: &[Scenario]) -> Result<()> {
         images::ensure_commit(name)?;
     }
     for scenario in scenarios {
-        Joined::ensure(scenario.disk).await?;
+        Joined::prepare(scenario.disk).await?;
     }
     Ok(())
 }
@@ -136,14 +138,15 @@ async fn run_one(scenario: &Scenario, alone: bool) -> Outcome {
 /// `alone`: a scenario that a person runs by name leaves its logs also when it passes.
 async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result<()> {
     let dir = out().join(scenario.name);
-    let mut rig = Rig::start(scenario.disk, &dir, progress.clone())
-        .await
+    let mut interrupt = pin!(tokio::signal::ctrl_c());
+    let start = Rig::start(scenario.disk, &dir, progress.clone());
+    let mut rig = unless(&mut interrupt, start)
+        .await?
         .context("the rig did not start")?;
-    let result = tokio::select! {
-        result = (scenario.run)(&mut rig) => result,
-        // Whoever stops a scenario that hangs wants to know where.
-        _ = tokio::signal::ctrl_c() => Err(anyhow!(INTERRUPTED)),
-    };
+    // Whoever stops a scenario that hangs wants to know where.
+    let result = unless(&mut interrupt, (scenario.run)(&mut rig))
+        .await
+        .flatten();
     if result.is_ok() && !alone {
         drop(rig);
         fs::remove_dir_all(&dir)?;
@@ -161,4 +164,17 @@ async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result
         fs::remove_dir_all(dir.join("cluster"))?;
     }
     result
+}
+
+/// What `work` comes to, unless a person stops it before.
+async fn unless<T>(
+    interrupt: &mut (impl Future<Output = io::Result<()>> + Unpin),
+    work: impl Future<Output = T>,
+) -> Result<T> {
+    tokio::select! {
+        // In this order, so that a Ctrl-C is heard from the very beginning.
+        biased;
+        _ = interrupt => bail!(INTERRUPTED),
+        done = work => Ok(done),
+    }
 }

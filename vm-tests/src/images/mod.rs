@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 pub use disk::DiskKind;
+pub use ours::programs;
 
 /// An image in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
