@@ -3,11 +3,14 @@
 //! Made once (some 3 minutes) and kept in the cache under a key of everything that goes in. A scenario copies the cluster (20 MB),
 //! puts an overlay over the disk and continues in seconds.
 
+mod users;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::control_plane::{self, ControlPlane, HOST_SEEN_FROM_GUEST, JOIN_TOKEN};
@@ -16,44 +19,100 @@ use crate::images::{self, DiskKind};
 use crate::node::{NAME, NodeWatch};
 use crate::programs;
 use crate::progress::Progress;
-use crate::qemu::{Firmware, Machine};
+use crate::qemu::{Firmware, Machine, PROGRAM as QEMU};
 use crate::workload;
+use users::Users;
 
 /// Raise it when what is done below changes.
 const RECIPE: u32 = 4;
 
-/// A frozen node and its cluster.
-#[derive(Debug, Clone)]
+/// A frozen node and its cluster. While it is held no other command of the rig removes it.
+#[derive(Debug)]
 pub struct Joined {
     dir: PathBuf,
     firmware: Firmware,
+    users: Users,
 }
 
 impl Joined {
-    /// Gives the frozen node for a kind of disk, making it first if need be.
+    /// Makes the frozen node for a kind of disk unless there is one. Whether its port is free is for its user to see: side by side,
+    /// each has a network of its own.
     ///
     /// # Errors
     /// When the image, the boot, the join or the freezing fails.
+    pub async fn prepare(kind: DiskKind) -> Result<()> {
+        Self::find(kind).await.map(drop)
+    }
+
+    /// Gives the frozen node for a kind of disk, ready to be continued here; makes it first if need be.
+    ///
+    /// # Errors
+    /// When the image, the boot, the join or the freezing fails, or somebody else continues the very node here.
     pub async fn ensure(kind: DiskKind) -> Result<Self> {
+        let this = Self::find(kind).await?;
+        if !this.port_is_taken()? {
+            return Ok(this);
+        }
+        this.give_up()?;
+        Self::find(kind).await
+    }
+
+    async fn find(kind: DiskKind) -> Result<Self> {
+        let disk = images::ensure_disk(kind)?;
+        let this = Self::of(kind, &disk)?;
+        loop {
+            this.users.join()?;
+            if this.dir.exists() {
+                return Ok(this);
+            }
+            this.users.leave()?;
+            this.users.wait_until_alone()?;
+            // Whoever was alone before may have made it.
+            if !this.dir.exists() {
+                this.make(&disk).await?;
+            }
+            this.users.leave()?;
+        }
+    }
+
+    fn of(kind: DiskKind, disk: &Path) -> Result<Self> {
         let firmware = if kind == DiskKind::Uefi {
             Firmware::Uefi
         } else {
             Firmware::Bios
         };
-        let disk = images::ensure_disk(kind)?;
-        let dir = programs::cache()?.join(format!("joined-{kind:?}-{}", key(&disk)?));
-        let this = Self { dir, firmware };
-        if this.dir.exists() && control_plane::port_is_taken(&this.dir.join("cluster"))? {
-            // The node's kubelet.conf names the port, so this frozen node cannot be used any more.
+        let dir = programs::cache()?.join(format!("joined-{kind:?}-{}", key(disk)?));
+        let users = Users::of(&dir)?;
+        Ok(Self {
+            dir,
+            firmware,
+            users,
+        })
+    }
+
+    /// The node's kubelet.conf names the port, so a frozen node whose port somebody has cannot be used any more. One that
+    /// is in use is taken out of nobody's hands.
+    fn give_up(self) -> Result<()> {
+        self.users.leave()?;
+        if !self.users.are_none()? {
+            bail!(
+                "another command of the rig (a scenario, vm-shell, demo or bench) runs on the frozen node {}, and its API server's port is \
+                 taken: wait for it or end it first",
+                self.dir.display()
+            );
+        }
+        // A second look, now that nobody else can do the same.
+        if self.port_is_taken()? {
             eprintln!(
                 "another program has taken the API server's port: joining again on a free one"
             );
-            fs::remove_dir_all(&this.dir)?;
+            fs::remove_dir_all(&self.dir)?;
         }
-        if !this.dir.exists() {
-            this.make(&disk).await?;
-        }
-        Ok(this)
+        Ok(())
+    }
+
+    fn port_is_taken(&self) -> Result<bool> {
+        Ok(self.dir.exists() && control_plane::port_is_taken(&self.dir.join("cluster"))?)
     }
 
     /// A copy of its cluster at `to`.
@@ -111,15 +170,18 @@ impl Joined {
         self.drop_others()
     }
 
-    /// One frozen node takes 2 GB, and every change of an image makes a new one.
+    /// One frozen node takes 2 GB, and every change of an image makes a new one. Those in use stay until the next time.
     fn drop_others(&self) -> Result<()> {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
         let kind = name.rsplit_once('-').map_or("", |(kind, _)| kind);
         for entry in fs::read_dir(programs::cache()?)? {
             let path = entry?.path();
             let other = path.file_name().unwrap_or_default().to_string_lossy();
-            if path != self.dir && other.starts_with(kind) {
-                fs::remove_dir_all(path)?;
+            if path.is_dir() && path != self.dir && other.starts_with(kind) {
+                let users = Users::of(&path)?;
+                if users.are_none()? {
+                    fs::remove_dir_all(path)?;
+                }
             }
         }
         Ok(())
@@ -154,14 +216,29 @@ async fn join(guest: &mut Guest, plane: &ControlPlane, progress: &Progress) -> R
     workload::wait_until_running(&plane.client().await?, Duration::from_secs(180)).await
 }
 
-/// The disk's path holds its content's key; the programs' paths hold theirs.
+/// The disk's path holds its content's key; the programs' paths hold theirs. Another QEMU does not read this one's memory.
 fn key(disk: &Path) -> Result<String> {
     let plane = programs::kubernetes(programs::CONTROL_PLANE)?;
     let text = format!(
-        "{RECIPE} {} {} {}",
+        "{RECIPE} {} {} {} {}",
         disk.display(),
         plane.display(),
-        programs::etcd()?.display()
+        programs::etcd()?.display(),
+        qemu_version()?
     );
     Ok(format!("{:x}", Sha256::digest(text))[..16].to_owned())
+}
+
+fn qemu_version() -> Result<String> {
+    let output = Command::new(QEMU)
+        .arg("--version")
+        .output()
+        .with_context(|| format!("cannot run {QEMU}; install qemu-system-x86"))?;
+    ensure!(
+        output.status.success(),
+        "{QEMU} --version: {}",
+        output.status
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().to_owned())
 }

@@ -14,6 +14,9 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process::Process;
 use crate::qmp::Qmp;
 
+/// The program.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+
 /// What the machine starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
@@ -124,7 +127,7 @@ impl Machine {
         }
         let arguments = [self.arguments(), more].concat();
         let log = self.dir.join("qemu.log");
-        let mut process = Process::start(Path::new("qemu-system-x86_64"), &arguments, &log)?;
+        let mut process = Process::start(Path::new(PROGRAM), &arguments, &log)?;
         let monitor = loop {
             process.check()?;
             if let Ok(monitor) = Qmp::connect(&monitor).await {

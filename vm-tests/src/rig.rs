@@ -44,6 +44,8 @@ pub struct Rig {
     /// The status that stood on the Node when the last request was made: it answers an earlier one.
     answered: Option<Status>,
     dir: PathBuf,
+    /// Disk and cluster go on from there, so it must not be removed meanwhile.
+    _joined: Joined,
 }
 
 impl Rig {
@@ -62,13 +64,13 @@ impl Rig {
         let state = joined.state();
         let cluster = dir.join("cluster");
         let (plane, running) = tokio::join!(ControlPlane::start(&cluster), machine.resume(&state));
-        let plane = plane?;
+        // Before anything that waits for the guest: what QEMU says of its end tells more than a channel that does not answer.
+        let (plane, running) = (plane?, running?);
         let mut guest = Guest::connect(&machine.channel()).await?;
         let node = NodeWatch::start(plane.client().await?);
         let repo = RepoServer::start(&images::repository()?).await?;
         prepare(&mut guest, repo.port()).await?;
         progress.step("the node is there");
-        let power = Some(running?);
         Ok(Self {
             plane,
             repo,
@@ -76,9 +78,10 @@ impl Rig {
             guest,
             progress,
             machine,
-            power,
+            power: Some(running),
             answered: None,
             dir: dir.to_owned(),
+            _joined: joined,
         })
     }
 
