@@ -30,10 +30,11 @@ impl ApiError {
     pub fn into_reason(self) -> Reason {
         match self {
             Self::Away(detail) => Reason::ApiAway { detail },
-            Self::Conflict => Reason::ApiAway {
+            // Blocked is a server that has too much to do: an eviction's own 429 never comes here.
+            Self::Conflict | Self::Blocked(_) => Reason::ApiAway {
                 detail: self.to_string(),
             },
-            Self::Missing | Self::Blocked(_) | Self::Refused(_) => Reason::DrainRefused {
+            Self::Missing | Self::Refused(_) => Reason::DrainRefused {
                 detail: self.to_string(),
             },
         }
@@ -72,4 +73,30 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use upgrade::Disposition;
+
+    fn answered(code: u16) -> ApiError {
+        kube::Error::Api(Status::failure("words", "").with_code(code).boxed()).into()
+    }
+
+    #[test]
+    fn a_server_that_is_busy_fails_or_was_overtaken_is_asked_again() {
+        for code in [401, 408, 409, 429, 500, 503] {
+            let reason = answered(code).into_reason();
+            assert_eq!(reason.disposition(), Disposition::Retry, "{code}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_no_is_believed() {
+        for code in [400, 403, 404, 422] {
+            let reason = answered(code).into_reason();
+            assert_eq!(reason.code(), "DrainRefused", "{code}");
+        }
+    }
 }
