@@ -3,12 +3,12 @@
 use std::process::{Command, ExitCode, Stdio};
 
 use host::journal::Store;
-use host::{boot, os};
+use host::os;
 use upgrade::decide::RecordRead;
-use upgrade::{Home, Observation, Phase, deadman, names, policy};
+use upgrade::{Phase, deadman, names, policy};
 
 use crate::args::Args;
-use crate::{look, strict};
+use crate::{look, passed, strict};
 
 /// Reboots when the trial is overdue.
 pub fn run(args: &Args) -> ExitCode {
@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> ExitCode {
         return overdue(args, look::now(args).0 / 1000 >= limit);
     }
     let read = Store::new(&args.places.sysroot).read();
-    match observe(args) {
+    match passed::running(args) {
         Some(seen) if deadman::is_due(&seen, &read) => overdue(args, true),
         Some(_) => {
             rest(args, &read);
@@ -31,15 +31,6 @@ pub fn run(args: &Args) -> ExitCode {
             look::now(args).0 / 1000 >= policy::Health::default().deadline_seconds,
         ),
     }
-}
-
-fn observe(args: &Args) -> Option<Observation> {
-    let (booted, _) = boot::booted(&args.places.sysroot, &args.places.root).ok()?;
-    let seen = look::observe(args, booted, None).ok()?;
-    Some(Observation {
-        home: Home::Agent,
-        ..seen
-    })
 }
 
 fn overdue(args: &Args, overdue: bool) -> ExitCode {

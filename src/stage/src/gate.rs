@@ -4,11 +4,8 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use host::boot;
-use host::journal::Store;
-
 use crate::args::Args;
-use crate::{fallback, look};
+use crate::{look, passed};
 
 /// How often the record is looked at.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -18,18 +15,11 @@ pub fn run(args: &Args) -> ExitCode {
     if !look::is_trial(args) {
         return ExitCode::SUCCESS;
     }
-    let Ok((booted, _)) = boot::booted(&args.places.sysroot, &args.places.root) else {
-        return ExitCode::FAILURE;
-    };
-    let store = Store::new(&args.places.sysroot);
-    while !store
-        .read()
-        .is_ok_and(|record| fallback::has_good_verdict(&record, &booted))
-    {
-        if args.dry_run {
-            return ExitCode::FAILURE;
+    loop {
+        match passed::has_passed(args) {
+            Some(true) => return ExitCode::SUCCESS,
+            Some(false) if !args.dry_run => thread::sleep(PAUSE),
+            Some(false) | None => return ExitCode::FAILURE,
         }
-        thread::sleep(PAUSE);
     }
-    ExitCode::SUCCESS
 }

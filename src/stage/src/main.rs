@@ -10,6 +10,7 @@ mod fallback;
 mod gate;
 mod guard;
 mod look;
+mod passed;
 mod restore;
 mod strict;
 mod verify;

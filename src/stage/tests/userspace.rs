@@ -100,8 +100,39 @@ fn no_emergency_shell_opens_on_a_trial_until_it_is_judged_good() {
     let node = armed();
     let fallback = || node.run("fallback", &node.new, true, &[]).status.code();
     assert_eq!(fallback(), Some(WOULD_REBOOT));
-    node.store(Phase::Blessed);
+    node.store(Phase::Healthy {
+        boot: boot_id(THIS_BOOT),
+    });
     assert_eq!(fallback(), Some(0));
+}
+
+/// A system that was blessed in this boot and is to be upgraded again: the argument of its trial is still on the command line.
+fn blessed_and_asked_again() -> Node {
+    let node = armed();
+    node.disk.menu(&[node.new.clone(), node.old.clone()]);
+    node.store_upgrade(Upgrade {
+        from: node.new.clone(),
+        to: None,
+        ..node.upgrade(Phase::Accepted)
+    });
+    node
+}
+
+#[test]
+fn a_blessed_system_keeps_its_rescue_when_the_next_upgrade_is_in_the_record() {
+    let node = blessed_and_asked_again();
+    let run = |verb: &str| node.run(verb, &node.new, true, &["--now", "9000000"]);
+    for verb in ["fallback", "gate", "deadman"] {
+        assert_eq!(run(verb).status.code(), Some(0), "{verb}");
+    }
+}
+
+#[test]
+fn a_system_on_trial_gets_no_rescue_by_another_upgrades_record() {
+    let node = blessed_and_asked_again();
+    node.disk.menu(&[node.old.clone(), node.new.clone()]);
+    let fallback = node.run("fallback", &node.new, true, &[]);
+    assert_eq!(fallback.status.code(), Some(WOULD_REBOOT));
 }
 
 #[test]

@@ -1,0 +1,39 @@
+//! Whether the system that runs has passed its trial: the one rule for all who would end or hold back a trial.
+
+use host::boot;
+use host::journal::Store;
+use upgrade::decide::RecordRead;
+use upgrade::{Home, Observation};
+
+use crate::args::Args;
+use crate::look;
+
+/// The running system as far as this boot shows it; nothing where it cannot even say what it is.
+pub fn running(args: &Args) -> Option<Observation> {
+    let (booted, _) = boot::booted(&args.places.sysroot, &args.places.root).ok()?;
+    let seen = look::observe(args, booted, None).ok()?;
+    Some(Observation {
+        home: Home::Agent,
+        ..seen
+    })
+}
+
+/// Whether it has passed; nothing where it cannot even say what it is.
+pub fn has_passed(args: &Args) -> Option<bool> {
+    let seen = running(args)?;
+    let read = Store::new(&args.places.sysroot).read();
+    // The record speaks of the latest upgrade. The argument of a trial outlives the blessing until the next reboot, and a
+    // further upgrade may be in the record by then: what is the default is no trial, whatever is written there.
+    Some(!seen.on_trial() || has_good_verdict(&read, &seen))
+}
+
+fn has_good_verdict(read: &RecordRead, seen: &Observation) -> bool {
+    let upgrade = read
+        .as_ref()
+        .ok()
+        .and_then(|record| record.upgrade.as_ref());
+    upgrade.is_some_and(|upgrade| {
+        upgrade.phase.has_good_verdict()
+            && upgrade.to.as_ref().is_some_and(|to| to.same(&seen.booted))
+    })
+}
