@@ -11,7 +11,7 @@ use upgrade::decide::decide;
 use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Step};
 
 use crate::args::Args;
-use crate::{look, strict};
+use crate::{look, refusal, strict};
 
 /// Passes of observe, decide, store, perform: one to disarm and one to judge, and one to spare.
 const PASSES: u32 = 3;
@@ -52,7 +52,7 @@ pub fn judge(
             Act::Begin(Step::Pass) => return Ok(()),
             Act::Begin(Step::Disarm) => disarm(args)?,
             Act::Begin(Step::Reboot { .. }) => {
-                return Err("the guard refuses this boot; the record says why".to_owned());
+                return Err(refusal::of(args, &seen));
             }
             other => return Err(format!("no act for an initramfs: {other:?}")),
         }

@@ -11,6 +11,7 @@ mod gate;
 mod guard;
 mod look;
 mod passed;
+mod refusal;
 mod restore;
 mod strict;
 mod verify;

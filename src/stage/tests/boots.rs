@@ -4,7 +4,7 @@
 mod node;
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use host::grubenv;
 use host::manifest::Manifest;
@@ -123,6 +123,35 @@ fn with_a_damaged_record_a_trial_goes_back_and_the_record_stays_as_it_is() {
     let before = content(&node.disk.places.state());
     assert_eq!(node.guard(), Some(WOULD_REBOOT));
     assert_eq!(content(&node.disk.places.state()), before);
+}
+
+/// What the console shows in the end.
+fn told(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(WOULD_REBOOT));
+    let said = String::from_utf8_lossy(&output.stderr);
+    said.lines().next_back().unwrap().to_owned()
+}
+
+#[test]
+fn the_console_says_why_the_guard_refuses() {
+    let node = armed();
+    let guard = |booted| told(&node.run("guard", booted, true, &[]));
+    assert!(guard(&node.old).contains("no trial of this system was armed"));
+    node.store(Phase::Drained);
+    assert!(
+        guard(&node.new).contains("no trial of this system is armed: its upgrade is at Drained")
+    );
+    node.store(Phase::Trial {
+        boot: boot_id("a0"),
+    });
+    assert!(guard(&node.new).contains("entered once already, in boot a0"));
+    node.store(Phase::Armed { boot: boot_id("0") });
+    fs::write(node.new_root().join("usr/bin/kubelet"), "kubelot").unwrap();
+    assert!(guard(&node.new).contains("usr/bin/kubelet"));
+    for name in ["record.a", "record.b"] {
+        fs::write(node.disk.places.state().join(name), "x").unwrap();
+    }
+    assert!(guard(&node.new).contains("its record cannot be read"));
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! What the console is told when the brain refuses a boot. It is often all that a person gets to see.
+
+use host::journal::Store;
+use upgrade::{Observation, Phase, Reason};
+
+use crate::args::Args;
+
+/// Why this boot is refused, read back from the record after the decision.
+pub fn of(args: &Args, seen: &Observation) -> String {
+    match Store::new(&args.places.sysroot).read() {
+        Err(reason) => format!("its record cannot be read: {reason}"),
+        Ok(record) => {
+            let meant = record
+                .upgrade
+                .filter(|upgrade| upgrade.to.as_ref().is_some_and(|to| to.same(&seen.booted)));
+            meant.map_or_else(
+                || "no trial of this system was armed".to_owned(),
+                |upgrade| by_phase(&upgrade.phase),
+            )
+        }
+    }
+}
+
+fn by_phase(phase: &Phase) -> String {
+    match phase {
+        // Written by this very decision, or by the one before it in this boot.
+        Phase::Reverting {
+            reason: reason @ Reason::StageRefused { .. },
+        } => reason.to_string(),
+        Phase::Trial { boot } => format!(
+            "this trial was entered once already, in boot {boot}; each arming is for one boot"
+        ),
+        other => format!(
+            "no trial of this system is armed: its upgrade is at {}",
+            other.name()
+        ),
+    }
+}
