@@ -11,8 +11,8 @@ depends() {
 }
 
 installkernel() {
-    # A watchdog resets a trial that hangs before systemd can; whichever the machine has. -s: a missing one is no matter.
-    instmods -s i6300esb iTCO_wdt sp5100_tco softdog
+    # systemd feeds a hardware watchdog on a trial (systemd.watchdog_sec) as soon as udev has found one. -s: a missing one is no matter.
+    instmods -s i6300esb iTCO_wdt sp5100_tco
 }
 
 install() {
