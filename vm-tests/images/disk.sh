@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a disk with one deployment: disk.sh bios|uefi|lvm REPO REF LOADERS CAREEN-GRUB OUT.RAW. Needs root and loop devices.
+# Makes a disk with one deployment: disk.sh bios|uefi|lvm|no-verity REPO REF LOADERS CAREEN-GRUB OUT.RAW. Needs root and loop devices.
 # LOADERS is the bootstrapped root: GRUB's modules and tools in it are the guest's own version.
 set -eu
 kind=$1 repo=$2 ref=$3 loaders=$4 grub=$(readlink -f "$5") out=$6
@@ -25,7 +25,8 @@ part() { losetup --find --show --offset "$(($1 * mib))" ${2:+--sizelimit "$(($2 
 root=$(part $root_at $((8192 - root_at - 1))) && loops=$root
 if [ "$kind" = lvm ]; then boot_at=$("$here/disk-lvm.sh" "$out.new" $boot_at $boot_mib); fi
 boot=$(part "$boot_at" 512) && loops="$loops $boot"
-mkfs.ext4 -q -O verity -L root "$root"
+case $kind in no-verity) verity=^verity ;; *) verity=verity ;; esac
+mkfs.ext4 -q -O $verity -L root "$root"
 mkfs.ext4 -q -L boot "$boot"
 mount "$root" "$target"
 mkdir "$target/boot"
@@ -36,7 +37,7 @@ case $kind in
   uefi)
     esp=$(part 1 $first_mib) && loops="$loops $esp"
     "$here/disk-uefi.sh" "$loaders" "$esp" "$(blkid -o value -s UUID "$boot")" ;;
-  bios) "$here/disk-bios.sh" "$loaders" "$target/boot" "$out.new" '(,gpt2)/grub' 'biosdisk part_gpt ext2 normal' ;;
+  bios | no-verity) "$here/disk-bios.sh" "$loaders" "$target/boot" "$out.new" '(,gpt2)/grub' 'biosdisk part_gpt ext2 normal' ;;
   lvm) "$here/disk-bios.sh" "$loaders" "$target/boot" "$out.new" '(lvm/rig-boot)/grub' 'biosdisk part_gpt lvm ext2 normal' ;;
 esac
 sync -f "$target"

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::{Commit, Progress, empty_node, stage};
+use super::{Commit, DiskKind, Progress, empty_node, stage};
 use crate::node::Seen;
 use crate::rig::UPGRADE;
 
@@ -28,8 +28,8 @@ pub struct Times {
 ///
 /// # Errors
 /// When the upgrade fails.
-pub async fn upgrade(image: &Commit, progress: Progress) -> Result<Times> {
-    let mut rig = empty_node(progress).await?;
+pub async fn upgrade(disk: DiskKind, image: &Commit, progress: Progress) -> Result<Times> {
+    let mut rig = empty_node(disk, progress).await?;
     rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0")
         .await?;
     let before = rig.before().await?;

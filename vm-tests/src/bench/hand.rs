@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::{Commit, Progress, empty_node};
+use super::{Commit, DiskKind, Progress, empty_node};
 use crate::rig::{Rig, UPGRADE};
 
 /// What it took by hand.
@@ -27,7 +27,7 @@ pub struct Times {
 /// # Errors
 /// When a command fails.
 pub async fn upgrade(image: &Commit, share: f64, progress: Progress) -> Result<Times> {
-    let mut rig = empty_node(progress.clone()).await?;
+    let mut rig = empty_node(DiskKind::Bios, progress.clone()).await?;
     rig.guest.run("systemctl stop careen-agent").await?;
     let digest = &image.digest;
     let pull = format!("mount -o remount,rw /sysroot && ostree pull careen {digest}");

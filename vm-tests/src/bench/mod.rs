@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::images::{self, Commit, DiskKind, ensure_commit};
 use crate::progress::Progress;
@@ -39,19 +40,19 @@ pub async fn run(runs: usize) -> Result<()> {
     let mut all = Vec::new();
     for number in 1..=runs {
         let progress = Progress::new(&format!("bench {number} of {runs}"));
-        let careen = careen::upgrade(&image, progress.clone()).await?;
+        let careen = careen::upgrade(DiskKind::Bios, &image, progress.clone()).await?;
         let hand = hand::upgrade(&image, share, progress).await?;
         all.push(Run {
             careen,
             hand,
             changed,
         });
-        fs::write(
-            out().join("bench.json"),
-            serde_json::to_string_pretty(&all)?,
-        )?;
+        keep(&json!({"runs": all}))?;
     }
-    table::print(&all);
+    let progress = Progress::new("bench without fs-verity");
+    let bare = careen::upgrade(DiskKind::NoVerity, &image, progress).await?;
+    keep(&json!({"runs": all, "without fs-verity": bare.stage}))?;
+    table::print(&all, &bare.stage);
     println!(
         "every run's numbers are in {}",
         out().join("bench.json").display()
@@ -59,9 +60,15 @@ pub async fn run(runs: usize) -> Result<()> {
     Ok(())
 }
 
+/// Written after every run: a long benchmark may be cut short.
+fn keep(numbers: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(numbers)?;
+    Ok(fs::write(out().join("bench.json"), text)?)
+}
+
 /// A joined node without anything to drain.
-async fn empty_node(progress: Progress) -> Result<Rig> {
-    let mut rig = Rig::start(DiskKind::Bios, &out().join("bench"), progress).await?;
+async fn empty_node(disk: DiskKind, progress: Progress) -> Result<Rig> {
+    let mut rig = Rig::start(disk, &out().join("bench"), progress).await?;
     rig.before().await?;
     workload::remove(&rig.plane.client().await?).await?;
     // What the restored guest has to catch up with must not count for whoever is measured.

@@ -17,6 +17,8 @@ pub enum DiskKind {
     Uefi,
     /// BIOS, with /boot on an LVM volume: GRUB boots from it but cannot write there.
     LvmBoot,
+    /// BIOS, on a root file system without fs-verity: the stage has to read what the kernel cannot vouch for.
+    NoVerity,
 }
 
 impl DiskKind {
@@ -25,6 +27,7 @@ impl DiskKind {
             Self::Bios => "bios",
             Self::Uefi => "uefi",
             Self::LvmBoot => "lvm",
+            Self::NoVerity => "no-verity",
         }
     }
 }
