@@ -75,9 +75,6 @@ pub struct Deploy {
     /// The commit.
     #[arg(long)]
     pub commit: Digest,
-    /// Take over also the kernel arguments that are ours (`careen.*`).
-    #[arg(long)]
-    pub keep_kernel_args: bool,
     /// Write the deployment anew even if one is there whose /etc is up to date.
     #[arg(long)]
     pub again: bool,

@@ -18,7 +18,6 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let wanted = Deploy {
         commit: commit.clone(),
-        keep_kernel_args: false,
         again: false,
     };
     site.report.progress(10, "removing the deployment");

@@ -26,13 +26,14 @@ pub fn stand_in_the_entry(site: &Site) -> bool {
 }
 
 /// The current deployment's arguments, without those that name a deployment, and without those of a trial.
-pub fn inherited(current: &ostree::Deployment, keep_ours: bool) -> Vec<String> {
+pub fn inherited(current: &ostree::Deployment) -> Vec<String> {
     let dropped = added(current);
     let stays = |argument: &String| {
         !PLACE_ARGUMENTS
             .iter()
             .any(|prefix| argument.starts_with(prefix))
-            && (keep_ours || !(argument.starts_with(OUR_ARGUMENTS) || dropped.contains(argument)))
+            && !argument.starts_with(OUR_ARGUMENTS)
+            && !dropped.contains(argument)
     };
     options(current).into_iter().filter(stays).collect()
 }

@@ -40,7 +40,7 @@ fn check_out(
     current: &ostree::Deployment,
     fingerprint: &str,
 ) -> Result<ostree::Deployment, Reason> {
-    let inherited = arguments::inherited(current, wanted.keep_kernel_args);
+    let inherited = arguments::inherited(current);
     let added = arguments::to_add(site, &inherited);
     let arguments: Vec<_> = inherited.iter().chain(&added).map(String::as_str).collect();
     let options = SysrootDeployTreeOpts {

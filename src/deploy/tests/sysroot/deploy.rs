@@ -56,21 +56,6 @@ fn kernel_arguments_come_from_the_running_system_without_those_of_a_trial() {
 }
 
 #[test]
-fn kernel_arguments_are_kept_whole_when_asked_to() {
-    let world = world();
-    let commit = world.fetched(&Image::new(2));
-    world
-        .run(&["deploy", "--commit", commit.as_str(), "--keep-kernel-args"])
-        .deployed();
-    assert!(
-        world
-            .menu()
-            .iter()
-            .all(|(_, text)| text.contains("careen.trial=1"))
-    );
-}
-
-#[test]
 fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     let world = world();
     let image = ["stage", "agent"]
