@@ -12,14 +12,14 @@ use upgrade::Digest;
 use crate::error::{At, Result};
 use crate::{Places, durable};
 
-/// Notes how /etc is, just before a commit is deployed.
+/// Notes how /etc was when the commit's deployment took its copy: a [`fingerprint`] taken before the merge. To be written when
+/// that deployment is there. Written earlier, it would vouch for an older one if the work ended in between.
 ///
 /// # Errors
 /// When it is not on the disk.
-pub fn note(places: &Places, commit: &Digest) -> Result<()> {
-    let now = fingerprint(&places.root.join("etc"))?;
+pub fn note(places: &Places, commit: &Digest, fingerprint: &str) -> Result<()> {
     durable::make_private_folder(&places.state())?;
-    durable::write(&path(places, commit), now.as_bytes(), 0o600)
+    durable::write(&path(places, commit), fingerprint.as_bytes(), 0o600)
 }
 
 /// Whether /etc is other than it was noted for this commit. Without a note it counts as changed.

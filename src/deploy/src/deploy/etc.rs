@@ -14,20 +14,20 @@ use upgrade::id::Digest;
 use crate::site::Site;
 use crate::verify::image::Tree;
 
-/// Notes how /etc is, for whoever asks later whether it has changed, and returns the same as a fingerprint. To be
-/// called before libostree merges: what changes meanwhile makes the deployment stale, not silently old.
+/// How /etc is. To be taken before libostree merges: what changes meanwhile makes the deployment stale, not silently old.
 ///
 /// # Errors
-/// When /etc cannot be read or the note is not on the disk.
-pub fn note(site: &Site, current: &ostree::Deployment, commit: &Digest) -> Result<String, Reason> {
-    let root = site.folder(current);
-    let etc = root.join("etc");
-    let places = Places {
-        root,
-        ..Places::physical(&site.path)
-    };
-    host::etc::note(&places, commit)
-        .and_then(|()| host::etc::fingerprint(&etc))
+/// When /etc cannot be read.
+pub fn fingerprint(site: &Site, current: &ostree::Deployment) -> Result<String, Reason> {
+    host::etc::fingerprint(&site.folder(current).join("etc")).map_err(|error| site.broken(error))
+}
+
+/// Notes which /etc the commit's deployment was made with, for whoever asks later whether it has changed.
+///
+/// # Errors
+/// When the note is not on the disk.
+pub fn note(site: &Site, commit: &Digest, fingerprint: &str) -> Result<(), Reason> {
+    host::etc::note(&Places::physical(&site.path), commit, fingerprint)
         .map_err(|error| site.broken(error))
 }
 

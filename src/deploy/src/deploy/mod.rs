@@ -11,6 +11,7 @@ pub mod write;
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::deploy::Done;
+use upgrade::image::Deployment;
 
 use crate::args::Deploy;
 use crate::leftovers;
@@ -28,13 +29,16 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     let current = site
         .current()
         .ok_or_else(|| site.broken("there is no deployment to merge /etc from"))?;
-    let fingerprint = etc::note(site, &current, &wanted.commit)?;
+    let fingerprint = etc::fingerprint(site, &current)?;
     let there = again::up_to_date(site, wanted, &fingerprint);
     let made = match there {
         Some(deployment) => deployment,
         None => make(site, wanted, &current, &fingerprint)?,
     };
-    finish(site, &made)
+    let facts = finish(site, &made)?;
+    // Last of all: without it the agent asks for the deployment again, and the origin tells whether it is up to date.
+    etc::note(site, &wanted.commit, &fingerprint)?;
+    Ok(Done::Deployed(facts))
 }
 
 fn make(
@@ -89,7 +93,7 @@ fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
     write::drop_deployments(site, &room::droppable(site))
 }
 
-fn finish(site: &Site, made: &ostree::Deployment) -> Result<Done, Reason> {
+fn finish(site: &Site, made: &ostree::Deployment) -> Result<Deployment, Reason> {
     site.report
         .progress(90, "writing the list of critical files");
     let facts = site.facts(made)?;
@@ -98,5 +102,5 @@ fn finish(site: &Site, made: &ostree::Deployment) -> Result<Done, Reason> {
     for place in [site.path.clone(), site.boot()] {
         write::flush(&place).map_err(|error| site.broken(error))?;
     }
-    Ok(Done::Deployed(facts))
+    Ok(facts)
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use host::Places;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
@@ -206,6 +207,15 @@ impl World {
     /// The /etc of the installed deployment.
     pub fn etc(&self, name: &str) -> PathBuf {
         self.deployment(&self.installed, 0).join("etc").join(name)
+    }
+
+    /// What the agent asks before it arms, on a node that runs the installed deployment.
+    pub fn etc_has_changed(&self, commit: &Digest) -> bool {
+        let places = Places {
+            root: self.deployment(&self.installed, 0),
+            ..Places::physical(&self.root())
+        };
+        host::etc::has_changed(&places, commit).unwrap()
     }
 
     /// The boot menu: entries by name.
