@@ -6,7 +6,7 @@ use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
 
-use crate::deploy::{arguments, write};
+use crate::deploy::{arguments, origin, write};
 use crate::lock;
 use crate::site::{Site, same};
 
@@ -28,7 +28,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         .find(|other| other.osname() == target.osname())
         .cloned();
     site.report.progress(20, "pinning the old deployment");
-    pin_only(site, &all, old.as_ref())?;
+    pin_only(site, &all, &target.osname(), old.as_ref())?;
     let is_default = all.first().is_some_and(|default| same(default, &target));
     let proven = arguments::proven(&target);
     if !is_default || proven.is_some() {
@@ -62,18 +62,20 @@ fn target(site: &Site, commit: &Digest) -> Result<ostree::Deployment, Reason> {
         })
 }
 
-/// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs.
+/// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs. Other stateroots, and what an
+/// administrator has pinned of systems that are not ours, are left as they are.
 fn pin_only(
     site: &Site,
     all: &[ostree::Deployment],
+    stateroot: &str,
     kept: Option<&ostree::Deployment>,
 ) -> Result<(), Reason> {
-    for deployment in all {
+    let in_question =
+        |one: &&ostree::Deployment| one.osname() == stateroot && !origin::is_kept_by_others(one);
+    for deployment in all.iter().filter(in_question) {
         let pin = kept.is_some_and(|kept| same(kept, deployment));
         if deployment.is_pinned() != pin {
-            site.sysroot
-                .deployment_set_pinned(deployment, pin)
-                .map_err(|error| site.failed(&error))?;
+            origin::set_pin(site, deployment, pin).map_err(|error| site.failed(&error))?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ pub mod again;
 pub mod arguments;
 mod critical;
 mod etc;
-mod origin;
+pub mod origin;
 pub mod write;
 
 use ostree_ext::ostree;

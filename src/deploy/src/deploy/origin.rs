@@ -1,6 +1,6 @@
 //! The origin file of a deployment that we wrote: the commit as its source, and a group of our own.
 
-use ostree_ext::glib::KeyFile;
+use ostree_ext::glib::{self, KeyFile};
 use ostree_ext::ostree;
 use upgrade::id::Digest;
 
@@ -12,6 +12,10 @@ const GROUP: &str = "careen";
 const ETC: &str = "etc";
 /// The kernel arguments that a trial needs and the deployment's own would not have.
 const ADDED: &str = "trial-arguments";
+/// Set where the pin is ours, so that an administrator's own can be told from it.
+const PINNED: &str = "pinned";
+/// Where libostree keeps the pin itself (ostree-sysroot-deploy.c, `ostree_sysroot_deployment_set_pinned`).
+const LIBOSTREE: (&str, &str) = ("libostree-transient", "pinned");
 
 /// An origin for a deployment of a commit. The refspec is the commit itself: the node follows no branch, and
 /// `ostree admin upgrade` must not drag it along one.
@@ -43,4 +47,29 @@ fn value(deployment: &ostree::Deployment, key: &str) -> Option<String> {
 /// Whether `deploy` made it, so that `undo` may take it away.
 pub fn is_ours(deployment: &ostree::Deployment) -> bool {
     fingerprint(deployment).is_some()
+}
+
+/// Whether somebody else wants it kept: a pin that is not ours on a deployment that is not ours. One of ours has no such
+/// protection, or every upgrade could leave a system behind.
+pub fn is_kept_by_others(deployment: &ostree::Deployment) -> bool {
+    deployment.is_pinned() && !is_ours(deployment) && value(deployment, PINNED).is_none()
+}
+
+/// Pins it for us or takes the pin off, and says in the same write whose pin it is.
+///
+/// # Errors
+/// When the origin cannot be written.
+pub fn set_pin(site: &Site, deployment: &ostree::Deployment, pin: bool) -> Result<(), glib::Error> {
+    // libostree's own view stays as it is on disk until the file is written.
+    let copy = deployment.clone();
+    let origin = copy.origin().unwrap_or_default();
+    for (group, key) in [LIBOSTREE, (GROUP, PINNED)] {
+        if pin {
+            origin.set_boolean(group, key, true);
+        } else if origin.has_key(group, key).unwrap_or(false) {
+            origin.remove_key(group, key)?;
+        }
+    }
+    site.sysroot
+        .write_origin_file(deployment, Some(&origin), site.never())
 }

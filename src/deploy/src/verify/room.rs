@@ -12,6 +12,7 @@ use upgrade::Reason;
 use upgrade::image::Room;
 
 use super::image::{Kernel, Tree};
+use crate::deploy::origin;
 use crate::site::{Site, same};
 
 /// A block: what a folder, a small file or a link takes at least on ext4 and xfs.
@@ -72,7 +73,7 @@ pub fn boot_now(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Roo
     Ok(Room { need, free })
 }
 
-/// Deployments that may go for a new one's sake: neither running nor the default.
+/// Deployments that may go for a new one's sake: neither running nor the default, nor pinned by somebody else.
 pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
     let Some(current) = site.current() else {
         return Vec::new();
@@ -80,6 +81,7 @@ pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
     let others = site.deployments().into_iter().skip(1);
     others
         .filter(|other| !same(other, &current) && other.osname() == current.osname())
+        .filter(|other| !origin::is_kept_by_others(other))
         .collect()
 }
 

@@ -1,4 +1,5 @@
-use upgrade::Reason;
+use std::fs;
+
 use upgrade::deploy::Done;
 use upgrade::image::Deployment;
 
@@ -63,15 +64,62 @@ fn blessing_twice_changes_nothing() {
     assert_eq!((world.disk(), world.menu()), before);
 }
 
+/// Another system that an administrator has put there and pinned.
+fn put_there_by_hand(world: &World, stateroot: &str, version: u32) -> String {
+    let commit = world.fetched(&Image::new(version));
+    let sysroot = format!("--sysroot={}", world.root().display());
+    let stateroot = format!("--os={stateroot}");
+    world.ostree(&[
+        "admin",
+        "deploy",
+        "--not-as-default",
+        "--retain",
+        &sysroot,
+        &stateroot,
+        commit.as_str(),
+    ]);
+    let at = everything(world)
+        .iter()
+        .position(|line| line.contains(commit.as_str()))
+        .unwrap();
+    world.ostree(&["admin", "pin", &sysroot, &at.to_string()]);
+    commit.to_string()
+}
+
+/// The lines of `ostree admin status` that name deployments of any stateroot.
+fn everything(world: &World) -> Vec<String> {
+    let sysroot = format!("--sysroot={}", world.root().display());
+    let status = world.ostree(&["admin", "status", &sysroot]);
+    let lines = status.lines().filter(|line| {
+        let word = line.split_whitespace().nth(1).unwrap_or_default();
+        word.len() > 64
+    });
+    lines.map(str::to_owned).collect()
+}
+
+fn is_pinned(world: &World, stateroot: &str, commit: &str) -> bool {
+    let origin = format!("ostree/deploy/{stateroot}/deploy/{commit}.0.origin");
+    fs::read_to_string(world.root().join(origin))
+        .unwrap()
+        .contains("pinned=true")
+}
+
 #[test]
-fn what_is_not_deployed_cannot_be_blessed() {
+fn what_an_administrator_has_pinned_stays_pinned_and_there() {
     let world = world();
-    let commit = world.fetched(&Image::new(2));
-    let reason = world.verb("bless", &commit).reason();
-    assert_eq!(
-        reason,
-        Reason::TargetVanished {
-            commit: commit.to_string()
-        }
-    );
+    let sysroot = format!("--sysroot={}", world.root().display());
+    world.ostree(&["admin", "os-init", &sysroot, "other"]);
+    let spare = put_there_by_hand(&world, "node", 8);
+    let foreign = put_there_by_hand(&world, "other", 9);
+    for version in 2..=4 {
+        let commit = world.fetched(&Image::new(version));
+        world.verb("deploy", &commit).deployed();
+        world.verb("bless", &commit).verdict.unwrap();
+        world.run(&["clean"]).verdict.unwrap();
+    }
+    assert!(is_pinned(&world, "node", &spare));
+    assert!(is_pinned(&world, "other", &foreign));
+    // Two of ours, and the two by hand.
+    assert_eq!(everything(&world).len(), 4, "{:#?}", everything(&world));
+    assert!(!world.deployment(&world.installed, 0).exists());
 }
