@@ -1,7 +1,8 @@
-//! Bounds what upgrades leave: the running deployment, the default and the pinned one stay, nothing else of ours.
+//! Bounds what upgrades leave: the running deployment, the default and what is pinned stay, nothing else of this stateroot.
 
 use std::fs;
 
+use host::Places;
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::deploy::Done;
@@ -34,7 +35,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
 
 /// What is noted about a commit outlives its deployments no longer than until here.
 fn forget_gone(site: &Site) -> Result<(), Reason> {
-    let Ok(entries) = fs::read_dir(site.state_dir()) else {
+    let Ok(entries) = fs::read_dir(Places::physical(&site.path).state()) else {
         return Ok(());
     };
     let deployments = site.deployments();

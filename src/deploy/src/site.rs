@@ -6,9 +6,9 @@ use std::rc::Rc;
 use host::Places;
 use ostree_ext::ostree::{self, Sysroot};
 use ostree_ext::{gio, glib};
+use upgrade::Reason;
 use upgrade::id::Digest;
 use upgrade::image::Deployment;
-use upgrade::{Reason, names};
 
 use crate::report::Report;
 
@@ -115,11 +115,6 @@ impl Site {
     pub fn folder(&self, deployment: &ostree::Deployment) -> PathBuf {
         self.path
             .join(self.sysroot.deployment_dirpath(deployment).as_str())
-    }
-
-    /// Our folder on the physical root. On a running system `/ostree` is a link there.
-    pub fn state_dir(&self) -> PathBuf {
-        self.path.join(names::STATE_DIR)
     }
 
     /// Removes what is noted about a commit.
