@@ -29,7 +29,8 @@ pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
     remove_kernels(site)
 }
 
-/// What stands in an orphan's way is cleared once. What stays then is named and left: it takes room, and blocks no upgrade.
+/// What stands in an orphan's way is cleared once. What stays then is named and left: it blocks no upgrade, but libostree
+/// prunes only when no orphan is left.
 fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
     if clean().is_ok() {
         return Ok(());
@@ -43,7 +44,11 @@ fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> R
         return Err(site.failed(&error));
     }
     for orphan in orphans {
-        let told = format!("leaving {}: {}", orphan.display(), error.message());
+        let told = format!(
+            "leaving {}: {}; until it is gone nothing is pruned and each upgrade takes more room",
+            orphan.display(),
+            error.message()
+        );
         eprintln!("careen-deploy {}: {told}", site.verb);
         site.report.progress(0, told);
     }

@@ -99,11 +99,13 @@ fn an_orphan_that_cannot_be_removed_is_named_and_blocks_nothing() {
     let _mounted = world.small_file_system(below.to_str().unwrap(), 1 << 20);
     let commit = world.fetched(&Image::new(2));
     let answer = world.verb("deploy", &commit);
-    let told = answer.progress.iter().any(|line| {
-        line.doing
-            .contains(&format!("leaving {}", orphan.display()))
-    });
-    assert!(told, "{:?}", answer.progress);
+    let leaving = format!("leaving {}", orphan.display());
+    let told = answer
+        .progress
+        .iter()
+        .find(|line| line.doing.contains(&leaving));
+    let told = told.unwrap_or_else(|| panic!("{:?}", answer.progress));
+    assert!(told.doing.contains("nothing is pruned"), "{}", told.doing);
     answer.deployed();
     assert_eq!(upgrade(&world, 3), world.order()[0].parse().unwrap());
 }
