@@ -15,6 +15,18 @@ const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
 const GENERATOR_NAME: &str = "careen-grub";
 /// libostree runs the program named here instead of grub-mkconfig.
 const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
+/// What libostree's fetcher is told its proxy by.
+const RELAY_VARIABLE: &str = "http_proxy";
+/// What libostree and curl take a proxy from (curl(1), ENVIRONMENT). The relay would take its place unasked.
+const PROXY_VARIABLES: [&str; 5] = [
+    RELAY_VARIABLE,
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+/// What curl takes the hosts from that it reaches without a proxy.
+const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// What `prepare` has set up.
 pub struct Prepared {
@@ -45,22 +57,40 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
         .thread_block()
         .map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
     if std::env::var_os(GENERATOR_VARIABLE).is_none() && Path::new(GENERATOR).exists() {
-        set_variable(GENERATOR_VARIABLE, GENERATOR);
-    }
-    if let Verb::Fetch(fetch) = &cli.verb
-        && let Some(rate) = fetch.bandwidth
-    {
-        let relay =
-            Relay::bind(rate).map_err(|error| failed(format!("bandwidth relay: {error}")))?;
-        // libostree's fetcher takes its proxy from this variable (ostree-fetcher-curl.c).
-        set_variable("http_proxy", &relay.url());
-        relay.serve();
+        set_variable(GENERATOR_VARIABLE, Some(GENERATOR));
     }
     let private_mounts = cli.sysroot == Path::new("/") && !matches!(cli.verb, Verb::Status);
     if private_mounts {
         private_namespace().map_err(|error| failed(error.to_string()))?;
     }
+    if let Verb::Fetch(fetch) = &cli.verb
+        && let Some(rate) = fetch.bandwidth
+    {
+        cap(rate).map_err(failed)?.serve();
+    }
     Ok(Prepared { private_mounts })
+}
+
+/// The relay that keeps a pull below so many bytes a second, and an environment in which no pull gets around it.
+fn cap(rate: u64) -> Result<Relay, String> {
+    let proxy = PROXY_VARIABLES
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if let Some(name) = proxy {
+        // Its value may hold a password, and this text stands on the Node for all to read.
+        return Err(format!(
+            "{name} is set in the environment and --bandwidth {rate} too: through a proxy bandwidth cannot be capped; \
+             take away the one or the other"
+        ));
+    }
+    let relay = Relay::bind(rate).map_err(|error| format!("bandwidth relay: {error}"))?;
+    // libostree's fetcher takes its proxy from this variable (ostree-fetcher-curl.c).
+    set_variable(RELAY_VARIABLE, Some(&relay.url()));
+    // curl leaves a proxy out for the hosts named here.
+    for name in EXCEPTIONS {
+        set_variable(name, None);
+    }
+    Ok(relay)
 }
 
 /// Whether libostree will run our generator of grub.cfg. To be asked after [`prepare`].
@@ -78,7 +108,12 @@ fn private_namespace() -> host::Result<()> {
 }
 
 #[allow(unsafe_code)]
-fn set_variable(name: &str, value: &str) {
+fn set_variable(name: &str, value: Option<&str>) {
     // SAFETY: called from `prepare` alone, while no second thread exists that could read the environment.
-    unsafe { std::env::set_var(name, value) };
+    unsafe {
+        match value {
+            Some(value) => std::env::set_var(name, value),
+            None => std::env::remove_var(name),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Pulls a commit, checks its signature as the remote's configuration says, and holds it by a ref of ours.
 //! Nothing else in the repository changes: the remote's own refs stay as they were.
 
+mod asked;
 mod branches;
 mod progress;
 mod signature;
@@ -28,8 +29,7 @@ const RETRIES: u32 = 3;
 /// The reason, told apart by type: see [`why`].
 pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
-    check_remote(&repo, wanted)?;
-    check_cap(site, &repo, wanted)?;
+    asked::check(site, &repo, wanted)?;
     let mut fetched = 0;
     let commit = match &wanted.commit {
         Some(commit) => commit.clone(),
@@ -56,34 +56,6 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
         commit,
         bytes: fetched,
     })
-}
-
-fn check_remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
-    let remote = wanted.remote.clone();
-    if !repo.remote_list().iter().any(|known| *known == remote) {
-        return Err(Reason::UnknownRemote { remote });
-    }
-    let verified = repo.remote_get_gpg_verify(&remote).unwrap_or(false);
-    if verified || wanted.unsigned {
-        Ok(())
-    } else {
-        Err(Reason::VerificationOff { remote })
-    }
-}
-
-/// A cap works by a relay that takes the place of a proxy; a pull around it would be uncapped and nobody told.
-fn check_cap(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
-    let proxy = repo
-        .remote_option(&wanted.remote, "proxy", None)
-        .ok()
-        .flatten();
-    match (wanted.bandwidth, proxy) {
-        (Some(_), Some(proxy)) => Err(site.broken(format!(
-            "remote {:?} goes through proxy {proxy}, where bandwidth cannot be capped; take away the one or the other",
-            wanted.remote
-        ))),
-        _ => Ok(()),
-    }
 }
 
 fn complete(repo: &Repo, commit: &Digest) -> bool {

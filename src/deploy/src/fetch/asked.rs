@@ -1,0 +1,46 @@
+//! Whether what is asked for can be fetched as it is asked, before the remote hears of it.
+
+use ostree_ext::ostree::Repo;
+use upgrade::Reason;
+
+use crate::args::Fetch;
+use crate::site::Site;
+
+/// Checks the remote's configuration and the cap.
+///
+/// # Errors
+/// What is wrong, and what would be right.
+pub fn check(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
+    remote(repo, wanted)?;
+    cap(site, repo, wanted)
+}
+
+fn remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
+    let remote = wanted.remote.clone();
+    if !repo.remote_list().iter().any(|known| *known == remote) {
+        return Err(Reason::UnknownRemote { remote });
+    }
+    let verified = repo.remote_get_gpg_verify(&remote).unwrap_or(false);
+    if verified || wanted.unsigned {
+        Ok(())
+    } else {
+        Err(Reason::VerificationOff { remote })
+    }
+}
+
+/// A cap works by a relay that takes the place of a proxy; a pull around it would be uncapped and nobody told.
+fn cap(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
+    let proxy = repo
+        .remote_option(&wanted.remote, "proxy", None)
+        .ok()
+        .flatten();
+    match (wanted.bandwidth, proxy) {
+        // The proxy itself is not named: it may hold a password, and this text stands on the Node for all to read.
+        (Some(rate), Some(_)) => Err(site.broken(format!(
+            "remote {:?} is configured with proxy= and --bandwidth is {rate}: through a proxy bandwidth cannot be capped; \
+             take away the one or the other",
+            wanted.remote
+        ))),
+        _ => Ok(()),
+    }
+}
