@@ -50,6 +50,11 @@ fn make(
     site.report.progress(5, "clearing leftovers");
     leftovers::clear(site)?;
     let tree = Tree::open(site, &wanted.commit)?;
+    if tree.kernel().is_none() {
+        // libostree finds nothing, by the very error code with which a merge loses a file of /etc.
+        let commit = wanted.commit.to_string();
+        return Err(Reason::NoKernel { commit });
+    }
     site.report
         .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;

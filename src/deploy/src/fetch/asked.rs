@@ -1,18 +1,34 @@
 //! Whether what is asked for can be fetched as it is asked, before the remote hears of it.
 
 use ostree_ext::ostree::Repo;
-use upgrade::Reason;
+use upgrade::target::ACCEPTED_IMAGE;
+use upgrade::{Reason, Target, names};
 
 use crate::args::Fetch;
 use crate::site::Site;
 
-/// Checks the remote's configuration and the cap.
+/// Checks the names, the remote's configuration and the cap.
 ///
 /// # Errors
 /// What is wrong, and what would be right.
 pub fn check(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
+    form(wanted)?;
     remote(repo, wanted)?;
     cap(site, repo, wanted)
+}
+
+/// The names are held to the form of the annotation that they come from: libostree takes more, and for what it does not take
+/// it has no error code, so that a malformed name would pass for a remote that is away.
+fn form(wanted: &Fetch) -> Result<(), Reason> {
+    let value = format!("ostree:{}:{}", wanted.remote, wanted.reference);
+    match value.parse::<Target>() {
+        Ok(target) if target.commit.is_none() => Ok(()),
+        Ok(_) | Err(_) => Err(Reason::BadRequest {
+            field: names::IMAGE.to_owned(),
+            value,
+            accepted: ACCEPTED_IMAGE.to_owned(),
+        }),
+    }
 }
 
 fn remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {

@@ -13,6 +13,7 @@ mod etc;
 mod fetch;
 mod image;
 mod keys;
+mod listing;
 mod lock;
 mod menu;
 mod refuse;

@@ -1,0 +1,69 @@
+//! Images that are not signed as the remote demands.
+
+use upgrade::Reason;
+
+use super::{fetch, pinned, refused};
+use crate::image::Image;
+use crate::keys::keys;
+use crate::world::{BRANCH, REMOTE, world};
+
+#[test]
+fn a_commit_without_a_signature_is_refused() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), None);
+    let reason = refused(
+        &world,
+        &fetch(REMOTE, BRANCH),
+        &["remote", REMOTE, "signed"],
+    );
+    assert!(matches!(reason, Reason::Unsigned { .. }), "{reason}");
+    let words = ["remote", REMOTE, "commit", commit.as_str(), "signed"];
+    let reason = refused(&world, &pinned(commit.as_str()), &words);
+    assert!(matches!(reason, Reason::Unsigned { .. }), "{reason}");
+}
+
+#[test]
+fn a_commit_signed_by_a_stranger_is_refused() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().stranger));
+    let words = ["remote", REMOTE, "commit", commit.as_str(), "trusted key"];
+    let reason = refused(&world, &pinned(commit.as_str()), &words);
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+}
+
+#[test]
+fn an_unsigned_commit_that_lies_here_already_is_refused_too() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), None);
+    world.ostree(&[
+        &world.local(),
+        "pull-local",
+        world.path("repo").to_str().unwrap(),
+        commit.as_str(),
+    ]);
+    let words = ["remote", REMOTE, "commit", commit.as_str(), "signed"];
+    let reason = refused(&world, &pinned(commit.as_str()), &words);
+    assert!(matches!(reason, Reason::Unsigned { .. }), "{reason}");
+}
+
+#[test]
+fn a_remote_without_verification_is_refused_unless_that_is_allowed() {
+    let world = world();
+    world.add_remote("loose", &["--no-gpg-verify"]);
+    let commit = world.publish(&Image::new(2), None);
+    let words = ["remote", "loose", "gpg-verify=false", "unsigned = true"];
+    let reason = refused(&world, &fetch("loose", BRANCH), &words);
+    let remote = "loose".to_owned();
+    assert_eq!(reason, Reason::VerificationOff { remote });
+    let allowed = [&fetch("loose", BRANCH)[..], &["--unsigned"]].concat();
+    assert_eq!(world.run(&allowed).fetched().0, commit);
+}
+
+#[test]
+fn allowing_unsigned_images_does_not_switch_off_a_remotes_own_verification() {
+    let world = world();
+    world.publish(&Image::new(2), None);
+    let unsigned = [&fetch(REMOTE, BRANCH)[..], &["--unsigned"]].concat();
+    let reason = refused(&world, &unsigned, &["remote", REMOTE, "signed"]);
+    assert!(matches!(reason, Reason::Unsigned { .. }), "{reason}");
+}
