@@ -1,8 +1,10 @@
 //! The world of one scenario: a joined node, its cluster, the remote, and hands to pull every plug.
 
 mod ask;
+mod console;
 mod look;
 mod story;
+mod traces;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +22,8 @@ use crate::qemu::{Machine, Running};
 use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
-pub use look::BOOT_IS_THERE;
 pub use story::{Before, UPGRADE};
+pub use traces::Traces;
 
 /// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine.
 pub const BOOT: Duration = Duration::from_secs(300);

@@ -12,8 +12,11 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 use tokio::time::timeout;
 
-/// The name of Deployment and budget.
+/// The name of the Deployment, which begins the names of its pods.
 pub const NAME: &str = "web";
+
+/// The name of the budget, which no pod's name holds.
+pub const BUDGET: &str = "one-at-a-time";
 
 /// Creates both in `default`.
 ///
@@ -42,7 +45,7 @@ pub async fn create(client: &Client) -> Result<()> {
         },
     }))?;
     let budget: PodDisruptionBudget = serde_json::from_value(json!({
-        "metadata": {"name": NAME},
+        "metadata": {"name": BUDGET},
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": NAME}}},
     }))?;
     Api::default_namespaced(client.clone())
@@ -61,14 +64,14 @@ pub async fn create(client: &Client) -> Result<()> {
 pub async fn allow_unavailable(client: &Client, pods: u32) -> Result<()> {
     let api: Api<PodDisruptionBudget> = Api::default_namespaced(client.clone());
     let patch = json!({"spec": {"maxUnavailable": pods}});
-    api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch))
+    api.patch(BUDGET, &PatchParams::default(), &Patch::Merge(patch))
         .await?;
     // Evictions are judged by the status, which the controller writes a moment later.
     let judged = |found: Option<&PodDisruptionBudget>| {
         let status = found.and_then(|budget| budget.status.as_ref());
         status.is_some_and(|status| (status.disruptions_allowed > 0) == (pods > 0))
     };
-    let wait = await_condition(api.clone(), NAME, judged);
+    let wait = await_condition(api.clone(), BUDGET, judged);
     timeout(Duration::from_secs(30), wait)
         .await
         .context("the budget's status did not follow")??;

@@ -26,7 +26,7 @@ impl Users {
     /// Becomes one of the users; waits for whoever makes or removes the node.
     ///
     /// # Errors
-    /// When the system refuses, or a signal comes first.
+    /// When the system refuses.
     pub fn join(&self) -> Result<()> {
         Ok(self.0.lock_shared()?)
     }
@@ -42,7 +42,7 @@ impl Users {
     /// Waits until nobody else is there, and keeps everybody out.
     ///
     /// # Errors
-    /// When the system refuses, or a signal comes first.
+    /// When the system refuses.
     pub fn wait_until_alone(&self) -> Result<()> {
         Ok(self.0.lock()?)
     }

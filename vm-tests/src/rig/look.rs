@@ -58,18 +58,6 @@ impl Rig {
         self.guest.run("cat /proc/sys/kernel/random/boot_id").await
     }
 
-    /// How many trial boots the console has seen: the kernel repeats its command line once per boot.
-    #[must_use]
-    pub fn trials(&self) -> usize {
-        let console = self.console();
-        let lines = console
-            .lines()
-            .filter(|line| line.contains("] Command line:"));
-        lines
-            .filter(|line| line.contains(names::TRIAL_ARGUMENT))
-            .count()
-    }
-
     /// No one-shot boot is armed.
     ///
     /// # Errors
@@ -142,6 +130,18 @@ impl Rig {
         self.wait_guest(script).await?;
         self.progress.step("armed");
         Ok(())
+    }
+
+    /// Waits until the record says this piece of its JSON, runs `then` at once, and flushes what was said: a rename is seen before it is on
+    /// the disk.
+    ///
+    /// # Errors
+    /// When the record does not say it within the time of an upgrade, or `then` fails.
+    pub async fn wait_record(&mut self, piece: &str, then: &str) -> Result<()> {
+        let folder = format!("/sysroot/{}", names::STATE_DIR);
+        let says = format!("grep -qsF '{piece}' {folder}/record.a {folder}/record.b");
+        let script = format!("until {says}; do sleep 0.05; done; {then} && sync {folder}");
+        self.wait_guest(&script).await
     }
 
     /// Waits until the guest has been up for so many seconds.

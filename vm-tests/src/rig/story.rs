@@ -128,20 +128,6 @@ impl Rig {
         self.expect_schedulable()
     }
 
-    /// The node has not rebooted, runs what it ran, is schedulable.
-    ///
-    /// # Errors
-    /// When anything of this is not so.
-    pub async fn expect_untouched(&mut self, before: &Before) -> Result<()> {
-        let boot = self.boot_id().await?;
-        ensure!(
-            boot == before.boot,
-            "the node rebooted, from {} to {boot}",
-            before.boot
-        );
-        self.expect_old_system(before).await
-    }
-
     /// Replaces the node's policy. The line with the remotes stays.
     ///
     /// # Errors

@@ -40,27 +40,29 @@ const TEXTS: &[(&str, &str)] = &[
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
+    let traces = rig.traces().await?;
     for (text, code) in TEXTS {
         rig.ask_raw(text).await?;
-        refused(rig, &before, code).await?;
+        refused(rig, &before, &traces, code).await?;
     }
     for (name, code) in IMAGES {
         let image = rig.image(name)?;
         rig.ask(&image).await?;
-        refused(rig, &before, code).await?;
+        refused(rig, &before, &traces, code).await?;
     }
     rig.progress.step("the remote is away");
     rig.repo.go_away();
     let image = rig.image("v2")?;
     rig.policy("tries = 2\nretry-seconds = 1").await?;
+    let traces = rig.traces().await?;
     rig.ask(&image).await?;
-    refused(rig, &before, "RemoteAway").await?;
+    refused(rig, &before, &traces, "RemoteAway").await?;
     rig.repo.come_back().await
 }
 
-async fn refused(rig: &mut Rig, before: &Before, code: &str) -> Result<()> {
+async fn refused(rig: &mut Rig, before: &Before, traces: &Traces, code: &str) -> Result<()> {
     rig.expect_failed(&[code], 5 * MINUTE).await?;
-    rig.expect_untouched(before).await?;
+    rig.expect_untouched(before, traces).await?;
     ensure!(rig.deployments().await? == 1, "something was deployed");
     rig.withdraw().await
 }

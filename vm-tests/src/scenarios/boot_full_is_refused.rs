@@ -17,6 +17,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.guest
         .run("dd if=/dev/zero of=/boot/full bs=1M 2>/dev/null || :; sync")
         .await?;
+    let traces = rig.traces().await?;
     rig.ask(&image).await?;
     let view = rig.expect_failed(&["NoRoom"], UPGRADE).await?;
     let reason = view.reason.unwrap_or_default();
@@ -25,5 +26,5 @@ async fn run(rig: &mut Rig) -> Result<()> {
         "the reason does not name /boot: {reason}"
     );
     ensure!(rig.deployments().await? == 1, "something was deployed");
-    rig.expect_untouched(&before).await
+    rig.expect_untouched(&before, &traces).await
 }

@@ -14,8 +14,9 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
+    let traces = rig.traces().await?;
     rig.ask(&image).await?;
     rig.expect_failed(&["LoaderUnfit"], 2 * MINUTE).await?;
     ensure!(rig.repo.served() == 0, "something was fetched");
-    rig.expect_untouched(&before).await
+    rig.expect_untouched(&before, &traces).await
 }

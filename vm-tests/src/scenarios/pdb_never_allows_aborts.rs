@@ -17,14 +17,15 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let client = rig.plane.client().await?;
     workload::allow_unavailable(&client, 0).await?;
     rig.policy("[drain]\ndeadline-seconds = 20").await?;
+    let traces = rig.traces().await?;
     rig.ask(&image).await?;
     let view = rig.expect_failed(&["BudgetBlocks"], UPGRADE).await?;
     let reason = view.reason.unwrap_or_default();
     let pod = workload::pods(&client).await?.join(" ");
     ensure!(
-        reason.contains(workload::NAME),
+        reason.contains(workload::BUDGET),
         "the budget is not named: {reason}"
     );
     ensure!(reason.contains(&pod), "pod {pod} is not named: {reason}");
-    rig.expect_untouched(&before).await
+    rig.expect_undone(&before, &traces).await
 }

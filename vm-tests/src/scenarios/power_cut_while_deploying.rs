@@ -11,13 +11,20 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
+const DEPLOYS: &str = "pgrep -f 'careen-deploy deploy' >/dev/null";
+
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
     rig.ask(&image).await?;
-    rig.wait_guest("until pgrep -f 'careen-deploy deploy' >/dev/null; do sleep 0.1; done; sleep 2")
+    rig.wait_guest(&format!("until {DEPLOYS}; do sleep 0.1; done; sleep 2"))
         .await?;
+    let deploys = rig.guest.try_run(DEPLOYS, MINUTE).await?;
     rig.cut_power()?;
+    ensure!(
+        deploys.code == 0,
+        "the deployment was there before the power went"
+    );
     rig.power_on().await?;
     rig.wait_boot(None).await?;
     ensure!(

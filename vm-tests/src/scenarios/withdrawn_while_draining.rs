@@ -16,13 +16,14 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     let client = rig.plane.client().await?;
     workload::allow_unavailable(&client, 0).await?;
+    let traces = rig.traces().await?;
     rig.ask(&image).await?;
     rig.node
         .wait("the cordon", UPGRADE, |view| !view.schedulable)
         .await?;
     rig.withdraw().await?;
     rig.expect_failed(&["Withdrawn"], 2 * MINUTE).await?;
-    rig.expect_untouched(&before).await?;
+    rig.expect_undone(&before, &traces).await?;
     ensure!(
         rig.deployments().await? == 1,
         "the deployment is still there"
