@@ -175,10 +175,17 @@ pub const RECIPES: &[Recipe] = &[
     ),
     bad(
         "no-network",
-        &[File(
-            "usr/etc/systemd/network/20-wired.network",
-            "[Match]\nType=ether\n[Link]\nUnmanaged=yes\n",
-        )],
+        &[
+            File(
+                "usr/etc/systemd/network/20-wired.network",
+                "[Match]\nType=ether\n[Link]\nUnmanaged=yes\n",
+            ),
+            // It would wait two minutes for what never comes, and the kubelet with it.
+            File(
+                "usr/lib/systemd/system/systemd-networkd-wait-online.service.d/rig.conf",
+                "[Service]\nTimeoutStartSec=5\n",
+            ),
+        ],
     ),
     bad(
         "no-agent",

@@ -11,12 +11,22 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
+/// Seconds that the agent has for its verdict.
+const DEADLINE: u32 = 60;
+
+/// The deadman is due a minute later. Less than that, because the console's time is another clock than the deadman's.
+const DEADMAN: u32 = DEADLINE + 60 - 20;
+
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("no-agent")?;
     let before = rig.before().await?;
-    rig.policy("trials = 1\n[health]\ndeadline-seconds = 60")
-        .await?;
+    rig.policy(&format!(
+        "trials = 1\n[health]\ndeadline-seconds = {DEADLINE}"
+    ))
+    .await?;
     rig.ask(&image).await?;
     rig.expect_failed(&["NoVerdict"], 2 * UPGRADE).await?;
+    rig.expect_one_trial()?;
+    rig.expect_trial_lasted(DEADMAN)?;
     rig.expect_old_system(&before).await
 }

@@ -1,4 +1,4 @@
-//! A bad image gets its bounded number of trials; then nothing happens until somebody asks anew.
+//! A bad image gets its trial; then nothing happens until somebody asks anew, by a new id or by removing and setting the request.
 
 use super::prelude::*;
 
@@ -17,33 +17,51 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.policy("[health]\ndeadline-seconds = 60").await?;
     rig.ask(&image).await?;
     rig.expect_fallback(&before, &["Unhealthy"]).await?;
-    let trials = rig.trials();
+    nothing_happens(rig).await?;
+
+    rig.progress
+        .step("the same request with one more annotation");
+    rig.expect_a_new_answer();
+    rig.annotate(&[(names::KUBERNETES_VERSION, Some("v1.36.3"))])
+        .await?;
+    rig.expect_failed(&["RememberedBad"], MINUTE).await?;
+    nothing_happens(rig).await?;
+
+    rig.progress.step("asking again with a new id");
+    rig.expect_a_new_answer();
+    rig.annotate(&[(names::UPGRADE_ID, Some("once-more"))])
+        .await?;
+    taken_up_and_withdrawn(rig).await?;
+
+    rig.progress
+        .step("asking again by removing and setting the request, without an id");
+    rig.annotate(&[(names::UPGRADE_ID, None)]).await?;
+    rig.ask(&image).await?;
+    taken_up_and_withdrawn(rig).await?;
+    rig.expect_one_trial()?;
+    rig.expect_old_system(&before).await
+}
+
+/// The request stands on the Node; also an agent that starts anew knows its answer.
+async fn nothing_happens(rig: &mut Rig) -> Result<()> {
+    let told = rig.node.now();
     rig.progress
         .step("the same request stands on the Node; nothing may happen");
     rig.guest
         .run("systemctl restart careen-agent; sleep 20")
         .await?;
+    let now = rig.node.now();
     ensure!(
-        rig.trials() == trials,
-        "a bad image was tried again unasked"
+        (&now.answer, &now.reason, now.phase()) == (&told.answer, &told.reason, told.phase()),
+        "the answer changed unasked, from {told:#?} to {now:#?}"
     );
-    rig.progress
-        .step("asking again by removing and setting the annotation");
+    rig.expect_one_trial()
+}
+
+/// Being taken up is what is claimed; how a trial of it ends was seen.
+async fn taken_up_and_withdrawn(rig: &mut Rig) -> Result<()> {
+    rig.wait_phase("Accepted", UPGRADE).await?;
     rig.withdraw().await?;
-    rig.ask(&image).await?;
-    rig.expect_failed(&["Unhealthy"], UPGRADE).await?;
-    ensure!(
-        rig.trials() == trials + 1,
-        "asked again by removing and setting, and not tried"
-    );
-    rig.progress.step("asking again with a new id");
-    rig.annotate(&[(names::UPGRADE_ID, Some("once-more"))])
-        .await?;
-    rig.ask(&image).await?;
-    rig.expect_failed(&["Unhealthy"], UPGRADE).await?;
-    ensure!(
-        rig.trials() == trials + 2,
-        "asked again with a new id, and not tried"
-    );
-    rig.expect_old_system(&before).await
+    rig.expect_failed(&["Withdrawn"], 2 * MINUTE).await?;
+    Ok(())
 }

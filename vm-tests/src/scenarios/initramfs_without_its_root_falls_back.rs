@@ -18,5 +18,5 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.ask(&image).await?;
     rig.expect_fallback(&before, &["NoVerdict", "StageRefused"])
         .await?;
-    Ok(())
+    rig.expect_one_trial()
 }

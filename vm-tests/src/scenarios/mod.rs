@@ -33,6 +33,7 @@ mod uefi_upgrade;
 mod upgrade_with_a_new_kernel;
 mod upgrade_with_the_same_kernel;
 mod userspace_hang_falls_back;
+mod version_lies_falls_back;
 mod withdrawn_while_draining;
 mod withdrawn_while_fetching;
 
@@ -68,6 +69,7 @@ pub const ALL: &[Scenario] = &[
     uefi_upgrade::SCENARIO,
     upgrade_with_the_same_kernel::SCENARIO,
     userspace_hang_falls_back::SCENARIO,
+    version_lies_falls_back::SCENARIO,
     withdrawn_while_draining::SCENARIO,
     withdrawn_while_fetching::SCENARIO,
 ];

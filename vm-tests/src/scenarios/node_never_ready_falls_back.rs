@@ -16,6 +16,11 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     rig.policy("[health]\ndeadline-seconds = 180").await?;
     rig.ask(&image).await?;
-    rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    let view = rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    let reason = view.reason.unwrap_or_default();
+    ensure!(
+        reason.contains("the kubelet reports the Node as not Ready"),
+        "something else was wrong: {reason}"
+    );
     Ok(())
 }

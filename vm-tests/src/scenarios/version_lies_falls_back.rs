@@ -1,0 +1,28 @@
+//! An image whose kubelet is another one than it says: everything is well but that, and that is not what was asked for.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "version-lies-falls-back",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["version-lies"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("version-lies")?;
+    let before = rig.before().await?;
+    rig.policy("[health]\ndeadline-seconds = 180").await?;
+    rig.ask(&image).await?;
+    let view = rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    let reason = view.reason.unwrap_or_default();
+    // It carries the kubelet that runs already.
+    let found = format!("the kubelet is {}", before.kubelet);
+    ensure!(
+        reason.contains(&found),
+        "something else was wrong: {reason}"
+    );
+    rig.expect_one_trial()
+}
