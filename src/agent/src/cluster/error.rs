@@ -1,8 +1,12 @@
 //! What the API server's answers mean for us, as types: decisions are never taken on their text.
 
 use kube::core::Status;
+use kube::core::response::StatusCause;
 use thiserror::Error;
 use upgrade::Reason;
+
+/// The cause's type of a 403 while a namespace is being deleted: its pods are on their way out by themselves.
+const NAMESPACE_TERMINATING: &str = "NamespaceTerminating";
 
 /// How a request to the API server ended when it did not succeed.
 #[derive(Debug, Error)]
@@ -57,8 +61,15 @@ fn from_status(status: Box<Status>) -> ApiError {
         429 => ApiError::Blocked(status),
         // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves.
         401 | 408 | 500..=599 => ApiError::Away(format!("{} ({})", status.message, status.code)),
+        403 if cause(&status, NAMESPACE_TERMINATING).is_some() => ApiError::Away(status.message),
         _ => ApiError::Refused(format!("{} ({})", status.message, status.code)),
     }
+}
+
+/// The cause of this type, if the server gives one.
+pub(crate) fn cause<'a>(status: &'a Status, kind: &str) -> Option<&'a StatusCause> {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().find(|cause| cause.reason == kind)
 }
 
 /// An error with its causes: kube shows only its own layer ("ServiceError"), and the cause is what a person needs.
@@ -90,6 +101,17 @@ mod tests {
             let reason = answered(code).into_reason();
             assert_eq!(reason.disposition(), Disposition::Retry, "{code}: {reason}");
         }
+    }
+
+    #[test]
+    fn a_namespace_that_is_being_deleted_is_no_refusal() {
+        let status = serde_json::json!({
+            "code": 403, "message": "it is being terminated",
+            "details": { "causes": [{ "reason": NAMESPACE_TERMINATING, "message": "", "field": "" }] },
+        });
+        let status: Status = serde_json::from_value(status).unwrap();
+        let error = ApiError::from(kube::Error::Api(status.boxed()));
+        assert!(matches!(error, ApiError::Away(_)), "{error:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use kube::core::Status;
 
+use crate::cluster::error::cause;
+
 /// The cause's type when a disruption budget, and not the server's own load, answers 429.
 const CAUSE: &str = "DisruptionBudget";
 
@@ -17,17 +19,10 @@ pub enum Refusal {
 /// Reads a 429.
 #[must_use]
 pub fn refusal(status: &Status) -> Refusal {
-    let causes = status
-        .details
-        .as_ref()
-        .map_or(&[][..], |details| &details.causes);
-    causes
-        .iter()
-        .find(|cause| cause.reason == CAUSE)
-        .map_or(Refusal::Busy, |cause| {
-            let name = name(&cause.message).unwrap_or(&cause.message);
-            Refusal::Budget(name.to_owned())
-        })
+    cause(status, CAUSE).map_or(Refusal::Busy, |cause| {
+        let name = name(&cause.message).unwrap_or(&cause.message);
+        Refusal::Budget(name.to_owned())
+    })
 }
 
 /// The name stands only in the text (kubernetes pkg/registry/core/pod/storage/eviction.go, `checkAndDecrement`). It is shown

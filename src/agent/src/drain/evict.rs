@@ -1,8 +1,5 @@
 //! One pod's eviction, asked for until the server lets it happen.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, EvictParams, PostParams, Preconditions};
 use kube::core::Request;
@@ -15,18 +12,15 @@ use crate::cluster::{ApiError, limited};
 /// What the server said to one request for an eviction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is on its way out, or gone.
+    /// It is on its way out.
     Going,
     /// A disruption budget does not allow it now.
     Budget(String),
     /// Not now; the server's words.
     Later(String),
-    /// Never, with this credential.
+    /// No, and asking again would not help; the server's words.
     Refused(String),
 }
-
-/// How long to wait until a budget is asked again, as `kubectl drain` does.
-pub const AGAIN: Duration = Duration::from_secs(5);
 
 /// Asks for one eviction; `dry` asks what would happen.
 pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
@@ -41,12 +35,15 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
         .evict(&victim.name, &parameters)
         .map_err(kube::Error::BuildRequest);
     match send(client, request).await {
-        Ok(()) | Err(ApiError::Missing | ApiError::Conflict) => Answer::Going,
+        Ok(()) => Answer::Going,
         Err(ApiError::Blocked(status)) => match refusal(&status) {
             Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
             Refusal::Busy => Answer::Later(status.message.clone()),
         },
-        Err(ApiError::Away(detail)) => Answer::Later(detail),
+        // Missing may be a pod that admission has not heard of yet: whether it is gone, the list alone tells.
+        Err(error @ (ApiError::Away(_) | ApiError::Missing | ApiError::Conflict)) => {
+            Answer::Later(error.to_string())
+        }
         Err(ApiError::Refused(detail)) => Answer::Refused(detail),
     }
 }
@@ -85,6 +82,3 @@ async fn send(
 ) -> Result<(), ApiError> {
     limited(client.request_text(request?)).await.map(drop)
 }
-
-/// What was answered last, by pod.
-pub type Answers = HashMap<Victim, Answer>;

@@ -3,6 +3,7 @@
 //! That credential may list the node's own pods and evict them, and little else. Once a pod is gone the Node authorizer
 //! answers a GET of it with 403, not 404, so the wait is by LIST, until no pod has the UID any more.
 
+mod answers;
 mod budget;
 mod cordon;
 mod evict;
@@ -19,7 +20,8 @@ use upgrade::{Reason, UpgradeId};
 
 use crate::cluster::objects::pods as pods_of;
 use crate::cluster::{ApiError, Cluster, limited};
-use evict::{Answer, Answers};
+use answers::{Answers, blocked, still_there};
+use evict::Answer;
 use pods::Victim;
 
 /// How often the list is looked at while pods end. Only while draining.
@@ -73,8 +75,7 @@ impl Drain<'_> {
 
     async fn until_empty(&self, start: Instant) -> Result<(), Reason> {
         self.cordoned().await?;
-        let mut answers = Answers::new();
-        let mut asked = None;
+        let mut answers = Answers::default();
         let mut most = 1;
         loop {
             if let Ok((client, victims)) = self.victims().await {
@@ -83,12 +84,9 @@ impl Drain<'_> {
                 }
                 most = most.max(victims.len());
                 self.say(&victims, most, &answers, start);
-                let due = asked.is_none_or(|at: Instant| at.elapsed() >= evict::AGAIN);
-                let new = victims.iter().any(|victim| !answers.contains_key(victim));
-                if due || new {
-                    asked = Some(Instant::now());
-                    self.ask(&client, &victims, &mut answers).await?;
-                }
+                let open = answers.open(&victims, Instant::now());
+                let fresh = all(&client, open, false).await;
+                answers.take(fresh, Instant::now())?;
             }
             sleep(LOOK).await;
         }
@@ -114,42 +112,14 @@ impl Drain<'_> {
         Ok((client, victims))
     }
 
-    async fn ask(
-        &self,
-        client: &Client,
-        victims: &[Victim],
-        answers: &mut Answers,
-    ) -> Result<(), Reason> {
-        let open = victims
-            .iter()
-            .filter(|victim| answers.get(victim) != Some(&Answer::Going))
-            .cloned()
-            .collect();
-        let fresh = all(client, open, false).await;
-        for (victim, answer) in &fresh {
-            if let Answer::Refused(detail) = answer {
-                return Err(Reason::DrainRefused {
-                    detail: format!("evicting pod {victim}: {detail}"),
-                });
-            }
-        }
-        answers.extend(fresh);
-        Ok(())
-    }
-
     fn say(&self, victims: &[Victim], most: usize, answers: &Answers, start: Instant) {
-        let blocked = victims.iter().find_map(|victim| match answers.get(victim) {
-            Some(Answer::Budget(pdb)) => {
-                Some(format!("; PodDisruptionBudget {pdb} holds pod {victim}"))
-            }
-            _ => None,
-        });
+        let hindrance = answers.hindrance(victims);
         let gone = most.saturating_sub(victims.len()) * 100 / most;
         let text = format!(
             "draining: {} of {most} pods left after {} s{}",
             victims.len(),
             start.elapsed().as_secs(),
-            blocked.unwrap_or_default()
+            hindrance.map_or_else(String::new, |why| format!("; {why}"))
         );
         (self.progress)(u8::try_from(gone).unwrap_or(100), text);
     }
@@ -164,14 +134,12 @@ impl Drain<'_> {
         if victims.is_empty() {
             return None;
         }
-        let answers = all(&client, victims.clone(), true).await;
-        Some(blocked(&answers, seconds).unwrap_or_else(|| {
-            let names: Vec<String> = victims.iter().map(Victim::to_string).collect();
-            Reason::DrainDeadline {
-                pods: names.join(", "),
-                seconds,
-            }
-        }))
+        let answers = all(&client, victims, true).await;
+        let deadline = || Reason::DrainDeadline {
+            pods: still_there(&answers),
+            seconds,
+        };
+        Some(blocked(&answers, seconds).unwrap_or_else(deadline))
     }
 
     async fn force(&self) {
@@ -216,7 +184,7 @@ async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
     ))
 }
 
-async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Answers {
+async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Vec<(Victim, Answer)> {
     futures::stream::iter(
         victims
             .into_iter()
@@ -230,20 +198,4 @@ async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Answers {
 async fn ask_one(client: Client, victim: Victim, dry: bool) -> (Victim, Answer) {
     let answer = evict::evict(&client, &victim, dry).await;
     (victim, answer)
-}
-
-/// The first budget in the way, in the order of names, so that the same state gives the same words.
-fn blocked(answers: &Answers, seconds: u64) -> Option<Reason> {
-    let mut budgets: Vec<_> = answers
-        .iter()
-        .filter_map(|(victim, answer)| match answer {
-            Answer::Budget(pdb) => Some((pdb.clone(), victim.to_string())),
-            Answer::Going | Answer::Later(_) | Answer::Refused(_) => None,
-        })
-        .collect();
-    budgets.sort();
-    budgets
-        .into_iter()
-        .next()
-        .map(|(pdb, pod)| Reason::BudgetBlocks { pdb, pod, seconds })
 }

@@ -1,0 +1,155 @@
+//! What the server said last about each pod that must go, and what follows: who is asked now, and when it is hopeless.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use upgrade::Reason;
+
+use super::evict::Answer;
+use super::pods::Victim;
+
+/// How long to wait until a pod is asked for again, as `kubectl drain` does.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// The last answer of each pod, and when it came.
+#[derive(Default)]
+pub struct Answers {
+    last: HashMap<Victim, (Answer, Instant)>,
+}
+
+impl Answers {
+    /// The pods to ask for now: a new one at once, one that did not go after a pause, one on its way out never again.
+    #[must_use]
+    pub fn open(&self, victims: &[Victim], now: Instant) -> Vec<Victim> {
+        let open = |victim: &&Victim| match self.last.get(victim) {
+            None => true,
+            Some((Answer::Going, _)) => false,
+            Some((_, at)) => now.saturating_duration_since(*at) >= AGAIN,
+        };
+        victims.iter().filter(open).cloned().collect()
+    }
+
+    /// Takes in what was answered. One refusal may pass: admission looks at a copy of the pods that lags behind, so one that
+    /// was bound just before our cordon is not ours there yet.
+    ///
+    /// # Errors
+    /// [`Reason::DrainRefused`] for a pod that was refused twice in a row.
+    pub fn take(
+        &mut self,
+        fresh: impl IntoIterator<Item = (Victim, Answer)>,
+        now: Instant,
+    ) -> Result<(), Reason> {
+        for (victim, answer) in fresh {
+            let detail = match &answer {
+                Answer::Refused(words) => Some(format!("evicting pod {victim}: {words}")),
+                Answer::Going | Answer::Budget(_) | Answer::Later(_) => None,
+            };
+            let before = self.last.insert(victim, (answer, now));
+            if let (Some(detail), Some((Answer::Refused(_), _))) = (detail, before) {
+                return Err(Reason::DrainRefused { detail });
+            }
+        }
+        Ok(())
+    }
+
+    /// What holds the first of these pods that is held, for a person.
+    #[must_use]
+    pub fn hindrance(&self, victims: &[Victim]) -> Option<String> {
+        victims
+            .iter()
+            .find_map(|victim| match &self.last.get(victim)?.0 {
+                Answer::Going => None,
+                Answer::Budget(pdb) => {
+                    Some(format!("PodDisruptionBudget {pdb} holds pod {victim}"))
+                }
+                Answer::Later(words) | Answer::Refused(words) => {
+                    Some(format!("pod {victim}: {words}"))
+                }
+            })
+    }
+}
+
+/// The first budget in the way, in the order of names, so that the same state gives the same words.
+#[must_use]
+pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
+    let budgets = answers.iter().filter_map(|(victim, answer)| match answer {
+        Answer::Budget(pdb) => Some((pdb.clone(), victim.to_string())),
+        Answer::Going | Answer::Later(_) | Answer::Refused(_) => None,
+    });
+    budgets
+        .min()
+        .map(|(pdb, pod)| Reason::BudgetBlocks { pdb, pod, seconds })
+}
+
+/// Pods that are still there, each with what the server says of it.
+#[must_use]
+pub fn still_there(answers: &[(Victim, Answer)]) -> String {
+    let mut pods: Vec<_> = answers
+        .iter()
+        .map(|(victim, answer)| match answer {
+            Answer::Going | Answer::Budget(_) => victim.to_string(),
+            Answer::Later(words) | Answer::Refused(words) => format!("{victim} ({words})"),
+        })
+        .collect();
+    pods.sort();
+    pods.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(name: &str) -> Victim {
+        Victim {
+            namespace: "shop".to_owned(),
+            name: name.to_owned(),
+            uid: name.to_owned(),
+        }
+    }
+
+    fn refused() -> Answer {
+        Answer::Refused("forbidden".to_owned())
+    }
+
+    fn later() -> Answer {
+        Answer::Later("not found".to_owned())
+    }
+
+    #[test]
+    fn one_refusal_may_pass_and_two_in_a_row_end_the_drain() {
+        let (mut answers, now) = (Answers::default(), Instant::now());
+        assert_eq!(answers.take([(pod("web"), refused())], now), Ok(()));
+        assert_eq!(answers.take([(pod("web"), later())], now), Ok(()));
+        assert_eq!(answers.take([(pod("web"), refused())], now), Ok(()));
+        let detail = "evicting pod shop/web: forbidden".to_owned();
+        assert_eq!(
+            answers.take([(pod("web"), refused())], now),
+            Err(Reason::DrainRefused { detail })
+        );
+    }
+
+    #[test]
+    fn two_pods_refused_once_each_are_no_pod_refused_twice() {
+        let (mut answers, now) = (Answers::default(), Instant::now());
+        let both = [(pod("web"), refused()), (pod("db"), refused())];
+        assert_eq!(answers.take(both, now), Ok(()));
+    }
+
+    #[test]
+    fn a_pod_that_did_not_go_is_asked_for_again_after_a_pause_and_a_new_one_at_once() {
+        let (mut answers, start) = (Answers::default(), Instant::now());
+        let (missing, going, new) = (pod("missing"), pod("going"), pod("new"));
+        let all = [missing.clone(), going.clone(), new.clone()];
+        let said = [(missing.clone(), later()), (going, Answer::Going)];
+        assert_eq!(answers.take(said, start), Ok(()));
+        assert_eq!(answers.open(&all, start), std::slice::from_ref(&new));
+        assert_eq!(answers.open(&all, start + AGAIN), [missing, new]);
+    }
+
+    #[test]
+    fn what_is_left_says_why_in_the_servers_words() {
+        let answers = [(pod("web"), refused()), (pod("db"), Answer::Going)];
+        assert_eq!(still_there(&answers), "shop/db, shop/web (forbidden)");
+    }
+}
