@@ -129,8 +129,8 @@ async fn perform<H: Hands>(
             Ok(Ended::Done(Effect::Rehearsed { blocked }))
         }
         Step::Release => {
-            let node = node.ok_or_else(unknown)?;
-            drain::release(&tools.cluster, &node)
+            let (node, id) = (node.ok_or_else(unknown)?, drained_for(errand.id.as_ref())?);
+            drain::release(&tools.cluster, &node, id)
                 .await
                 .map(plain)
                 .map_err(ApiError::into_reason)
@@ -149,6 +149,13 @@ async fn perform<H: Hands>(
     }
 }
 
+/// Whose cordon it is.
+fn drained_for(id: Option<&UpgradeId>) -> Result<&UpgradeId, Reason> {
+    id.ok_or_else(|| Reason::DrainRefused {
+        detail: "there is no upgrade to drain for".to_owned(),
+    })
+}
+
 /// How long a reboot waits for the Node to be told.
 const LAST_WORD: Duration = Duration::from_secs(3);
 
@@ -158,11 +165,7 @@ async fn drain<H: Hands>(
     node: &str,
     spent: Duration,
 ) -> Result<Ended, Reason> {
-    let Some(id) = &errand.id else {
-        return Err(Reason::DrainRefused {
-            detail: "there is no upgrade to drain for".to_owned(),
-        });
-    };
+    let id = drained_for(errand.id.as_ref())?;
     let progress = |percent, text| {
         errand.doing.send_replace(Some(Doing { percent, text }));
     };

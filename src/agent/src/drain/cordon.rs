@@ -1,4 +1,5 @@
-//! Cordon with our own mark, and its undoing. A cordon without the mark is somebody else's and is never touched.
+//! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched: a
+//! mark outlives `kubectl uncordon`, so a former upgrade's may stand over a person's cordon.
 
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
@@ -16,27 +17,26 @@ const CONFLICTS: u32 = 10;
 /// # Errors
 /// When the API server is away or refuses.
 pub async fn cordon(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
-    change(nodes, name, |node| {
-        let ours = node.annotations().get(names::CORDONED_BY);
-        if is_cordoned(node) && ours.is_none_or(|mark| mark == id.as_str()) {
-            return None;
-        }
-        Some(body(true, json!(id.as_str())))
-    })
-    .await
+    change(nodes, name, |node| cordoned(node, id)).await
 }
 
-/// Takes our own cordon off, and the mark with it.
+/// Takes this upgrade's own cordon off, and the mark with it.
 ///
 /// # Errors
 /// When the API server is away or refuses.
-pub async fn release(nodes: &Api<Node>, name: &str) -> Result<(), ApiError> {
-    change(nodes, name, |node| {
-        node.annotations()
-            .get(names::CORDONED_BY)
-            .map(|_| body(false, Value::Null))
-    })
-    .await
+pub async fn release(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
+    change(nodes, name, |node| released(node, id)).await
+}
+
+/// What makes the node ours to cordon; nothing when it is cordoned, by whomever.
+fn cordoned(node: &Node, id: &UpgradeId) -> Option<Value> {
+    (!is_cordoned(node)).then(|| body(true, json!(id.as_str())))
+}
+
+/// What takes our cordon off; nothing when the mark is not ours.
+fn released(node: &Node, id: &UpgradeId) -> Option<Value> {
+    let mark = node.annotations().get(names::CORDONED_BY)?;
+    (mark == id.as_str()).then(|| body(false, Value::Null))
 }
 
 fn is_cordoned(node: &Node) -> bool {
@@ -70,4 +70,49 @@ async fn change(
         }
     }
     Err(ApiError::Conflict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "r2-bbbbbbbbbbbb";
+    const FORMER: &str = "r1-aaaaaaaaaaaa";
+
+    fn node(unschedulable: bool, mark: Option<&str>) -> Node {
+        let annotations = mark.map(|mark| json!({ names::CORDONED_BY: mark }));
+        let node = json!({
+            "metadata": { "name": "n", "annotations": annotations },
+            "spec": { "unschedulable": unschedulable },
+        });
+        serde_json::from_value(node).unwrap()
+    }
+
+    fn ours() -> UpgradeId {
+        OURS.parse().unwrap()
+    }
+
+    #[test]
+    fn a_schedulable_node_is_cordoned_and_marked_whatever_mark_was_left_there() {
+        for mark in [None, Some(FORMER), Some(OURS)] {
+            let wanted = cordoned(&node(false, mark), &ours());
+            assert_eq!(wanted, Some(body(true, json!(OURS))), "{mark:?}");
+        }
+    }
+
+    #[test]
+    fn a_cordon_that_is_there_is_left_as_it_is() {
+        for mark in [None, Some(FORMER), Some(OURS)] {
+            assert_eq!(cordoned(&node(true, mark), &ours()), None, "{mark:?}");
+        }
+    }
+
+    #[test]
+    fn only_this_upgrades_cordon_is_taken_off() {
+        let off = Some(body(false, Value::Null));
+        assert_eq!(released(&node(true, Some(OURS)), &ours()), off);
+        for mark in [None, Some(FORMER)] {
+            assert_eq!(released(&node(true, mark), &ours()), None, "{mark:?}");
+        }
+    }
 }

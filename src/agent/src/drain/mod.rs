@@ -168,12 +168,12 @@ pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, A
     Ok(blocked(&answers, 0))
 }
 
-/// Takes our own cordon off.
+/// Takes this upgrade's own cordon off.
 ///
 /// # Errors
 /// When the API server is away or refuses.
-pub async fn release(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
-    cordon::release(&cluster.nodes().await?, node).await
+pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
+    cordon::release(&cluster.nodes().await?, node, id).await
 }
 
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
