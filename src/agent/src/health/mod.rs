@@ -2,6 +2,7 @@
 //!
 //! "Could not check" is never "bad": what could not be looked at is pending, and the deadline decides.
 
+mod check;
 mod kubelet;
 mod runtime;
 mod user;
@@ -19,8 +20,9 @@ use crate::kubeadm;
 
 pub use user::UserChecks;
 
-/// Pause between two rounds. Only while a trial waits for its verdict.
-const PAUSE: Duration = Duration::from_secs(2);
+/// Pause between two rounds. Only while a trial waits for its verdict: a round is a greeting on a socket, a GET on the
+/// loopback and a stat call.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// containerd's socket.
 const RUNTIME: &str = "/run/containerd/containerd.sock";
@@ -33,8 +35,9 @@ const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
 /// Checks for ever; `found` gets what changes.
 pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
-    let mut required = UserChecks::read(&paths(REQUIRED), &policy.health);
-    let mut wanted = UserChecks::read(&paths(WANTED), &policy.health);
+    // Not waited for: these decide nothing, and a slow one must not delay the verdict.
+    tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
+    let mut required = UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE);
     loop {
         let runtime = runtime::check(Path::new(RUNTIME)).await;
         let kubelet = kubelet::check().await;
@@ -42,7 +45,6 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
         // User checks ask about a node that runs; before that they would only use up their tries.
         if runtime == Check::Pass && kubelet == Check::Pass {
             required.round().await;
-            wanted.round().await;
         }
         let now = Local {
             runtime,
@@ -55,7 +57,6 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
             *before = Some(now);
             changed
         });
-        report_wanted(&mut wanted);
         tokio::time::sleep(PAUSE).await;
     }
 }
@@ -64,8 +65,26 @@ fn paths(folders: [&str; 2]) -> Vec<PathBuf> {
     folders.into_iter().map(PathBuf::from).collect()
 }
 
-fn report_wanted(wanted: &mut UserChecks) {
-    for (name, why) in wanted.newly_broken() {
-        tracing::warn!("wanted check {name} failed (this decides nothing): {why}");
+/// Runs the wanted checks once the node runs. They may outlive the verdict, but not the time that a trial may take: one that
+/// cannot be run has no result.
+async fn report_wanted(policy: Arc<Policy>, mut found: watch::Receiver<Option<Local>>) {
+    let runs = |found: &Option<Local>| {
+        let found = found.as_ref();
+        found.is_some_and(|now| now.runtime == Check::Pass && now.kubelet == Check::Pass)
+    };
+    if found.wait_for(runs).await.is_ok() {
+        let wanted = UserChecks::read(&paths(WANTED), &policy.health, check::PACE);
+        let limit = Duration::from_secs(policy.health.deadline_seconds);
+        let _ = tokio::time::timeout(limit, until_settled(wanted)).await;
+    }
+}
+
+async fn until_settled(mut wanted: UserChecks) {
+    while !wanted.are_settled() {
+        wanted.round().await;
+        for (name, why) in wanted.newly_broken() {
+            tracing::warn!("wanted check {name} failed (this decides nothing): {why}");
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }

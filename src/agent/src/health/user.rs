@@ -3,34 +3,23 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use tokio::process::Command;
 use upgrade::observe::Check;
 use upgrade::policy;
 
-/// The longest reason that is repeated, in characters.
-const SHOWN: usize = 200;
+use super::check::{Limits, One, Pace};
 
 /// Checks of one kind, with what is known of each.
 pub struct UserChecks {
     checks: BTreeMap<String, One>,
-    limit: Duration,
-    tries: u32,
-}
-
-struct One {
-    path: PathBuf,
-    result: Check,
-    failures: u32,
-    told: bool,
+    limits: Limits,
 }
 
 impl UserChecks {
     /// Finds the checks; of two with one name the later folder's counts. An absent folder holds none.
     #[must_use]
-    pub fn read(folders: &[PathBuf], policy: &policy::Health) -> Self {
+    pub fn read(folders: &[PathBuf], policy: &policy::Health, pace: Pace) -> Self {
         let mut checks = BTreeMap::new();
         for path in folders.iter().flat_map(|folder| executables(folder)) {
             let name = path
@@ -38,31 +27,31 @@ impl UserChecks {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            let result = Check::Pending("not run yet".to_owned());
-            checks.insert(
-                name,
-                One {
-                    path,
-                    result,
-                    failures: 0,
-                    told: false,
-                },
-            );
+            checks.insert(name, One::new(path));
         }
         Self {
             checks,
-            limit: Duration::from_secs(policy.check_seconds),
-            tries: policy.check_tries,
+            limits: Limits {
+                time: Duration::from_secs(policy.check_seconds),
+                tries: policy.check_tries,
+                pace,
+            },
         }
     }
 
-    /// Runs every check that has not come to its result, one after the other: a node on trial is busy enough.
+    /// Runs every check that has not come to its result and is due, one after the other: a node on trial is busy enough.
     pub async fn round(&mut self) {
         for one in self.checks.values_mut() {
-            if !matches!(one.result, Check::Pass | Check::Broken(_)) {
-                one.run(self.limit, self.tries).await;
+            if !one.is_settled() {
+                one.run(&self.limits).await;
             }
         }
+    }
+
+    /// Whether every check has come to its result.
+    #[must_use]
+    pub fn are_settled(&self) -> bool {
+        self.checks.values().all(One::is_settled)
     }
 
     /// What is known now, by name.
@@ -87,55 +76,6 @@ impl UserChecks {
     }
 }
 
-impl One {
-    async fn run(&mut self, limit: Duration, tries: u32) {
-        let why = match tokio::time::timeout(limit, output(&self.path)).await {
-            Ok(Ok(output)) if output.status.success() => {
-                self.result = Check::Pass;
-                return;
-            }
-            Ok(Ok(output)) => last_line(&output),
-            Ok(Err(error)) => {
-                // A check that cannot be run says nothing about the system.
-                self.result = Check::Pending(format!("cannot be run: {error}"));
-                return;
-            }
-            Err(_) => format!("no answer in {} s", limit.as_secs()),
-        };
-        self.failures += 1;
-        self.result = if self.failures < tries {
-            Check::Fail(why)
-        } else {
-            Check::Broken(why)
-        };
-    }
-}
-
-async fn output(path: &Path) -> std::io::Result<Output> {
-    // Dropped at its time limit, it must not go on beside the next try.
-    Command::new(path)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-}
-
-fn last_line(output: &Output) -> String {
-    let said = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes);
-        text.lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .map(str::to_owned)
-    };
-    let line = said(&output.stdout).or_else(|| said(&output.stderr));
-    line.unwrap_or_else(|| output.status.to_string())
-        .chars()
-        .take(SHOWN)
-        .collect()
-}
-
 fn executables(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -158,6 +98,12 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// Every round runs every check, and every failure counts.
+    const AT_ONCE: Pace = Pace {
+        again: Duration::ZERO,
+        counts: Duration::ZERO,
+    };
+
     fn policy(tries: u32) -> policy::Health {
         policy::Health {
             check_seconds: 1,
@@ -174,7 +120,7 @@ mod tests {
             "storage",
             "echo looking; echo 'no /dev/sdb'; exit 1",
         );
-        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(2));
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(2), AT_ONCE);
         checks.round().await;
         let why = || "no /dev/sdb".to_owned();
         assert_eq!(
@@ -191,10 +137,48 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn failures_close_together_count_as_one_and_a_pass_between_them_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = folder.path().join("ready");
+        write(
+            folder.path(),
+            "pods",
+            &format!("test -e {}", ready.display()),
+        );
+        let slow = Pace {
+            counts: Duration::from_secs(3600),
+            ..AT_ONCE
+        };
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(2), slow);
+        for round in 0..4 {
+            checks.round().await;
+            assert!(!checks.are_settled(), "round {round}");
+        }
+        fs::write(ready, "").unwrap();
+        checks.round().await;
+        assert_eq!(checks.results(), [("pods".to_owned(), Check::Pass)]);
+    }
+
+    #[tokio::test]
+    async fn a_check_that_failed_rests_before_it_is_run_again() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "once", "echo run >> $0.log; exit 1");
+        let lazy = Pace {
+            again: Duration::from_secs(3600),
+            ..AT_ONCE
+        };
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(9), lazy);
+        checks.round().await;
+        checks.round().await;
+        let runs = fs::read_to_string(folder.path().join("once.log")).unwrap();
+        assert_eq!(runs, "run\n");
+    }
+
+    #[tokio::test]
     async fn a_check_that_hangs_fails_at_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "slow", "exec sleep 100");
-        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1));
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1), AT_ONCE);
         checks.round().await;
         let why = "no answer in 1 s".to_owned();
         assert_eq!(checks.results(), [("slow".to_owned(), Check::Broken(why))]);
@@ -206,7 +190,7 @@ mod tests {
         let path = folder.path().join("odd");
         fs::write(&path, "#!/nowhere\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1));
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1), AT_ONCE);
         checks.round().await;
         assert!(matches!(checks.results()[0].1, Check::Pending(_)));
     }
@@ -218,7 +202,7 @@ mod tests {
         write(operator.path(), "net", "exit 0");
         fs::write(operator.path().join("README"), "not a check").unwrap();
         let folders = [image.path().to_owned(), operator.path().to_owned()];
-        let mut checks = UserChecks::read(&folders, &policy(1));
+        let mut checks = UserChecks::read(&folders, &policy(1), AT_ONCE);
         checks.round().await;
         assert_eq!(checks.results(), [("net".to_owned(), Check::Pass)]);
     }

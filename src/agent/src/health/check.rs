@@ -1,0 +1,132 @@
+//! One of the operator's own checks: run, and its failures counted.
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::time::Instant;
+use upgrade::observe::Check;
+
+/// The longest reason that is repeated, in characters.
+const SHOWN: usize = 200;
+
+/// How fast runs and failures follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// From the end of a run that did not pass to the next run.
+    pub again: Duration,
+    /// From a failure that counted to the next one that counts.
+    pub counts: Duration,
+}
+
+/// Runs begin with the kubelet's first healthz, when the Node is not Ready yet and no pod has come back: a failure then says
+/// little, so a check has the better part of a minute with the default of three tries.
+pub const PACE: Pace = Pace {
+    again: Duration::from_secs(2),
+    counts: Duration::from_secs(20),
+};
+
+/// What a check is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The time of one run.
+    pub time: Duration,
+    /// Failures that count, until it has failed for good.
+    pub tries: u32,
+    /// When it is run again.
+    pub pace: Pace,
+}
+
+/// One check.
+pub struct One {
+    path: PathBuf,
+    /// How it ended last.
+    pub result: Check,
+    ran: Option<Instant>,
+    failures: u32,
+    failed: Option<Instant>,
+    /// That it has failed for good was told.
+    pub told: bool,
+}
+
+impl One {
+    /// It has not run yet.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            result: Check::Pending("not run yet".to_owned()),
+            ran: None,
+            failures: 0,
+            failed: None,
+            told: false,
+        }
+    }
+
+    /// Whether it has come to its result.
+    #[must_use]
+    pub const fn is_settled(&self) -> bool {
+        matches!(self.result, Check::Pass | Check::Broken(_))
+    }
+
+    /// Runs it, unless it has just been run.
+    pub async fn run(&mut self, limits: &Limits) {
+        if !is_over(self.ran, limits.pace.again) {
+            return;
+        }
+        self.result = match tokio::time::timeout(limits.time, output(&self.path)).await {
+            Ok(Ok(output)) if output.status.success() => Check::Pass,
+            Ok(Ok(output)) => Check::Fail(last_line(&output)),
+            // A check that cannot be run says nothing about the system.
+            Ok(Err(error)) => Check::Pending(format!("cannot be run: {error}")),
+            Err(_) => Check::Fail(format!("no answer in {} s", limits.time.as_secs())),
+        };
+        self.ran = Some(Instant::now());
+        self.count(limits);
+    }
+
+    /// Counts a failure, unless one has just been counted.
+    fn count(&mut self, limits: &Limits) {
+        let Check::Fail(why) = &self.result else {
+            return;
+        };
+        if is_over(self.failed, limits.pace.counts) {
+            self.failures += 1;
+            self.failed = Some(Instant::now());
+        }
+        if self.failures >= limits.tries {
+            self.result = Check::Broken(why.clone());
+        }
+    }
+}
+
+/// Whether so much time has passed since then, if there was a then.
+fn is_over(since: Option<Instant>, pause: Duration) -> bool {
+    since.is_none_or(|since| since.elapsed() >= pause)
+}
+
+async fn output(path: &Path) -> std::io::Result<Output> {
+    // Dropped at its time limit, it must not go on beside the next try.
+    Command::new(path)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+}
+
+fn last_line(output: &Output) -> String {
+    let said = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        text.lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .map(str::to_owned)
+    };
+    let line = said(&output.stdout).or_else(|| said(&output.stderr));
+    line.unwrap_or_else(|| output.status.to_string())
+        .chars()
+        .take(SHOWN)
+        .collect()
+}
