@@ -8,7 +8,7 @@ use host::journal::Store;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
-use upgrade::{Act, Finished, Observation, PolicyRead, Record, SinceBoot, Step};
+use upgrade::{Act, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{decide, report};
 
 use crate::cluster::Cluster;
@@ -69,7 +69,6 @@ struct Agent<H> {
 
 /// When the loop turns next, if nothing happens before.
 enum Wake {
-    Now,
     At(Duration),
     OnNews,
 }
@@ -153,7 +152,7 @@ impl<H: Hands> Agent<H> {
                 seen.running = Some(step.clone());
                 let policy = Arc::new(policy.unwrap_or_default());
                 self.work = Some(Work::begin(self.tools.clone(), step, id, node, policy));
-                Wake::Now
+                Wake::OnNews
             }
             Act::Cancel => {
                 self.work.iter().for_each(Work::cancel);
@@ -205,7 +204,6 @@ impl<H: Hands> Agent<H> {
     /// Waits for whatever comes first, and takes it in. The watchdog is fed here: a loop that hangs is what it is for.
     async fn wait(&mut self, wake: Wake) {
         let pause = match wake {
-            Wake::Now => return,
             Wake::At(pause) => Some(pause),
             Wake::OnNews => None,
         };
@@ -213,13 +211,22 @@ impl<H: Hands> Agent<H> {
         let pause = [pause, self.watchdog].into_iter().flatten().min();
         tokio::select! {
             Some(news) = self.news.recv() => self.take(news),
-            ended = working(&mut self.work) => if ended.is_some() {
-                self.work = None;
-                self.finished = ended;
+            ended = working(&mut self.work) => if let Some(ended) = ended {
+                self.end(ended);
             },
             () = self.trial.news() => {}
             () = sleeping(pause) => {}
         }
+    }
+
+    fn end(&mut self, finished: Finished) {
+        self.work = None;
+        if let (Step::Kubeadm, Outcome::Done(_)) = (&finished.step, &finished.outcome) {
+            // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run
+            // and the kubelet restarted once more.
+            self.trial = Trial::default();
+        }
+        self.finished = Some(finished);
     }
 
     fn take(&mut self, news: News) {
