@@ -40,6 +40,7 @@ impl Link {
                 self.see(node.map(Arc::from));
                 self.reached(version, now);
             }
+            News::Version(version) => self.reached(Some(version), now),
             News::Node(node) => self.see(Some(Arc::from(node))),
             News::NoNode => self.see(None),
         }
@@ -105,5 +106,23 @@ impl Link {
         } else {
             Err(pending("the kubelet has not reported since this boot"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_comes_late_is_taken_in_and_the_server_was_reached_all_the_while() {
+        let mut link = Link::default();
+        let version: Version = "v1.35.4".parse().unwrap();
+        link.take(News::Reached(None, None), SinceBoot(1_000));
+        link.take(News::Version(version.clone()), SinceBoot(9_000));
+        let reached = Api::Reached {
+            since: SinceBoot(1_000),
+            version: Some(version),
+        };
+        assert_eq!(link.api, reached);
     }
 }

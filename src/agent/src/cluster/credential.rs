@@ -1,7 +1,7 @@
 //! The kubelet's own credential, read anew whenever its files change.
 //!
 //! The kubelet rotates its client certificate by replacing what `kubelet-client-current.pem` links to; kubelet.conf itself
-//! stays. A client built before that speaks with the old certificate until it runs out, so both files are looked at (one
+//! stays. A client built before that speaks with the old certificate until it runs out, so all files are looked at (one
 //! `stat` call each) before each request. A token, in kubelet.conf or in a file that it names, is no different.
 
 use std::fs;
@@ -110,13 +110,20 @@ fn fingerprint(files: &[PathBuf]) -> Fingerprint {
     files.iter().map(|path| stamp(path)).collect()
 }
 
+/// The files that a kubeconfig names: a cluster's authority may be renewed as a user's certificate is.
 fn files(content: &Kubeconfig) -> Vec<PathBuf> {
+    let clusters = content
+        .clusters
+        .iter()
+        .filter_map(|named| named.cluster.as_ref());
+    let authorities = clusters.map(|cluster| &cluster.certificate_authority);
     let users = content
         .auth_infos
         .iter()
         .filter_map(|named| named.auth_info.as_ref());
-    users
-        .flat_map(|user| [&user.client_certificate, &user.client_key, &user.token_file])
+    let own = users.flat_map(|user| [&user.client_certificate, &user.client_key, &user.token_file]);
+    authorities
+        .chain(own)
         .flatten()
         .map(PathBuf::from)
         .collect()
@@ -131,4 +138,22 @@ fn stamp(path: &Path) -> Option<(u64, u64, i64, i64, u64)> {
         meta.mtime_nsec(),
         meta.size(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_that_a_kubeconfig_names_is_watched() {
+        let content = serde_json::json!({
+            "clusters": [{ "name": "c", "cluster": { "server": "https://x", "certificate-authority": "/ca.crt" } }],
+            "users": [{ "name": "u", "user": {
+                "client-certificate": "/own.pem", "client-key": "/own.key", "tokenFile": "/token",
+            } }],
+        });
+        let content: Kubeconfig = serde_json::from_value(content).unwrap();
+        let named = ["/ca.crt", "/own.pem", "/own.key", "/token"].map(PathBuf::from);
+        assert_eq!(files(&content), named);
+    }
 }

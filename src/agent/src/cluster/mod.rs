@@ -98,9 +98,10 @@ impl Cluster {
 pub async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
     match tokio::time::timeout(ANSWER, request).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(ApiError::Away(format!(
-            "no answer in {} s",
-            ANSWER.as_secs()
-        ))),
+        Err(_) => Err(no_answer(ANSWER)),
     }
+}
+
+fn no_answer(limit: Duration) -> ApiError {
+    ApiError::Away(format!("no answer in {} s", limit.as_secs()))
 }

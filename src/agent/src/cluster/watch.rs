@@ -26,6 +26,8 @@ pub enum News {
     /// The server answers: its version as far as it says it, and our Node if there is one. They come together: who acts on
     /// the first needs the second.
     Reached(Option<Version>, Option<Box<NodeSeen>>),
+    /// Its version, when it did not say it at once. Comes only while the server is reached.
+    Version(Version),
     /// It does not.
     Away(String),
     /// Our Node as it is now. Comes only while the server is reached.
@@ -76,33 +78,69 @@ async fn once(
         ..Config::default().fields(&format!("metadata.name={name}"))
     };
     let mut events = std::pin::pin!(watcher::watcher(nodes, config));
-    let found = first(&mut events).await?;
+    let found = first(&mut events, super::ANSWER).await?;
     *tries = Tries {
         pause: PAUSE.0,
         told: false,
     };
-    let version = cluster.version().await.ok();
-    info!(
-        "watching Node {name} on API server {}",
-        shown(version.as_ref())
-    );
-    let _ = news.send(News::Reached(version, found.map(Box::new)));
+    let version = cluster.version().await;
+    info!("watching Node {name} on API server {}", shown(&version));
+    let asked_again = version.is_err();
+    let _ = news.send(News::Reached(version.ok(), found.map(Box::new)));
+    tokio::select! {
+        never = until_version(cluster, news), if asked_again => match never {},
+        ended = follow(&mut events, news) => ended,
+    }
+}
+
+/// Asks for the version until it is known, and waits for ever then: without it nothing is deployed.
+async fn until_version(
+    cluster: &Cluster,
+    news: &UnboundedSender<News>,
+) -> std::convert::Infallible {
     loop {
-        let _ = news.send(match next(&mut events).await? {
+        tokio::time::sleep(PAUSE.1).await;
+        if let Ok(version) = cluster.version().await {
+            info!("the API server is {version}");
+            let _ = news.send(News::Version(version));
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// Passes on what happens to the Node.
+async fn follow(
+    events: &mut (impl Stream<Item = Watched> + Unpin),
+    news: &UnboundedSender<News>,
+) -> Result<std::convert::Infallible, ApiError> {
+    loop {
+        let _ = news.send(match next(events).await? {
             Some(node) => News::Node(Box::new(node)),
             None => News::NoNode,
         });
     }
 }
 
-fn shown(version: Option<&Version>) -> String {
-    version.map_or_else(|| "of unknown version".to_owned(), Version::to_string)
+fn shown(version: &Result<Version, ApiError>) -> String {
+    match version {
+        Ok(version) => version.to_string(),
+        Err(error) => format!("of unknown version, which is asked for again ({error})"),
+    }
 }
 
 type Watched = Result<Event<Node>, watcher::Error>;
 
-/// The Node at the end of the first listing.
+/// The Node at the end of the first listing, which must come in time: a server that takes the connection and says nothing is
+/// away, and the watch's own patience with silence is far longer.
 async fn first(
+    events: &mut (impl Stream<Item = Watched> + Unpin),
+    limit: Duration,
+) -> Result<Option<NodeSeen>, ApiError> {
+    let listed = tokio::time::timeout(limit, listed(events)).await;
+    listed.unwrap_or_else(|_| Err(super::no_answer(limit)))
+}
+
+async fn listed(
     events: &mut (impl Stream<Item = Watched> + Unpin),
 ) -> Result<Option<NodeSeen>, ApiError> {
     let mut found = None;
@@ -144,5 +182,17 @@ fn from_watch(error: watcher::Error) -> ApiError {
         other @ (watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion) => {
             ApiError::Away(chain(&other))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listing_that_is_never_answered_is_an_absent_server() {
+        let mut silent = futures::stream::pending();
+        let found = first(&mut silent, Duration::ZERO).await;
+        assert!(matches!(found, Err(ApiError::Away(_))), "{found:?}");
     }
 }
