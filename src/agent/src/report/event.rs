@@ -1,6 +1,8 @@
 //! Events about our Node, for `kubectl describe node` and for whoever collects them. Nobody decides by them: any node's
 //! credential can write Events about any object.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
@@ -20,11 +22,11 @@ const CONTROLLER: &str = "careen.dev/agent";
 const NOTE: usize = 1024;
 
 /// Publishes one Event; one that cannot be published is dropped, since the Node itself says the same.
-pub async fn publish(cluster: &Cluster, report: &Report, node: &NodeSeen, now: Timestamp) {
+pub async fn publish(cluster: Arc<Cluster>, report: Report, node: Arc<NodeSeen>, now: Timestamp) {
     let result = async {
         // Events about cluster-wide objects live in `default`; elsewhere they are refused (k8s validation, not RBAC).
         let events: Api<Event> = Api::namespaced(cluster.client().await?, "default");
-        limited(events.create(&PostParams::default(), &event(report, node, now))).await
+        limited(events.create(&PostParams::default(), &event(&report, &node, now))).await
     };
     if let Err(error) = result.await {
         debug!("an Event was not published: {error}");

@@ -42,7 +42,7 @@ pub struct Wanted {
 /// Where the loop leaves what is to be told.
 pub struct Reporter {
     wanted: watch::Sender<Wanted>,
-    settled: watch::Receiver<bool>,
+    settle: watch::Sender<bool>,
 }
 
 impl Reporter {
@@ -50,32 +50,31 @@ impl Reporter {
     #[must_use]
     pub fn start(cluster: Arc<Cluster>) -> Self {
         let (wanted, receiver) = watch::channel(Wanted::default());
-        let (settle, settled) = watch::channel(true);
-        tokio::spawn(
-            Writer {
-                cluster,
-                wanted: receiver,
-                settle,
-                written: None,
-            }
-            .run(),
-        );
-        Self { wanted, settled }
+        let settle = watch::Sender::new(true);
+        let writer = Writer {
+            cluster,
+            wanted: receiver,
+            settle: settle.clone(),
+            written: None,
+        };
+        tokio::spawn(writer.run());
+        Self { wanted, settle }
     }
 
     /// Leaves what is to be told; wakes the writer when it is something new.
     pub fn tell(&self, wanted: Wanted) {
-        self.wanted.send_if_modified(|now| {
-            let new = *now != wanted;
-            *now = wanted;
-            new
-        });
+        if *self.wanted.borrow() == wanted {
+            return;
+        }
+        // Before the writer wakes: a reboot that is begun now must not take the last report's word for this one's.
+        self.settle.send_replace(false);
+        self.wanted.send_replace(wanted);
     }
 
     /// A handle to wait for the writer before the network goes away.
     #[must_use]
     pub fn settled(&self) -> watch::Receiver<bool> {
-        self.settled.clone()
+        self.settle.subscribe()
     }
 }
 
@@ -150,7 +149,7 @@ impl Writer {
             return;
         };
         match self.patch(report, node).await {
-            Ok(()) => self.after(report.clone(), node).await,
+            Ok(()) => self.after(report.clone(), node),
             Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => {
                 debug!("the report could not be written yet: {error}");
                 self.pause(RETRY).await;
@@ -175,7 +174,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn after(&mut self, report: Report, node: &NodeSeen) {
+    fn after(&mut self, report: Report, node: &Arc<NodeSeen>) {
         let new = |last: &Report| {
             (&last.answer, &last.reason, &last.status.phase)
                 != (&report.answer, &report.reason, &report.status.phase)
@@ -183,8 +182,55 @@ impl Writer {
         let event = self.written.as_ref().is_none_or(|last| new(&last.report));
         self.remember(&report, node);
         if event {
-            // Not awaited by the next report: an Event is a courtesy.
-            event::publish(&self.cluster, &report, node, Timestamp::now()).await;
+            // In a task of its own: an Event is a courtesy, which neither the next report nor a reboot waits for.
+            let (cluster, node) = (Arc::clone(&self.cluster), Arc::clone(node));
+            tokio::spawn(event::publish(cluster, report, node, Timestamp::now()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::objects::Node;
+    use serde_json::json;
+    use upgrade::report::{Answer, Status};
+
+    fn something_to_tell() -> Wanted {
+        let node = json!({ "metadata": { "name": "n", "uid": "u" } });
+        let node: Node = serde_json::from_value(node).unwrap();
+        let report = Report {
+            answer: Answer::InProgress,
+            reason: None,
+            status: Status::default(),
+        };
+        Wanted {
+            report: Some(report),
+            node: Some(Arc::new(node.into())),
+            reached: true,
+            hurry: true,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_just_been_left_to_tell_is_not_settled() {
+        let reporter = Reporter::start(Arc::new(Cluster::new("/nowhere".as_ref())));
+        // The writer runs, and finds nothing to do.
+        tokio::task::yield_now().await;
+        let settled = reporter.settled();
+        assert!(*settled.borrow());
+        reporter.tell(something_to_tell());
+        assert!(!*settled.borrow(), "before the writer had a chance to run");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_told_to_anybody_holds_nobody_up() {
+        let reporter = Reporter::start(Arc::new(Cluster::new("/nowhere".as_ref())));
+        reporter.tell(Wanted {
+            reached: false,
+            ..something_to_tell()
+        });
+        let mut settled = reporter.settled();
+        settled.wait_for(|settled| *settled).await.unwrap();
     }
 }
