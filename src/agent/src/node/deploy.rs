@@ -64,7 +64,7 @@ impl Deploy<'_> {
             Some(Line::Done(done)) => Ok(Ended::Verdict(Ok(done))),
             _ if stopped => Ok(Ended::Cancelled),
             Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(reason))),
-            Some(Line::Progress(_)) | None => Err(died("see its journal".to_owned())),
+            Some(Line::Progress(_)) | None => Err(died(format!("see journalctl -u {name}"))),
         }
     }
 
@@ -93,7 +93,8 @@ impl Deploy<'_> {
             }
             self.take(&mut lines);
             let look = lines.verdict.is_some() || stopped || turn % CHECK == 0;
-            if look && matches!(self.bus.is_alive(name).await, Ok(false)) {
+            // A bus that is gone does not come back on this connection: the next try of the step attaches on a new one.
+            if look && !self.bus.is_alive(name).await? {
                 break;
             }
         }

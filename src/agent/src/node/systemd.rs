@@ -10,6 +10,9 @@ use super::bus::{ManagerProxy, UnitProxy};
 /// How long a call may take. systemd answers at once or is in deep trouble.
 const ANSWER: Duration = Duration::from_secs(25);
 
+/// systemd's name for a unit that is not loaded (systemd src/libsystemd/sd-bus/bus-common-errors.h).
+const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
+
 /// A connection to the system bus. Made for one step and dropped after it: an idle agent holds none, and a bus that was
 /// restarted in between is no trouble.
 pub struct Bus {
@@ -47,8 +50,7 @@ impl Bus {
     pub async fn state(&self, unit: &str) -> zbus::Result<Option<String>> {
         let path = match timed(self.systemd().await?.get_unit(unit)).await {
             Ok(path) => path,
-            // NoSuchUnit: not loaded, which is what a transient unit is once it has ended.
-            Err(zbus::Error::MethodError(..)) => return Ok(None),
+            Err(error) if is_not_loaded(&error) => return Ok(None),
             Err(other) => return Err(other),
         };
         let unit = UnitProxy::builder(&self.connection)
@@ -58,7 +60,7 @@ impl Bus {
         match timed(unit.active_state()).await {
             Ok(state) => Ok(Some(state)),
             // It went away between the two calls.
-            Err(zbus::Error::MethodError(..) | zbus::Error::FDO(_)) => Ok(None),
+            Err(error) if is_not_loaded(&error) => Ok(None),
             Err(other) => Err(other),
         }
     }
@@ -73,6 +75,15 @@ impl Bus {
     }
 }
 
+/// Whether systemd says that it has no such unit, which is how a transient one ends. Any other error says nothing of the unit.
+fn is_not_loaded(error: &zbus::Error) -> bool {
+    match error {
+        zbus::Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,
+        zbus::Error::FDO(error) => matches!(**error, zbus::fdo::Error::UnknownObject(_)),
+        _ => false,
+    }
+}
+
 /// A call with a limit on the time of its answer.
 ///
 /// # Errors
@@ -80,4 +91,33 @@ impl Bus {
 pub async fn timed<T>(call: impl Future<Output = zbus::Result<T>>) -> zbus::Result<T> {
     let late = |_| zbus::Error::Failure(format!("no answer in {} s", ANSWER.as_secs()));
     tokio::time::timeout(ANSWER, call).await.map_err(late)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zbus::fdo;
+
+    fn answered(name: &str) -> zbus::Error {
+        let call = zbus::Message::method_call("/", "GetUnit");
+        let call = call.build(&()).unwrap();
+        zbus::Error::MethodError(name.try_into().unwrap(), None, call)
+    }
+
+    #[test]
+    fn only_systemds_own_word_for_it_makes_a_unit_gone() {
+        let fdo = |error| zbus::Error::FDO(Box::new(error));
+        assert!(is_not_loaded(&answered(NO_SUCH_UNIT)));
+        assert!(is_not_loaded(&fdo(
+            fdo::Error::UnknownObject(String::new())
+        )));
+        for other in [
+            answered("org.freedesktop.systemd1.LoadFailed"),
+            fdo(fdo::Error::NoReply(String::new())),
+            fdo(fdo::Error::AccessDenied(String::new())),
+            zbus::Error::Failure("no answer in 25 s".to_owned()),
+        ] {
+            assert!(!is_not_loaded(&other), "{other}");
+        }
+    }
 }
