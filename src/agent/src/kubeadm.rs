@@ -35,7 +35,7 @@ pub async fn check(id: &UpgradeId) -> Check {
     }
     match running_now().await {
         Ok(true) => Check::Pending("kubeadm upgrade node is running".to_owned()),
-        Ok(false) => Check::Fail("kubeadm upgrade node has not succeeded yet".to_owned()),
+        Ok(false) => Check::Fail(format!("it has not succeeded yet; {}", where_to_look())),
         Err(error) => Check::Pending(format!("systemd does not answer: {error}")),
     }
 }
@@ -72,7 +72,7 @@ pub async fn run(id: &UpgradeId) -> Result<(), String> {
         .map_err(|error| format!("kubeadm cannot be run: {error}"))?;
     if !status.success() {
         return Err(format!(
-            "kubeadm upgrade node ended with {status}; see the journal"
+            "kubeadm upgrade node ended with {status}; its words stand above"
         ));
     }
     std::fs::create_dir_all(names::RUN_DIR).map_err(|error| error.to_string())?;
@@ -87,6 +87,11 @@ async fn spawn() -> std::io::Result<ExitStatus> {
         .kill_on_drop(true)
         .status()
         .await
+}
+
+/// Where its words are.
+fn where_to_look() -> String {
+    format!("see journalctl -u {}", names::KUBEADM_UNIT)
 }
 
 fn failed(detail: &str) -> Reason {
@@ -112,8 +117,7 @@ pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
         // The unit needs a moment to get from its old end to its new start.
         let over = start.elapsed() > START && !is_running(&bus).await.map_err(text)?;
         if over && !marker(id).exists() {
-            let unit = names::KUBEADM_UNIT;
-            return Err(failed(&format!("see the journal of {unit}")));
+            return Err(failed(&where_to_look()));
         }
     }
     timed(systemd.restart_unit(names::KUBELET_UNIT, "replace"))
