@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::Path;
 
+use toml::de::DeTable;
 use upgrade::{Policy, PolicyRead, Reason};
 
 /// Reads the policy.
@@ -25,15 +27,14 @@ pub fn read(path: &Path) -> PolicyRead {
 pub fn parse(file: &str, text: &str) -> PolicyRead {
     let file = Path::new(file);
     let policy: Policy = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or((1, 1), |span| place(text, span.start));
-        bad(file, at, error.message().to_owned())
+        let at = error.span().map_or(0, |span| span.start);
+        let key = set_at(text, at).map_or_else(String::new, |key| format!("{key}: "));
+        bad(file, place(text, at), format!("{key}{}", error.message()))
     })?;
     policy.validate().map_err(|(field, accepted)| {
-        bad(
-            file,
-            find(text, field),
-            format!("{field} is out of range; accepted is {accepted}"),
-        )
+        let (at, value) = find(text, field);
+        let detail = format!("{field} is {value}; accepted is {accepted}");
+        bad(file, place(text, at), detail)
     })?;
     Ok(policy)
 }
@@ -61,26 +62,47 @@ fn place(text: &str, byte: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Where a field (`drain.deadline-seconds`) is set: values that parse but are out of range have no span any more.
-fn find(text: &str, field: &str) -> (usize, usize) {
-    let (table, key) = field.rsplit_once('.').unwrap_or(("", field));
-    let mut inside = String::new();
-    for (at, line) in text.lines().enumerate() {
-        let line_text = line.trim();
-        if let Some(name) = line_text
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            name.trim().clone_into(&mut inside);
-        }
-        let sets = line_text
-            .split_once('=')
-            .is_some_and(|(name, _)| name.trim() == key);
-        if inside == table && sets {
-            return (at + 1, line.len() - line.trim_start().len() + 1);
-        }
+/// One key that is set, by its whole name (`drain.deadline-seconds`), and where key and value stand in the text.
+struct Setting {
+    name: String,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+fn settings(text: &str) -> Vec<Setting> {
+    let mut found = Vec::new();
+    if let Ok(table) = DeTable::parse(text) {
+        collect(table.get_ref(), "", &mut found);
     }
-    (1, 1)
+    found
+}
+
+/// What a table holds in tables comes before the table itself.
+fn collect(table: &DeTable<'_>, above: &str, found: &mut Vec<Setting>) {
+    for (key, value) in table.iter() {
+        let name = format!("{above}{}", key.get_ref());
+        if let Some(inner) = value.get_ref().as_table() {
+            collect(inner, &format!("{name}."), found);
+        }
+        let (key, value) = (key.span(), value.span());
+        found.push(Setting { name, key, value });
+    }
+}
+
+/// The key whose value stands at this byte.
+fn set_at(text: &str, byte: usize) -> Option<String> {
+    let mut settings = settings(text).into_iter();
+    settings
+        .find(|set| set.value.contains(&byte))
+        .map(|set| set.name)
+}
+
+/// Where a field is set, and to what: values that parse but are out of range have no place any more.
+fn find<'a>(text: &'a str, field: &str) -> (usize, &'a str) {
+    let set = settings(text).into_iter().find(|set| set.name == field);
+    set.map_or((0, ""), |set| {
+        (set.key.start, text.get(set.value).unwrap_or_default())
+    })
 }
 
 #[cfg(test)]
@@ -132,6 +154,18 @@ mod tests {
     fn a_wrong_type_is_refused_where_it_stands() {
         let (line, column, detail) = refused("unsigned = false\ntrials = \"two\"\n");
         assert_eq!((line, column), (2, 10), "{detail}");
+        for part in ["trials: ", "\"two\"", "u32"] {
+            assert!(detail.contains(part), "key, value and form: {detail}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_none_of_the_accepted_ones_is_refused_with_its_key() {
+        let (line, _, detail) = refused("[drain]\nat-deadline = \"stop\"\n");
+        assert_eq!(line, 2);
+        for part in ["drain.at-deadline: ", "stop", "abort"] {
+            assert!(detail.contains(part), "{detail}");
+        }
     }
 
     #[test]
@@ -140,7 +174,17 @@ mod tests {
         assert_eq!((line, column), (2, 3));
         assert_eq!(
             detail,
-            "health.deadline-seconds is out of range; accepted is 30 to 86400"
+            "health.deadline-seconds is 5; accepted is 30 to 86400"
+        );
+    }
+
+    #[test]
+    fn a_value_in_a_table_on_one_line_is_found_too() {
+        let (line, column, detail) = refused("trials = 2\ndrain = { deadline-seconds = 0 }\n");
+        assert_eq!((line, column), (2, 11));
+        assert_eq!(
+            detail,
+            "drain.deadline-seconds is 0; accepted is 1 to 86400"
         );
     }
 
