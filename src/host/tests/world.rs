@@ -120,6 +120,13 @@ fn a_refused_reboot_leaves_nothing_armed_and_is_asked_for_again_a_few_times() {
 }
 
 #[test]
+fn a_blessing_that_fails_behind_its_swap_is_a_blessing() {
+    let mut world = World::new(Flaw::None).with_failure_behind_bless();
+    assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
+    assert_eq!(world.trials(), 1);
+}
+
+#[test]
 fn a_loader_that_cannot_clear_its_one_shot_boots_no_trial_for_ever() {
     for flaw in [
         Flaw::None,

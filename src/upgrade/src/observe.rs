@@ -123,11 +123,32 @@ impl Observation {
     /// enough, for it stays on the command line after the system was blessed.
     #[must_use]
     pub fn on_trial(&self) -> bool {
-        self.trial
-            && !self
-                .deployments
-                .first()
-                .is_some_and(|default| default.same(&self.booted))
+        self.trial && !self.runs_default()
+    }
+
+    /// Whether the running system is the default: what a reboot leads to when nothing is armed.
+    #[must_use]
+    pub fn runs_default(&self) -> bool {
+        self.default_is(&self.booted)
+    }
+
+    /// Whether this deployment is the default.
+    #[must_use]
+    pub fn default_is(&self, deployment: &Deployment) -> bool {
+        self.deployments
+            .first()
+            .is_some_and(|default| default.same(deployment))
+    }
+
+    /// Why nothing may be tried with the default as it is.
+    #[must_use]
+    pub fn foreign_default(&self) -> Reason {
+        let default = self.deployments.first();
+        Reason::ForeignDefault {
+            default: default
+                .map_or("none", |found| found.digest.short())
+                .to_owned(),
+        }
     }
 }
 

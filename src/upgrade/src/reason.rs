@@ -245,7 +245,7 @@ pub enum Reason {
     UnknownSystem { booted: String },
     /// The default is not what it must be.
     #[error(
-        "the default deployment is {default}, neither the old nor the new system of this upgrade"
+        "the default deployment is {default}, with which this upgrade cannot go on; make the system that is to stay the default (ostree admin set-default), boot it and ask again with a new careen.dev/upgrade-id"
     )]
     ForeignDefault { default: String },
 

@@ -246,6 +246,24 @@ fn a_bad_trial_is_left_by_force_when_asking_does_not_help() {
     );
 }
 
+#[test]
+fn a_bad_system_that_somebody_made_the_default_is_halted_instead_of_rebooted_for_ever() {
+    let reason = Reason::NoApiFromNewSystem;
+    let seen = Observation {
+        trial: false,
+        deployments: vec![deployment('b'), deployment('a')],
+        ..at(60)
+    };
+    let (record, act) = next(&seen, &upgrade_in(Phase::Reverting { reason }));
+    assert_eq!(act, Act::Wait(None));
+    assert!(matches!(
+        phase_of(&record),
+        Phase::Halted {
+            reason: Reason::ForeignDefault { .. }
+        }
+    ));
+}
+
 fn stage(integrity: Result<(), String>) -> Observation {
     Observation {
         home: Home::Stage,

@@ -55,7 +55,12 @@ impl World {
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,
             Step::Kubeadm => self.running.kubeadm = true,
-            Step::Bless { .. } => self.bless(),
+            Step::Bless { .. } => {
+                self.bless();
+                if self.fails_behind_bless {
+                    return Ok(deploy_failed("bless", "a leftover cannot be removed"));
+                }
+            }
             Step::Release => self.cordoned = false,
             Step::Undo { .. } => self.undo()?,
             Step::Clean => self.clean(),
@@ -90,11 +95,7 @@ impl World {
     /// What lies there already is not deployed twice.
     fn deploy(&mut self) -> Outcome {
         if !self.disk.fetched {
-            let detail = "the commit is not there".to_owned();
-            return Outcome::Failed(Reason::DeployFailed {
-                verb: "deploy".to_owned(),
-                detail,
-            });
+            return deploy_failed("deploy", "the commit is not there");
         }
         let new = deployment("b", 0);
         if !self.disk.deployments.iter().any(|one| one.same(&new)) {
@@ -124,6 +125,11 @@ impl World {
         others.iter_mut().for_each(|one| one.pinned = true);
         self.disk.deployments = [vec![running], others].concat();
     }
+}
+
+fn deploy_failed(verb: &str, detail: &str) -> Outcome {
+    let (verb, detail) = (verb.to_owned(), detail.to_owned());
+    Outcome::Failed(Reason::DeployFailed { verb, detail })
 }
 
 fn facts() -> ImageFacts {

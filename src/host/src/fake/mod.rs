@@ -98,6 +98,8 @@ pub struct World {
     withdrawal: Option<u32>,
     /// How many more reboots are refused.
     refusals: u32,
+    /// The blessing's careen-deploy fails behind its swap, in what it does to clear up.
+    fails_behind_bless: bool,
     points: u32,
     boots: u32,
     trials: u32,
@@ -156,6 +158,7 @@ impl World {
             cuts: Vec::new(),
             withdrawal: None,
             refusals: 0,
+            fails_behind_bless: false,
             points: 0,
             boots: 0,
             trials: 0,
@@ -183,6 +186,13 @@ impl World {
     #[must_use]
     pub const fn with_refused_reboots(mut self, refusals: u32) -> Self {
         self.refusals = refusals;
+        self
+    }
+
+    /// Lets the blessing fail when its swap is done already.
+    #[must_use]
+    pub const fn with_failure_behind_bless(mut self) -> Self {
+        self.fails_behind_bless = true;
         self
     }
 

@@ -142,6 +142,8 @@ fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, po
             disarm(up, again)
         }
         Step::Reboot { .. } if !matches!(up.phase, Phase::Armed { .. }) => up.retry = Some(again),
+        // The swap is one rename, and it has come about: what fails behind it takes nothing back. The rest is done by Clean.
+        Step::Bless { .. } if seen.runs_default() => up.retry = None,
         // What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.
         Step::Undo { .. } | Step::Clean if used_up => up.cleaned = true,
         Step::Undo { .. } | Step::Clean => up.retry = Some(again),

@@ -1,7 +1,7 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
 use super::judge::{Judgement, judge};
-use super::{Act, old};
+use super::{Act, give_up, old};
 use crate::id::Moment;
 use crate::observe::{Api, Check, Observation, OneShot};
 use crate::phase::Phase;
@@ -92,9 +92,14 @@ fn wait(up: &mut Upgrade, seen: &Observation, until: crate::id::SinceBoot, hold:
 }
 
 /// Every exit of a trial that is not the blessing is a reboot, which is the old system.
-pub(super) fn leave(up: &Upgrade, seen: &Observation) -> Act {
+pub(super) fn leave(up: &mut Upgrade, seen: &Observation) -> Act {
     if seen.one_shot == OneShot::Set {
         return Act::Begin(Step::Disarm);
+    }
+    if seen.runs_default() {
+        // A reboot would lead here again, for ever.
+        give_up(up, seen.foreign_default());
+        return Act::Wait(None);
     }
     let failed = up
         .retry
@@ -110,11 +115,7 @@ pub(super) fn leave(up: &Upgrade, seen: &Observation) -> Act {
 
 /// Proven in this very boot: make it the default.
 pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
-    if seen
-        .deployments
-        .first()
-        .is_some_and(|default| default.same(&seen.booted))
-    {
+    if seen.runs_default() {
         // The reorder is one rename: where the new one is the default, the blessing is done.
         up.phase = Phase::Blessed;
         return blessed(up, seen);

@@ -127,14 +127,10 @@ fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reaso
             .map_or_else(String::new, |commit| commit.short().to_owned());
         return Err(Reason::TargetVanished { commit });
     };
-    match seen.deployments.first() {
-        Some(default) if default.same(&up.from) => Ok(to.clone()),
-        default => {
-            let default = default
-                .map_or("none", |found| found.digest.short())
-                .to_owned();
-            Err(Reason::ForeignDefault { default })
-        }
+    if seen.default_is(&up.from) {
+        Ok(to.clone())
+    } else {
+        Err(seen.foreign_default())
     }
 }
 
