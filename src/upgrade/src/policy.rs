@@ -92,7 +92,7 @@ pub struct Health {
     pub deadline_seconds: u64,
     /// Seconds that a trial waits longer when only the API server is missing.
     pub api_away_hold_seconds: u64,
-    /// Bless on local checks when the API server is away: for sites without a steady one.
+    /// Bless on local checks when the API server is away at the deadline: for sites without a steady one.
     pub bless_without_api: bool,
     /// Time limit of one user check, in seconds.
     pub check_seconds: u64,

@@ -173,7 +173,11 @@ fn a_kubelet_that_was_never_well_gains_nothing_from_an_absent_api_server() {
 fn a_site_without_a_steady_api_server_may_bless_on_local_checks() {
     let mut policy = Policy::default();
     policy.health.bless_without_api = true;
-    let (record, _) = next_with(&without_api(60), &trial(), &Ok(policy));
+    let policy = Ok(policy);
+    let (record, act) = next_with(&without_api(60), &trial(), &policy);
+    let deadline = Act::Wait(Some(SinceBoot(600_000)));
+    assert_eq!(act, deadline, "a server that blinks is no absent one");
+    let (record, _) = next_with(&without_api(600), &record, &policy);
     assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
 }
 

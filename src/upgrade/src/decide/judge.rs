@@ -48,11 +48,12 @@ fn away_or_late(
     deadline: SinceBoot,
 ) -> Judgement {
     match seen.api {
-        Api::Away if limits.bless_without_api => Judgement::Healthy,
+        // Away is also the agent that has just started, and a server that blinks: until the deadline it may yet speak.
         Api::Away if seen.now < deadline => Judgement::Wait {
             until: deadline,
             hold: false,
         },
+        Api::Away if limits.bless_without_api => Judgement::Healthy,
         Api::Away if seen.now >= patience(seen, limits, deadline) => {
             Judgement::ApiAway(Reason::ApiAwayInTrial {
                 seconds: seen.now.0 / 1000,
