@@ -171,6 +171,21 @@ fn a_withdrawn_request_ends_withdrawn_before_the_arming_and_goes_on_after_it() {
     assert!(armed);
 }
 
+#[test]
+fn a_request_withdrawn_during_a_trial_that_leaves_no_verdict_gets_no_second_one() {
+    let mut heard = false;
+    for at in 1..=points(Flaw::Panics) {
+        let mut world = World::new(Flaw::Panics).with_withdrawal(at);
+        let phase = world.live();
+        let reason = reason(phase, &world);
+        if reason == Reason::Withdrawn && world.trials() > 0 {
+            assert_eq!(world.trials(), 1, "{}", world.log().join("\n"));
+            heard = true;
+        }
+    }
+    assert!(heard);
+}
+
 /// The stories as they are told today. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
 #[test]
 fn the_stories_stay_as_they_are() {

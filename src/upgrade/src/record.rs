@@ -228,6 +228,28 @@ impl Upgrade {
         }
     }
 
+    /// Whether a trial may be armed next, so that it matters whether /etc has changed since the deployment. An agent that
+    /// starts after a trial finds the phase that the trial was left in.
+    #[must_use]
+    pub fn may_arm_next(&self, booted: &Deployment) -> bool {
+        let before_a_trial = match self.phase {
+            Phase::Drained
+            | Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed => true,
+            Phase::Accepted
+            | Phase::Fetched
+            | Phase::Verified
+            | Phase::Deployed
+            | Phase::Upgraded
+            | Phase::Reverting { .. }
+            | Phase::Failed { .. }
+            | Phase::Halted { .. } => false,
+        };
+        before_a_trial && self.from.same(booted)
+    }
+
     /// The commit that is to be booted, once it is known.
     #[must_use]
     pub const fn commit(&self) -> Option<&Digest> {

@@ -116,6 +116,59 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
     ));
 }
 
+/// Back from the first trial, the agent just started.
+fn back_unheard(seconds: u64) -> Observation {
+    Observation {
+        request: Asked::Unknown,
+        ..without_api(seconds)
+    }
+}
+
+#[test]
+fn before_the_second_trial_the_requester_is_heard() {
+    let (waiting, act) = next(
+        &back_unheard(20),
+        &upgrade_in(Phase::Trial { boot: boot(2) }),
+    );
+    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    let withdrawn = Observation {
+        request: Asked::Nothing,
+        api: quiet().api,
+        ..back_unheard(32)
+    };
+    let reason = Reason::Withdrawn;
+    let (record, _) = next(&withdrawn, &waiting);
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
+    let trial = upgrade_in(Phase::Trial { boot: boot(2) });
+    let mut waiting = next(&back_unheard(20), &trial).0;
+    waiting.upgrade.as_mut().unwrap().snapshot = true;
+    assert_eq!(begun(&next(&back_unheard(90), &waiting).1), Some("Arm"));
+}
+
+#[test]
+fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
+    let back = Observation {
+        boot: boot(3),
+        etc_stale: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    for phase in phases()
+        .into_iter()
+        .filter(|phase| matches!(phase, Phase::Armed { .. } | Phase::Trial { .. }))
+    {
+        let record = upgrade_in(phase);
+        let up = record.upgrade.as_ref().unwrap();
+        assert!(up.may_arm_next(&back.booted), "asked for in {:?}", up.phase);
+        assert!(!up.may_arm_next(&deployment('b')), "only the old system arms");
+        assert_eq!(begun(&next(&back, &record).1), Some("Deploy"));
+    }
+}
+
 #[test]
 fn a_refused_reboot_disarms_first_and_does_not_count_as_a_trial() {
     let refused = Outcome::Failed(Reason::RebootRefused {

@@ -9,7 +9,7 @@ use host::{Places, boot, etc, grubenv, image_info, os, snapshot};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
 use upgrade::step::Effect;
-use upgrade::{BootId, Deployment, Phase, Policy, Reason, Record, Step, UpgradeId, Version, names};
+use upgrade::{BootId, Deployment, Policy, Reason, Record, Step, UpgradeId, Version, names};
 
 use super::deploy::{self, Deploy};
 use super::systemd::Bus;
@@ -68,12 +68,13 @@ impl Node {
 
     fn see(&self, record: &Record) -> host::Result<Machine> {
         let fixed = self.fixed()?.clone();
+        let booted = fixed.booted;
         let control_plane = self.places.root.join(CONTROL_PLANE);
         Ok(Machine {
             now: os::since_boot()?,
             wall: os::wall(),
             boot: fixed.boot,
-            booted: fixed.booted,
+            booted: booted.clone(),
             version: fixed.version,
             trial: fixed.trial,
             deployments: boot::default_first(&self.places)?,
@@ -83,16 +84,16 @@ impl Node {
                 .exists()
                 .then(|| control_plane.display().to_string()),
             machine: fixed.machine,
-            etc_stale: self.etc_is_stale(record),
+            etc_stale: self.etc_is_stale(record, &booted),
         })
     }
 
     /// Walks /etc, so only where it matters: just before arming. What cannot be told counts as stale: deploying again is seconds.
-    fn etc_is_stale(&self, record: &Record) -> bool {
+    fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
         let upgrade = record
             .upgrade
             .as_ref()
-            .filter(|up| up.phase == Phase::Drained);
+            .filter(|up| up.may_arm_next(booted));
         let commit = upgrade.and_then(upgrade::Upgrade::commit);
         commit.is_some_and(|commit| etc::has_changed(&self.places, commit).unwrap_or(true))
     }

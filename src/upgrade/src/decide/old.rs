@@ -3,15 +3,15 @@
 use super::{Act, give_up, withdrawn};
 use crate::id::{Moment, SinceBoot};
 use crate::image::Deployment;
-use crate::observe::{Api, Observation, OneShot};
+use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::phase::Phase;
 use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::{Step, skew};
 
-/// Since boot, how long our cordon's end comes before cleaning up though the API server is not reached: the agent has only just
-/// started then. Cleaning takes tens of seconds, in which no pod could come back.
+/// Since boot, how long the API server is waited for where it is asked and not needed: the agent has only just started then.
+/// Cleaning up takes tens of seconds, in which no pod could come back under our cordon; arming hears no withdrawal any more.
 const CONNECTING: SinceBoot = SinceBoot(90_000);
 
 /// From `Accepted` to `Drained`: the next step towards arming.
@@ -96,6 +96,10 @@ fn drained(
     seen: &Observation,
     policy: &Policy,
 ) -> Act {
+    if seen.request == Asked::Unknown && seen.now < CONNECTING {
+        // Back from a trial: the request may have been taken back meanwhile, the API server been upgraded.
+        return Act::Wait(Some(CONNECTING));
+    }
     if let Some(Err(reason)) = skew_now(up, seen, policy) {
         give_up(up, reason);
         return revert(up, seen);
