@@ -158,6 +158,22 @@ fn a_control_plane_is_refused_by_name() {
 }
 
 #[test]
+fn a_node_that_runs_something_other_than_its_default_is_refused_before_anything_is_touched() {
+    let foreign = |letter| Observation {
+        request: Asked::This(pinned(letter)),
+        deployments: vec![deployment('c'), deployment('a')],
+        ..quiet()
+    };
+    for letter in ['a', 'b'] {
+        let text = answer(foreign(letter), &Ok(Policy::default())).to_string();
+        assert!(
+            text.contains(digest('c').short()) && text.contains("ostree admin set-default"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_remote_that_the_policy_does_not_name_is_refused() {
     let policy = Policy {
         remotes: vec!["ours".into()],

@@ -58,6 +58,7 @@ fn accept(
     let policy = policy.clone()?;
     let request = raw.parse()?;
     check_remote(&request, &policy)?;
+    check_default(seen)?;
     if request.target.commit.as_ref() == Some(&seen.booted.digest) {
         return Ok((
             upgrade(record, raw, request, seen, Phase::Upgraded)?,
@@ -85,6 +86,15 @@ fn check_remote(request: &Request, policy: &Policy) -> Result<(), Reason> {
         remote: remote.clone(),
         allowed,
     })
+}
+
+/// A trial falls back to the default, so that must be the system that runs; and one that runs without being the default
+/// is gone with the next reboot, whatever it is.
+fn check_default(seen: &Observation) -> Result<(), Reason> {
+    if seen.runs_default() {
+        return Ok(());
+    }
+    Err(seen.foreign_default())
 }
 
 /// A definite bad verdict is never tried again unasked: a new id, or removing and setting the request, is asking.
