@@ -170,6 +170,30 @@ fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
 }
 
 #[test]
+fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_told_the_truth() {
+    let blessed = vec![deployment('b'), deployment('a')];
+    let away = Observation {
+        deployments: blessed.clone(),
+        ..without_api(200)
+    };
+    for phase in [Phase::Blessed, Phase::Healthy { boot: boot(2) }] {
+        let (record, act) = next(&away, &upgrade_in(phase));
+        assert_eq!(act, Act::Wait(None), "the cordon waits for the API server");
+        let mut seen = Observation {
+            api: quiet().api,
+            ..away.clone()
+        };
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+        seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+        let (record, act) = next(&seen, &record);
+        assert_eq!(act, Act::Wait(None), "nothing is undone, nothing armed");
+        let default = digest('b').short().to_owned();
+        let reason = Reason::ForeignDefault { default };
+        assert_eq!(phase_of(&record), Phase::Halted { reason });
+    }
+}
+
+#[test]
 fn a_refused_reboot_disarms_first_and_does_not_count_as_a_trial() {
     let refused = Outcome::Failed(Reason::RebootRefused {
         detail: "held by apt".into(),

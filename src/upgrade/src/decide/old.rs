@@ -178,6 +178,9 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
     if seen.one_shot == OneShot::Set {
         return Act::Begin(Step::Disarm);
     }
+    if up.to.as_ref().is_some_and(|to| seen.default_is(to)) {
+        return chosen_by_hand(up, seen);
+    }
     if up.tries < policy.trials {
         up.phase = Phase::Drained;
         return prepare(up, seen, policy);
@@ -185,6 +188,18 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
     let reason = up.given_up.clone().unwrap_or_else(|| no_verdict(up));
     up.phase = Phase::Reverting { reason };
     revert(up, seen)
+}
+
+/// The new system is the default and somebody booted the old one from the menu. It is proven and serves, so it must not stay
+/// cordoned; which of the two is to stay, only a person can say.
+fn chosen_by_hand(up: &mut Upgrade, seen: &Observation) -> Act {
+    if let Some(first) = pause(up, seen).or_else(|| release(up, seen)) {
+        return first;
+    }
+    if up.released {
+        give_up(up, seen.foreign_default());
+    }
+    Act::Wait(None)
 }
 
 fn no_verdict(up: &Upgrade) -> Reason {
