@@ -186,6 +186,23 @@ fn a_request_withdrawn_during_a_trial_that_leaves_no_verdict_gets_no_second_one(
     assert!(heard);
 }
 
+#[test]
+fn what_was_changed_in_etc_before_the_arming_is_in_the_new_system_wherever_a_cut_comes() {
+    let drained = 16;
+    let changed = || World::new(Flaw::None).with_etc_changed(drained..drained + 1);
+    let mut whole = changed();
+    whole.live();
+    for cut in [Cut::Power, Cut::Kill] {
+        for at in drained + 1..=whole.points() {
+            let mut world = changed().with_cuts(&[(at, cut)]);
+            let phase = world.live();
+            let log = world.log().join("\n");
+            assert_eq!(phase, Phase::Upgraded, "{cut:?} at {at}\n{log}");
+            assert!(world.etc_is_carried_over(), "{cut:?} at {at}\n{log}");
+        }
+    }
+}
+
 /// The stories as they are told today. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
 #[test]
 fn the_stories_stay_as_they_are() {

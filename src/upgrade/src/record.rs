@@ -125,6 +125,10 @@ pub struct Upgrade {
     /// When the drain was begun first: an agent that dies in it does not make it longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_begun: Option<Moment>,
+    /// The deployment is being made anew because /etc has changed. Until that is done, what lies there may be the former
+    /// one, whatever the note about /etc says.
+    #[serde(default)]
+    pub redeploying: bool,
     /// The kubelet's state is saved, once per upgrade.
     #[serde(default)]
     pub snapshot: bool,
@@ -213,6 +217,7 @@ impl Upgrade {
             warning: None,
             rehearsed: false,
             drain_begun: None,
+            redeploying: false,
             snapshot: false,
             given_up: None,
             api_reached_from_old: false,

@@ -44,7 +44,7 @@ impl World {
             }
             Step::Verify { .. } => return Ok(Outcome::Done(Effect::Verified(facts()))),
             Step::Rehearse => return Ok(Outcome::Done(Effect::Rehearsed { blocked: None })),
-            Step::Deploy { .. } => return Ok(self.deploy()),
+            Step::Deploy { .. } => return self.deploy(),
             Step::Drain { .. } => {
                 self.cordoned = true;
                 self.point("between cordon and drain")?;
@@ -92,16 +92,27 @@ impl World {
         });
     }
 
-    /// What lies there already is not deployed twice.
-    fn deploy(&mut self) -> Outcome {
+    /// Notes how /etc is, then swaps. What lies there already with this very /etc is not deployed twice; what has another
+    /// is replaced by a deployment with another serial.
+    fn deploy(&mut self) -> Result<Outcome, Cut> {
         if !self.disk.fetched {
-            return deploy_failed("deploy", "the commit is not there");
+            return Ok(deploy_failed("deploy", "the commit is not there"));
         }
-        let new = deployment("b", 0);
-        if !self.disk.deployments.iter().any(|one| one.same(&new)) {
-            self.disk.deployments.push(new.clone());
+        let etc = self.disk.etc;
+        self.disk.etc_noted = etc;
+        self.point("between the note about /etc and the swap")?;
+        let there = self.disk.deployments.iter().find(|one| self.is_new(one));
+        if let Some(there) = there.filter(|_| self.disk.etc_of_new == etc) {
+            return Ok(Outcome::Done(Effect::Deployed(there.clone())));
         }
-        Outcome::Done(Effect::Deployed(new))
+        let new = deployment("b", there.map_or(0, |one| 1 - one.serial));
+        self.disk
+            .deployments
+            .retain(|one| !one.digest.as_str().starts_with('b'));
+        self.disk.deployments.push(new.clone());
+        self.disk.etc_of_new = etc;
+        self.point("after the swap")?;
+        Ok(Outcome::Done(Effect::Deployed(new)))
     }
 
     /// One rename: there is no half of it.

@@ -1,6 +1,8 @@
 //! What the brain is shown of the world.
 
-use upgrade::{Api, Asked, Check, Finished, Health, Home, Observation, OneShot, SinceBoot};
+use upgrade::{
+    Api, Asked, Check, Finished, Health, Home, Observation, OneShot, SinceBoot, Upgrade,
+};
 
 use super::{CONNECTED, Flaw, World};
 
@@ -26,7 +28,7 @@ impl World {
             loader: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
-            etc_stale: false,
+            etc_stale: self.etc_is_stale(),
             request: if up { asked() } else { Asked::Unknown },
             paused: None,
             api: if up {
@@ -45,6 +47,13 @@ impl World {
                 _ => Ok(()),
             }),
         }
+    }
+
+    /// Asked for only where it matters, as on a real node.
+    fn etc_is_stale(&self) -> bool {
+        let may_arm = |up: &Upgrade| up.may_arm_next(&self.running.system);
+        self.record().upgrade.as_ref().is_some_and(may_arm)
+            && self.disk.etc_noted != self.disk.etc
     }
 
     fn api_since(&self) -> SinceBoot {

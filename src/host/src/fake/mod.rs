@@ -64,6 +64,12 @@ struct Disk {
     fetched: bool,
     snapshot: Option<Kubelet>,
     kubelet: Kubelet,
+    /// How often somebody has changed the old system's /etc.
+    etc: u32,
+    /// How it was noted to be when the new system was deployed last.
+    etc_noted: u32,
+    /// What the new system has of it.
+    etc_of_new: u32,
 }
 
 /// What a power cut takes.
@@ -96,6 +102,8 @@ pub struct World {
     cuts: Vec<(u32, Cut)>,
     /// At which point the request is taken back.
     withdrawal: Option<u32>,
+    /// Between which points, counted over the whole life, each changes the old system's /etc.
+    etc_changes: Range<u32>,
     /// How many more reboots are refused.
     refusals: u32,
     /// The blessing's careen-deploy fails behind its swap, in what it does to clear up.
@@ -141,6 +149,9 @@ impl World {
                 fetched: false,
                 snapshot: None,
                 kubelet: Kubelet::Old,
+                etc: 0,
+                etc_noted: 0,
+                etc_of_new: 0,
             },
             running: Running {
                 boot: boot_id(0),
@@ -157,6 +168,7 @@ impl World {
             elapsed: 60_000,
             cuts: Vec::new(),
             withdrawal: None,
+            etc_changes: 0..0,
             refusals: 0,
             fails_behind_bless: false,
             points: 0,
@@ -217,6 +229,13 @@ impl World {
         self
     }
 
+    /// Has somebody change the old system's /etc at each of these points.
+    #[must_use]
+    pub const fn with_etc_changed(mut self, at: Range<u32>) -> Self {
+        self.etc_changes = at;
+        self
+    }
+
     /// Mends the new system.
     pub const fn mend(&mut self) {
         self.flaw = Flaw::None;
@@ -238,6 +257,12 @@ impl World {
     #[must_use]
     pub const fn trials(&self) -> u32 {
         self.trials
+    }
+
+    /// Whether the new system has the /etc that the old one has.
+    #[must_use]
+    pub const fn etc_is_carried_over(&self) -> bool {
+        self.disk.etc_of_new == self.disk.etc
     }
 
     /// The record as it is on the disk.
@@ -281,6 +306,10 @@ impl World {
         if self.withdrawal == Some(self.points) {
             self.request = None;
             self.say(format!("withdrawn {what}"));
+        }
+        if self.etc_changes.contains(&self.points) {
+            self.disk.etc += 1;
+            self.say(format!("/etc changes {what}"));
         }
         let due = self.cuts.iter().position(|(at, _)| *at == self.points);
         match due.map(|at| self.cuts.remove(at).1) {

@@ -86,6 +86,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
         }
         (Step::Deploy { .. }, Effect::Deployed(deployment)) => {
             up.to = Some(deployment.clone());
+            up.redeploying = false;
             // A second deployment just before arming changes where it lies, not how far the upgrade is.
             if up.phase == Phase::Verified {
                 up.phase = Phase::Deployed;

@@ -111,12 +111,19 @@ fn drained(
             Api::Reached { .. } => up.api_reached_from_old = true,
         }
     }
+    if up.redeploying {
+        // A cut came into it: the former deployment may be there still, or gone already.
+        return Act::Begin(Step::Deploy { commit });
+    }
     match place_of_target(up, seen) {
         Err(reason) => {
             give_up(up, reason);
             revert(up, seen)
         }
-        Ok(_) if seen.etc_stale => Act::Begin(Step::Deploy { commit }),
+        Ok(_) if seen.etc_stale => {
+            up.redeploying = true;
+            Act::Begin(Step::Deploy { commit })
+        }
         Ok(_) if !up.snapshot => Act::Begin(Step::Snapshot),
         Ok(deployment) => arm(up, deployment, seen, policy),
     }
