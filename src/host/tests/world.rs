@@ -188,7 +188,7 @@ fn a_request_withdrawn_during_a_trial_that_leaves_no_verdict_gets_no_second_one(
 
 #[test]
 fn what_was_changed_in_etc_before_the_arming_is_in_the_new_system_wherever_a_cut_comes() {
-    let drained = 16;
+    let drained = 22;
     let changed = || World::new(Flaw::None).with_etc_changed(drained..drained + 1);
     let mut whole = changed();
     whole.live();
@@ -203,6 +203,16 @@ fn what_was_changed_in_etc_before_the_arming_is_in_the_new_system_wherever_a_cut
     }
 }
 
+#[test]
+fn an_etc_that_never_stays_as_it_is_ends_the_upgrade_with_the_node_schedulable() {
+    let mut world = World::new(Flaw::None).with_etc_changed(1..u32::MAX);
+    let phase = world.live();
+    let reason = reason(phase, &world);
+    let named = matches!(&reason, Reason::EtcMerge { detail } if detail.contains("keeps changing"));
+    assert!(named, "{reason:?}\n{}", world.log().join("\n"));
+    assert_eq!(world.trials(), 0);
+}
+
 /// The stories as they are told today. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
 #[test]
 fn the_stories_stay_as_they_are() {
@@ -215,9 +225,9 @@ fn the_stories_stay_as_they_are() {
         ("kubelet-down", World::new(Flaw::KubeletDown)),
         ("no-network", World::new(Flaw::NoNetwork)),
         ("api-away", World::new(Flaw::None).with_api_away(75..3000)),
-        ("power-cut-armed", cut(27)),
-        ("power-cut-in-trial", cut(37)),
-        ("power-cut-blessed", cut(45)),
+        ("power-cut-armed", cut(29)),
+        ("power-cut-in-trial", cut(39)),
+        ("power-cut-blessed", cut(47)),
     ] {
         let phase = world.live();
         let story = format!("{}\nat rest: {}\n", world.log().join("\n"), phase.name());

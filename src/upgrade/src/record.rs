@@ -129,6 +129,9 @@ pub struct Upgrade {
     /// one, whatever the note about /etc says.
     #[serde(default)]
     pub redeploying: bool,
+    /// How often that was begun since the last arming.
+    #[serde(default)]
+    pub redeployed: u32,
     /// The kubelet's state is saved, once per upgrade.
     #[serde(default)]
     pub snapshot: bool,
@@ -218,6 +221,7 @@ impl Upgrade {
             rehearsed: false,
             drain_begun: None,
             redeploying: false,
+            redeployed: 0,
             snapshot: false,
             given_up: None,
             api_reached_from_old: false,

@@ -120,13 +120,30 @@ fn drained(
             give_up(up, reason);
             revert(up, seen)
         }
-        Ok(_) if seen.etc_stale => {
-            up.redeploying = true;
-            Act::Begin(Step::Deploy { commit })
-        }
+        Ok(_) if seen.etc_stale => redeploy(up, commit, seen, policy),
         Ok(_) if !up.snapshot => Act::Begin(Step::Snapshot),
         Ok(deployment) => arm(up, deployment, seen, policy),
     }
+}
+
+/// /etc has changed since the deployment. The node is cordoned by now, so this is done a bounded number of times.
+fn redeploy(
+    up: &mut Upgrade,
+    commit: crate::id::Digest,
+    seen: &Observation,
+    policy: &Policy,
+) -> Act {
+    if up.redeployed >= policy.tries {
+        let detail = format!(
+            "something keeps changing it: it was other than before after each of {} deployments in a row; find out what writes there",
+            up.redeployed
+        );
+        give_up(up, Reason::EtcMerge { detail });
+        return revert(up, seen);
+    }
+    up.redeployed += 1;
+    up.redeploying = true;
+    Act::Begin(Step::Deploy { commit })
 }
 
 /// The new deployment must lie there, and the old one be the default: only then does an unfinished trial fall back.
@@ -148,6 +165,7 @@ fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reaso
 /// The attempt is counted here, by the trusted system, before the one-shot is written.
 fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Policy) -> Act {
     up.tries += 1;
+    up.redeployed = 0;
     up.given_up = None;
     up.hold = None;
     up.guarded = None;
