@@ -45,15 +45,13 @@ struct Saved {
     content: String,
 }
 
-/// Saves the state, once: a snapshot that is there is left alone, for a second try would save what the trial has written.
+/// Saves the state as it is now. What lies there under this id is of a former request, or of a try that was cut short, and
+/// goes: the brain asks for a snapshot only before the first arming, and never again once it is taken.
 ///
 /// # Errors
 /// When it is not whole on the disk.
 pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
     let folder = places.snapshot(id);
-    if folder.is_dir() {
-        return Ok(());
-    }
     durable::make_private_folder(&places.state())?;
     let new = unfinished(&folder);
     remove_tree(&new)?;
@@ -74,6 +72,8 @@ pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
     let index = index.map_err(|error| Error::damaged(&new, error.to_string()))?;
     durable::write_plain(&new.join(INDEX), &index, 0o600)?;
     durable::sync_folder(&new)?;
+    // A cut here leaves none, which nobody wants back before the arming; the step is begun anew.
+    remove_tree(&folder)?;
     durable::rename(&new, &folder)
 }
 

@@ -89,13 +89,14 @@ fn keys_and_pods_are_never_touched() {
 }
 
 #[test]
-fn a_second_try_does_not_save_what_the_first_trial_wrote() {
+fn a_leftover_of_a_former_request_with_the_same_id_is_not_put_back() {
     let node = node();
     node.save();
-    node.write("var/lib/kubelet/config.yaml", "new config");
+    node.write("var/lib/kubelet/config.yaml", "an operator's config");
     node.save();
+    node.write("var/lib/kubelet/config.yaml", "the trial's config");
     node.restore();
-    assert_eq!(node.text("config.yaml"), "old config");
+    assert_eq!(node.text("config.yaml"), "an operator's config");
 }
 
 #[test]

@@ -225,9 +225,9 @@ fn the_stories_stay_as_they_are() {
         ("kubelet-down", World::new(Flaw::KubeletDown)),
         ("no-network", World::new(Flaw::NoNetwork)),
         ("api-away", World::new(Flaw::None).with_api_away(75..3000)),
-        ("power-cut-armed", cut(29)),
-        ("power-cut-in-trial", cut(39)),
-        ("power-cut-blessed", cut(47)),
+        ("power-cut-armed", cut(30)),
+        ("power-cut-in-trial", cut(40)),
+        ("power-cut-blessed", cut(48)),
     ] {
         let phase = world.live();
         let story = format!("{}\nat rest: {}\n", world.log().join("\n"), phase.name());

@@ -2,7 +2,7 @@
 
 use upgrade::{Effect, Finished, ImageFacts, ImageInfo, Outcome, Reason, Room, Step};
 
-use super::{Cut, World, deployment};
+use super::{Cut, Kubelet, World, deployment};
 
 /// How an act ended for the world.
 pub(super) enum Ended {
@@ -50,7 +50,11 @@ impl World {
                 self.point("between cordon and drain")?;
             }
             Step::Snapshot => {
-                self.disk.snapshot.get_or_insert(self.disk.kubelet);
+                let untouched = self.disk.kubelet == Kubelet::Old;
+                assert!(untouched, "saves what the trial wrote\n{}", self.log.join("\n"));
+                self.disk.snapshot = None;
+                self.point("between the former snapshot and this one")?;
+                self.disk.snapshot = Some(self.disk.kubelet);
             }
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,
