@@ -225,6 +225,40 @@ fn a_leftover_one_shot_is_cleared_by_the_old_system_whatever_the_phase() {
     }
 }
 
+/// The entry is set, and clearing it has just failed: grubenv is on a file system that went read-only.
+fn disarming_failed(seconds: u64) -> Observation {
+    let read_only = Reason::ArmFailed {
+        detail: "read-only file system".into(),
+    };
+    Observation {
+        one_shot: OneShot::Set,
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        finished: finished(Step::Disarm, Outcome::Failed(read_only)),
+        ..at(seconds)
+    }
+}
+
+#[test]
+fn a_leftover_one_shot_that_cannot_be_cleared_is_no_hot_loop_whatever_the_phase() {
+    let in_old = |phase: &Phase| !matches!(phase, Phase::Armed { .. });
+    for phase in phases().into_iter().filter(in_old) {
+        let mut record = upgrade_in(phase.clone());
+        for turn in 0..20 {
+            let mut seen = disarming_failed(100 + turn * 400);
+            let (paused, act) = next(&seen, &record);
+            assert!(matches!(act, Act::Wait(Some(_))), "{phase:?}: {act:?}");
+            seen.finished = None;
+            seen.now = seen.now.plus_seconds(399);
+            let (after, act) = next(&seen, &paused);
+            assert_eq!(begun(&act), Some("Disarm"), "{phase:?}");
+            record = after;
+        }
+    }
+    let act = next(&disarming_failed(100), &Record::default()).1;
+    assert_eq!(act, Act::Wait(Some(SinceBoot(160_000))), "nothing is under way");
+}
+
 #[test]
 fn changed_etc_is_deployed_again_just_before_arming() {
     let seen = Observation {

@@ -1,8 +1,8 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
-use super::{Act, old};
+use super::{Act, disarm, old};
 use crate::id::UpgradeId;
-use crate::observe::{Asked, Observation, OneShot};
+use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead};
 use crate::reason::Reason;
@@ -16,8 +16,8 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
         // A trial that no record knows: the old system is the default, so leaving is falling back.
         return Act::Begin(Step::Reboot { force: false });
     }
-    if seen.one_shot == OneShot::Set {
-        return Act::Begin(Step::Disarm);
+    if let Some(first) = disarm(None, seen) {
+        return first;
     }
     let Asked::This(raw) = &seen.request else {
         return Act::Wait(None);

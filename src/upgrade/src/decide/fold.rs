@@ -143,6 +143,8 @@ fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, po
             disarm(up, again)
         }
         Step::Reboot { .. } if !matches!(up.phase, Phase::Armed { .. }) => up.retry = Some(again),
+        // On the way back nothing is left to give up, and nothing may go on while an entry is armed.
+        Step::Disarm if matches!(up.phase, Phase::Reverting { .. }) => up.retry = Some(again),
         // The swap is one rename, and it has come about: what fails behind it takes nothing back. The rest is done by Clean.
         Step::Bless { .. } if seen.runs_default() => up.retry = None,
         // What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.

@@ -5,6 +5,7 @@
 
 mod accept;
 mod decision;
+mod disarm;
 mod facts;
 mod fold;
 mod judge;
@@ -14,7 +15,9 @@ mod stage;
 
 pub use decision::{Act, Decision, Journal};
 
-use crate::observe::{Asked, Observation, OneShot};
+use disarm::disarm;
+
+use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead};
 use crate::reason::{Disposition, Reason};
@@ -55,10 +58,10 @@ fn unreadable(seen: &Observation) -> Act {
             force: seen.home == Home::Stage,
         });
     }
-    match (seen.home, seen.one_shot) {
+    match (seen.home, &seen.running) {
         (Home::Stage, _) => Act::Begin(Step::Pass),
-        (Home::Agent, OneShot::Set) if seen.running.is_none() => Act::Begin(Step::Disarm),
-        (Home::Agent, OneShot::Set | OneShot::Clear | OneShot::Unreadable) => Act::Wait(None),
+        (Home::Agent, Some(_)) => Act::Wait(None),
+        (Home::Agent, None) => disarm(None, seen).unwrap_or(Act::Wait(None)),
     }
 }
 

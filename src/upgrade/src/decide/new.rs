@@ -1,9 +1,9 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
 use super::judge::{Judgement, judge};
-use super::{Act, give_up, old};
+use super::{Act, disarm, give_up, old};
 use crate::id::Moment;
-use crate::observe::{Api, Check, Observation, OneShot};
+use crate::observe::{Api, Check, Observation};
 use crate::phase::Phase;
 use crate::policy::Policy;
 use crate::reason::Reason;
@@ -23,8 +23,8 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             boot: seen.boot.clone(),
         };
     }
-    if seen.one_shot == OneShot::Set {
-        return Act::Begin(Step::Disarm);
+    if let Some(first) = disarm(Some(up), seen) {
+        return first;
     }
     if let Some(reason) = unguarded(up, seen, policy) {
         up.given_up = Some(reason);
@@ -93,8 +93,8 @@ fn wait(up: &mut Upgrade, seen: &Observation, until: crate::id::SinceBoot, hold:
 
 /// Every exit of a trial that is not the blessing is a reboot, which is the old system.
 pub(super) fn leave(up: &mut Upgrade, seen: &Observation) -> Act {
-    if seen.one_shot == OneShot::Set {
-        return Act::Begin(Step::Disarm);
+    if let Some(first) = disarm(Some(up), seen) {
+        return first;
     }
     if seen.runs_default() {
         // A reboot would lead here again, for ever.

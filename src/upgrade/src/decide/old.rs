@@ -1,6 +1,6 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
-use super::{Act, give_up, withdrawn};
+use super::{Act, disarm, give_up, withdrawn};
 use crate::id::{Moment, SinceBoot};
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation, OneShot};
@@ -20,9 +20,8 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
         give_up(up, Reason::Withdrawn);
         return revert(up, seen);
     }
-    if seen.one_shot == OneShot::Set {
-        // Nothing is armed in these phases; a leftover would make the next reboot, whoever asks for it, a trial.
-        return Act::Begin(Step::Disarm);
+    if let Some(first) = disarm(Some(up), seen) {
+        return first;
     }
     if let Some(wait) = pause(up, seen) {
         return wait;
@@ -200,8 +199,8 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
 
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
 pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    if seen.one_shot == OneShot::Set {
-        return Act::Begin(Step::Disarm);
+    if let Some(first) = disarm(Some(up), seen) {
+        return first;
     }
     if up.to.as_ref().is_some_and(|to| seen.default_is(to)) {
         return chosen_by_hand(up, seen);
@@ -249,8 +248,8 @@ pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
 
 /// Back in the old system for good: nothing armed, schedulable again, the new deployment gone, then the answer.
 pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
-    if seen.one_shot == OneShot::Set {
-        return Act::Begin(Step::Disarm);
+    if let Some(first) = disarm(Some(up), seen) {
+        return first;
     }
     if let Some(wait) = pause(up, seen) {
         return wait;
