@@ -300,6 +300,32 @@ fn the_guard_lets_an_armed_and_sound_trial_through_once() {
 }
 
 #[test]
+fn a_reboot_that_was_refused_long_ago_is_not_told_of_the_trial() {
+    let mut record = armed();
+    record.upgrade.as_mut().unwrap().retry = Some(upgrade::record::Retry {
+        step: "Reboot".into(),
+        tries: 1,
+        due: Moment {
+            boot: boot(1),
+            at: SinceBoot(0),
+        },
+        reason: Reason::RebootRefused {
+            detail: "held by apt".into(),
+        },
+    });
+    let unguarded = Policy {
+        unguarded: true,
+        ..Policy::default()
+    };
+    let by_guard = next(&stage(Ok(())), &record).0;
+    let by_agent = next_with(&at(30), &record, &Ok(unguarded)).0;
+    for record in [by_guard, by_agent] {
+        let told = report(&Ok(record), &at(30), None).unwrap();
+        assert_eq!((told.status.phase.as_str(), told.reason), ("Trial", None));
+    }
+}
+
+#[test]
 fn the_guard_refuses_a_damaged_system_and_says_which_file() {
     let (record, act) = next(&stage(Err("usr/bin/kubelet differs".into())), &armed());
     assert_eq!(act, Act::Begin(Step::Reboot { force: true }));

@@ -19,9 +19,7 @@ const POLITE_REBOOTS: u32 = 2;
 /// On trial: judge, and act on the verdict.
 pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     if let Phase::Armed { .. } = up.phase {
-        up.phase = Phase::Trial {
-            boot: seen.boot.clone(),
-        };
+        enter_trial(up, seen);
     }
     if let Some(first) = disarm(Some(up), seen) {
         return first;
@@ -51,6 +49,14 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
         Judgement::ApiAway(_) => bad(up, seen, Reason::NoApiFromNewSystem),
         Judgement::Bad(reason) => bad(up, seen, reason),
     }
+}
+
+/// The new system runs in this boot. What held up the way here, as a refused reboot, is over.
+pub(super) fn enter_trial(up: &mut Upgrade, seen: &Observation) {
+    up.retry = None;
+    up.phase = Phase::Trial {
+        boot: seen.boot.clone(),
+    };
 }
 
 /// Whether this boot came about past the guard.

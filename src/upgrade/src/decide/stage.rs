@@ -39,9 +39,7 @@ fn guard(up: &mut Upgrade, seen: &Observation) -> Act {
         Some(Ok(())) => {
             up.guarded = Some(seen.boot.clone());
             // From here on this attempt is under way: a further boot of the new system needs a further arming.
-            up.phase = Phase::Trial {
-                boot: seen.boot.clone(),
-            };
+            super::new::enter_trial(up, seen);
             return Act::Begin(Step::Pass);
         }
         Some(Err(detail)) => detail.clone(),
