@@ -1,5 +1,5 @@
 //! When a request is taken, refused, heard or taken back.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
 
@@ -84,6 +84,48 @@ fn a_bad_image_under_another_name_is_refused_until_somebody_asks_for_it() {
         &record,
     );
     assert_eq!(begun(&act), Some("Fetch"));
+}
+
+#[test]
+fn a_bad_image_that_a_ref_leads_to_is_refused_when_the_ref_is_resolved() {
+    let taken = |id: Option<&str>| {
+        let request = RawRequest {
+            id: id.map(str::to_owned),
+            ..raw("ostree:careen:os")
+        };
+        let seen = Observation {
+            request: Asked::This(request),
+            ..quiet()
+        };
+        let mut record = Record::default();
+        record.remember_bad(upgrade::record::BadImage {
+            digest: digest('b'),
+            because: "Unhealthy".into(),
+            id: "u1".parse().unwrap(),
+            asked_again: false,
+        });
+        let (record, act) = next(&seen, &record);
+        let Act::Begin(fetch) = act else {
+            panic!("{act:?}")
+        };
+        let fetched = Effect::Fetched {
+            commit: digest('b'),
+        };
+        let seen = Observation {
+            finished: finished(fetch, Outcome::Done(fetched)),
+            ..seen
+        };
+        phase_of(&next(&seen, &record).0)
+    };
+    for unasked in [None, Some("u1")] {
+        assert!(matches!(
+            taken(unasked),
+            Phase::Reverting {
+                reason: Reason::RememberedBad { .. }
+            }
+        ));
+    }
+    assert_eq!(taken(Some("u2")), Phase::Fetched, "a new id is asking");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
-use super::{Act, disarm, old};
+use super::{Act, disarm, memory, old};
 use crate::id::UpgradeId;
 use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
@@ -65,7 +65,9 @@ fn accept(
             policy,
         ));
     }
-    check_memory(record, &request)?;
+    if let Some(commit) = &request.target.commit {
+        memory::check(&record.bad, commit, request.id.as_ref())?;
+    }
     if let Some(sign) = &seen.control_plane {
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
@@ -95,22 +97,6 @@ fn check_default(seen: &Observation) -> Result<(), Reason> {
         return Ok(());
     }
     Err(seen.foreign_default())
-}
-
-/// A definite bad verdict is never tried again unasked: a new id, or removing and setting the request, is asking.
-fn check_memory(record: &Record, request: &Request) -> Result<(), Reason> {
-    let known =
-        |bad: &&crate::record::BadImage| Some(&bad.digest) == request.target.commit.as_ref();
-    match record.bad.iter().find(known) {
-        Some(bad) if !bad.asked_again && request.id.as_ref().is_none_or(|id| *id == bad.id) => {
-            let digest = bad.digest.short().to_owned();
-            Err(Reason::RememberedBad {
-                digest,
-                before: bad.because.clone(),
-            })
-        }
-        Some(_) | None => Ok(()),
-    }
 }
 
 fn upgrade(

@@ -9,6 +9,7 @@ mod disarm;
 mod facts;
 mod fold;
 mod judge;
+mod memory;
 mod new;
 mod old;
 mod stage;
@@ -70,6 +71,7 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     let in_force = policy.clone().unwrap_or_default();
     if let (Some(up), Some(finished)) = (&mut next.upgrade, &seen.finished) {
         fold::fold(up, finished, seen, &in_force);
+        memory::check_fetched(up, finished, &next.bad);
     }
     if seen.request == Asked::Nothing {
         next.spent = None;
