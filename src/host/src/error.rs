@@ -1,10 +1,10 @@
-//! What can go wrong with a node's files, and what to do about it.
+//! What can go wrong with a node's files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use upgrade::{Disposition, Reason};
+use upgrade::Reason;
 
 /// An error that says what was done to which file.
 #[derive(Debug, Error)]
@@ -40,16 +40,6 @@ impl Error {
         Self::Damaged {
             path: path.to_owned(),
             detail: detail.into(),
-        }
-    }
-
-    /// What to do about it.
-    #[must_use]
-    pub const fn disposition(&self) -> Disposition {
-        match self {
-            Self::Io { .. } => Disposition::Retry,
-            Self::Damaged { .. } => Disposition::Halt,
-            Self::Reason(reason) => reason.disposition(),
         }
     }
 

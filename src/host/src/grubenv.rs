@@ -3,7 +3,7 @@
 //! `grub-editenv` truncates and writes again, so a power cut can leave a short file; we never change the length, the inode
 //! or the blocks. GRUB and a torn write work in 512-byte sectors, so our variable comes first.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -156,7 +156,10 @@ pub fn write_next_entry(path: &Path, position: Option<usize>) -> Result<()> {
     let mut env = old.clone();
     env.set_next_entry(position);
     if env == old {
-        return Ok(());
+        // Whoever wrote it may have died before it was on the disk.
+        return File::open(path)
+            .and_then(|file| file.sync_all())
+            .at("syncing", path);
     }
     let block = env
         .format()

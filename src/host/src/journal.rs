@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use upgrade::decide::RecordRead;
 use upgrade::record::FORMAT;
-use upgrade::{Disposition, Journal, Reason, Record, names};
+use upgrade::{Journal, Reason, Record, names};
 
 use crate::durable;
 
@@ -44,18 +44,6 @@ pub enum StoreError {
     /// It is no JSON; cannot happen with the types as they are.
     #[error("the record could not be encoded: {0}")]
     Encode(#[from] serde_json::Error),
-}
-
-impl StoreError {
-    /// What to do about it.
-    #[must_use]
-    pub const fn disposition(&self) -> Disposition {
-        match self {
-            Self::Unreadable(reason) => reason.disposition(),
-            Self::Stale { .. } | Self::Disk(_) => Disposition::Retry,
-            Self::Encode(_) => Disposition::Halt,
-        }
-    }
 }
 
 /// The record of one node.
@@ -100,7 +88,12 @@ impl Store {
             }),
             Some(copy) => Ok(Some(copy)),
             None if damage.is_empty() => Ok(None),
-            None => Err(Reason::RecordDamaged { detail: damage }),
+            None => Err(Reason::RecordDamaged {
+                detail: format!(
+                    "no copy is whole ({damage}); look at the node, then remount /sysroot writable and remove /sysroot/{}/record.*",
+                    names::STATE_DIR
+                ),
+            }),
         }
     }
 }
@@ -148,7 +141,9 @@ struct Copy {
 impl Copy {
     fn record(&self) -> RecordRead {
         serde_json::from_slice(&self.body).map_err(|error| Reason::RecordDamaged {
-            detail: error.to_string(),
+            detail: format!(
+                "it is whole, but this version cannot make out what it says ({error}); boot or install the version that wrote it"
+            ),
         })
     }
 }

@@ -52,31 +52,3 @@ pub fn machine() -> Result<String> {
     let names = uname().at("asking", Path::new("uname"))?;
     Ok(names.machine().to_string_lossy().into_owned())
 }
-
-/// The running kernel, as `uname -r` says it.
-///
-/// # Errors
-/// As the system call says.
-pub fn kernel() -> Result<String> {
-    let names = uname().at("asking", Path::new("uname"))?;
-    Ok(names.release().to_string_lossy().into_owned())
-}
-
-/// Available memory in bytes, read from `path`, which is /proc/meminfo on a node.
-///
-/// # Errors
-/// When the file does not say it.
-pub fn available_memory(path: &Path) -> Result<u64> {
-    let text = fs::read_to_string(path).at("reading", path)?;
-    text.lines()
-        .find_map(|line| {
-            line.strip_prefix("MemAvailable:")?
-                .trim()
-                .strip_suffix("kB")?
-                .trim()
-                .parse::<u64>()
-                .ok()
-        })
-        .map(|kib| kib.saturating_mul(1024))
-        .ok_or_else(|| Error::damaged(path, "no line \"MemAvailable: <number> kB\""))
-}

@@ -112,15 +112,6 @@ fn every_damaged_block_is_refused() {
 }
 
 #[test]
-fn a_block_with_a_hole_is_refused() {
-    let disk = Disk::new(&[deployment('a', 0)]);
-    let path = disk.places.grubenv();
-    fs::remove_file(&path).unwrap();
-    fs::File::create(&path).unwrap().set_len(1024).unwrap();
-    let _ = detail(&disk, kernel(&disk, None).path());
-}
-
-#[test]
 fn a_configuration_that_ignores_the_one_shot_is_refused() {
     let disk = Disk::new(&[deployment('a', 0)]);
     if on_a_known_file_system(&disk) {

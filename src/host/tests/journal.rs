@@ -106,7 +106,10 @@ fn with_both_copies_damaged_a_person_must_look_and_nothing_is_written() {
     for name in ["record.a", "record.b"] {
         fs::write(copy(&folder, name), "x").unwrap();
     }
-    assert!(matches!(store.read(), Err(Reason::RecordDamaged { .. })));
+    let told = store.read().unwrap_err();
+    assert!(matches!(told, Reason::RecordDamaged { .. }));
+    let advice = "remove /sysroot/ostree/careen/record.*";
+    assert!(told.to_string().contains(advice), "{told}");
     assert!(matches!(
         store.store(&of_generation(3)),
         Err(StoreError::Unreadable(_))
@@ -155,6 +158,18 @@ fn a_record_that_demands_a_newer_reader_is_neither_read_nor_written_over() {
         fs::read_to_string(copy(&folder, "record.b")).unwrap(),
         newer
     );
+}
+
+#[test]
+fn a_whole_record_that_cannot_be_made_out_is_not_advised_to_be_removed() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    let odd = seal(r#"{"format":1,"min_reader":1,"generation":2,"upgrade":"in a shape of its own"}"#);
+    fs::write(copy(&folder, "record.b"), odd).unwrap();
+    let told = store.read().unwrap_err();
+    assert!(matches!(told, Reason::RecordDamaged { .. }));
+    let text = told.to_string();
+    assert!(!text.contains("remove") && text.contains("the version that wrote it"), "{text}");
 }
 
 #[test]

@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::id::Digest;
 use crate::version::Version;
 
 /// What to do about a reason.
@@ -35,7 +34,7 @@ pub enum Reason {
         accepted: String,
     },
     /// The policy file does not parse or holds a value out of range.
-    #[error("{file} line {line}, column {column}: {detail}; nothing is begun until it is mended")]
+    #[error("{file} line {line}, column {column}: {detail}; mend it and ask again with a new careen.dev/upgrade-id")]
     BadPolicy {
         file: String,
         line: usize,
@@ -43,10 +42,14 @@ pub enum Reason {
         detail: String,
     },
     /// The boot loader cannot boot an entry just once.
-    #[error("this node's boot loader cannot be trusted with a trial boot: {detail}")]
+    #[error(
+        "this node's boot loader cannot be trusted with a trial boot: {detail}; mend it and ask again with a new careen.dev/upgrade-id"
+    )]
     LoaderUnfit { detail: String },
     /// The policy does not let this remote be used.
-    #[error("remote {remote:?} is not allowed: the policy's remotes are {allowed}")]
+    #[error(
+        "careen.dev/image names remote {remote:?}, but the policy's remotes are {allowed}; use one of them or allow it there, and ask again"
+    )]
     RemoteNotAllowed { remote: String, allowed: String },
     /// The node has no such remote.
     #[error("remote {remote:?} is not configured on this node; add it under /etc/ostree/remotes.d")]
@@ -237,8 +240,8 @@ pub enum Reason {
         "the record is of format {format}, this version reads up to {known}; boot or install the newer version"
     )]
     RecordNewer { format: u32, known: u32 },
-    /// No copy of the record is readable.
-    #[error("both copies of the record are damaged ({detail}); look at the node, then remove them")]
+    /// What is on the disk of the record cannot be made out; the detail says what to do.
+    #[error("the record cannot be read: {detail}")]
     RecordDamaged { detail: String },
     /// Neither the old nor the new system runs.
     #[error("the booted deployment {booted} is neither the old nor the new system of this upgrade")]
@@ -342,15 +345,6 @@ impl Reason {
                     .and_then(|code| code.as_str().map(str::to_owned))
             })
             .unwrap_or_else(|| "Unknown".to_owned())
-    }
-
-    /// Same, for an image: the digest's short form for messages.
-    #[must_use]
-    pub fn no_verdict(commit: &Digest, tries: u32) -> Self {
-        Self::NoVerdict {
-            commit: commit.short().to_owned(),
-            tries,
-        }
     }
 }
 

@@ -51,14 +51,19 @@ fn check_block(path: &Path) -> Result<(), String> {
         return Err(format!("{} is no plain file; {accepted}", path.display()));
     }
     grubenv::read(path).map_err(|error| format!("{error}; {accepted}"))?;
-    // GRUB writes the blocks the file has: a hole or content kept in the inode has none.
-    if meta.blocks() * 512 < meta.len() {
+    if !has_blocks(meta.len(), meta.blocks()) {
         return Err(format!(
             "{} has no blocks of its own on the disk; write it anew",
             path.display()
         ));
     }
     Ok(())
+}
+
+/// Whether all content lies in blocks of the file's own, `sectors` of 512 bytes: GRUB writes no others. A large inode of ext4
+/// holds the whole file itself (inline_data).
+const fn has_blocks(length: u64, sectors: u64) -> bool {
+    sectors * 512 >= length
 }
 
 fn check_file_system(path: &Path, kernel: &Path) -> Result<(), String> {
@@ -128,5 +133,17 @@ fn check_device(path: &Path, kernel: &Path) -> Result<(), String> {
             "/boot lies on {name}, {kind}, which GRUB cannot write; accepted is a partition of a disk"
         )),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_lies_in_its_inode_has_no_blocks_for_grub_to_write() {
+        assert!(!has_blocks(1024, 0));
+        assert!(!has_blocks(1024, 1), "half of it");
+        assert!(has_blocks(1024, 2) && has_blocks(1024, 8));
     }
 }

@@ -44,12 +44,6 @@ fn as_path(places: &Places, name: &str) -> PathBuf {
         .join(below.strip_prefix("boot/").unwrap_or(below))
 }
 
-/// Whether the configuration takes `next_entry`, empties it and saves it before it boots anything.
-#[must_use]
-pub fn honours_one_shot(configuration: &str) -> bool {
-    Script::read(configuration).honours_one_shot()
-}
-
 /// The position of a deployment in the menu, as `next_entry` names it. It moves with every deployment: ask now, use now.
 ///
 /// # Errors

@@ -274,6 +274,7 @@ mod tests {
         let text = crate::grub_config::render(&[], "/grub/grubenv");
         let script = Script::read(&text);
         assert_eq!(script.default_position(saved("next_entry", "1")), Ok(0));
+        assert!(script.honours_one_shot());
     }
 
     #[test]
