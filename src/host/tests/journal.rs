@@ -164,12 +164,16 @@ fn a_record_that_demands_a_newer_reader_is_neither_read_nor_written_over() {
 fn a_whole_record_that_cannot_be_made_out_is_not_advised_to_be_removed() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
-    let odd = seal(r#"{"format":1,"min_reader":1,"generation":2,"upgrade":"in a shape of its own"}"#);
+    let odd =
+        seal(r#"{"format":1,"min_reader":1,"generation":2,"upgrade":"in a shape of its own"}"#);
     fs::write(copy(&folder, "record.b"), odd).unwrap();
     let told = store.read().unwrap_err();
     assert!(matches!(told, Reason::RecordDamaged { .. }));
     let text = told.to_string();
-    assert!(!text.contains("remove") && text.contains("the version that wrote it"), "{text}");
+    assert!(
+        !text.contains("remove") && text.contains("the version that wrote it"),
+        "{text}"
+    );
 }
 
 #[test]

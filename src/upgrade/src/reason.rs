@@ -34,7 +34,9 @@ pub enum Reason {
         accepted: String,
     },
     /// The policy file does not parse or holds a value out of range.
-    #[error("{file} line {line}, column {column}: {detail}; mend it and ask again with a new careen.dev/upgrade-id")]
+    #[error(
+        "{file} line {line}, column {column}: {detail}; mend it and ask again with a new careen.dev/upgrade-id"
+    )]
     BadPolicy {
         file: String,
         line: usize,

@@ -164,7 +164,10 @@ fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
         let record = upgrade_in(phase);
         let up = record.upgrade.as_ref().unwrap();
         assert!(up.may_arm_next(&back.booted), "asked for in {:?}", up.phase);
-        assert!(!up.may_arm_next(&deployment('b')), "only the old system arms");
+        assert!(
+            !up.may_arm_next(&deployment('b')),
+            "only the old system arms"
+        );
         assert_eq!(begun(&next(&back, &record).1), Some("Deploy"));
     }
 }
@@ -256,7 +259,11 @@ fn a_leftover_one_shot_that_cannot_be_cleared_is_no_hot_loop_whatever_the_phase(
         }
     }
     let act = next(&disarming_failed(100), &Record::default()).1;
-    assert_eq!(act, Act::Wait(Some(SinceBoot(160_000))), "nothing is under way");
+    assert_eq!(
+        act,
+        Act::Wait(Some(SinceBoot(160_000))),
+        "nothing is under way"
+    );
 }
 
 #[test]

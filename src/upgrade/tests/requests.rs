@@ -24,6 +24,28 @@ fn the_image_that_runs_already_is_upgraded_at_once_and_touches_nothing() {
 }
 
 #[test]
+fn a_ref_that_leads_to_the_image_that_runs_already_is_answered_and_not_fetched_again() {
+    let seen = Observation {
+        request: Asked::This(raw("ostree:careen:os")),
+        ..quiet()
+    };
+    let (record, act) = next(&seen, &Record::default());
+    let Act::Begin(fetch) = act else {
+        panic!("{act:?}")
+    };
+    let fetched = Effect::Fetched {
+        commit: digest('a'),
+    };
+    let fetched = Observation {
+        finished: finished(fetch, Outcome::Done(fetched)),
+        ..seen.clone()
+    };
+    let (record, act) = next(&fetched, &record);
+    assert_eq!((phase_of(&record), act), (Phase::Upgraded, Act::Wait(None)));
+    assert_eq!(next(&seen, &record), (record, Act::Wait(None)));
+}
+
+#[test]
 fn an_answered_request_is_not_taken_again_while_it_stands() {
     let spent = Record {
         spent: Some(pinned('b')),

@@ -196,7 +196,10 @@ fn a_broken_policy_file_refuses_every_request_and_says_where_it_is_broken() {
     });
     let text = answer(asked(), &policy).to_string();
     assert!(text.contains("line 3, column 7"), "{text}");
-    assert!(text.contains("ask again"), "a refused request is spent: {text}");
+    assert!(
+        text.contains("ask again"),
+        "a refused request is spent: {text}"
+    );
 }
 
 #[test]

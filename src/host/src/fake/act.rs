@@ -51,7 +51,11 @@ impl World {
             }
             Step::Snapshot => {
                 let untouched = self.disk.kubelet == Kubelet::Old;
-                assert!(untouched, "saves what the trial wrote\n{}", self.log.join("\n"));
+                assert!(
+                    untouched,
+                    "saves what the trial wrote\n{}",
+                    self.log.join("\n")
+                );
                 self.disk.snapshot = None;
                 self.point("between the former snapshot and this one")?;
                 self.disk.snapshot = Some(self.disk.kubelet);

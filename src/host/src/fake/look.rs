@@ -52,8 +52,7 @@ impl World {
     /// Asked for only where it matters, as on a real node.
     fn etc_is_stale(&self) -> bool {
         let may_arm = |up: &Upgrade| up.may_arm_next(&self.running.system);
-        self.record().upgrade.as_ref().is_some_and(may_arm)
-            && self.disk.etc_noted != self.disk.etc
+        self.record().upgrade.as_ref().is_some_and(may_arm) && self.disk.etc_noted != self.disk.etc
     }
 
     fn api_since(&self) -> SinceBoot {

@@ -73,6 +73,8 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         fold::fold(up, finished, seen, &in_force);
         memory::check_fetched(up, finished, &next.bad);
     }
+    // What has just ended is answered before anything else is taken, or the request that still stands would be taken again.
+    close(next);
     if seen.request == Asked::Nothing {
         next.spent = None;
         next.bad.iter_mut().for_each(|bad| bad.asked_again = true);
