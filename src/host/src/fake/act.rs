@@ -1,6 +1,6 @@
 //! The effects, each in the parts that a cut can come between.
 
-use upgrade::{Effect, Finished, ImageFacts, ImageInfo, Outcome, Reason, Room, Step};
+use upgrade::{Deployment, Effect, Finished, ImageFacts, ImageInfo, Outcome, Reason, Room, Step};
 
 use super::{Cut, Kubelet, World, deployment};
 
@@ -100,27 +100,32 @@ impl World {
         });
     }
 
-    /// Notes how /etc is, then swaps. What lies there already with this very /etc is not deployed twice; what has another
+    /// Swaps, then notes how /etc was. What lies there already with this very /etc is not deployed twice; what has another
     /// is replaced by a deployment with another serial.
     fn deploy(&mut self) -> Result<Outcome, Cut> {
         if !self.disk.fetched {
             return Ok(deploy_failed("deploy", "the commit is not there"));
         }
         let etc = self.disk.etc;
-        self.disk.etc_noted = etc;
-        self.point("between the note about /etc and the swap")?;
+        self.point("before the swap")?;
         let there = self.disk.deployments.iter().find(|one| self.is_new(one));
-        if let Some(there) = there.filter(|_| self.disk.etc_of_new == etc) {
-            return Ok(Outcome::Done(Effect::Deployed(there.clone())));
-        }
-        let new = deployment("b", there.map_or(0, |one| 1 - one.serial));
-        self.disk
-            .deployments
-            .retain(|one| !one.digest.as_str().starts_with('b'));
+        let new = match there.cloned() {
+            Some(there) if self.disk.etc_of_new == etc => there,
+            there => self.swap_in(there.map_or(0, |one| 1 - one.serial), etc),
+        };
+        self.point("between the swap and the note about /etc")?;
+        self.disk.etc_noted = etc;
+        Ok(Outcome::Done(Effect::Deployed(new)))
+    }
+
+    /// The former deployment of the new system goes in the same swap.
+    fn swap_in(&mut self, serial: u32, etc: u32) -> Deployment {
+        let new = deployment("b", serial);
+        let letter = |one: &Deployment| one.digest.as_str().starts_with('b');
+        self.disk.deployments.retain(|one| !letter(one));
         self.disk.deployments.push(new.clone());
         self.disk.etc_of_new = etc;
-        self.point("after the swap")?;
-        Ok(Outcome::Done(Effect::Deployed(new)))
+        new
     }
 
     /// One rename: there is no half of it.
