@@ -55,7 +55,7 @@ fn fetch<'a>(remote: &'a str, branch: &'a str) -> Vec<&'a str> {
     vec!["fetch", "--remote", remote, "--ref", branch]
 }
 
-fn pinned<'a>(commit: &'a str) -> Vec<&'a str> {
+fn pinned(commit: &str) -> Vec<&str> {
     [&fetch(REMOTE, BRANCH)[..], &["--commit", commit]].concat()
 }
 
