@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::image::STAGE_PROTOCOL;
 use crate::version::Version;
 
 /// What to do about a reason.
@@ -54,7 +55,9 @@ pub enum Reason {
     )]
     RemoteNotAllowed { remote: String, allowed: String },
     /// The node has no such remote.
-    #[error("remote {remote:?} is not configured on this node; add it under /etc/ostree/remotes.d")]
+    #[error(
+        "careen.dev/image names remote {remote:?}, which is not configured on this node; use one that `ostree remote list` knows, or add it under /etc/ostree/remotes.d"
+    )]
     UnknownRemote { remote: String },
     /// This very image failed before and nobody asked for it again.
     #[error(
@@ -69,22 +72,28 @@ pub enum Reason {
 
     // Fetching.
     /// The remote has no such ref.
-    #[error("remote {remote:?} has no ref {reference:?}")]
+    #[error(
+        "careen.dev/image names ref {reference:?}, which remote {remote:?} has not; accepted is one that `ostree remote refs {remote}` lists"
+    )]
     NoSuchRef { remote: String, reference: String },
     /// The remote has no such commit on the ref.
-    #[error("remote {remote:?} has no commit {commit}")]
+    #[error(
+        "careen.dev/image names commit {commit}, which remote {remote:?} has not on that ref; accepted is one that `ostree remote refs --revision {remote}` lists, or one behind it that was not pruned"
+    )]
     NoSuchCommit { remote: String, commit: String },
     /// The remote does not answer.
-    #[error("remote {remote:?} does not answer: {detail}")]
+    #[error(
+        "careen.dev/image names remote {remote:?}, which does not answer: {detail}; look at its url under /etc/ostree/remotes.d"
+    )]
     RemoteAway { remote: String, detail: String },
     /// The commit has no signature.
     #[error(
-        "commit {commit} on remote {remote:?} is not signed; sign it with a key of the remote's keyring"
+        "careen.dev/image leads to commit {commit} on remote {remote:?}, which is not signed; accepted is one signed with a key of the remote's keyring"
     )]
     Unsigned { remote: String, commit: String },
     /// The commit's signature is not by a key that the node trusts.
     #[error(
-        "commit {commit} on remote {remote:?} has no valid signature by a trusted key: {detail}"
+        "careen.dev/image leads to commit {commit} on remote {remote:?}, which has no valid signature by a trusted key: {detail}; accepted is one signed with a key of the remote's keyring"
     )]
     WrongSignature {
         remote: String,
@@ -99,41 +108,53 @@ pub enum Reason {
 
     // Verifying.
     /// No kernel with an initramfs in the image.
-    #[error("image {commit} has no kernel with an initramfs under /usr/lib/modules")]
+    #[error(
+        "image {commit} has no kernel with an initramfs; accepted is /usr/lib/modules/<version> with vmlinuz and initramfs.img"
+    )]
     NoKernel { commit: String },
     /// No image.json.
     #[error(
-        "image {commit} has no readable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {detail}"
+        "image {commit} has no readable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {detail}; accepted is JSON with format, kubernetes and architecture"
     )]
     NoImageInfo { commit: String, detail: String },
     /// The initramfs has no stage of ours.
     #[error(
-        "image {commit} has no Careen stage in its initramfs, so a trial boot would not be guarded"
+        "image {commit} says {} in /usr/lib/careen/image.json; accepted is \"stage\": {}, an initramfs with a guard that this version knows (or the policy's unguarded = true)",
+        said_of_stage(.found),
+        STAGE_PROTOCOL
     )]
-    NoStage { commit: String },
+    NoStage {
+        commit: String,
+        #[serde(default)]
+        found: Option<u32>,
+    },
     /// The image is for another machine.
-    #[error("image {commit} is for {image}, this machine is {machine}")]
+    #[error(
+        "image {commit} says \"architecture\": {image:?} in /usr/lib/careen/image.json; accepted on this machine is {machine:?}"
+    )]
     WrongArchitecture {
         commit: String,
         image: String,
         machine: String,
     },
     /// The image carries another version than the request says.
-    #[error("careen.dev/kubernetes-version is {wanted}, but the image carries {carried}")]
+    #[error(
+        "careen.dev/kubernetes-version is {wanted}, but the image carries {carried}; accepted is that, or no such annotation"
+    )]
     VersionMismatch { wanted: Version, carried: Version },
     /// The image carries an older Kubernetes than the node runs.
     #[error(
-        "the image carries {to}, older than this node's {from}; the policy's downgrade = true allows it"
+        "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer (or the policy's downgrade = true)"
     )]
     Downgrade { from: Version, to: Version },
     /// The kubelet would be newer than the API server.
     #[error(
-        "the image's kubelet {kubelet} is newer than the API server {server}; upgrade the control plane first"
+        "careen.dev/image carries kubelet {kubelet}; accepted is none newer than the API server's {server}: upgrade the control plane first"
     )]
     NewerThanApiServer { kubelet: Version, server: Version },
     /// The kubelet would be too old for the API server.
     #[error(
-        "the image's kubelet {kubelet} is more than {allowed} minor versions behind the API server {server}"
+        "careen.dev/image carries kubelet {kubelet}; accepted by the policy's skew = {allowed} is one at most {allowed} minor versions behind the API server's {server}"
     )]
     SkewTooLarge {
         kubelet: Version,
@@ -348,6 +369,13 @@ impl Reason {
             })
             .unwrap_or_else(|| "Unknown".to_owned())
     }
+}
+
+fn said_of_stage(found: &Option<u32>) -> String {
+    found.map_or_else(
+        || "nothing of a \"stage\"".to_owned(),
+        |protocol| format!("\"stage\": {protocol}"),
+    )
 }
 
 impl From<crate::id::Malformed> for Reason {

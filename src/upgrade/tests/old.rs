@@ -1,5 +1,5 @@
 //! What the old system does on the way to the trial, and when it is back from it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
 
@@ -315,6 +315,41 @@ fn the_worker_never_gets_ahead_of_its_api_server() {
             }
         );
         assert!(expected, "{:?}", phase_of(&record));
+    }
+}
+
+#[test]
+fn a_kubelet_too_far_behind_its_api_server_is_refused_before_and_after_the_drain() {
+    let server = |version: &str| Api::Reached {
+        since: SinceBoot(0),
+        version: Some(version.parse().unwrap()),
+    };
+    let narrow = Policy {
+        skew: 1,
+        ..Policy::default()
+    };
+    for phase in [Phase::Verified, Phase::Drained] {
+        for (policy, fits, too_new) in [
+            (Policy::default(), "v1.39.0", "v1.40.0"),
+            (narrow.clone(), "v1.37.0", "v1.38.0"),
+        ] {
+            let after = |version| {
+                let seen = Observation {
+                    api: server(version),
+                    deployments: on_trial().deployments,
+                    ..asked()
+                };
+                next_with(&seen, &upgrade_in(phase.clone()), &Ok(policy.clone())).0
+            };
+            assert_eq!(phase_of(&after(fits)), phase);
+            let Phase::Reverting {
+                reason: Reason::SkewTooLarge { allowed, .. },
+            } = phase_of(&after(too_new))
+            else {
+                panic!("{phase:?} beside {too_new}");
+            };
+            assert_eq!(allowed, policy.skew);
+        }
     }
 }
 

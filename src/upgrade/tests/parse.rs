@@ -105,15 +105,3 @@ fn fields_that_a_newer_version_wrote_survive_this_one() {
     let again = serde_json::to_value(&record).unwrap();
     assert_eq!(again["later"]["x"], 1);
 }
-
-#[test]
-fn every_reason_has_a_code_and_survives_json() {
-    let reason = Reason::NoRoom {
-        place: "/boot".into(),
-        need: 2,
-        free: 1,
-    };
-    assert_eq!(reason.code(), "NoRoom");
-    let text = serde_json::to_string(&reason).unwrap();
-    assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), reason);
-}

@@ -33,7 +33,8 @@ pub(super) fn judge(
         return Err(Reason::NoKernel { commit: commit() });
     }
     if info.stage != Some(STAGE_PROTOCOL) && !policy.unguarded {
-        return Err(Reason::NoStage { commit: commit() });
+        let (commit, found) = (commit(), info.stage);
+        return Err(Reason::NoStage { commit, found });
     }
     versions(info, up, policy)?;
     room("the root file system", facts.root)?;

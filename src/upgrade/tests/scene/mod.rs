@@ -1,6 +1,8 @@
 //! A node to look at: observations and records that the tests vary.
 #![allow(dead_code, clippy::unwrap_used, missing_docs)]
 
+pub mod reasons;
+
 use upgrade::*;
 
 pub const WALL: u64 = 1_800_000_000;

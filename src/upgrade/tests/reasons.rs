@@ -1,0 +1,154 @@
+//! Every reason: what it tells a person, what becomes of the upgrade, and that it is read again as it was written.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use std::collections::BTreeSet;
+
+use scene::reasons::{all, place};
+use scene::*;
+use upgrade::record::{BadImage, Retry};
+use upgrade::*;
+
+#[test]
+fn the_list_of_reasons_names_each_once() {
+    let places: BTreeSet<_> = all().iter().map(place).collect();
+    let whole: BTreeSet<_> = (0..all().len()).collect();
+    assert_eq!(places, whole, "a variant is missing in the list, or twice");
+}
+
+#[test]
+fn every_reason_has_a_code_of_its_own_and_survives_json() {
+    let mut codes = BTreeSet::new();
+    for reason in all() {
+        let text = serde_json::to_string(&reason).unwrap();
+        assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), reason);
+        assert!(codes.insert(reason.code()), "{} twice", reason.code());
+    }
+}
+
+#[test]
+fn no_sentence_is_empty_ends_in_a_stop_or_shows_how_it_is_made() {
+    for reason in all() {
+        let text = reason.to_string();
+        let plain = !text.is_empty() && !text.ends_with('.') && !text.contains("Some(");
+        assert!(plain && !text.contains('\n'), "{text}");
+    }
+}
+
+/// What a person needs to mend a bad input: where it stands, what was found there, and what is accepted.
+#[test]
+fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
+    let image = "careen.dev/image";
+    let info = "/usr/lib/careen/image.json";
+    for (code, words) in [
+        (
+            "BadRequest",
+            ["careen.dev/upgrade-id", "a b", "accepted is"],
+        ),
+        (
+            "BadPolicy",
+            [
+                "/etc/careen/policy.toml line 3",
+                "trials is 0",
+                "accepted is",
+            ],
+        ),
+        ("RemoteNotAllowed", [image, "theirs", "ours"]),
+        ("UnknownRemote", [image, "theirs", "ostree remote list"]),
+        ("RememberedBad", ["image", "bbbb", "careen.dev/upgrade-id"]),
+        ("NoSuchRef", [image, "os/none", "ostree remote refs theirs"]),
+        ("NoSuchCommit", [image, "bbbb", "accepted is"]),
+        ("RemoteAway", [image, "theirs", "/etc/ostree/remotes.d"]),
+        ("Unsigned", [image, "bbbb", "accepted is"]),
+        ("WrongSignature", [image, "bbbb", "accepted is"]),
+        (
+            "VerificationOff",
+            ["gpg-verify=false", "theirs", "unsigned = true"],
+        ),
+        ("NoKernel", ["/usr/lib/modules", "no kernel", "accepted is"]),
+        ("NoImageInfo", [info, "missing", "kubernetes"]),
+        (
+            "NoStage",
+            [info, "\"stage\": 2", "accepted is \"stage\": 1"],
+        ),
+        ("WrongArchitecture", [info, "aarch64", "x86_64"]),
+        (
+            "VersionMismatch",
+            ["careen.dev/kubernetes-version", "v1.36.4", "v1.36.3"],
+        ),
+        ("Downgrade", [image, "v1.34.0", "downgrade = true"]),
+        ("NewerThanApiServer", [image, "v1.36.3", "v1.35.4"]),
+        ("SkewTooLarge", [image, "v1.32.0", "skew = 3"]),
+        ("RecordNewer", ["format", "7", "up to 1"]),
+        ("RecordDamaged", ["the record", "torn", "remove"]),
+    ] {
+        let reason = all().into_iter().find(|reason| reason.code() == code);
+        let text = reason.unwrap().to_string();
+        for word in words {
+            assert!(text.contains(word), "{code}: no {word:?} in: {text}");
+        }
+    }
+}
+
+#[test]
+fn an_image_without_a_stage_is_told_so_and_an_older_record_is_read() {
+    let older = r#"{"code":"NoStage","commit":"bbbb"}"#;
+    let reason: Reason = serde_json::from_str(older).unwrap();
+    assert!(
+        reason.to_string().contains("nothing of a \"stage\""),
+        "{reason}"
+    );
+}
+
+/// A record with everything in it, in this phase and for this reason.
+fn full(phase: Phase, reason: Reason) -> Record {
+    let due = || Moment {
+        boot: boot(7),
+        at: SinceBoot(5),
+    };
+    let mut record = upgrade_in(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    up.retry = Some(Retry {
+        step: "Fetch".into(),
+        tries: 3,
+        due: due(),
+        reason: reason.clone(),
+    });
+    (up.hold, up.drain_begun) = (Some(due()), Some(due()));
+    (up.warning, up.given_up) = (Some(reason.clone()), Some(reason.clone()));
+    record.refused = Some(record::Refused { id: None, reason });
+    record.spent = Some(pinned('b'));
+    record.remember_bad(BadImage {
+        digest: digest('b'),
+        because: "Unhealthy".into(),
+        id: "u1".parse().unwrap(),
+        asked_again: true,
+    });
+    record
+}
+
+#[test]
+fn every_record_is_read_as_it_was_written() {
+    for reason in all() {
+        let with_reason = [
+            Phase::Reverting {
+                reason: reason.clone(),
+            },
+            Phase::Failed {
+                reason: reason.clone(),
+            },
+            Phase::Halted {
+                reason: reason.clone(),
+            },
+        ];
+        for phase in phases().into_iter().chain(with_reason) {
+            for step in steps().into_iter().map(|(step, _)| step) {
+                let mut record = full(phase.clone(), reason.clone());
+                record.upgrade.as_mut().unwrap().intent = Some(step);
+                let text = serde_json::to_string(&record).unwrap();
+                assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+            }
+        }
+    }
+}
