@@ -178,7 +178,15 @@ fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
             (Answer::Failed, Some(reason.clone()))
         }
         Phase::Reverting { reason } => (Answer::InProgress, Some(reason.clone())),
-        _ => (Answer::InProgress, hindrance(up)),
+        Phase::Accepted
+        | Phase::Fetched
+        | Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed => (Answer::InProgress, hindrance(up)),
     };
     with_reason(answer, status, reason)
 }

@@ -33,9 +33,10 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
 
 fn begin(next: &mut Record, mut up: Upgrade, seen: &Observation, policy: &Policy) -> Act {
     next.refused = None;
-    let act = match up.phase {
-        Phase::Upgraded => Act::Wait(None),
-        _ => old::prepare(&mut up, seen, policy),
+    let act = if up.phase.is_end() {
+        Act::Wait(None)
+    } else {
+        old::prepare(&mut up, seen, policy)
     };
     next.upgrade = Some(up);
     act

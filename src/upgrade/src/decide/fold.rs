@@ -150,8 +150,23 @@ fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, po
         // What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.
         Step::Undo { .. } | Step::Clean if used_up => up.cleaned = true,
         Step::Undo { .. } | Step::Clean => up.retry = Some(again),
-        _ if reason.disposition() == Disposition::Retry && !used_up => up.retry = Some(again),
-        _ => give_up(up, reason.clone()),
+        Step::Fetch { .. }
+        | Step::Verify { .. }
+        | Step::Rehearse
+        | Step::Deploy { .. }
+        | Step::Drain { .. }
+        | Step::Snapshot
+        | Step::Arm { .. }
+        | Step::Disarm
+        | Step::Reboot { .. }
+        | Step::Bless { .. }
+        | Step::Pass => {
+            if reason.disposition() == Disposition::Retry && !used_up {
+                up.retry = Some(again);
+            } else {
+                give_up(up, reason.clone());
+            }
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! [`decide`] first folds in the outcome of the step that has just ended, then takes note of the request, then looks up what
 //! comes next by phase and by which system runs. Each arm is a short function in the module named after the system it runs in.
+//! No arm is a wildcard: whoever adds a phase or a step is asked everywhere what becomes of it.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod accept;
 mod decision;
@@ -181,15 +183,7 @@ fn close(next: &mut Record) {
     if !up.phase.is_end() || up.closed {
         return;
     }
-    let bad = match (&up.phase, up.commit()) {
-        (Phase::Failed { reason }, Some(digest)) if reason.blames_image() => Some(BadImage {
-            digest: digest.clone(),
-            because: reason.code(),
-            id: up.id.clone(),
-            asked_again: false,
-        }),
-        _ => None,
-    };
+    let bad = blamed(up);
     next.spent = Some(up.request.clone());
     next.answered += 1;
     if let Some(up) = &mut next.upgrade {
@@ -199,6 +193,20 @@ fn close(next: &mut Record) {
     if let Some(bad) = bad {
         next.remember_bad(bad);
     }
+}
+
+/// The image, when it is to blame.
+fn blamed(up: &Upgrade) -> Option<BadImage> {
+    let Phase::Failed { reason } = &up.phase else {
+        return None;
+    };
+    let digest = up.commit().filter(|_| reason.blames_image())?;
+    Some(BadImage {
+        digest: digest.clone(),
+        because: reason.code(),
+        id: up.id.clone(),
+        asked_again: false,
+    })
 }
 
 /// The step that is about to begin, for whoever reads the record after a crash.

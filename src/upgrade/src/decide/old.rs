@@ -26,16 +26,32 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
-    match (&up.phase, up.target.commit.clone()) {
-        (Phase::Fetched, Some(commit)) => Act::Begin(Step::Verify { commit }),
-        (Phase::Verified, Some(commit)) => verified(up, commit, seen, policy),
-        (Phase::Deployed, Some(_)) => Act::Begin(drain(up, seen)),
-        (Phase::Drained, Some(commit)) => drained(up, commit, seen, policy),
-        // Without a commit nothing is fetched, whatever the phase says.
-        _ => Act::Begin(Step::Fetch {
-            target: up.target.clone(),
-        }),
+    // Without a commit nothing is fetched, whatever the phase says.
+    let Some(commit) = up.target.commit.clone() else {
+        return fetch(up);
+    };
+    match &up.phase {
+        Phase::Accepted => fetch(up),
+        Phase::Fetched => Act::Begin(Step::Verify { commit }),
+        Phase::Verified => verified(up, commit, seen, policy),
+        Phase::Deployed => Act::Begin(drain(up, seen)),
+        Phase::Drained => drained(up, commit, seen, policy),
+        // The table leads none of these here.
+        Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Upgraded
+        | Phase::Reverting { .. }
+        | Phase::Failed { .. }
+        | Phase::Halted { .. } => Act::Wait(None),
     }
+}
+
+fn fetch(up: &Upgrade) -> Act {
+    Act::Begin(Step::Fetch {
+        target: up.target.clone(),
+    })
 }
 
 /// The drain, whose time runs since it was begun first in this boot: no restart of the agent extends the cordon.
@@ -238,8 +254,10 @@ fn no_verdict(up: &Upgrade) -> Reason {
 
 /// What comes before cleaning up: our cordon, as long as the API server can be told or soon may be.
 pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
+    if up.released {
+        return None;
+    }
     match seen.api {
-        _ if up.released => None,
         Api::Reached { .. } => Some(Act::Begin(Step::Release)),
         Api::Away if seen.now < CONNECTING => Some(Act::Wait(Some(CONNECTING))),
         Api::Away => None,
@@ -254,20 +272,20 @@ pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
-    let halted = matches!(up.phase, Phase::Halted { .. });
-    if let Some(first) = release(up, seen).filter(|_| !halted) {
+    // A halted upgrade is left as it is, for a person to look at.
+    let Phase::Reverting { reason } = up.phase.clone() else {
+        return Act::Wait(None);
+    };
+    if let Some(first) = release(up, seen) {
         return first;
     }
-    match (&up.phase, up.target.commit.clone()) {
-        (Phase::Reverting { .. }, Some(commit)) if !up.cleaned => Act::Begin(Step::Undo { commit }),
+    match up.target.commit.clone() {
+        Some(commit) if !up.cleaned => Act::Begin(Step::Undo { commit }),
         // Our cordon stays until the API server can be told.
-        (Phase::Reverting { .. }, _) if !up.released => Act::Wait(None),
-        (Phase::Reverting { reason }, _) => {
-            up.phase = Phase::Failed {
-                reason: reason.clone(),
-            };
+        Some(_) | None if !up.released => Act::Wait(None),
+        Some(_) | None => {
+            up.phase = Phase::Failed { reason };
             Act::Wait(None)
         }
-        _ => Act::Wait(None),
     }
 }
