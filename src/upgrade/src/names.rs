@@ -16,6 +16,8 @@ pub enum Kind {
     Path,
     /// An argument on the kernel command line.
     KernelArgument,
+    /// A ref in the node's OSTree repository.
+    Ref,
 }
 
 /// One row of the reference table.
@@ -65,6 +67,24 @@ pub const RESTORE_UNIT: &str = "careen-restore.service";
 pub const KUBEADM_UNIT: &str = "careen-kubeadm.service";
 /// Reboots a trial that reaches no verdict.
 pub const DEADMAN_TIMER: &str = "careen-deadman.timer";
+/// Checks the new system's kubelet and container runtime before they start.
+pub const CHECK_UNIT: &str = "careen-check.service";
+/// Calls the deadman.
+pub const DEADMAN_UNIT: &str = "careen-deadman.service";
+/// Reboots a trial whose userspace does not come up.
+pub const FALLBACK_UNIT: &str = "careen-fallback.service";
+/// Holds boot-complete.target back until there is a verdict.
+pub const GATE_UNIT: &str = "careen-gate.service";
+/// Checks, in the initramfs, the system that is about to be entered.
+pub const GUARD_UNIT: &str = "careen-guard.service";
+/// Checks it again when its root is prepared.
+pub const VERIFY_UNIT: &str = "careen-verify.service";
+/// Reboots a trial that hangs in the initramfs.
+pub const INITRD_DEADMAN_TIMER: &str = "careen-initrd-deadman.timer";
+/// What that timer starts.
+pub const INITRD_DEADMAN_UNIT: &str = "careen-initrd-deadman.service";
+/// One run of careen-deploy; transient.
+pub const DEPLOY_UNITS: &str = "careen-deploy-<id>-<verb>.service";
 /// The kubelet.
 pub const KUBELET_UNIT: &str = "kubelet.service";
 /// The container runtime.
@@ -72,6 +92,20 @@ pub const RUNTIME_UNIT: &str = "containerd.service";
 
 /// The folder of the record, below the physical root.
 pub const STATE_DIR: &str = "ostree/careen";
+/// The two copies of the record, in [`STATE_DIR`].
+pub const RECORD_FILES: &str = "ostree/careen/record.{a,b}";
+/// Checksums of a deployed commit's critical files, in [`STATE_DIR`].
+pub const MANIFEST_FILES: &str = "ostree/careen/manifest-<commit>.json";
+/// The kubelet's state as it was before the first trial, in [`STATE_DIR`].
+pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
+/// How /etc was when a commit was deployed, in [`STATE_DIR`].
+pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
+/// Checks that a trial must pass; also below /usr/lib.
+pub const REQUIRED_CHECKS: &str = "/etc/careen/required.d";
+/// Checks that are told of and decide nothing; also below /usr/lib.
+pub const WANTED_CHECKS: &str = "/etc/careen/wanted.d";
+/// Lists of files that are saved before a trial; also below /usr/lib.
+pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
 /// Progress files and other state of this boot.
 pub const RUN_DIR: &str = "/run/careen";
 /// The node's policy.
@@ -154,10 +188,42 @@ pub const TABLE: &[Name] = &[
         "anybody",
         "`True` while an upgrade is under way",
     ),
-    row(AGENT_UNIT, Kind::Unit, "image", "systemd", ""),
-    row(RESTORE_UNIT, Kind::Unit, "image", "systemd", ""),
-    row(KUBEADM_UNIT, Kind::Unit, "image", "systemd", ""),
-    row(DEADMAN_TIMER, Kind::Unit, "image", "systemd", ""),
+    unit(AGENT_UNIT, ""),
+    unit(RESTORE_UNIT, "before the kubelet"),
+    unit(CHECK_UNIT, "before the kubelet, on a trial"),
+    unit(KUBEADM_UNIT, "before the kubelet, on a trial"),
+    unit(GATE_UNIT, "before boot-complete.target, on a trial"),
+    unit(
+        FALLBACK_UNIT,
+        "when a trial comes up in emergency or rescue",
+    ),
+    unit(DEADMAN_TIMER, "on a trial"),
+    unit(DEADMAN_UNIT, "on a trial"),
+    unit(GUARD_UNIT, "in the initramfs, on a trial"),
+    unit(VERIFY_UNIT, "in the initramfs, on a trial"),
+    unit(INITRD_DEADMAN_TIMER, "in the initramfs, on a trial"),
+    unit(INITRD_DEADMAN_UNIT, "in the initramfs, on a trial"),
+    row(
+        DEPLOY_UNITS,
+        Kind::Unit,
+        "agent",
+        "systemd, agent",
+        "transient, one for each run",
+    ),
+    row(
+        KUBELET_UNIT,
+        Kind::Unit,
+        "distribution",
+        "agent, systemd",
+        "",
+    ),
+    row(
+        RUNTIME_UNIT,
+        Kind::Unit,
+        "distribution",
+        "agent, systemd",
+        "",
+    ),
     row(
         STATE_DIR,
         Kind::Path,
@@ -165,7 +231,63 @@ pub const TABLE: &[Name] = &[
         "the same",
         "below the physical root",
     ),
-    row(RUN_DIR, Kind::Path, "agent", "agent", ""),
+    row(
+        RECORD_FILES,
+        Kind::Path,
+        "agent, stage",
+        "agent, stage",
+        "JSON and its checksum, below the physical root",
+    ),
+    row(
+        MANIFEST_FILES,
+        Kind::Path,
+        "careen-deploy",
+        "stage",
+        "JSON, below the physical root",
+    ),
+    row(
+        SNAPSHOT_FOLDERS,
+        Kind::Path,
+        "agent",
+        "stage",
+        "below the physical root",
+    ),
+    row(
+        ETC_NOTES,
+        Kind::Path,
+        "careen-deploy",
+        "agent",
+        "a checksum, below the physical root",
+    ),
+    row(
+        RUN_DIR,
+        Kind::Path,
+        "agent, careen-deploy",
+        "agent",
+        "state of this boot",
+    ),
+    row(
+        REQUIRED_CHECKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that must succeed",
+    ),
+    row(
+        WANTED_CHECKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that are told of",
+    ),
+    row(
+        SNAPSHOT_LISTS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "lists of paths",
+    ),
+    row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),
     row(
         IMAGE_INFO,
@@ -174,7 +296,20 @@ pub const TABLE: &[Name] = &[
         "careen-deploy",
         "JSON, below the image's root",
     ),
-    row(GRUBENV, Kind::Path, "agent, GRUB", "GRUB", "`next_entry`"),
+    row(
+        GRUBENV,
+        Kind::Path,
+        "agent, stage, GRUB",
+        "GRUB, agent, stage",
+        "`next_entry`",
+    ),
+    row(
+        TARGET_REF,
+        Kind::Ref,
+        "careen-deploy",
+        "careen-deploy",
+        "the commit that is asked for",
+    ),
     row(
         TRIAL_ARGUMENT,
         Kind::KernelArgument,
@@ -183,6 +318,10 @@ pub const TABLE: &[Name] = &[
         "",
     ),
 ];
+
+const fn unit(name: &'static str, when: &'static str) -> Name {
+    row(name, Kind::Unit, "image", "systemd", when)
+}
 
 const fn row(
     name: &'static str,

@@ -38,6 +38,23 @@ fn nothing_of_ours_lies_in_the_domain_that_cluster_api_owns() {
     );
 }
 
+#[test]
+fn every_unit_file_has_its_row_in_the_table_of_names() {
+    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
+    let mut units = 0;
+    for folder in ["systemd/system", "dracut/55careen"] {
+        for file in std::fs::read_dir(root.join(folder)).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".service") || name.ends_with(".timer") {
+                let known = |row: &names::Name| row.name == name && row.kind == names::Kind::Unit;
+                assert!(names::TABLE.iter().any(known), "{folder}/{name}");
+                units += 1;
+            }
+        }
+    }
+    assert!(units > 10, "only {units} units");
+}
+
 /// What happens to a phase, as far as the picture tells it apart.
 fn events() -> Vec<(&'static str, Observation)> {
     let seen = [old_runs(), guard_looks(), new_runs()].concat();
