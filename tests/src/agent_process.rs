@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use agent::hands::Hands;
 use agent::run::{Setup, run};
@@ -17,14 +18,20 @@ pub struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Starts the real loop on this machine, with this credential and policy file.
+    /// Starts the real loop on this machine, with this credential and policy file; `silence` from the API server is a dead link.
     ///
     /// # Errors
     /// Without a thread.
-    pub fn start(machine: &TestMachine, kubeconfig: &Path, policy: &Path) -> Result<Self> {
+    pub fn start(
+        machine: &TestMachine,
+        kubeconfig: &Path,
+        policy: &Path,
+        silence: Duration,
+    ) -> Result<Self> {
         Self::start_with(Setup {
             hands: machine.clone(),
             kubeconfig: kubeconfig.to_owned(),
+            silence,
             policy: policy.to_owned(),
             journal: machine.journal(),
         })

@@ -2,6 +2,7 @@
 //! cut, and a small machine with a power switch in place of systemd and libostree.
 
 pub mod agent_process;
+pub mod busy;
 pub mod cluster;
 pub mod count;
 pub mod fleet;

@@ -156,6 +156,16 @@ impl TestMachine {
         self.begun.borrow().clone()
     }
 
+    /// How often a step was begun so far.
+    #[must_use]
+    pub fn times(&self, step: &str) -> usize {
+        self.begun
+            .borrow()
+            .iter()
+            .filter(|name| **name == step)
+            .count()
+    }
+
     /// Waits until a step is begun (again, after `after` times).
     pub async fn until_begun(&self, step: &'static str, after: usize) {
         let count =
@@ -274,6 +284,7 @@ impl TestMachine {
             Step::Disarm => state.one_shot = OneShot::Clear,
             Step::Bless { .. } => state.deployments = vec![deployment("b"), deployment("a")],
             Step::Undo { .. } => state.deployments = vec![deployment("a")],
+            Step::Kubeadm => state.local.kubeadm = Check::Pass,
             _ => {}
         }
         Effect::Plain

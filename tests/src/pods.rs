@@ -1,7 +1,9 @@
 //! Pods and budgets of one test, in a namespace of its own.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
-use k8s_openapi::api::core::v1::{Namespace as KubeNamespace, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace as KubeNamespace, Pod, ServiceAccount};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
@@ -76,6 +78,48 @@ impl Namespace {
     pub fn owned_by_a_daemonset() -> Value {
         let owner = json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": true });
         json!({ "metadata": { "ownerReferences": [owner], "finalizers": ["careen.dev/test"] } })
+    }
+
+    /// Deletes the namespace itself; its pods end after their grace. Returns once nothing new is let into it.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn delete(&self) -> Result<()> {
+        let spaces: Api<KubeNamespace> = Api::all(self.admin.clone());
+        spaces.delete(&self.name, &DeleteParams::default()).await?;
+        let closed = async {
+            while self.lets_in_something_new().await? {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(PATIENCE, closed)
+            .await
+            .context("the namespace stays open")?
+    }
+
+    async fn lets_in_something_new(&self) -> Result<bool> {
+        let maps: Api<ConfigMap> = Api::namespaced(self.admin.clone(), &self.name);
+        let dry = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let probe = serde_json::from_value(json!({ "metadata": { "name": "probe" } }))?;
+        match maps.create(&dry, &probe).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends a pod that is being deleted, as its kubelet does when its containers are gone.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn end(&self, name: &str) -> Result<()> {
+        let now = DeleteParams::default().grace_period(0);
+        self.pods().delete(name, &now).await?;
+        Ok(())
     }
 
     /// Lets a pod succeed.

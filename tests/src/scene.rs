@@ -1,7 +1,9 @@
 //! The whole scene: a Node, its machine, and the agent that lives on it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use agent::cluster::SILENCE;
 use anyhow::Result;
 
 use crate::agent_process::AgentProcess;
@@ -15,6 +17,8 @@ pub struct Scene {
     pub node: TestNode,
     /// The machine.
     pub machine: TestMachine,
+    /// How long the API server may say nothing to agents that are started from now on.
+    pub silence: Duration,
     agent: Option<AgentProcess>,
 }
 
@@ -39,6 +43,7 @@ impl Scene {
         let mut scene = Self {
             node,
             machine,
+            silence: SILENCE,
             agent: None,
         };
         std::fs::write(scene.policy(), policy)?;
@@ -61,6 +66,7 @@ impl Scene {
             &self.machine,
             &self.node.kubeconfig,
             &self.policy(),
+            self.silence,
         )?);
         Ok(())
     }

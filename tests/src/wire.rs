@@ -26,7 +26,7 @@ pub struct Wire {
     pub port: u16,
     state: watch::Sender<State>,
     sent: Arc<AtomicU64>,
-    connections: Arc<AtomicU64>,
+    connections: watch::Sender<u64>,
 }
 
 impl Wire {
@@ -38,13 +38,13 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let own = listener.local_addr()?.port();
         let (state, seen) = watch::channel(State::Open);
-        let (sent, connections) = (Arc::default(), Arc::default());
+        let (sent, connections) = (Arc::default(), watch::Sender::default());
         tokio::spawn(accept(
             listener,
             port,
             seen,
             Arc::clone(&sent),
-            Arc::clone(&connections),
+            connections.clone(),
         ));
         Ok(Self {
             port: own,
@@ -68,7 +68,13 @@ impl Wire {
     /// Connections that the agent has opened so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        self.connections.load(Ordering::SeqCst)
+        *self.connections.borrow()
+    }
+
+    /// Waits until the agent opens one more than these.
+    pub async fn until_more_connections(&self, than: u64) {
+        let mut connections = self.connections.subscribe();
+        let _ = connections.wait_for(|now| *now > than).await;
     }
 }
 
@@ -77,10 +83,10 @@ async fn accept(
     port: u16,
     state: watch::Receiver<State>,
     sent: Arc<AtomicU64>,
-    connections: Arc<AtomicU64>,
+    connections: watch::Sender<u64>,
 ) {
     while let Ok((near, _)) = listener.accept().await {
-        connections.fetch_add(1, Ordering::SeqCst);
+        connections.send_modify(|all| *all += 1);
         let (state, sent) = (state.clone(), Arc::clone(&sent));
         tokio::spawn(async move {
             let mut cut = state.clone();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agent::cluster::SILENCE;
 use agent::kubeadm;
 use agent::node::real::{self, Node};
 use agent::run::{Setup, run};
@@ -85,6 +86,7 @@ fn serve(cli: &Cli) -> Result<()> {
         journal: Store::new(&places.sysroot),
         hands: Node::new(places),
         kubeconfig: cli.kubeconfig.clone(),
+        silence: SILENCE,
         policy: cli.policy.clone(),
     };
     runtime()?.block_on(async {

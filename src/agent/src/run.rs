@@ -31,6 +31,8 @@ pub struct Setup<H> {
     pub hands: H,
     /// The kubelet's kubeconfig.
     pub kubeconfig: PathBuf,
+    /// How long the API server may say nothing until it counts as away: [`SILENCE`](crate::cluster::SILENCE) but in tests.
+    pub silence: Duration,
     /// The policy file.
     pub policy: PathBuf,
     /// The record.
@@ -75,7 +77,7 @@ enum Wake {
 
 impl<H: Hands> Agent<H> {
     fn start(setup: Setup<H>) -> Self {
-        let cluster = Arc::new(Cluster::new(&setup.kubeconfig));
+        let cluster = Arc::new(Cluster::new(&setup.kubeconfig, setup.silence));
         let (sender, news) = unbounded_channel();
         tokio::spawn(node_watch::run(Arc::clone(&cluster), sender));
         let reporter = Reporter::start(Arc::clone(&cluster));

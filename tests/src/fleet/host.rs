@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agent::cluster::SILENCE;
 use agent::run::Setup;
 use anyhow::Result;
 use tempfile::TempDir;
@@ -125,6 +126,7 @@ impl Body {
         AgentProcess::start_with(Setup {
             hands: self.machine.clone(),
             kubeconfig: self.kubeconfig.clone(),
+            silence: SILENCE,
             policy: self.folder.path().join("policy.toml"),
             journal: self.machine.journal(),
         })

@@ -1,12 +1,14 @@
 //! Draining against real disruption budgets, with nothing but the kubelet's credential.
 
+use agent::cluster::{ApiError, Cluster, SILENCE};
 use anyhow::Result;
-use careen_tests::machine::NEW_IMAGE;
+use careen_tests::busy::Busy;
+use careen_tests::machine::{Fault, NEW_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
 use serde_json::json;
-use upgrade::names;
+use upgrade::{Disposition, Reason, names};
 
 /// A policy whose drain gives up after two seconds.
 const HASTY: &str = "retry-seconds = 1\n[drain]\ndeadline-seconds = 2\n";
@@ -30,16 +32,25 @@ async fn pods_are_evicted_and_what_belongs_to_the_node_stays() -> Result<()> {
 
 #[tokio::test]
 async fn a_budget_that_never_allows_ends_the_upgrade_and_is_named() -> Result<()> {
-    let scene = Scene::with_policy("budget", HASTY).await?;
+    let mut scene = Scene::with_policy("budget", HASTY).await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
     pods.budget("always-one", "web", 1).await?;
+    // Held where nothing is cordoned yet.
+    scene.machine.fault("Deploy", Some(Fault::Hangs));
     scene.node.ask_for(NEW_IMAGE).await?;
-    let warned = |node: &_| annotation(node, names::STATUS).contains("\"code\":\"BudgetBlocks\"");
+    let warned = |node: &_| {
+        annotation(node, names::STATUS).contains("\"code\":\"BudgetBlocks\"")
+            && annotation(node, names::ANSWER) == "InProgress"
+            && !is_cordoned(node)
+    };
     scene
         .node
         .until("a warning before the cordon", &warned)
         .await?;
+    scene.kill_agent()?;
+    scene.machine.fault("Deploy", None);
+    scene.start_agent()?;
     let node = scene.node.until_answered("Failed").await?;
     let said = annotation(&node, names::FAILURE_REASON);
     let (budget, pod) = (
@@ -127,6 +138,56 @@ async fn a_foreign_cordon_stays() -> Result<()> {
     let node = scene.node.until_answered("Upgraded").await?;
     assert!(is_cordoned(&node));
     assert_eq!(annotation(&node, names::CORDONED_BY), "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_persons_cordon_stays_under_a_former_upgrades_mark() -> Result<()> {
+    let mut scene = Scene::new("old-mark").await?;
+    let mark = "r0-of-an-upgrade-that-halted";
+    scene
+        .node
+        .annotate(json!({ names::CORDONED_BY: mark }))
+        .await?;
+    scene.node.set_unschedulable(true).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(is_cordoned(&node));
+    assert_eq!(annotation(&node, names::CORDONED_BY), mark);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_that_ends_with_its_namespace_is_waited_for() -> Result<()> {
+    let mut scene = Scene::new("terminating").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    let slow = json!({ "spec": { "terminationGracePeriodSeconds": 3600 } });
+    pods.run("web", slow).await?;
+    pods.delete().await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let refused = |node: &_| annotation(node, names::STATUS).contains("being terminated");
+    scene
+        .node
+        .until("the server's words, and no end", &refused)
+        .await?;
+    assert_eq!(pods.names().await?, ["web"]);
+    pods.end("web").await?;
+    scene.reboot_silently().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_too_busy_to_list_pods_is_asked_again() -> Result<()> {
+    let busy = Busy::start().await?;
+    let cluster = Cluster::new(&busy.kubeconfig, SILENCE);
+    let blocked = agent::drain::rehearse(&cluster, "node").await;
+    let reason = blocked.map_err(ApiError::into_reason);
+    let Err(reason @ Reason::ApiAway { .. }) = reason else {
+        anyhow::bail!("{reason:?}");
+    };
+    assert_eq!(reason.disposition(), Disposition::Retry);
+    assert!(reason.to_string().contains("Too many requests"), "{reason}");
     Ok(())
 }
 

@@ -1,11 +1,15 @@
 //! What makes no sense, from whoever wrote it: answered, and nothing else changes.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::scene::Scene;
 use serde_json::{Value, json};
-use upgrade::{Reason, names};
+use upgrade::record::FORMAT;
+use upgrade::{Journal, Reason, Record, names};
 
 /// Asks with these annotations and gives the sentence of the refusal.
 async fn refused(word: &str, annotations: Value) -> Result<String> {
@@ -115,27 +119,54 @@ async fn garbage_in_our_own_answers_is_written_over() -> Result<()> {
     Ok(())
 }
 
+/// The copies of the record on the disk, by path.
+fn copies(scene: &Scene) -> Result<BTreeMap<PathBuf, String>> {
+    let sysroot = scene.node.folder.path().join("sysroot");
+    let mut copies = BTreeMap::new();
+    for file in std::fs::read_dir(sysroot.join(names::STATE_DIR))? {
+        let path = file?.path();
+        let text = std::fs::read_to_string(&path)?;
+        copies.insert(path, text);
+    }
+    Ok(copies)
+}
+
 #[tokio::test]
 async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
     let mut scene = Scene::new("damaged").await?;
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
     scene.kill_agent()?;
-    let folder = scene
-        .node
-        .folder
-        .path()
-        .join("sysroot")
-        .join(names::STATE_DIR);
-    let files = std::fs::read_dir(&folder)?.collect::<Result<Vec<_>, _>>()?;
-    for file in &files {
-        std::fs::write(file.path(), "half a")?;
+    for path in copies(&scene)?.keys() {
+        std::fs::write(path, "half a")?;
     }
     scene.start_agent()?;
     let node = scene.node.until_answered("Failed").await?;
-    assert!(annotation(&node, names::FAILURE_REASON).contains("damaged"));
-    for file in files {
-        assert_eq!(std::fs::read_to_string(file.path())?, "half a");
-    }
+    let status = annotation(&node, names::STATUS);
+    assert!(status.contains("\"code\":\"RecordDamaged\""), "{status}");
+    assert!(copies(&scene)?.values().all(|text| text == "half a"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_newer_versions_record_is_reported_and_left_to_that_version() -> Result<()> {
+    let mut scene = Scene::new("newer").await?;
+    scene.kill_agent()?;
+    let newer = Record {
+        format: FORMAT + 1,
+        min_reader: FORMAT + 1,
+        generation: 7,
+        ..Record::default()
+    };
+    scene.machine.journal().store(&newer)?;
+    let before = copies(&scene)?;
+    scene.start_agent()?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    let (format, known) = (FORMAT + 1, FORMAT);
+    let reason = Reason::RecordNewer { format, known };
+    assert_eq!(annotation(&node, names::FAILURE_REASON), reason.to_string());
+    assert!(scene.machine.begun().is_empty());
+    assert_eq!(copies(&scene)?, before);
     Ok(())
 }

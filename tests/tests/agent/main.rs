@@ -6,4 +6,5 @@ mod life;
 mod outage;
 mod rights;
 mod story;
+mod trial;
 mod watching;

@@ -31,11 +31,9 @@ async fn an_outage_across_the_trial_is_no_verdict_and_the_answer_follows() -> Re
     // Past the health's deadline, within the hold.
     scene.machine.pass_seconds(700);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(
-        scene.machine.runs_new(),
-        "not judged for what it cannot help"
-    );
-    assert!(!scene.machine.begun().contains(&"Bless"));
+    let (reboots, blessed) = (scene.machine.times("Reboot"), scene.machine.times("Bless"));
+    assert_eq!(reboots, 1, "into the trial, and none out of it");
+    assert_eq!(blessed, 0, "not judged for what it cannot help");
     scene.node.wire.set(State::Open);
     scene.kubelet_registers().await?;
     let node = scene.node.until_answered("Upgraded").await?;
@@ -81,6 +79,28 @@ async fn a_drain_outlives_an_outage() -> Result<()> {
     scene.node.wire.set(State::Open);
     scene.reboot_silently().await?;
     assert!(pods.names().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_that_went_dead_without_a_word_is_given_up() -> Result<()> {
+    let mut scene = Scene::new("dead").await?;
+    scene.kill_agent()?;
+    scene.silence = Duration::from_secs(2);
+    scene.start_agent()?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    let wire = &scene.node.wire;
+    wire.set(State::Dead);
+    let again = wire.until_more_connections(wire.connections());
+    tokio::time::timeout(careen_tests::cluster::PATIENCE, again).await?;
+    wire.set(State::Open);
+    scene
+        .node
+        .annotate(serde_json::json!({ names::UPGRADE_ID: "second" }))
+        .await?;
+    let answered = |node: &_| annotation(node, names::STATUS).contains("second");
+    scene.node.until("the second answer", &answered).await?;
     Ok(())
 }
 

@@ -14,16 +14,13 @@ use kube::{Client, Config};
 
 use super::error::{ApiError, chain};
 
-/// How long a connection may be silent. The watch gets a bookmark from the server about every 60 s, so a longer silence is a
-/// dead link, which TCP alone would not notice for a quarter of an hour.
-const SILENCE: Duration = Duration::from_secs(100);
-
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A kubeconfig file and the client made of it.
 pub struct Credential {
     path: PathBuf,
+    silence: Duration,
     built: Option<Built>,
 }
 
@@ -37,11 +34,12 @@ struct Built {
 type Fingerprint = Vec<Option<(u64, u64, i64, i64, u64)>>;
 
 impl Credential {
-    /// Reads nothing yet.
+    /// Reads nothing yet. `silence` is how long a connection may be silent.
     #[must_use]
-    pub fn new(path: &Path) -> Self {
+    pub fn new(path: &Path, silence: Duration) -> Self {
         Self {
             path: path.to_owned(),
+            silence,
             built: None,
         }
     }
@@ -74,7 +72,9 @@ impl Credential {
         let files = files(&content);
         let seen = before.into_iter().chain(fingerprint(&files)).collect();
         take_in_tokens(&mut content).map_err(|error| away(&error))?;
-        let config = config(content).await.map_err(|error| away(&error))?;
+        let config = config(content, self.silence)
+            .await
+            .map_err(|error| away(&error))?;
         let client = Client::try_from(config).map_err(|error| away(&error))?;
         let files = std::iter::once(self.path.clone()).chain(files).collect();
         Ok(Built {
@@ -85,10 +85,10 @@ impl Credential {
     }
 }
 
-async fn config(content: Kubeconfig) -> Result<Config, KubeconfigError> {
+async fn config(content: Kubeconfig, silence: Duration) -> Result<Config, KubeconfigError> {
     let mut config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
     config.connect_timeout = Some(CONNECT);
-    config.read_timeout = Some(SILENCE);
+    config.read_timeout = Some(silence);
     // kube would repeat a 429 by itself, and a disruption budget answers with just that.
     config.default_retry = false;
     Ok(config)

@@ -19,6 +19,10 @@ use credential::Credential;
 pub use error::ApiError;
 use objects::Node;
 
+/// How long a connection may be silent. The watch gets a bookmark from the server about every 60 s, so a longer silence is a
+/// dead link, which TCP alone would not notice for a quarter of an hour.
+pub const SILENCE: Duration = Duration::from_secs(100);
+
 /// How long the answer to one request may take; the watch alone has no such limit.
 const ANSWER: Duration = Duration::from_secs(10);
 
@@ -31,11 +35,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Connects to nothing yet.
+    /// Connects to nothing yet. `silence` is how long a connection may be silent until it counts as dead.
     #[must_use]
-    pub fn new(kubeconfig: &Path) -> Self {
+    pub fn new(kubeconfig: &Path, silence: Duration) -> Self {
         Self {
-            credential: Mutex::new(Credential::new(kubeconfig)),
+            credential: Mutex::new(Credential::new(kubeconfig, silence)),
         }
     }
 

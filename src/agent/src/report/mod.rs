@@ -192,9 +192,15 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::SILENCE;
     use crate::cluster::objects::Node;
     use serde_json::json;
     use upgrade::report::{Answer, Status};
+
+    fn reporter() -> Reporter {
+        let cluster = Cluster::new("/nowhere".as_ref(), SILENCE);
+        Reporter::start(Arc::new(cluster))
+    }
 
     fn something_to_tell() -> Wanted {
         let node = json!({ "metadata": { "name": "n", "uid": "u" } });
@@ -214,7 +220,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_has_just_been_left_to_tell_is_not_settled() {
-        let reporter = Reporter::start(Arc::new(Cluster::new("/nowhere".as_ref())));
+        let reporter = reporter();
         // The writer runs, and finds nothing to do.
         tokio::task::yield_now().await;
         let settled = reporter.settled();
@@ -225,7 +231,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_told_to_anybody_holds_nobody_up() {
-        let reporter = Reporter::start(Arc::new(Cluster::new("/nowhere".as_ref())));
+        let reporter = reporter();
         reporter.tell(Wanted {
             reached: false,
             ..something_to_tell()
