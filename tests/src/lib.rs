@@ -11,6 +11,7 @@ pub mod machines;
 pub mod node;
 pub mod pods;
 pub mod provider_process;
+pub mod requests;
 pub mod rollout;
 pub mod root;
 pub mod scene;
