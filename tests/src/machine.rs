@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent::hands::{Ended, Errand, Hands, Local, Machine};
+use agent::hands::{Ended, Errand, Hands, Local};
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
@@ -244,12 +244,13 @@ impl TestMachine {
         matches!(decided, Ok((_, Act::Begin(Step::Pass))))
     }
 
-    fn machine(&self) -> Machine {
+    fn machine(&self) -> Observation {
         let (boot, version) = (self.boot_id(), self.version());
         let state = self.state();
         let (old, new) = (deployment("a"), deployment("b"));
         let up = state.booted.elapsed() + state.added;
-        Machine {
+        Observation {
+            home: Home::Agent,
             now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
             wall: 1_700_000_000 + up.as_secs(),
             boot: boot
@@ -264,6 +265,13 @@ impl TestMachine {
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
+            request: Asked::Unknown,
+            paused: None,
+            api: Api::Away,
+            running: None,
+            finished: None,
+            health: Health::unknown(),
+            integrity: None,
         }
     }
 
@@ -312,33 +320,16 @@ fn facts(commit: Digest) -> ImageFacts {
     }
 }
 
-fn guard_sees(machine: Machine) -> Observation {
+fn guard_sees(machine: Observation) -> Observation {
     Observation {
         home: Home::Stage,
-        now: machine.now,
-        wall: machine.wall,
-        boot: machine.boot,
-        booted: machine.booted,
-        version: machine.version,
-        trial: machine.trial,
-        deployments: machine.deployments,
-        one_shot: machine.one_shot,
-        loader: machine.loader,
-        control_plane: machine.control_plane,
-        machine: machine.machine,
-        etc_stale: machine.etc_stale,
-        request: Asked::Unknown,
-        paused: None,
-        api: Api::Away,
-        running: None,
-        finished: None,
-        health: Health::unknown(),
         integrity: Some(Ok(())),
+        ..machine
     }
 }
 
 impl Hands for TestMachine {
-    fn look(&self, _: &Record) -> Result<Machine, String> {
+    fn look(&self, _: &Record) -> Result<Observation, String> {
         Ok(self.machine())
     }
 

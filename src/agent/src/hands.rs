@@ -7,37 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::step::Effect;
-use upgrade::{BootId, SinceBoot};
-use upgrade::{Deployment, Doing, OneShot, Policy, Reason, Record, Step, UpgradeId, Version};
-
-/// What the machine shows at this moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Since this boot.
-    pub now: SinceBoot,
-    /// Seconds since 1970; for display alone.
-    pub wall: u64,
-    /// This boot.
-    pub boot: BootId,
-    /// The deployment that runs.
-    pub booted: Deployment,
-    /// The Kubernetes version that its image carries.
-    pub version: Option<Version>,
-    /// The boot loader says that this boot is a trial.
-    pub trial: bool,
-    /// All deployments, the default first.
-    pub deployments: Vec<Deployment>,
-    /// The one-shot entry.
-    pub one_shot: OneShot,
-    /// Whether the boot loader can do a one-shot at all.
-    pub loader: Result<(), Reason>,
-    /// A sign that this node runs a control plane.
-    pub control_plane: Option<String>,
-    /// The machine, as `uname -m` says it.
-    pub machine: String,
-    /// /etc was changed after the new system's copy of it was made.
-    pub etc_stale: bool,
-}
+use upgrade::{Doing, Observation, Policy, Reason, Record, Step, UpgradeId};
 
 /// What a step needs to be performed.
 #[derive(Clone, Debug)]
@@ -78,11 +48,12 @@ pub struct Local {
 
 /// A node's hands.
 pub trait Hands: Send + Sync + 'static {
-    /// Looks at the machine. `record` says what else is worth a look.
+    /// Looks at the machine. `record` says what else is worth a look. What the machine cannot show (request, API server, step,
+    /// health) is left unknown; the loop knows it.
     ///
     /// # Errors
     /// In a person's words, when what boots here cannot be made out.
-    fn look(&self, record: &Record) -> Result<Machine, String>;
+    fn look(&self, record: &Record) -> Result<Observation, String>;
 
     /// Performs one step that is none of the API server's.
     fn perform(&self, errand: Errand) -> impl Future<Output = Result<Ended, Reason>> + Send;

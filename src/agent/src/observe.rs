@@ -1,9 +1,9 @@
 //! Putting together what the machine, the API server, the step under way and the checks show.
 
 use upgrade::decide::RecordRead;
-use upgrade::{Finished, Health, Home, Observation, Step};
+use upgrade::{Finished, Health, Observation, Step};
 
-use crate::hands::{Local, Machine};
+use crate::hands::Local;
 use crate::link::Link;
 
 /// What the loop itself knows beside the machine.
@@ -18,37 +18,23 @@ pub struct Around<'a> {
     pub local: Option<Local>,
 }
 
-/// The observation of this moment.
+/// The observation of this moment: what the machine shows, and what the loop knows.
 #[must_use]
-pub fn observation(machine: Machine, around: Around<'_>, read: &RecordRead) -> Observation {
+pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
     let link = around.link;
     let health = health(around.local, &machine, link, read);
     Observation {
-        home: Home::Agent,
-        now: machine.now,
-        wall: machine.wall,
-        boot: machine.boot,
-        booted: machine.booted,
-        version: machine.version,
-        trial: machine.trial,
-        deployments: machine.deployments,
-        one_shot: machine.one_shot,
-        loader: machine.loader,
-        control_plane: machine.control_plane,
-        machine: machine.machine,
-        etc_stale: machine.etc_stale,
         request: link.asked.clone(),
         paused: link.paused.clone(),
         api: link.api.clone(),
         running: around.running,
         finished: around.finished,
         health,
-        // The stage alone looks at the files.
-        integrity: None,
+        ..machine
     }
 }
 
-fn health(local: Option<Local>, machine: &Machine, link: &Link, read: &RecordRead) -> Health {
+fn health(local: Option<Local>, machine: &Observation, link: &Link, read: &RecordRead) -> Health {
     let (Some(local), Ok(record)) = (local, read) else {
         return Health::unknown();
     };

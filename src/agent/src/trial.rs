@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::decide::RecordRead;
-use upgrade::{PolicyRead, UpgradeId};
+use upgrade::{Observation, PolicyRead, UpgradeId};
 
-use crate::hands::{Hands, Local, Machine};
+use crate::hands::{Hands, Local};
 use crate::kubeadm;
 
 /// The checks, if there is a trial.
@@ -33,7 +33,7 @@ impl Trial {
         &mut self,
         hands: &Arc<H>,
         read: &RecordRead,
-        machine: &Machine,
+        machine: &Observation,
         policy: &PolicyRead,
     ) {
         match (on_trial(read, machine), &self.running) {
@@ -82,7 +82,7 @@ impl Trial {
 }
 
 /// The upgrade whose new system runs on trial here.
-fn on_trial(read: &RecordRead, machine: &Machine) -> Option<UpgradeId> {
+fn on_trial(read: &RecordRead, machine: &Observation) -> Option<UpgradeId> {
     let record = read.as_ref().ok()?;
     let to = record.upgrade.as_ref()?.to.as_ref()?;
     kubeadm::on_trial(record)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent::hands::{Ended, Errand, Hands, Local, Machine};
+use agent::hands::{Ended, Errand, Hands, Local};
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
@@ -140,11 +140,12 @@ impl FleetMachine {
         matches!(decided, Ok((_, Act::Begin(Step::Pass))))
     }
 
-    fn machine(&self) -> Machine {
+    fn machine(&self) -> Observation {
         let (boot, version) = (self.boot_id(), self.version());
         let state = self.state();
         let up = u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Machine {
+        Observation {
+            home: Home::Agent,
             now: upgrade::SinceBoot(up),
             wall: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
@@ -161,6 +162,13 @@ impl FleetMachine {
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
+            request: Asked::Unknown,
+            paused: None,
+            api: Api::Away,
+            running: None,
+            finished: None,
+            health: Health::unknown(),
+            integrity: None,
         }
     }
 
@@ -235,33 +243,16 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
     })
 }
 
-fn guard_sees(machine: Machine) -> Observation {
+fn guard_sees(machine: Observation) -> Observation {
     Observation {
         home: Home::Stage,
-        now: machine.now,
-        wall: machine.wall,
-        boot: machine.boot,
-        booted: machine.booted,
-        version: machine.version,
-        trial: machine.trial,
-        deployments: machine.deployments,
-        one_shot: machine.one_shot,
-        loader: machine.loader,
-        control_plane: machine.control_plane,
-        machine: machine.machine,
-        etc_stale: machine.etc_stale,
-        request: Asked::Unknown,
-        paused: None,
-        api: Api::Away,
-        running: None,
-        finished: None,
-        health: Health::unknown(),
         integrity: Some(Ok(())),
+        ..machine
     }
 }
 
 impl Hands for FleetMachine {
-    fn look(&self, _: &Record) -> Result<Machine, String> {
+    fn look(&self, _: &Record) -> Result<Observation, String> {
         Ok(self.machine())
     }
 

@@ -9,12 +9,15 @@ use host::{Places, boot, etc, grubenv, image_info, os, snapshot};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
 use upgrade::step::Effect;
-use upgrade::{BootId, Deployment, Policy, Reason, Record, Step, UpgradeId, Version, names};
+use upgrade::{
+    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, Step,
+    UpgradeId, Version, names,
+};
 
 use super::deploy::{self, Deploy};
 use super::systemd::Bus;
 use super::{reboot, unit};
-use crate::hands::{Ended, Errand, Hands, Local, Machine};
+use crate::hands::{Ended, Errand, Hands, Local};
 use crate::{health, kubeadm};
 
 /// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
@@ -66,11 +69,12 @@ impl Node {
         Ok(self.fixed.get_or_init(|| fixed))
     }
 
-    fn see(&self, record: &Record) -> host::Result<Machine> {
+    fn see(&self, record: &Record) -> host::Result<Observation> {
         let fixed = self.fixed()?.clone();
         let booted = fixed.booted;
         let control_plane = self.places.root.join(CONTROL_PLANE);
-        Ok(Machine {
+        Ok(Observation {
+            home: Home::Agent,
             now: os::since_boot()?,
             wall: os::wall(),
             boot: fixed.boot,
@@ -85,15 +89,20 @@ impl Node {
                 .then(|| control_plane.display().to_string()),
             machine: fixed.machine,
             etc_stale: self.etc_is_stale(record, &booted),
+            request: Asked::Unknown,
+            paused: None,
+            api: Api::Away,
+            running: None,
+            finished: None,
+            health: Health::unknown(),
+            // The stage alone looks at the files.
+            integrity: None,
         })
     }
 
     /// Walks /etc, so only where it matters: just before arming. What cannot be told counts as stale: deploying again is seconds.
     fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
-        let upgrade = record
-            .upgrade
-            .as_ref()
-            .filter(|up| up.may_arm_next(booted));
+        let upgrade = record.upgrade.as_ref().filter(|up| up.may_arm_next(booted));
         let commit = upgrade.and_then(upgrade::Upgrade::commit);
         commit.is_some_and(|commit| etc::has_changed(&self.places, commit).unwrap_or(true))
     }
@@ -211,7 +220,7 @@ fn effect(done: Done) -> Effect {
 }
 
 impl Hands for Node {
-    fn look(&self, record: &Record) -> Result<Machine, String> {
+    fn look(&self, record: &Record) -> Result<Observation, String> {
         self.see(record).map_err(|error| error.to_string())
     }
 
