@@ -30,6 +30,44 @@ fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
 }
 
 #[test]
+fn every_reason_stands_in_the_docs_in_its_own_words() {
+    let mut text = String::from(
+        "# Reasons\n\nRendered from `src/upgrade/src/reason.rs`: the code in `careen.dev/status`, what follows, and the sentence on the Node, \
+         with examples in it. `retry`: the step is tried again, as often as the policy says; then the upgrade ends as with `roll back`: the old \
+         system stays or comes back. `halt`: a person must look. A remembered image is not tried again unasked.\n\n\
+         | code | what follows | sentence |\n|---|---|---|\n",
+    );
+    for reason in scene::reasons::all() {
+        let follows = match reason.disposition() {
+            Disposition::Retry => "retry",
+            Disposition::RollBack => "roll back",
+            Disposition::Halt => "halt",
+        };
+        let remembered = if reason.blames_image() {
+            "; the image is remembered"
+        } else {
+            ""
+        };
+        text += &format!(
+            "| `{}` | {follows}{remembered} | {} |\n",
+            reason.code(),
+            shown(&reason.to_string())
+        );
+    }
+    check_drift("reasons.md", &text);
+}
+
+/// The sentence with a gap where the sample says nothing.
+fn shown(sentence: &str) -> String {
+    let gap = |word: &str| word.trim_matches(|c: char| c.is_ascii_punctuation()) == "x";
+    let words = sentence.split(' ').map(|word| match gap(word) {
+        true => word.replace('x', "…"),
+        false => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+#[test]
 fn nothing_of_ours_lies_in_the_domain_that_cluster_api_owns() {
     assert!(
         names::TABLE
