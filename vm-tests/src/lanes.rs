@@ -7,23 +7,25 @@ use std::process::{Output, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use futures::future::ready;
 use futures::{StreamExt, stream};
 use tokio::process::{Child, Command};
 use tokio::signal::ctrl_c;
 
 use crate::images;
-use crate::runner::Outcome;
+use crate::runner::{Outcome, Time};
 use crate::scenario::Scenario;
 
 /// Runs them, `jobs` at a time, in their order. After a Ctrl-C those that run end with evidence, and no other is begun.
 ///
 /// # Errors
 /// When our programs do not compile.
-pub async fn run(scenarios: &[Scenario], jobs: usize) -> Result<Vec<Outcome>> {
+pub async fn run(scenarios: &[Scenario], jobs: usize, time: Time) -> Result<Vec<Outcome>> {
     // One run tests one build, whatever is edited meanwhile.
     let programs = images::programs()?;
     let outcomes = stream::iter(scenarios)
         .take_until(ctrl_c())
+        .filter(|scenario| ready(time.is_left_for(scenario)))
         .map(|scenario| run_one(scenario, &programs))
         .buffer_unordered(jobs)
         .inspect(|outcome| println!("{outcome}"));

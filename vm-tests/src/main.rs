@@ -1,6 +1,7 @@
 //! `vm-tests`: lists and runs the scenarios, opens a shell in a joined node, shows the demo.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -24,6 +25,9 @@ enum Verb {
         /// With `core`: also the scenarios whose turn it is for this commit.
         #[arg(long, value_name = "COMMIT")]
         turn_from: Option<String>,
+        /// Begin none outside the core after so many minutes.
+        #[arg(long)]
+        minutes: Option<u64>,
         /// How many at a time. Each takes about 3 GB of memory and four fifths of a core.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
         jobs: u8,
@@ -70,10 +74,12 @@ async fn perform(verb: Verb) -> Result<bool> {
         Verb::Run {
             which,
             turn_from,
+            minutes,
             jobs,
         } => {
             let chosen = choice::choose(&which, turn_from.as_deref())?;
-            runner::run(&chosen, usize::from(jobs)).await
+            let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));
+            runner::run(&chosen, usize::from(jobs), for_others).await
         }
         Verb::RunForALane { name } => {
             let chosen = choice::choose(&name, None)?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -42,26 +42,51 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// Until when scenarios are begun.
+#[derive(Clone, Copy)]
+pub struct Time {
+    begun: Instant,
+    for_others: Option<Duration>,
+}
+
+impl Time {
+    /// Whether this one is still begun: those of the core always, any other within its time.
+    pub fn is_left_for(&self, scenario: &Scenario) -> bool {
+        let over = |time| self.begun.elapsed() >= time;
+        let late = !scenario.core && self.for_others.is_some_and(over);
+        if late {
+            println!("left out, for the time is over: {}", scenario.name);
+        }
+        !late
+    }
+}
+
 /// Where runs leave their files.
 #[must_use]
 pub fn out() -> PathBuf {
     programs::home().join("out")
 }
 
-/// Runs them all, `jobs` at a time, and says how they went; true when all passed.
+/// Runs them all, `jobs` at a time, and says how they went; true when all passed. Those outside the core are begun within the
+/// time `for_others` or not at all.
 ///
 /// # Errors
 /// When what they share cannot be built, or the results cannot be written.
-pub async fn run(scenarios: &[Scenario], jobs: usize) -> Result<bool> {
+pub async fn run(
+    scenarios: &[Scenario],
+    jobs: usize,
+    for_others: Option<Duration>,
+) -> Result<bool> {
     prepare(scenarios).await?;
-    let start = Instant::now();
+    let begun = Instant::now();
+    let time = Time { begun, for_others };
     // Alone it keeps its logs, and needs no network of its own.
     let outcomes = if jobs > 1 && scenarios.len() > 1 {
-        lanes::run(scenarios, jobs).await?
+        lanes::run(scenarios, jobs, time).await?
     } else {
-        one_by_one(scenarios).await
+        one_by_one(scenarios, time).await
     };
-    close(&outcomes, start)
+    close(&outcomes, begun)
 }
 
 /// What scenarios share is built before the first clock starts, and never by two at once.
@@ -75,9 +100,12 @@ async fn prepare(scenarios: &[Scenario]) -> Result<()> {
     Ok(())
 }
 
-async fn one_by_one(scenarios: &[Scenario]) -> Vec<Outcome> {
+async fn one_by_one(scenarios: &[Scenario], time: Time) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for (index, scenario) in scenarios.iter().enumerate() {
+        if !time.is_left_for(scenario) {
+            continue;
+        }
         let (number, all) = (index + 1, scenarios.len());
         eprintln!("\n--- {number} of {all}: {}", scenario.name);
         let outcome = run_one(scenario, scenarios.len() == 1).await;
