@@ -13,10 +13,8 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
     "agent-dead-in-the-trial",
-    "agent-killed-in-every-phase-resumes",
     "bad-image-is-tried-then-refused",
     "bad-requests-are-refused",
-    "boot-full-is-refused",
     "boot-on-lvm-is-refused",
     "deploy-killed-while-frozen-does-not-hang",
     "initramfs-without-its-root-falls-back",
@@ -26,8 +24,6 @@ const UNSEEN: &[&str] = &[
     "stock-grub-mkconfig-falls-back-and-upgrades",
     "userspace-hang-falls-back",
     "version-lies-falls-back",
-    "withdrawn-while-draining",
-    "withdrawn-while-fetching",
 ];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
