@@ -16,7 +16,6 @@ const UNSEEN: &[&str] = &[
     "bad-image-is-tried-then-refused",
     "bad-requests-are-refused",
     "boot-on-lvm-is-refused",
-    "deploy-killed-while-frozen-does-not-hang",
     "initramfs-without-its-root-falls-back",
     "new-system-without-network-falls-back",
     "node-never-ready-falls-back",
