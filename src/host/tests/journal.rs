@@ -269,46 +269,49 @@ fn told(read: &RecordRead) -> String {
             bad.id
         ));
     }
-    if let Some(up) = &record.upgrade {
-        let to = up
-            .to
-            .as_ref()
-            .map(|to| (to.digest.short(), to.serial, to.pinned));
-        let kubernetes = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
-        lines.extend([
-            format!("upgrade {} to {}", up.id, up.target),
-            format!("phase {}", serde_json::to_string(&up.phase).unwrap()),
-            format!("intent {:?}", up.intent.as_ref().map(upgrade::Step::name)),
-            format!(
-                "from {} {} to {to:?}",
-                up.from.digest.short(),
-                up.from.serial
-            ),
-            format!(
-                "carries {:?}",
-                kubernetes.map(|info| info.kubernetes.to_string())
-            ),
-            format!(
-                "tries {}, snapshot {}, rehearsed {}",
-                up.tries, up.snapshot, up.rehearsed
-            ),
-            format!(
-                "released {}, cleaned {}, closed {}",
-                up.released, up.cleaned, up.closed
-            ),
-            format!(
-                "deadline {}, guarded {:?}",
-                up.deadline_seconds,
-                up.guarded.as_ref().map(|boot| boot.as_str())
-            ),
-            format!(
-                "retry {:?}",
-                up.retry
-                    .as_ref()
-                    .map(|retry| (&retry.step, retry.tries, retry.reason.code()))
-            ),
-            format!("given up {:?}", up.given_up.as_ref().map(Reason::code)),
-        ]);
-    }
+    lines.extend(record.upgrade.iter().flat_map(told_of));
     lines.join("\n") + "\n"
+}
+
+/// The same of the upgrade in it.
+fn told_of(up: &upgrade::Upgrade) -> Vec<String> {
+    let to = up
+        .to
+        .as_ref()
+        .map(|to| (to.digest.short(), to.serial, to.pinned));
+    let kubernetes = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
+    vec![
+        format!("upgrade {} to {}", up.id, up.target),
+        format!("phase {}", serde_json::to_string(&up.phase).unwrap()),
+        format!("intent {:?}", up.intent.as_ref().map(upgrade::Step::name)),
+        format!(
+            "from {} {} to {to:?}",
+            up.from.digest.short(),
+            up.from.serial
+        ),
+        format!(
+            "carries {:?}",
+            kubernetes.map(|info| info.kubernetes.to_string())
+        ),
+        format!(
+            "tries {}, snapshot {}, rehearsed {}",
+            up.tries, up.snapshot, up.rehearsed
+        ),
+        format!(
+            "released {}, cleaned {}, closed {}",
+            up.released, up.cleaned, up.closed
+        ),
+        format!(
+            "deadline {}, guarded {:?}",
+            up.deadline_seconds,
+            up.guarded.as_ref().map(|boot| boot.as_str())
+        ),
+        format!(
+            "retry {:?}",
+            up.retry
+                .as_ref()
+                .map(|retry| (&retry.step, retry.tries, retry.reason.code()))
+        ),
+        format!("given up {:?}", up.given_up.as_ref().map(Reason::code)),
+    ]
 }

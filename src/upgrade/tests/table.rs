@@ -24,21 +24,25 @@ const PROMISES: [fn(&Line); 6] = [
     an_end_is_answered_and_counted_once,
 ];
 
+fn keeps_every_promise(before: Phase, seen: &Observation, (record, act): (Record, Act)) {
+    let seen = seen.clone();
+    let line = Line {
+        before,
+        seen,
+        record,
+        act,
+    };
+    PROMISES.iter().for_each(|promise| promise(&line));
+}
+
 #[test]
 fn every_phase_and_observation_has_a_decision_that_keeps_every_promise() {
     let mut lines = 0_u32;
     for ending in endings() {
         for seen in observations(&ending) {
             for before in phases() {
-                let (record, act) = next(&seen, &upgrade_in(before.clone()));
-                let seen = seen.clone();
-                let line = Line {
-                    before,
-                    seen,
-                    record,
-                    act,
-                };
-                PROMISES.iter().for_each(|promise| promise(&line));
+                let decided = next(&seen, &upgrade_in(before.clone()));
+                keeps_every_promise(before, &seen, decided);
                 lines += 1;
             }
         }
@@ -54,15 +58,8 @@ fn whatever_else_is_seen_every_promise_is_kept() {
         for before in phases() {
             for record in burdened(&before) {
                 for policy in policies() {
-                    let (record, act) = next_with(&seen, &record, &policy);
-                    let (before, seen) = (before.clone(), seen.clone());
-                    let line = Line {
-                        before,
-                        seen,
-                        record,
-                        act,
-                    };
-                    PROMISES.iter().for_each(|promise| promise(&line));
+                    let decided = next_with(&seen, &record, &policy);
+                    keeps_every_promise(before.clone(), &seen, decided);
                     lines += 1;
                 }
             }
