@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
-use upgrade::Digest;
+use upgrade::{Deployment, Digest};
 
 use crate::error::{At, Result};
 use crate::{Places, durable};
@@ -22,13 +22,14 @@ pub fn note(places: &Places, commit: &Digest, fingerprint: &str) -> Result<()> {
     durable::write(&path(places, commit), fingerprint.as_bytes(), 0o600)
 }
 
-/// Whether /etc is other than it was noted for this commit. Without a note it counts as changed.
+/// Whether the booted system's /etc is other than it was noted for this commit. Without a note it counts as changed. It is read in
+/// the deployment's folder, as libostree reads it: what is mounted somewhere below /etc is not merged, and must not count either.
 ///
 /// # Errors
 /// When /etc cannot be read.
-pub fn has_changed(places: &Places, commit: &Digest) -> Result<bool> {
+pub fn has_changed(places: &Places, booted: &Deployment, commit: &Digest) -> Result<bool> {
     let then = fs::read_to_string(path(places, commit)).unwrap_or_default();
-    Ok(then != fingerprint(&places.root.join("etc"))?)
+    Ok(then != fingerprint(&places.deployment(booted).join("etc"))?)
 }
 
 /// Removes the note.

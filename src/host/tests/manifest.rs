@@ -137,21 +137,23 @@ fn the_kernels_checksum_is_libostrees() {
 fn every_change_of_etc_is_noticed_and_reading_it_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let places = Places::running(folder.path());
-    let file = folder.path().join("etc/kubernetes/kubelet.conf");
+    let booted = deployment('b', 0);
+    let tree = places.deployment(&booted);
+    let file = tree.join("etc/kubernetes/kubelet.conf");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "old").unwrap();
     let commit = deployment('a', 0).digest;
     assert!(
-        etc::has_changed(&places, &commit).unwrap(),
+        etc::has_changed(&places, &booted, &commit).unwrap(),
         "nothing was noted"
     );
     let note = || {
-        let now = etc::fingerprint(&folder.path().join("etc")).unwrap();
+        let now = etc::fingerprint(&tree.join("etc")).unwrap();
         etc::note(&places, &commit, &now).unwrap();
     };
     note();
     fs::read(&file).unwrap();
-    assert!(!etc::has_changed(&places, &commit).unwrap());
+    assert!(!etc::has_changed(&places, &booted, &commit).unwrap());
     for change in 0..3 {
         match change {
             0 => fs::write(&file, "new").unwrap(),
@@ -159,7 +161,7 @@ fn every_change_of_etc_is_noticed_and_reading_it_is_none() {
             _ => fs::remove_file(&file).unwrap(),
         }
         assert!(
-            etc::has_changed(&places, &commit).unwrap(),
+            etc::has_changed(&places, &booted, &commit).unwrap(),
             "change {change}"
         );
         note();

@@ -104,7 +104,7 @@ impl Node {
     fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
         let upgrade = record.upgrade.as_ref().filter(|up| up.may_arm_next(booted));
         let commit = upgrade.and_then(upgrade::Upgrade::commit);
-        commit.is_some_and(|commit| etc::has_changed(&self.places, commit).unwrap_or(true))
+        commit.is_some_and(|commit| etc::has_changed(&self.places, booted, commit).unwrap_or(true))
     }
 
     async fn do_step(&self, errand: Errand) -> Result<Ended, Reason> {

@@ -8,7 +8,7 @@ use host::Places;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
-use upgrade::id::Digest;
+use upgrade::{Deployment, id::Digest};
 
 use crate::image::Image;
 use crate::keys::keys;
@@ -211,11 +211,14 @@ impl World {
 
     /// What the agent asks before it arms, on a node that runs the installed deployment.
     pub fn etc_has_changed(&self, commit: &Digest) -> bool {
-        let places = Places {
-            root: self.deployment(&self.installed, 0),
-            ..Places::physical(&self.root())
+        let booted = Deployment {
+            digest: self.installed.clone(),
+            serial: 0,
+            stateroot: "node".to_owned(),
+            bootcsum: "0".repeat(64),
+            pinned: false,
         };
-        host::etc::has_changed(&places, commit).unwrap()
+        host::etc::has_changed(&Places::physical(&self.root()), &booted, commit).unwrap()
     }
 
     /// The boot menu: entries by name.
