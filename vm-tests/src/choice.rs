@@ -16,6 +16,8 @@ const UNSEEN: &[&str] = &[
     "bad-image-is-tried-then-refused",
     "bad-requests-are-refused",
     "boot-on-lvm-is-refused",
+    "cluster-api-holds-at-a-bad-image-and-heals",
+    "cluster-api-upgrades-a-node",
     "initramfs-without-its-root-falls-back",
     "new-system-without-network-falls-back",
     "node-never-ready-falls-back",

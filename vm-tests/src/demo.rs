@@ -1,5 +1,6 @@
 //! The story of Careen on one machine: a node upgrades itself, then meets a bad image and comes back by itself.
 
+pub mod capi;
 mod live;
 mod table;
 

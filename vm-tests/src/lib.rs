@@ -4,6 +4,7 @@
 //! keys are made on the spot, etcd does not fsync, and every port is on loopback.
 
 pub mod bench;
+pub mod boots;
 pub mod changed;
 pub mod choice;
 pub mod cluster_api;

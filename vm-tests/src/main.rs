@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use vm_tests::cluster_api::adopted;
 use vm_tests::{bench, choice, demo, runner, scenarios, shell};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
@@ -37,6 +38,8 @@ enum Verb {
     RunForALane { name: String },
     /// Show the whole story: a good upgrade, then a bad image and the way back.
     Demo,
+    /// Show the story as Cluster API tells it: a rollout that holds at a bad image, and the image that heals it.
+    DemoCapi,
     /// Measure upgrades beside the same done by hand.
     Bench {
         /// How often; both ways take some 6 minutes together.
@@ -78,6 +81,9 @@ async fn perform(verb: Verb) -> Result<bool> {
             jobs,
         } => {
             let chosen = choice::choose(&which, turn_from.as_deref())?;
+            if chosen.iter().any(scenarios::is_on_cluster_api) {
+                adopted::build()?;
+            }
             let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));
             runner::run(&chosen, usize::from(jobs), for_others).await
         }
@@ -87,6 +93,7 @@ async fn perform(verb: Verb) -> Result<bool> {
         }
         Verb::Bench { runs } => bench::run(runs).await.map(|()| true),
         Verb::Demo => demo::run().await.map(|()| true),
+        Verb::DemoCapi => demo::capi::run().await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }
 }

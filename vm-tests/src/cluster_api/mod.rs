@@ -3,12 +3,16 @@
 //! Their CRDs, defaulting and validating webhooks are in force; nothing here imitates them. No kubelet, container runtime,
 //! cert-manager or kustomize is needed. Ready in seconds once built; building takes minutes, once.
 
+pub mod adopted;
 pub mod cluster;
+mod host;
 pub mod infrastructure;
+pub mod machine;
 mod manager;
 mod manifests;
 pub mod objects;
 mod probe;
+pub mod provider;
 
 use std::fs;
 use std::path::PathBuf;
@@ -76,7 +80,19 @@ impl Managers {
     /// # Errors
     /// When a build fails or a manager does not get ready; the message names its log.
     pub async fn start(version: Version, plane: &ControlPlane) -> Result<Self> {
-        let parts: Result<Vec<Part>> = Manager::ALL
+        Self::start_these(&Manager::ALL, version, plane).await
+    }
+
+    /// As [`Managers::start`], but only these: a node that is a worker needs no kubeadm control plane manager.
+    ///
+    /// # Errors
+    /// As [`Managers::start`].
+    pub async fn start_these(
+        these: &[Manager],
+        version: Version,
+        plane: &ControlPlane,
+    ) -> Result<Self> {
+        let parts: Result<Vec<Part>> = these
             .iter()
             .map(|manager| Part::new(*manager, version, plane))
             .collect();

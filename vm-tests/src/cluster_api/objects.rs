@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use serde_json::Value;
@@ -60,8 +61,10 @@ pub async fn apply(client: &Client, object: &Value) -> Result<DynamicObject> {
 /// # Errors
 /// As [`apply`].
 pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<()> {
-    stream::iter(objects)
-        .map(|object| apply(client, object))
+    // Boxed, because the compiler does not see that the futures of a closure over references can go to another thread.
+    let each = objects.iter().map(|object| apply(client, object).boxed());
+    let each: Vec<BoxFuture<'_, Result<DynamicObject>>> = each.collect();
+    stream::iter(each)
         .buffer_unordered(AT_ONCE)
         .try_for_each(|_| async { Ok(()) })
         .await

@@ -12,17 +12,19 @@ use super::{PATIENCE, objects};
 
 /// Whether `/readyz` on this port of loopback answers 200; false while nobody listens.
 pub async fn is_ready(port: u16) -> bool {
-    get_readyz(port)
-        .await
-        .is_ok_and(|answer| answer.contains(" 200 "))
+    let answer = get(port, "/readyz").await.unwrap_or_default();
+    let status = answer.lines().next().unwrap_or_default();
+    status.contains(" 200 ")
 }
 
-async fn get_readyz(port: u16) -> std::io::Result<String> {
+/// What is answered at this path on this port of loopback, from the status line on.
+pub async fn get(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    stream.write_all(b"GET /readyz HTTP/1.0\r\n\r\n").await?;
+    let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
-    Ok(answer.lines().next().unwrap_or_default().to_owned())
+    Ok(answer)
 }
 
 /// Waits until every version of a definition can be listed: right after its creation the server answers 404, then 429

@@ -23,56 +23,85 @@ const GUESS: u64 = 210;
 /// # Errors
 /// When no answer comes.
 pub async fn follow(rig: &mut Rig, title: &str) -> Result<String> {
-    let start = Instant::now();
-    let expected = expected(title);
-    let mut last = String::new();
+    let mut line = Line::begin(title);
     loop {
         let view = rig.node.now();
         let fresh = rig.is_new_answer(&view);
-        if fresh {
-            last = draw(&view, start.elapsed(), expected, &last);
+        if let Some(words) = words(&view).filter(|_| fresh) {
+            line.show(words);
         }
         let answer = view
             .answer
             .clone()
             .filter(|answer| fresh && answer != Answer::InProgress.as_str());
         if let Some(answer) = answer {
-            println!();
-            remember(title, start.elapsed());
+            line.end();
             return Ok(answer);
         }
         ensure!(
-            start.elapsed() < PATIENCE,
+            line.has_time(),
             "no answer within {PATIENCE:?}; the Node is {view:#?}"
         );
         rig.node.changed(Duration::from_secs(1)).await;
     }
 }
 
-/// On a terminal one line that is drawn again; elsewhere a line whenever something new is said.
-fn draw(view: &View, elapsed: Duration, expected: u64, last: &str) -> String {
-    let Some(status) = &view.status else {
-        return String::new();
-    };
-    let doing = status
-        .doing
-        .as_deref()
-        .or(status.step.as_deref())
-        .unwrap_or_default();
+/// What the Node says of its upgrade; nothing before there is one.
+pub fn words(view: &View) -> Option<String> {
+    let status = view.status.as_ref()?;
+    let doing = status.doing.as_deref().or(status.step.as_deref());
     let ready = if view.ready { "Ready" } else { "NotReady" };
     let cordoned = if view.schedulable { "" } else { ", cordoned" };
-    let text = format!(
-        "{:<9} {:>3} %  {doing}  [{ready}{cordoned}]",
-        status.phase, status.percent
-    );
-    let time = format!("{:>4} s of about {expected} s", elapsed.as_secs());
-    if stdout().is_terminal() {
-        print!("\r\x1b[K  {time}  {text}");
-        let _ = stdout().flush();
-    } else if text != last {
-        println!("  {time}  {text}");
+    Some(format!(
+        "{:<9} {:>3} %  {}  [{ready}{cordoned}]",
+        status.phase,
+        status.percent,
+        doing.unwrap_or_default()
+    ))
+}
+
+/// How one act stands: on a terminal one line that is drawn again, elsewhere a line whenever something new is said.
+pub struct Line {
+    title: String,
+    begun: Instant,
+    expected: u64,
+    last: String,
+}
+
+impl Line {
+    /// Starts its clock; what the last run of the same act took is expected.
+    pub fn begin(title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            begun: Instant::now(),
+            expected: expected(title),
+            last: String::new(),
+        }
     }
-    text
+
+    /// Whether it may still go on.
+    pub fn has_time(&self) -> bool {
+        self.begun.elapsed() < PATIENCE
+    }
+
+    /// Says it, with the time.
+    pub fn show(&mut self, text: String) {
+        let seconds = self.begun.elapsed().as_secs();
+        let time = format!("{seconds:>4} s of about {} s", self.expected);
+        if stdout().is_terminal() {
+            print!("\r\x1b[K  {time}  {text}");
+            let _ = stdout().flush();
+        } else if text != self.last {
+            println!("  {time}  {text}");
+        }
+        self.last = text;
+    }
+
+    /// The act is over.
+    pub fn end(self) {
+        println!();
+        remember(&self.title, self.begun.elapsed());
+    }
 }
 
 fn file(title: &str) -> Option<PathBuf> {

@@ -10,6 +10,8 @@ mod bad_image_is_tried_then_refused;
 mod bad_requests_are_refused;
 mod boot_full_is_refused;
 mod boot_on_lvm_is_refused;
+mod cluster_api_holds_at_a_bad_image_and_heals;
+mod cluster_api_upgrades_a_node;
 mod deploy_killed_while_frozen_does_not_hang;
 mod foreign_cordon_stays;
 mod initramfs_without_its_root_falls_back;
@@ -51,6 +53,8 @@ pub const ALL: &[Scenario] = &[
     bad_requests_are_refused::SCENARIO,
     boot_full_is_refused::SCENARIO,
     boot_on_lvm_is_refused::SCENARIO,
+    cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
+    cluster_api_upgrades_a_node::SCENARIO,
     deploy_killed_while_frozen_does_not_hang::SCENARIO,
     foreign_cordon_stays::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
@@ -73,3 +77,13 @@ pub const ALL: &[Scenario] = &[
     withdrawn_while_draining::SCENARIO,
     withdrawn_while_fetching::SCENARIO,
 ];
+
+/// Whether a scenario wants the managers of Cluster API, which must be built before it begins: in a lane there is no network.
+#[must_use]
+pub fn is_on_cluster_api(scenario: &Scenario) -> bool {
+    let those = [
+        cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
+        cluster_api_upgrades_a_node::SCENARIO,
+    ];
+    those.iter().any(|that| that.name == scenario.name)
+}

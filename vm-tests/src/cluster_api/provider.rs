@@ -1,0 +1,195 @@
+//! careen-provider beside the managers: its release as shipped, but the program a process on this machine instead of two pods.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Client;
+use kube::api::{Api, PostParams};
+use kube::config::{AuthInfo, Kubeconfig};
+use serde_json::{Value, json};
+
+use super::{PATIENCE, infrastructure, install_definitions, manifests, objects, probe};
+use crate::control_plane::{ControlPlane, ports};
+use crate::process::Process;
+use crate::programs;
+
+/// The name of its ServiceAccount and of its ExtensionConfig.
+const NAME: &str = "careen-provider";
+
+/// Where its release puts it.
+const NAMESPACE: &str = "careen-system";
+
+/// The catalogue of the rig; see [`Provider::catalogue`].
+pub const CATALOGUE: &str = "rig";
+
+/// What the release has for pods.
+const FOR_PODS: [&str; 3] = ["Service", "PodDisruptionBudget", "Deployment"];
+
+/// The running provider. Dropping it kills it.
+pub struct Provider {
+    admin: Client,
+    metrics: u16,
+    process: Process,
+}
+
+impl Provider {
+    /// Installs its release, starts it, and waits until core has discovered its hooks. Core's own definitions must be there.
+    ///
+    /// # Errors
+    /// When it does not build, something is refused, or core does not discover it.
+    pub async fn start(plane: &ControlPlane) -> Result<Self> {
+        let program = program()?;
+        let admin = plane.client().await?;
+        let [hooks, metrics] = ports::free()?;
+        install(&admin, hooks).await?;
+        let arguments = [
+            format!(
+                "--kubeconfig={}",
+                kubeconfig(plane, &admin).await?.display()
+            ),
+            format!("--hook-address=127.0.0.1:{hooks}"),
+            format!("--metrics-address=127.0.0.1:{metrics}"),
+        ];
+        let log = plane.dir().join("logs/careen-provider.log");
+        let mut this = Self {
+            metrics,
+            process: Process::start(&program, &arguments, &log)?,
+            admin,
+        };
+        let discovered = until_discovered(&this.admin).await;
+        // A program that has ended tells more than core, which does not find it.
+        this.check()?;
+        discovered.map(|()| this)
+    }
+
+    /// Ok while it runs.
+    ///
+    /// # Errors
+    /// When it has ended: names its log and repeats the last lines.
+    pub fn check(&mut self) -> Result<()> {
+        self.process.check()
+    }
+
+    /// Says which image carries a version, in place of whatever was said before.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn catalogue(&self, version: &str, image: &str) -> Result<()> {
+        let object = json!({
+            "apiVersion": "careen.dev/v1alpha1", "kind": "ImageCatalogue", "metadata": { "name": CATALOGUE },
+            "spec": { "images": [{ "kubernetesVersion": version, "image": image }] },
+        });
+        objects::apply(&self.admin, &object).await?;
+        Ok(())
+    }
+
+    /// How many calls of a hook it has answered.
+    ///
+    /// # Errors
+    /// When it does not say.
+    pub async fn answered(&self, hook: &str) -> Result<u64> {
+        let text = probe::get(self.metrics, "/metrics").await?;
+        let counter = format!("careen_provider_hook_seconds_count{{hook=\"{hook}\"}} ");
+        let found = text.lines().find_map(|line| line.strip_prefix(&counter));
+        // What was never called is not listed.
+        found.map_or(Ok(0), |count| {
+            let count = count.trim().parse();
+            count.with_context(|| format!("no count of {hook}"))
+        })
+    }
+}
+
+/// The program: `$CAREEN_PROVIDER` when that is set, else built from this source tree (a minute or two the first time).
+///
+/// # Errors
+/// When it does not compile.
+pub fn program() -> Result<PathBuf> {
+    if let Some(program) = std::env::var_os("CAREEN_PROVIDER") {
+        return Ok(program.into());
+    }
+    let target = programs::cache()?.join("target");
+    let status = Command::new("cargo")
+        .current_dir(source())
+        .args(["build", "--quiet", "-p", NAME])
+        .env("CARGO_TARGET_DIR", &target)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(status.success(), "cargo build -p {NAME}: {status}");
+    Ok(target.join("debug").join(NAME))
+}
+
+/// The source tree that this crate lies in.
+fn source() -> &'static Path {
+    programs::home().parent().unwrap_or(Path::new("/"))
+}
+
+/// In the order of the file, for later objects lie in the namespace that comes first.
+async fn install(admin: &Client, hooks: u16) -> Result<()> {
+    let file = source().join("packaging/provider/runtime-extension-components.yaml");
+    for mut object in manifests::read(&file)? {
+        match object["kind"].as_str().unwrap_or_default() {
+            kind if FOR_PODS.contains(&kind) => continue,
+            "CustomResourceDefinition" => install_definitions(admin, &[object]).await?,
+            "ExtensionConfig" => {
+                object["spec"]["clientConfig"] =
+                    json!({ "url": format!("https://127.0.0.1:{hooks}") });
+                objects::apply(admin, &object).await?;
+            }
+            _ => drop(objects::apply(admin, &object).await?),
+        }
+    }
+    objects::apply(admin, &rights_on_the_rigs_machines()).await?;
+    Ok(())
+}
+
+/// As whoever installs an infrastructure provider of another group is to add them.
+fn rights_on_the_rigs_machines() -> Value {
+    let rule = |resource: &str, verb: &str| json!({ "apiGroups": [infrastructure::GROUP], "resources": [resource], "verbs": [verb] });
+    let labels = json!({ "careen.dev/aggregate-to-provider": "true" });
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": { "name": "careen-provider-rig", "labels": labels },
+        "rules": [rule("rigmachines", "get"), rule("rigmachines/status", "patch")],
+    })
+}
+
+/// The administrator's, but with a token of its ServiceAccount: it has the rights of its release and no others.
+async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), NAMESPACE);
+    let request: TokenRequest =
+        serde_json::from_value(json!({ "spec": { "audiences": [], "expirationSeconds": 86400 } }))?;
+    let answer = accounts
+        .create_token_request(NAME, &PostParams::default(), &request)
+        .await?;
+    let token = answer.status.context("no token")?.token;
+    let mut content = Kubeconfig::read_from(plane.admin_kubeconfig())?;
+    for user in &mut content.auth_infos {
+        user.auth_info = Some(AuthInfo {
+            token: Some(token.clone().into()),
+            ..AuthInfo::default()
+        });
+    }
+    let file = plane
+        .admin_kubeconfig()
+        .with_file_name("careen-provider.conf");
+    fs::write(&file, serde_json::to_string_pretty(&content)?)?;
+    Ok(file)
+}
+
+async fn until_discovered(admin: &Client) -> Result<()> {
+    let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
+    let api = objects::api(admin, &kind, None);
+    let ask = || async {
+        let status = api.get(NAME).await?.data["status"].clone();
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let discovered = |one: &Value| one["type"] == "Discovered" && one["status"] == "True";
+        ensure!(conditions.iter().any(discovered), "{status}");
+        Ok(())
+    };
+    objects::until("careen-provider's hooks discovered", PATIENCE, ask).await
+}
