@@ -7,7 +7,7 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 
-.PHONY: manifests help setup tools check test integration cluster-api rig demo vm vm-shell bench
+.PHONY: manifests help setup tools check test integration cluster-api rig demo demo-capi vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -40,6 +40,9 @@ test: check integration ## what CI runs: every layer, the VM's five core scenari
 
 demo: rig ## build two images and a cluster, upgrade a node, then see a bad image fall back
 	$(RIG) demo
+
+demo-capi: rig ## the same with the real managers of Cluster API: a rollout that holds at a bad image, and the image that heals it
+	$(RIG) demo-capi
 
 vm: rig ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=1 one at a time instead of two
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J); else $(RIG) list; fi
