@@ -32,6 +32,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The controller manager gives up on a Node after 50 s without.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
+/// Core wants to hear of all of them before a Machine counts as healthy.
+const HEALTHY: [(&str, &str); 4] = [
+    ("Ready", "True"),
+    ("MemoryPressure", "False"),
+    ("DiskPressure", "False"),
+    ("PIDPressure", "False"),
+];
+
 /// A node without a machine. Dropping it ends its heartbeat.
 struct Played {
     admin: Client,
@@ -61,9 +69,11 @@ impl Played {
             "kubeProxyVersion": "", "kubeletVersion": version, "machineID": "m", "operatingSystem": "linux",
             "osImage": "played", "systemUUID": "s",
         });
-        let ready = json!({ "type": "Ready", "status": "True", "reason": "Played", "message": "" });
+        let conditions = HEALTHY.map(|(word, status)| {
+            json!({ "type": word, "status": status, "reason": "Played", "message": "" })
+        });
         let address = json!({ "type": "InternalIP", "address": "10.0.2.15" });
-        let status = json!({ "nodeInfo": info, "conditions": [ready], "addresses": [address] });
+        let status = json!({ "nodeInfo": info, "conditions": conditions, "addresses": [address] });
         let status = Patch::Strategic(json!({ "status": status }));
         let how = PatchParams::default();
         self.nodes().patch_status(NAME, &how, &status).await?;
