@@ -217,7 +217,7 @@ mod tests {
             uids.zip(views.iter().cloned()).collect::<Seen>()
         };
         assert!(ensure_one(&seen(&[])).is_ok());
-        assert!(ensure_one(&seen(&[stays.clone()])).is_ok());
+        assert!(ensure_one(&seen(std::slice::from_ref(&stays))).is_ok());
         assert!(ensure_one(&seen(&[goes])).is_err());
         assert!(ensure_one(&seen(&[stays.clone(), stays])).is_err());
     }
