@@ -31,7 +31,7 @@ pub struct Metrics {
 /// What is looked up when somebody asks.
 #[derive(Clone, Default)]
 pub struct Gauges {
-    /// Machines that wait to be looked at.
+    /// Machines that wait to be looked at, or are.
     pub queue: Gauge,
     /// Workload clusters.
     pub clusters: Gauge,
@@ -108,7 +108,7 @@ impl Gauges {
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "queue_depth",
-            "Machines that wait to be looked at",
+            "Machines that wait to be looked at, or are",
             self.queue.clone(),
         );
         registry.register("clusters", "Workload clusters", self.clusters.clone());

@@ -1,4 +1,5 @@
-//! Keys that wait to be looked at: each at most once, never two at a time for one key, and again later when asked.
+//! Keys that wait to be looked at: each at most once, never two at a time for one key, and again later when asked. Each has one
+//! alarm at most, the earliest that anybody asked for: every look may ask for one, and they must not pile up.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
@@ -7,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 /// The pause after so many failures.
 fn pause_after(count: u32) -> Duration {
@@ -35,6 +38,19 @@ struct State<K> {
     running: HashSet<K>,
     again: HashSet<K>,
     failures: HashMap<K, u32>,
+    alarms: HashMap<K, Alarm>,
+}
+
+/// A look that is due later.
+struct Alarm {
+    at: Instant,
+    task: AbortHandle,
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 /// The longest pause after failures.
@@ -51,6 +67,7 @@ impl<K> Default for Queue<K> {
             running: HashSet::new(),
             again: HashSet::new(),
             failures: HashMap::new(),
+            alarms: HashMap::new(),
         };
         Self(Arc::new(Shared {
             state: Mutex::new(state),
@@ -82,13 +99,37 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         }
     }
 
-    /// Has it looked at after a while.
+    /// Has it looked at after a while, or earlier where that was asked for before: that look may ask again.
     pub fn add_after(&self, key: K, pause: Duration) {
-        let queue = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(pause).await;
-            queue.add(key);
+        let at = Instant::now() + pause;
+        self.with(|state| {
+            if state.alarms.get(&key).is_some_and(|alarm| alarm.at <= at) {
+                return;
+            }
+            let (queue, of) = (self.clone(), key.clone());
+            let ring = tokio::spawn(async move {
+                tokio::time::sleep_until(at).await;
+                queue.ring(of);
+            });
+            let task = ring.abort_handle();
+            state.alarms.insert(key, Alarm { at, task });
         });
+    }
+
+    fn ring(&self, key: K) {
+        let due = self.with(|state| {
+            let now = Instant::now();
+            let due = state.alarms.get(&key).is_some_and(|alarm| alarm.at <= now);
+            due.then(|| state.alarms.remove(&key)).is_some()
+        });
+        if due {
+            self.add(key);
+        }
+    }
+
+    /// Nothing more is to come of it: its alarm goes.
+    pub fn forget(&self, key: &K) {
+        self.with(|state| state.alarms.remove(key));
     }
 
     /// The next key. Whoever takes it gives it back with [`Self::done`] or [`Self::failed`].
@@ -140,10 +181,16 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         }
     }
 
-    /// How many wait.
+    /// How many wait or are looked at.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.with(|state| state.waiting.len())
+        self.with(|state| state.waiting.len() + state.running.len())
+    }
+
+    /// How many are to be looked at later.
+    #[must_use]
+    pub fn later(&self) -> usize {
+        self.with(|state| state.alarms.len())
     }
 }
 
@@ -157,10 +204,8 @@ mod tests {
         queue.add(1);
         queue.add(1);
         queue.add(2);
-        assert_eq!(
-            (queue.next().await, queue.next().await, queue.depth()),
-            (1, 2, 0)
-        );
+        assert_eq!(queue.depth(), 2);
+        assert_eq!((queue.next().await, queue.next().await), (1, 2));
     }
 
     #[tokio::test]
@@ -169,9 +214,30 @@ mod tests {
         queue.add(1);
         let key = queue.next().await;
         queue.add(1);
-        assert_eq!(queue.depth(), 0);
+        assert_eq!(queue.depth(), 1, "only the one that is looked at");
         queue.done(&key);
         assert_eq!(queue.next().await, 1);
+    }
+
+    #[tokio::test]
+    async fn however_often_a_look_asks_for_another_one_there_is_one_alarm_the_earliest() {
+        let queue = Queue::default();
+        for _ in 0..100 {
+            queue.add_after(1, Duration::from_secs(7200));
+            queue.add_after(1, Duration::from_millis(20));
+            queue.add_after(1, Duration::from_secs(15));
+        }
+        assert_eq!((queue.depth(), queue.later()), (0, 1));
+        assert_eq!(queue.next().await, 1);
+        assert_eq!(queue.later(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_is_forgotten_does_not_come_again() {
+        let queue = Queue::default();
+        queue.add_after(1, Duration::from_secs(7200));
+        queue.forget(&1);
+        assert_eq!(queue.later(), 0);
     }
 
     #[test]
