@@ -20,6 +20,9 @@ const DURATION: Duration = Duration::from_secs(15);
 /// How often a holder says that it is there, and others look.
 const RENEW: Duration = Duration::from_secs(3);
 
+/// How long one try may take: a holder whose tries hang must notice before others stop believing it.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 /// After so long without a word getting through a holder no longer believes itself: less than others wait.
 const SURE: Duration = Duration::from_secs(10);
 
@@ -52,10 +55,14 @@ pub async fn run(
     let mut sure_until = Instant::now();
     let mut stop = std::pin::pin!(stop);
     loop {
-        match attempt(&leases, &candidate, &mut seen).await {
-            Ok(true) => sure_until = Instant::now() + SURE,
-            Ok(false) => sure_until = Instant::now(),
-            Err(error) => debug!("the Lease could not be renewed: {error}"),
+        // From before the request: the server may have written it long before its answer comes, and others count from then.
+        let begun = Instant::now();
+        let tried = tokio::time::timeout(PATIENCE, attempt(&leases, &candidate, &mut seen));
+        match tried.await {
+            Ok(Ok(true)) => sure_until = begun + SURE,
+            Ok(Ok(false)) => sure_until = begun,
+            Ok(Err(error)) => debug!("the Lease could not be renewed: {error}"),
+            Err(_) => debug!("the Lease could not be renewed within {PATIENCE:?}"),
         }
         let now_leads = Instant::now() < sure_until;
         if leads.send_if_modified(|leads| std::mem::replace(leads, now_leads) != now_leads) {
