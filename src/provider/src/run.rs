@@ -75,6 +75,9 @@ pub enum RunError {
     /// The certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// A part of the process that should run for ever has ended: a fault of ours. Whoever runs us starts us again.
+    #[error("a task that should run for ever has ended: {0}")]
+    Ended(String),
 }
 
 /// Where a process that runs can be reached.
@@ -155,12 +158,20 @@ pub async fn run(
     if let Some(candidate) = setup.lease {
         ending.spawn(lease::run(client, candidate, lead, until(stopped)));
     }
-    stop.await;
+    let fault = tokio::select! {
+        () = stop => None,
+        // They have no end of their own: one that is missing would be missed only when a node waits for it.
+        Some(ended) = background.join_next() => Some(ended),
+        Some(ended) = ending.join_next() => Some(ended),
+    };
     info!("stopping");
     stopping.send_replace(true);
     // Calls under way are answered and the Lease is given back; what is being written is safe to break off anywhere.
     while ending.join_next().await.is_some() {}
-    Ok(())
+    fault.map_or(Ok(()), |ended| {
+        let why = ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned());
+        Err(RunError::Ended(why))
+    })
 }
 
 fn port(address: SocketAddr) -> impl Fn(std::io::Error) -> RunError {
@@ -205,8 +216,13 @@ fn keep_certificate(
     current: &Arc<Current>,
 ) {
     let (authorities, known) = watch::channel(None);
-    let (of, name) = (client.clone(), setup.extension_config.clone());
-    tasks.spawn(tls::keep_ca_bundle(of, name, known));
+    let own = match &setup.certificate {
+        Certificate::Own(own) => Some(own.clone()),
+        Certificate::Given(_) => None,
+    };
+    let name = setup.extension_config.clone();
+    let bundle = tls::Bundle { name, own };
+    tasks.spawn(tls::keep_ca_bundle(client.clone(), bundle, known));
     let current = Arc::clone(current);
     match setup.certificate.clone() {
         Certificate::Own(own) => {

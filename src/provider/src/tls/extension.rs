@@ -7,29 +7,37 @@ use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
+use super::Own;
 use crate::hands::{HandError, limited};
 use crate::names;
 
 /// How often it is looked at, besides whenever our authority changes: somebody may have applied it anew, without a bundle.
 const LOOK: Duration = Duration::from_secs(10);
 
+/// An ExtensionConfig, and where its bundle is to come from.
+#[derive(Clone)]
+pub struct Bundle {
+    /// The ExtensionConfig's name.
+    pub name: String,
+    /// The Secret that all replicas share, if the authority is our own.
+    pub own: Option<Own>,
+}
+
 /// Keeps the bundle right for ever.
 pub async fn keep_ca_bundle(
     client: Client,
-    name: String,
+    bundle: Bundle,
     mut authorities: watch::Receiver<Option<String>>,
 ) {
-    let kind = GroupVersionKind::gvk(names::RUNTIME_GROUP, names::CORE_VERSION, "ExtensionConfig");
-    let api: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
     let mut told = false;
     loop {
-        let wanted = authorities.borrow_and_update().clone();
+        let (wanted, name) = (authorities.borrow_and_update().clone(), &bundle.name);
         if let Some(wanted) = wanted {
-            match once(&api, &name, &wanted).await {
+            match once(&client, &bundle, wanted).await {
                 Ok(changed) => {
                     told = false;
                     if changed {
@@ -50,21 +58,31 @@ pub async fn keep_ca_bundle(
     }
 }
 
-async fn once(api: &Api<DynamicObject>, name: &str, wanted: &str) -> Result<bool, HandError> {
-    let object = limited(api.get(name)).await?;
-    let wanted = STANDARD.encode(wanted);
-    let found = object
-        .data
-        .pointer("/spec/clientConfig/caBundle")
-        .and_then(|value| value.as_str());
-    if found == Some(wanted.as_str()) {
+async fn once(client: &Client, bundle: &Bundle, known: String) -> Result<bool, HandError> {
+    let kind = GroupVersionKind::gvk(names::RUNTIME_GROUP, names::CORE_VERSION, "ExtensionConfig");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let object = limited(api.get(&bundle.name)).await?;
+    let found = object.data.pointer("/spec/clientConfig/caBundle");
+    let stands = |wanted: &str| found.and_then(Value::as_str) == Some(&STANDARD.encode(wanted));
+    if stands(&known) {
         return Ok(false);
     }
-    let body = json!({ "spec": { "clientConfig": { "caBundle": wanted } } });
+    // Another replica may have made a newer authority than the one that we know: the Secret says which is right.
+    let wanted = match &bundle.own {
+        Some(own) => own.authorities(client).await?,
+        None => known,
+    };
+    if stands(&wanted) {
+        return Ok(false);
+    }
+    let body = json!({
+        "metadata": { "resourceVersion": object.metadata.resource_version },
+        "spec": { "clientConfig": { "caBundle": STANDARD.encode(wanted) } },
+    });
     let params = PatchParams {
         field_manager: Some(names::MANAGER.to_owned()),
         ..PatchParams::default()
     };
-    limited(api.patch(name, &params, &Patch::Merge(body))).await?;
+    limited(api.patch(&bundle.name, &params, &Patch::Merge(body))).await?;
     Ok(true)
 }

@@ -15,7 +15,7 @@ use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use thiserror::Error;
 
-pub use extension::keep_ca_bundle;
+pub use extension::{Bundle, keep_ca_bundle};
 pub use given::follow as follow_folder;
 pub use own::{Own, follow as follow_secret};
 pub use pair::{Due, Pair, due, make};

@@ -16,8 +16,8 @@ use super::{Current, TlsError, unusable};
 use crate::hands::{HandError, limited};
 use crate::world::now;
 
-/// How often the Secret is looked at: another replica may have renewed it.
-const LOOK: Duration = Duration::from_secs(60);
+/// How often the Secret is looked at: another replica may have renewed it, or somebody thrown it away.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The pause after a try that failed.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -31,6 +31,20 @@ pub struct Own {
     pub name: String,
     /// Names and addresses that we are called by.
     pub names: Vec<String>,
+}
+
+impl Own {
+    /// The authorities that all replicas have agreed on.
+    ///
+    /// # Errors
+    /// When the Secret is not there, cannot be read, or holds no pair.
+    pub(super) async fn authorities(&self, client: &Client) -> Result<String, HandError> {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), &self.namespace);
+        let secret = limited(secrets.get(&self.name)).await?;
+        read(&secret)
+            .map(|pair| pair.authorities)
+            .ok_or(HandError::Missing)
+    }
 }
 
 /// Makes, takes up and renews it, for ever.
