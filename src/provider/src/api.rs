@@ -12,6 +12,8 @@ use crate::names;
 pub type Machine = Object<MachineSpec, MachineStatus>;
 /// A Cluster.
 pub type Cluster = Object<ClusterSpec, Option<NotUsed>>;
+/// A KubeadmControlPlane.
+pub type ControlPlane = Object<NotUsed, Option<NotUsed>>;
 /// A MachineDeployment.
 pub type MachineDeployment = Object<DeploymentSpec, Option<NotUsed>>;
 /// A Node of a workload cluster.
@@ -64,16 +66,20 @@ pub struct Named {
 
 /// What a Cluster should be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct ClusterSpec {
     /// Nobody is to work on it.
     pub paused: bool,
+    /// The owner of its control plane's Machines.
+    pub control_plane_ref: Reference,
 }
 
 /// What a MachineDeployment should be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct DeploymentSpec {
+    /// Its Cluster.
+    pub cluster_name: String,
     /// How many Machines.
     pub replicas: Option<u32>,
     /// How it rolls out.
@@ -187,6 +193,16 @@ pub fn is_true(conditions: &[Condition], kind: &str) -> bool {
     conditions
         .iter()
         .any(|condition| condition.kind == kind && condition.status == "True")
+}
+
+/// The kind of control plane that Cluster API itself brings.
+#[must_use]
+pub fn kubeadm_control_plane() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(
+        names::CONTROL_PLANE_GROUP,
+        names::CORE_VERSION,
+        "KubeadmControlPlane",
+    ))
 }
 
 /// A kind of Cluster API's core.

@@ -4,6 +4,8 @@
 
 /// The API group of Cluster API's core.
 pub const CORE_GROUP: &str = "cluster.x-k8s.io";
+/// The API group of Cluster API's own control planes.
+pub const CONTROL_PLANE_GROUP: &str = "controlplane.cluster.x-k8s.io";
 /// The version of the core group that is read. Served by v1.11 and later.
 pub const CORE_VERSION: &str = "v1beta2";
 /// The version that v1.13 and later serve ExtensionConfigs in.
@@ -33,7 +35,7 @@ pub const ASK: &str = upgrade::names::ANSWER;
 pub const MARK: &str = "careen.dev/upgrading";
 /// An operator's, on a Machine: any new value asks again after a failure.
 pub const RETRY: &str = "careen.dev/retry";
-/// An operator's, on Cluster or MachineDeployment: `true` holds a rollout that cannot be done in place, `false` lets it replace.
+/// An operator's, on Cluster, MachineDeployment or KubeadmControlPlane: `true` holds a rollout that cannot be done in place, `false` lets it replace.
 pub const NEVER_REPLACE: &str = "careen.dev/never-replace";
 /// A label of a Machine whose node has another stateroot than the usual one.
 pub const STATEROOT_LABEL: &str = "careen.dev/stateroot";

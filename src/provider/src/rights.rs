@@ -19,6 +19,12 @@ const CLUSTER: &[Rule] = &[
         resources: &["clusters", "machinedeployments"],
         verbs: &["get", "list", "watch"],
     },
+    // Whether one is paused.
+    Rule {
+        groups: &[names::CONTROL_PLANE_GROUP],
+        resources: &["kubeadmcontrolplanes"],
+        verbs: &["get", "list", "watch"],
+    },
     // Our mark and the annotation against remediation; taking the asking annotation off.
     Rule {
         groups: &[names::CORE_GROUP],

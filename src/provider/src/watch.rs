@@ -162,6 +162,14 @@ pub async fn limited<T>(
     }
 }
 
+/// Whether an object is older than what is known of it. Resource versions of one kind in one server are numbers that grow.
+#[must_use]
+pub fn is_older(version: &str, known: &str) -> bool {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let numbers = number(version).zip(number(known));
+    numbers.is_some_and(|(new, old)| new < old)
+}
+
 /// An error with its causes: kube shows only its own layer, and the cause is what a person needs.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {

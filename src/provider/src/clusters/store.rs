@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use kube::Client;
 use upgrade::Version;
 
-use crate::engine::{NodeFacts, StaticPod};
+use crate::engine::{NodeFacts, StaticPod, clean};
+use crate::watch::is_older;
 
 /// One workload cluster as it was seen last.
 #[derive(Default)]
@@ -94,8 +95,10 @@ impl ClusterState {
     /// It cannot be seen. What was known is kept for whoever wants to show it, but nothing is judged by it. Says whether that is
     /// news.
     pub fn away(&self, why: &str) -> bool {
+        // It may be the server's own words.
+        let why = clean(why);
         self.write(|state| {
-            let news = state.away.as_deref() != Some(why);
+            let news = state.away.as_deref() != Some(why.as_str());
             state.away = Some(why.into());
             news
         })
@@ -115,7 +118,9 @@ impl ClusterState {
     pub fn put(&self, node: NodeFacts) -> bool {
         self.write(|state| {
             if let Some(known) = state.nodes.get(&node.name) {
-                if is_older(&node, known) {
+                if node.uid == known.uid
+                    && is_older(&node.resource_version, &known.resource_version)
+                {
                     return false;
                 }
                 let same = NodeFacts {
@@ -200,10 +205,15 @@ impl ClusterState {
     }
 }
 
-/// Resource versions of one kind in one server are numbers that grow; of two objects of one name and another UID the newer is
-/// whichever comes later.
-fn is_older(node: &NodeFacts, known: &NodeFacts) -> bool {
-    let number = |text: &str| text.parse::<u64>().ok();
-    let numbers = number(&node.resource_version).zip(number(&known.resource_version));
-    node.uid == known.uid && numbers.is_some_and(|(new, old)| new < old)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_on_leaving_is_kept_short_and_on_one_line() {
+        let state = ClusterState::default();
+        state.away(&format!("no\nfurther {}", "x".repeat(1 << 20)));
+        let why = state.link().err().unwrap_or_default();
+        assert!(why.len() < 1000 && !why.contains('\n'), "{}", why.len());
+    }
 }

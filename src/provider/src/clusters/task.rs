@@ -10,6 +10,7 @@ use super::connect;
 use super::parse;
 use super::store::{ClusterState, Link};
 use crate::api;
+use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News, WatchError};
@@ -184,7 +185,7 @@ impl Scene<'_> {
 
     fn away(&self, why: &str) {
         if self.state.away(why) {
-            warn!(cluster = %self.cluster, "the workload cluster is away: {why}");
+            warn!(cluster = %self.cluster, "the workload cluster is away: {}", clean(why));
             let of_cluster = self.machines.of_cluster(self.cluster);
             of_cluster.into_iter().for_each(|key| self.queue.add(key));
         }

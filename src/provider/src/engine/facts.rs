@@ -65,6 +65,8 @@ pub struct Machine {
     pub name: String,
     /// Its UID.
     pub uid: String,
+    /// Its resource version: who writes says what it saw.
+    pub resource_version: String,
     /// The Cluster's name.
     pub cluster: String,
     /// Its version, as it stands there.

@@ -47,13 +47,20 @@ pub async fn unask(client: Client, machine: &Machine) -> Result<api::Machine, Ha
     annotate(client, machine, json!({ names::ASK: null })).await
 }
 
-/// The UID in the body makes the API server refuse when the Machine is another one by now.
+/// Onto the Machine as it was when this was decided: the API server refuses when it is another one by now, or when somebody has
+/// written it since. An annotation against remediation that came meanwhile would pass for ours.
 async fn annotate(
     client: Client,
     machine: &Machine,
     annotations: Value,
 ) -> Result<api::Machine, HandError> {
-    let body = json!({ "metadata": { "uid": machine.uid, "annotations": annotations } });
+    let body = json!({
+        "metadata": {
+            "uid": machine.uid,
+            "resourceVersion": machine.resource_version,
+            "annotations": annotations,
+        },
+    });
     let params = PatchParams {
         field_manager: Some(names::MANAGER.to_owned()),
         ..PatchParams::default()

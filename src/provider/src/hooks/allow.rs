@@ -62,11 +62,10 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
         .machines
         .cluster(&cluster_of(object))
         .and_then(|facts| facts.never_replace);
-    let deployment = deployment_of(object).and_then(|key| world.machines.deployment(&key));
-    let of_deployment = deployment.and_then(|facts| facts.never_replace);
+    let of_owner = never_replace_of_owner(world, object);
     let of_settings = request.settings.get(names::SETTING_NEVER_REPLACE);
     let words = [
-        of_deployment.as_deref(),
+        of_owner.as_deref(),
         of_cluster.as_deref(),
         of_settings.map(String::as_str),
     ];
@@ -87,6 +86,20 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     );
     tell(world, object, "NotInPlace", &held);
     Response::Hold(held)
+}
+
+/// What the MachineDeployment says of replacing, or of a control plane's Machine its KubeadmControlPlane.
+fn never_replace_of_owner(world: &World, object: &Object) -> Option<String> {
+    if object
+        .metadata
+        .labels
+        .contains_key(names::CONTROL_PLANE_LABEL)
+    {
+        let (_, owner) = world.machines.owner_of_control_plane(&cluster_of(object))?;
+        return owner.never_replace;
+    }
+    let deployment = world.machines.deployment(&deployment_of(object)?)?;
+    deployment.never_replace
 }
 
 /// To the log, and as an Event of the Machine or the MachineDeployment: core shows the text of a Failure nowhere.

@@ -1,6 +1,6 @@
 //! Objects of Cluster API as facts.
 
-use super::store::{ClusterFacts, DeploymentFacts, Key};
+use super::store::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
 use crate::api;
 use crate::engine::{Machine, Mark};
 use crate::names;
@@ -15,6 +15,7 @@ pub fn machine(object: api::Machine) -> Machine {
         namespace: meta.namespace.unwrap_or_default(),
         name: meta.name.unwrap_or_default(),
         uid: meta.uid.unwrap_or_default(),
+        resource_version: meta.resource_version.unwrap_or_default(),
         cluster: object.spec.cluster_name,
         version: object.spec.version.filter(|version| !version.is_empty()),
         provider_id: object.spec.provider_id.filter(|id| !id.is_empty()),
@@ -50,6 +51,20 @@ pub fn cluster(object: api::Cluster) -> (Key, ClusterFacts) {
     let facts = ClusterFacts {
         paused: object.spec.paused || annotations.contains_key(names::PAUSED),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
+        control_plane: object.spec.control_plane_ref.name,
+    };
+    let name = object.metadata.name.unwrap_or_default();
+    (
+        Key::new(object.metadata.namespace.unwrap_or_default(), name),
+        facts,
+    )
+}
+
+pub fn control_plane(object: api::ControlPlane) -> (Key, ControlPlaneFacts) {
+    let annotations = object.metadata.annotations.unwrap_or_default();
+    let facts = ControlPlaneFacts {
+        paused: annotations.contains_key(names::PAUSED),
+        never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
     };
     let name = object.metadata.name.unwrap_or_default();
     (
@@ -64,6 +79,7 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
     let limit = object.spec.rollout.strategy.rolling_update.max_unavailable;
     let facts = DeploymentFacts {
         uid: object.metadata.uid.unwrap_or_default(),
+        cluster: object.spec.cluster_name,
         max_unavailable: limit.map_or(0, |limit| at_most(&limit, replicas)),
         paused: annotations.contains_key(names::PAUSED),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),

@@ -5,13 +5,13 @@ mod group;
 mod store;
 
 use kube::Client;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::api;
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News};
 pub use group::{Group, GroupKind};
-pub use store::{ClusterFacts, DeploymentFacts, Key, Machines};
+pub use store::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key, Machines};
 
 /// A Machine as facts.
 #[must_use]
@@ -48,19 +48,44 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
             &api::core("MachineDeployment"),
             namespace,
         ),
-        |news| {
-            match news {
-                News::All(all) => {
-                    machines.replace_deployments(all.into_iter().map(from::deployment).collect())
-                }
-                News::Changed(one) => machines.put_deployment(from::deployment(one)),
-                News::Gone(one) => machines.remove_deployment(&from::deployment(one).0),
+        |news| match news {
+            News::All(all) => {
+                machines.replace_deployments(all.into_iter().map(from::deployment).collect())
             }
-            Vec::new()
+            News::Changed(one) => machines.put_deployment(from::deployment(one)),
+            News::Gone(one) => machines.remove_deployment(&from::deployment(one).0),
         },
         &queue,
     );
-    tokio::join!(of_machines, of_clusters, of_deployments);
+    let of_control_planes = watch_control_planes(client, namespace, &machines, &queue);
+    tokio::join!(of_machines, of_clusters, of_deployments, of_control_planes);
+}
+
+/// Other kinds of control planes may stand in their place, so their absence holds nothing up and is not worth a warning.
+async fn watch_control_planes(
+    client: Client,
+    namespace: Option<&str>,
+    machines: &Machines,
+    queue: &Queue<Key>,
+) {
+    let kind = api::kubeadm_control_plane();
+    let api = api::scoped::<api::ControlPlane>(client, &kind, namespace);
+    let tell = |news| {
+        let keys = match news {
+            News::All(all) => {
+                machines.replace_control_planes(all.into_iter().map(from::control_plane).collect())
+            }
+            News::Changed(one) => machines.put_control_plane(from::control_plane(one)),
+            News::Gone(one) => machines.remove_control_plane(&from::control_plane(one).0),
+        };
+        keys.into_iter().for_each(|key| queue.add(key));
+    };
+    watch::forever(api, Filter::default(), tell, |error| {
+        debug!("the watch of KubeadmControlPlanes broke: {error}");
+        machines.no_control_planes();
+        std::future::ready(())
+    })
+    .await;
 }
 
 async fn watch_all<K>(

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::group::{Group, GroupKind};
 use crate::engine::Machine;
+use crate::watch::is_older;
 
 /// Namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +41,17 @@ pub struct ClusterFacts {
     pub paused: bool,
     /// Value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
+    /// The name of the object that owns its control plane's Machines; empty where there is none.
+    pub control_plane: String,
+}
+
+/// What matters of a KubeadmControlPlane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlPlaneFacts {
+    /// Nobody is to work on it.
+    pub paused: bool,
+    /// Value of [`crate::names::NEVER_REPLACE`].
+    pub never_replace: Option<String>,
 }
 
 /// What matters of a MachineDeployment.
@@ -47,6 +59,8 @@ pub struct ClusterFacts {
 pub struct DeploymentFacts {
     /// Its UID.
     pub uid: String,
+    /// Its Cluster's name.
+    pub cluster: String,
     /// How many of its Machines may be away at once.
     pub max_unavailable: usize,
     /// Nobody is to work on it.
@@ -69,11 +83,20 @@ struct State {
     clusters: HashMap<Key, ClusterFacts>,
     clusters_synced: bool,
     deployments: HashMap<Key, DeploymentFacts>,
+    deployments_synced: bool,
+    control_planes: HashMap<Key, ControlPlaneFacts>,
+    control_planes_synced: bool,
 }
 
 impl State {
+    /// What is older than what is known is passed over: our own writes answer before the watch.
     fn put(&mut self, machine: Machine) -> Key {
         let key = machine.key();
+        if self.machines.get(&key).is_some_and(|known| {
+            known.uid == machine.uid && is_older(&machine.resource_version, &known.resource_version)
+        }) {
+            return key;
+        }
         self.remove(&key);
         if let Some(node) = &machine.node {
             let of_cluster = self.by_node.entry(machine.cluster_key()).or_default();
@@ -99,7 +122,8 @@ impl State {
             drop_from(
                 &mut self.by_node,
                 &old.cluster_key(),
-                |nodes| nodes.remove(node).is_some(),
+                // A Machine that took the place of this one may have the Node by now.
+                |nodes| nodes.get(node) == Some(key) && nodes.remove(node).is_some(),
                 HashMap::is_empty,
             );
         }
@@ -115,6 +139,29 @@ impl State {
             |set| set.remove(key),
             HashSet::is_empty,
         );
+    }
+
+    fn of_deployment(&self, deployment: &Key, cluster: &str) -> Vec<Key> {
+        let group = Group {
+            cluster: Key::new(Arc::clone(&deployment.namespace), cluster),
+            kind: GroupKind::Deployment(deployment.name.to_string()),
+        };
+        let members = self.by_group.get(&group);
+        members.into_iter().flatten().cloned().collect()
+    }
+
+    fn of_control_plane(&self, owner: &Key) -> Vec<Key> {
+        let owned = |(cluster, facts): &(&Key, &ClusterFacts)| {
+            cluster.namespace == owner.namespace && *facts.control_plane == *owner.name
+        };
+        let clusters = self.clusters.iter().filter(owned);
+        let groups = clusters.filter_map(|(cluster, _)| {
+            self.by_group.get(&Group {
+                cluster: cluster.clone(),
+                kind: GroupKind::ControlPlane,
+            })
+        });
+        groups.flatten().cloned().collect()
     }
 
     fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
@@ -182,7 +229,10 @@ impl Machines {
     /// Whether everything was listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
-        self.read(|state| state.synced && state.clusters_synced)
+        self.read(|state| {
+            let owners = state.deployments_synced && state.control_planes_synced;
+            state.synced && state.clusters_synced && owners
+        })
     }
 
     /// One Machine.
@@ -285,24 +335,182 @@ impl Machines {
         self.read(|state| state.clusters.get(key).cloned())
     }
 
-    /// Takes all MachineDeployments in.
-    pub fn replace_deployments(&self, all: Vec<(Key, DeploymentFacts)>) {
-        self.write(|state| state.deployments = all.into_iter().collect());
+    /// Takes all MachineDeployments in; returns the Machines that may have to do with them.
+    pub fn replace_deployments(&self, all: Vec<(Key, DeploymentFacts)>) -> Vec<Key> {
+        self.write(|state| {
+            state.deployments = all.into_iter().collect();
+            state.deployments_synced = true;
+            state.machines.keys().cloned().collect()
+        })
     }
 
-    /// Takes a MachineDeployment in.
-    pub fn put_deployment(&self, (key, facts): (Key, DeploymentFacts)) {
-        self.write(|state| state.deployments.insert(key, facts));
+    /// Takes a MachineDeployment in; returns its Machines if it has changed.
+    pub fn put_deployment(&self, (key, facts): (Key, DeploymentFacts)) -> Vec<Key> {
+        self.write(|state| {
+            let old = state.deployments.insert(key.clone(), facts.clone());
+            if old.as_ref() == Some(&facts) {
+                return Vec::new();
+            }
+            state.of_deployment(&key, &facts.cluster)
+        })
     }
 
     /// Forgets a MachineDeployment.
-    pub fn remove_deployment(&self, key: &Key) {
-        self.write(|state| state.deployments.remove(key));
+    pub fn remove_deployment(&self, key: &Key) -> Vec<Key> {
+        self.write(|state| {
+            let old = state.deployments.remove(key);
+            old.map_or_else(Vec::new, |old| state.of_deployment(key, &old.cluster))
+        })
+    }
+
+    /// Takes all KubeadmControlPlanes in; returns the Machines that may have to do with them.
+    pub fn replace_control_planes(&self, all: Vec<(Key, ControlPlaneFacts)>) -> Vec<Key> {
+        self.write(|state| {
+            state.control_planes = all.into_iter().collect();
+            state.control_planes_synced = true;
+            let owners: Vec<Key> = state.control_planes.keys().cloned().collect();
+            let machines = owners.iter().map(|owner| state.of_control_plane(owner));
+            machines.flatten().collect()
+        })
+    }
+
+    /// There are no KubeadmControlPlanes to be seen: that kind may not be installed.
+    pub fn no_control_planes(&self) {
+        self.write(|state| state.control_planes_synced = true);
+    }
+
+    /// Takes a KubeadmControlPlane in; returns its Machines if it has changed.
+    pub fn put_control_plane(&self, (key, facts): (Key, ControlPlaneFacts)) -> Vec<Key> {
+        self.write(|state| {
+            let old = state.control_planes.insert(key.clone(), facts.clone());
+            if old.as_ref() == Some(&facts) {
+                return Vec::new();
+            }
+            state.of_control_plane(&key)
+        })
+    }
+
+    /// Forgets a KubeadmControlPlane.
+    pub fn remove_control_plane(&self, key: &Key) -> Vec<Key> {
+        self.write(|state| {
+            state.control_planes.remove(key);
+            state.of_control_plane(key)
+        })
+    }
+
+    /// The KubeadmControlPlane of a Cluster.
+    #[must_use]
+    pub fn owner_of_control_plane(&self, cluster: &Key) -> Option<(Key, ControlPlaneFacts)> {
+        self.read(|state| {
+            let name = state.clusters.get(cluster)?.control_plane.as_str();
+            let key = Key::new(Arc::clone(&cluster.namespace), name);
+            let facts = state.control_planes.get(&key)?.clone();
+            Some((key, facts))
+        })
     }
 
     /// A MachineDeployment.
     #[must_use]
     pub fn deployment(&self, key: &Key) -> Option<DeploymentFacts> {
         self.read(|state| state.deployments.get(key).cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(name: &str, version: &str) -> Machine {
+        Machine {
+            namespace: "t".into(),
+            name: name.into(),
+            uid: format!("uid-{name}"),
+            cluster: "c".into(),
+            resource_version: version.into(),
+            node: Some("node".into()),
+            deployment: Some("w".into()),
+            ..Machine::default()
+        }
+    }
+
+    #[test]
+    fn a_machine_that_took_over_a_node_keeps_it_when_the_old_one_goes() {
+        let machines = Machines::default();
+        machines.replace(vec![machine("old", "1")]);
+        let new = machines.put(machine("new", "2"));
+        machines.remove(&Key::new("t", "old"));
+        assert_eq!(machines.of_node(&Key::new("t", "c"), "node"), Some(new));
+    }
+
+    #[test]
+    fn what_a_slow_watch_shows_does_not_undo_what_a_write_answered() {
+        let machines = Machines::default();
+        let marked = Machine {
+            skips_remediation: true,
+            ..machine("m", "11")
+        };
+        let key = machines.put(marked);
+        machines.put(machine("m", "9"));
+        assert!(
+            machines
+                .get(&key)
+                .is_some_and(|kept| kept.skips_remediation)
+        );
+    }
+
+    #[test]
+    fn a_deployment_that_is_paused_has_its_machines_looked_at() {
+        let machines = Machines::default();
+        machines.replace(vec![machine("m", "1")]);
+        let facts = DeploymentFacts {
+            cluster: "c".into(),
+            ..DeploymentFacts::default()
+        };
+        let key = Key::new("t", "w");
+        machines.replace_deployments(vec![(key.clone(), facts.clone())]);
+        let woken = machines.put_deployment((key.clone(), facts.clone()));
+        assert!(woken.is_empty(), "nothing has changed");
+        let paused = DeploymentFacts {
+            paused: true,
+            ..facts
+        };
+        assert_eq!(machines.put_deployment((key, paused)), [Key::new("t", "m")]);
+    }
+
+    #[test]
+    fn a_control_plane_that_is_paused_has_its_machines_looked_at() {
+        let machines = Machines::default();
+        let cluster = ClusterFacts {
+            control_plane: "owner".into(),
+            ..ClusterFacts::default()
+        };
+        machines.replace_clusters(vec![(Key::new("t", "c"), cluster)]);
+        let machine = Machine {
+            control_plane: true,
+            ..machine("m", "1")
+        };
+        machines.replace(vec![machine]);
+        let paused = ControlPlaneFacts {
+            paused: true,
+            ..ControlPlaneFacts::default()
+        };
+        let owner = Key::new("t", "owner");
+        let woken = machines.put_control_plane((owner.clone(), paused.clone()));
+        assert_eq!(woken, [Key::new("t", "m")]);
+        assert_eq!(
+            machines.owner_of_control_plane(&Key::new("t", "c")),
+            Some((owner, paused))
+        );
+    }
+
+    #[test]
+    fn not_everything_is_seen_before_the_deployments_are_which_may_forbid_replacing() {
+        let machines = Machines::default();
+        machines.replace(Vec::new());
+        machines.replace_clusters(Vec::new());
+        assert!(!machines.synced());
+        machines.replace_deployments(Vec::new());
+        machines.no_control_planes();
+        assert!(machines.synced());
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a change can be made in place: what is let in, what is not and why.
 
-use provider::machines::{ClusterFacts, DeploymentFacts, Key};
+use provider::machines::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
 use provider::settings::Settings;
 use serde_json::{Value, json};
 
@@ -144,6 +144,31 @@ async fn the_nearest_word_about_replacing_counts() {
         "Failure",
         "a word that cannot be read deletes nothing"
     );
+}
+
+#[tokio::test]
+async fn a_control_planes_own_word_against_replacing_counts_for_its_machines() {
+    let mut sample = sample("canupdatemachine");
+    for side in ["current", "desired"] {
+        sample.request[side]["machine"]["metadata"]["labels"]["cluster.x-k8s.io/control-plane"] =
+            json!("");
+    }
+    sample.request["desired"]["machine"]["spec"]["failureDomain"] = json!("b");
+    let (world, _) = world();
+    let cluster = ClusterFacts {
+        control_plane: "owner".to_owned(),
+        ..ClusterFacts::default()
+    };
+    world.machines.put_cluster((Key::new("t1", "c1"), cluster));
+    assert_eq!(call_with(&world, &sample)["status"], "Success", "replaced");
+    let owner = ControlPlaneFacts {
+        never_replace: Some("true".to_owned()),
+        ..ControlPlaneFacts::default()
+    };
+    world
+        .machines
+        .put_control_plane((Key::new("t1", "owner"), owner));
+    assert_eq!(call_with(&world, &sample)["status"], "Failure", "held");
 }
 
 #[tokio::test]

@@ -66,6 +66,7 @@ pub fn world_with(settings: Settings) -> (World, Arc<ClusterState>) {
     clusters.adopt(Key::new("t1", "c1"), Arc::clone(&state));
     machines.replace_clusters(vec![(Key::new("t1", "c1"), ClusterFacts::default())]);
     machines.replace_deployments(vec![(Key::new("t1", "n1"), DeploymentFacts::default())]);
+    machines.no_control_planes();
     machines.replace(vec![worker()]);
     let link = Link {
         client: client(),

@@ -92,6 +92,7 @@ fn world() -> (World, Arc<ClusterState>, Client) {
         ..DeploymentFacts::default()
     };
     machines.replace_deployments(vec![(Key::new("t", "md"), budget)]);
+    machines.no_control_planes();
     let world = World::new(machines, clusters, queue, Settings::default());
     let images = vec![Entry {
         kubernetes_version: NEW.into(),
