@@ -25,7 +25,9 @@ pub(super) fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
     };
     let open = match facts.node {
         NodeView::Seen(node) => open(node, &mark.id),
-        NodeView::Away(_) | NodeView::Missing => Open::No,
+        // The request may stand there still: the mark is what brings us back to take it away.
+        NodeView::Away(_) => Open::Unseen,
+        NodeView::Missing => Open::No,
     };
     let answer = Answer::Cancelled(why);
     match open {
@@ -33,7 +35,7 @@ pub(super) fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
             node: Some(NodeWrite::Withdraw),
             ..Decision::say(answer)
         },
-        Open::Ending => Decision::say(answer),
+        Open::Ending | Open::Unseen => Decision::say(answer),
         Open::No => finished(facts, answer),
     }
 }
@@ -44,6 +46,8 @@ enum Open {
     Withdraw,
     /// It is taken back; the agent is on its way out, or past the point where it stops.
     Ending,
+    /// Nobody knows: its cluster is away.
+    Unseen,
     /// The node has nothing of ours in hand.
     No,
 }

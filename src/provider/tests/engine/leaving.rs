@@ -66,14 +66,26 @@ fn a_node_past_the_point_of_return_keeps_the_mark_while_it_goes_on() {
 }
 
 #[test]
-fn a_cancelled_machine_whose_node_cannot_be_seen_gets_its_health_check_back() {
-    let mut scene = scene().asked();
-    scene.road = Asked::No;
-    scene.away = Some("no route");
-    assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
-    scene.away = None;
-    scene.node = None;
-    assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
+fn a_cancelled_machine_whose_node_is_gone_gets_its_health_check_back() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked();
+        leave(&mut scene);
+        scene.node = None;
+        assert_eq!(scene.decide().mark, Some(MarkWrite::Off), "{way}");
+    }
+}
+
+#[test]
+fn what_is_cancelled_while_the_cluster_is_away_is_taken_back_when_it_returns() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked();
+        leave(&mut scene);
+        scene.away = Some("no route");
+        let frozen = scene.decide();
+        assert_eq!((frozen.node, frozen.mark), (None, None), "{way}");
+        scene.away = None;
+        assert_eq!(scene.decide().node, Some(NodeWrite::Withdraw), "{way}");
+    }
 }
 
 #[test]
