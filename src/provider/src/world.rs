@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::settings::Settings;
 
-/// How long a hook's word counts although the watch does not show its Machine in progress: the call may be faster than the watch.
+/// How long a hook's word waits for the watch to show its Machine in progress: the call may be faster than the watch.
 const FRESH: Duration = Duration::from_secs(20);
 
 /// What core said of a Machine, when, and whether the watch has shown it in progress since.
@@ -41,6 +41,7 @@ pub struct World {
     /// What is counted.
     pub metrics: Metrics,
     told: Mutex<HashMap<Key, Heard>>,
+    unwritten: Mutex<HashMap<Key, String>>,
     events: Option<Events>,
 }
 
@@ -61,6 +62,7 @@ impl World {
             settings,
             metrics: Metrics::default(),
             told: Mutex::default(),
+            unwritten: Mutex::default(),
             events: None,
         }
     }
@@ -95,33 +97,59 @@ impl World {
         all.insert(key.clone(), Heard { told, at, seen });
     }
 
-    /// Takes note of how the watch shows a Machine: one that was in progress and is so no more is not wanted any more.
+    /// Takes note of how the watch shows a Machine: one that was in progress and is so no more is not wanted any more, and what was
+    /// said long before it came to be in progress was said of something else.
     pub fn saw(&self, machine: &Machine) {
         let (mut all, key) = (self.all_told(), machine.key());
-        if let Some(heard) = all.get_mut(&key) {
-            if heard.seen && !machine.in_progress {
-                all.remove(&key);
-            } else {
-                heard.seen = machine.in_progress;
-            }
+        let Some(heard) = all.get_mut(&key) else {
+            return;
+        };
+        let stale = !heard.seen && heard.at.elapsed() >= FRESH;
+        if stale || (heard.seen && !machine.in_progress) {
+            all.remove(&key);
+        } else {
+            heard.seen = machine.in_progress;
         }
     }
 
     /// Forgets it.
     pub fn forget(&self, key: &Key) {
         self.all_told().remove(key);
+        self.all_unwritten().remove(key);
+        self.queue.forget(key);
+    }
+
+    /// Remembers that what was due of a Machine could not be written, and why; or that it could.
+    pub fn wrote(&self, key: &Key, failure: Option<String>) {
+        let mut all = self.all_unwritten();
+        match failure {
+            Some(why) => all.insert(key.clone(), why),
+            None => all.remove(key),
+        };
+    }
+
+    /// Why what is due of a Machine could not be written when that was tried last.
+    #[must_use]
+    pub fn unwritten(&self, key: &Key) -> Option<String> {
+        self.all_unwritten().get(key).cloned()
+    }
+
+    fn all_unwritten(&self) -> std::sync::MutexGuard<'_, HashMap<Key, String>> {
+        self.unwritten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn all_told(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Heard>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was said of a Machine, as long as it counts.
+    /// What was said of a Machine, as long as it counts: core marks a Machine before it calls, and others may call too.
     #[must_use]
     pub fn told(&self, machine: &Machine) -> Option<Told> {
         let heard = self.all_told().get(&machine.key()).cloned();
         heard
-            .filter(|heard| machine.in_progress || heard.at.elapsed() < FRESH)
+            .filter(|_| machine.in_progress)
             .map(|heard| heard.told)
     }
 
@@ -207,6 +235,12 @@ impl World {
             .is_some_and(|facts| facts.paused)
         {
             return Some(format!("Cluster {}", cluster.name));
+        }
+        if machine.control_plane {
+            let (owner, facts) = self.machines.owner_of_control_plane(&cluster)?;
+            return facts
+                .paused
+                .then(|| format!("KubeadmControlPlane {}", owner.name));
         }
         let deployment = self.deployment(machine)?;
         let paused = self

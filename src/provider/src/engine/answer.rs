@@ -130,11 +130,21 @@ impl Answer {
     #[must_use]
     pub fn code(&self) -> String {
         match self {
-            Self::Idle => "Idle".to_owned(),
-            Self::Untold => "Waiting".to_owned(),
-            Self::Working(_) => "InProgress".to_owned(),
             Self::Held(why) | Self::Failed(why) | Self::Cancelled(why) => why.code(),
-            Self::Done => "Upgraded".to_owned(),
+            other => other.class().to_owned(),
+        }
+    }
+
+    /// As [`Self::code`], but one of a closed list, whatever a node says: for counting.
+    #[must_use]
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::Idle => "Idle",
+            Self::Untold => "Waiting",
+            Self::Working(_) => "InProgress",
+            Self::Held(why) | Self::Cancelled(why) => why.class(),
+            Self::Failed(_) => "Failed",
+            Self::Done => "Upgraded",
         }
     }
 

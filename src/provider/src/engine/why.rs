@@ -104,6 +104,9 @@ pub enum Why {
     /// Answered, but not seen to be so.
     #[error("the agent says Upgraded; waiting until {detail}")]
     Unverified { detail: String },
+    /// What is due is not taken.
+    #[error("what is due could not be written: {detail}")]
+    Unwritten { detail: String },
     /// The node's answer is no.
     #[error("{reason}")]
     Node { code: String, reason: String },
@@ -125,7 +128,16 @@ impl Why {
     /// Stable, CamelCase; what stands as a condition's reason.
     #[must_use]
     pub fn code(&self) -> String {
-        let code = match self {
+        match self {
+            Self::Node { code, .. } => code.clone(),
+            other => other.class().to_owned(),
+        }
+    }
+
+    /// As [`Self::code`], but one of a closed list, whatever a node says: for counting.
+    #[must_use]
+    pub const fn class(&self) -> &'static str {
+        match self {
             Self::NoImage { .. } => "NoImage",
             Self::TwoImages { .. } => "TwoImages",
             Self::BadVersion { .. } => "BadVersion",
@@ -144,13 +156,13 @@ impl Why {
             Self::Stalled { .. } => "Stalled",
             Self::AgentUnfit { .. } => "AgentUnfit",
             Self::Unverified { .. } => "Unverified",
-            Self::Node { code, .. } => return code.clone(),
+            Self::Unwritten { .. } => "Unwritten",
+            Self::Node { .. } => "Node",
             Self::Deleted => "Deleted",
             Self::Paused { .. } => "Paused",
             Self::Withdrawn => "Withdrawn",
             Self::NoVersionField { .. } => "NoVersionField",
-        };
-        code.to_owned()
+        }
     }
 
     /// Seconds until Cluster API should ask again; see [`super::Answer::retry_after`].
@@ -159,7 +171,10 @@ impl Why {
         match self {
             // These pass by themselves, and soon.
             Self::Unverified { .. } | Self::NoNode | Self::ControlPlaneUnknown { .. } => 2,
-            Self::NotItsTurn { .. } | Self::OtherRequest { .. } | Self::ApiAway { .. } => 10,
+            Self::NotItsTurn { .. }
+            | Self::OtherRequest { .. }
+            | Self::ApiAway { .. }
+            | Self::Unwritten { .. } => 10,
             Self::NoImage { .. }
             | Self::TwoImages { .. }
             | Self::BadVersion { .. }

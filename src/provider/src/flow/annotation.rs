@@ -11,17 +11,17 @@ use super::{HELD, Worker, lock};
 
 impl Worker {
     pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {
-        let infra = self.infra.of(machine).await?;
+        let mut infra = self.infra.of(machine).await?;
         let version = machine.version.clone().unwrap_or_default();
         if has_arrived(&infra, &version) && machine.mark.is_none() {
             self.arrive(machine, &version).await?;
             return Ok(Answer::Done);
         }
         let answer = match self.told_by(&infra, &version) {
-            Ok(told) => self.act(machine, Some(&told)).await?,
+            Ok(told) => refused_is_held(self.act(machine, Some(&told), Some(&mut infra)).await)?,
             Err(why) => Answer::Held(why),
         };
-        self.tell(machine, &infra, &answer).await?;
+        self.tell(machine, &mut infra, &answer).await?;
         match &answer {
             Answer::Done => self.arrive(machine, &version).await?,
             Answer::Working(_) => {}
@@ -48,10 +48,10 @@ impl Worker {
         })
     }
 
-    async fn tell(
+    pub(super) async fn tell(
         &self,
         machine: &Machine,
-        infra: &InfraMachine,
+        infra: &mut InfraMachine,
         answer: &Answer,
     ) -> Result<(), HandError> {
         let Some(wanted) = condition(answer) else {
@@ -80,12 +80,7 @@ impl Worker {
             kind: kind.to_owned(),
         };
         let held = condition(&Answer::Held(why)).unwrap_or(wanted);
-        self.infra
-            .of(machine)
-            .await?
-            .write(&held, &time())
-            .await
-            .map(drop)
+        infra.write(&held, &time()).await.map(drop)
     }
 
     /// Notes that it has arrived; when all of its group that were asked have, the annotation goes from all of them.
@@ -110,6 +105,16 @@ impl Worker {
             self.world.machines.put(crate::machines::parse(after));
         }
         Ok(())
+    }
+}
+
+/// What is refused is refused again, so it is said; the rest passes.
+fn refused_is_held(acted: Result<Answer, HandError>) -> Result<Answer, HandError> {
+    match acted {
+        Err(HandError::Refused(detail)) => Ok(Answer::Held(Why::Unwritten {
+            detail: clean(&detail),
+        })),
+        other => other,
     }
 }
 

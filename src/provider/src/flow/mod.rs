@@ -13,14 +13,16 @@ use kube::Client;
 use tokio::sync::{Semaphore, watch};
 use tracing::{debug, warn};
 
-use crate::engine::{Answer, Machine, MarkWrite};
+use crate::engine::{Answer, Machine, MarkWrite, Why, clean};
+use crate::events::Happened;
 use crate::hands::HandError;
 use crate::hands::infra::{InfraMachines, Wanted};
 use crate::machines::{Group, Key};
 use crate::world::{World, now};
 
-/// How many Machines are looked at side by side. Each costs at most a few requests at a time.
-const SIDE_BY_SIDE: usize = 64;
+/// How many Machines of one Cluster are looked at side by side. Each costs at most a few requests at a time, and where a server
+/// hangs it is the places of its own Cluster that are taken.
+const SIDE_BY_SIDE: usize = 32;
 
 /// When a Machine of the annotation flow that is held is looked at again, in case what held it made no noise.
 const HELD: Duration = Duration::from_secs(15);
@@ -31,6 +33,7 @@ pub struct Worker {
     client: Client,
     infra: InfraMachines,
     leads: watch::Receiver<bool>,
+    rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
     told: Mutex<HashMap<Key, Wanted>>,
     arrived: Mutex<HashMap<Key, String>>,
@@ -45,6 +48,7 @@ impl Worker {
             world,
             client,
             leads,
+            rooms: Mutex::default(),
             turns: Mutex::default(),
             told: Mutex::default(),
             arrived: Mutex::default(),
@@ -53,18 +57,28 @@ impl Worker {
 
     /// Looks at Machines for ever.
     pub async fn run(self: Arc<Self>) {
-        let room = Arc::new(Semaphore::new(SIDE_BY_SIDE));
         loop {
-            let Ok(place) = Arc::clone(&room).acquire_owned().await else {
-                return;
-            };
             let key = self.world.queue.next().await;
             let this = Arc::clone(&self);
             tokio::spawn(async move {
-                this.turn_to(&key).await;
-                drop(place);
+                let room = this.room(&key);
+                let Ok(_place) = room.acquire().await else {
+                    return;
+                };
+                // Thousands may wait for a place, and a look is large.
+                Box::pin(this.turn_to(&key)).await;
             });
         }
+    }
+
+    /// The places of a Machine's Cluster.
+    fn room(&self, key: &Key) -> Arc<Semaphore> {
+        let places = || Arc::new(Semaphore::new(SIDE_BY_SIDE));
+        let machine = self.world.machines.get(key);
+        machine.map_or_else(places, |machine| {
+            let mut rooms = lock(&self.rooms);
+            Arc::clone(rooms.entry(machine.cluster_key()).or_insert_with(places))
+        })
     }
 
     async fn turn_to(&self, key: &Key) {
@@ -73,13 +87,15 @@ impl Worker {
         match self.look(key).await {
             Ok(answer) => {
                 metrics.looked(
-                    &answer.map_or_else(|| "None".to_owned(), |answer| answer.code()),
+                    answer.map_or("None", |answer| answer.class()),
                     begun.elapsed(),
                 );
+                self.world.wrote(key, None);
                 self.world.queue.done(key);
             }
             Err(error) => {
                 metrics.failed(error.class());
+                self.failed(key, &error);
                 let pause = self.world.queue.failed(key);
                 match error {
                     HandError::Refused(_) => warn!(machine = %key, "{error}; again in {pause:?}"),
@@ -87,6 +103,36 @@ impl Worker {
                 }
             }
         }
+    }
+
+    /// What is not written must not look like a wait for the node.
+    fn failed(&self, key: &Key, error: &HandError) {
+        let text = clean(&error.to_string());
+        match error {
+            HandError::Conflict | HandError::Missing => {}
+            HandError::Away(_) => self.world.wrote(key, Some(text)),
+            HandError::Refused(_) => {
+                if let Some(machine) = self.world.machines.get(key) {
+                    self.say_unwritten(&machine, &text);
+                }
+                self.world.wrote(key, Some(text));
+            }
+        }
+    }
+
+    /// As an Event of the Machine: where a write is refused there may be no other place to say it.
+    fn say_unwritten(&self, machine: &Machine, detail: &str) {
+        let why = Why::Unwritten {
+            detail: clean(detail),
+        };
+        self.world.happened(Happened {
+            kind: "Machine",
+            namespace: machine.namespace.clone(),
+            name: machine.name.clone(),
+            uid: machine.uid.clone(),
+            reason: why.code(),
+            note: why.to_string(),
+        });
     }
 
     /// One look. The leader looks at everything; anybody looks at what core has just called it for.
@@ -107,7 +153,7 @@ impl Worker {
         if machine.asked && !machine.in_progress {
             return self.by_annotation(&machine).await.map(Some);
         }
-        if !machine.in_progress && !called && machine.mark.is_none() {
+        if !machine.in_progress && machine.mark.is_none() {
             return Ok(None);
         }
         self.by_hook(&machine).await.map(Some)
@@ -120,7 +166,7 @@ impl Worker {
             // The mark is what brings us back here, should we die in between.
             self.report_quietly(machine, &foreseen.answer).await;
         }
-        let answer = self.act(machine, told.as_ref()).await?;
+        let answer = self.act(machine, told.as_ref(), None).await?;
         self.report_quietly(machine, &answer).await;
         Ok(answer)
     }
@@ -128,6 +174,9 @@ impl Worker {
     fn forget(&self, key: &Key) {
         lock(&self.told).remove(key);
         lock(&self.arrived).remove(key);
+        // Groups and Clusters go with their last Machine; what is in use is held by its users too.
+        lock(&self.turns).retain(|_, turn| Arc::strong_count(turn) > 1);
+        lock(&self.rooms).retain(|_, room| Arc::strong_count(room) > 1);
     }
 }
 

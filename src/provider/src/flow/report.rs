@@ -53,13 +53,16 @@ impl Worker {
             }
             Err(error) => {
                 self.world.metrics.failed("infra");
+                if let HandError::Refused(why) = &error {
+                    self.say_unwritten(machine, &format!("the InfraMachine: {why}"));
+                }
                 debug!(machine = %key, "the InfraMachine could not be told: {error}");
             }
         }
     }
 
     async fn report(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
-        let infra = self.infra.of(machine).await?;
+        let mut infra = self.infra.of(machine).await?;
         let with_version = Wanted {
             // Where the field is in use it stays true; where it is not, it is not ours to begin.
             version: infra

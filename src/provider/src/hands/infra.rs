@@ -113,7 +113,7 @@ impl InfraMachine {
     ///
     /// # Errors
     /// See [`HandError`].
-    pub async fn write(&self, wanted: &Wanted, now: &str) -> Result<bool, HandError> {
+    pub async fn write(&mut self, wanted: &Wanted, now: &str) -> Result<bool, HandError> {
         let conditions = self.conditions(wanted, now);
         let same_version = wanted
             .version
@@ -137,11 +137,8 @@ impl InfraMachine {
             ..PatchParams::default()
         };
         let after = limited(self.api.patch_status(name, &params, &body)).await?;
-        let stands = after
-            .data
-            .pointer("/status/version")
-            .and_then(Value::as_str);
-        Ok(wanted.version.is_none() || stands == wanted.version.as_deref())
+        self.object = after;
+        Ok(wanted.version.is_none() || self.version() == wanted.version.as_deref())
     }
 
     fn conditions(&self, wanted: &Wanted, now: &str) -> Vec<Value> {

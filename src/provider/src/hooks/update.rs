@@ -2,11 +2,12 @@
 
 use super::can_update::image_of;
 use super::wire::{Request, Response};
-use crate::engine::{Answer, Told};
+use crate::engine::{Answer, Told, Why};
 use crate::machines::Key;
 use crate::world::World;
 
-/// Answers from what is seen now, and has whatever is due written in the background.
+/// Answers from what is seen now, and has whatever is due written in the background. Nothing is begun on a caller's word alone: the
+/// Machine itself must show that core updates it, and to which version.
 pub fn update(world: &World, request: &Request, now: i64) -> Response {
     let hold = |message: &str, seconds| Response::InProgress(format!("held: {message}"), seconds);
     let Some(asked) = request.desired.machine.as_ref() else {
@@ -41,10 +42,25 @@ pub fn update(world: &World, request: &Request, now: i64) -> Response {
             5,
         );
     };
+    if machine.version.as_deref() != Some(told.version.as_str()) {
+        // A call that was on its way for long, or one that is not core's; or the watch is a moment behind.
+        return hold("careen-provider sees another version in this Machine", 1);
+    }
     world.tell(&key, told.clone());
+    if !machine.in_progress {
+        // Core marks it before it calls.
+        return hold(
+            "careen-provider does not see yet that Cluster API updates this Machine",
+            1,
+        );
+    }
     let decision = world.decide_for(&machine, Some(&told), now);
     if decision.node.is_some() || decision.mark.is_some() {
-        world.queue.add(key);
+        world.queue.add(key.clone());
+        if let Some(detail) = world.unwritten(&key) {
+            let why = Why::Unwritten { detail };
+            return Response::InProgress(format!("held: {why}"), why.retry_after());
+        }
     }
     let message = decision.answer.message();
     match &decision.answer {

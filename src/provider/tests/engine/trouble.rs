@@ -117,3 +117,14 @@ fn what_stands_in_the_way_on_the_node_is_in_the_message() {
         "Deployed, 40 %: drain: PodDisruptionBudget web does not allow evicting"
     );
 }
+
+#[test]
+fn what_is_counted_is_of_a_closed_list_whatever_a_node_calls_its_reason() {
+    let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
+    scene.node().status.as_mut().unwrap().code = Some("MadeUpByTheNode".into());
+    let answer = scene.decide().answer;
+    assert_eq!(
+        (answer.code().as_str(), answer.class()),
+        ("MadeUpByTheNode", "Failed")
+    );
+}

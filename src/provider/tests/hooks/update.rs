@@ -78,8 +78,11 @@ async fn a_failure_stays_in_progress_because_only_so_its_text_is_seen() {
 #[tokio::test]
 async fn what_core_wants_is_judged_anew_at_each_call() {
     let (world, _) = world();
-    let mut sample = sample("updatemachine");
-    sample.request["desired"]["machine"]["spec"]["version"] = json!("v1.40.0");
+    assert_eq!(
+        call_with(&world, &sample("updatemachine"))["message"],
+        "Scheduled, 0 %"
+    );
+    let sample = wanting(&world, "v1.40.0");
     let response = call_with(&world, &sample);
     assert!(
         response["message"]
@@ -89,6 +92,62 @@ async fn what_core_wants_is_judged_anew_at_each_call() {
         "{response}"
     );
     assert!(response["retryAfterSeconds"].as_i64().unwrap() >= 1);
+}
+
+/// The Machine is changed to this version, and core calls for it.
+fn wanting(world: &provider::world::World, version: &str) -> Sample {
+    let mut machine = worker();
+    machine.version = Some(version.to_owned());
+    world.machines.put(machine);
+    let mut sample = sample("updatemachine");
+    sample.request["desired"]["machine"]["spec"]["version"] = json!(version);
+    sample
+}
+
+#[tokio::test]
+async fn a_late_duplicate_of_an_old_call_begins_nothing_and_is_not_done() {
+    let (world, _) = world();
+    let old = sample("updatemachine");
+    let new = wanting(&world, "v1.34.4");
+    catalogue(&world, vec![entry("v1.34.3", 'b'), entry("v1.34.4", 'c')]);
+    let before = call_with(&world, &new);
+    for _ in 0..2 {
+        let late = call_with(&world, &old);
+        assert_eq!(
+            late["message"],
+            "held: careen-provider sees another version in this Machine"
+        );
+        assert_eq!(call_with(&world, &new), before, "it is forgotten again");
+    }
+    let machine = world.machines.get(&Key::new("t1", MACHINE)).unwrap();
+    assert_eq!(world.told(&machine).unwrap().version, "v1.34.4");
+}
+
+#[tokio::test]
+async fn a_call_for_a_machine_that_core_does_not_update_begins_nothing() {
+    let (world, _) = world();
+    let mut machine = worker();
+    machine.in_progress = false;
+    world.machines.put(machine.clone());
+    let response = call_with(&world, &sample("updatemachine"));
+    assert!(response["retryAfterSeconds"].as_i64().unwrap() >= 1);
+    assert_eq!((world.queue.depth(), world.told(&machine)), (0, None));
+}
+
+#[tokio::test]
+async fn a_write_that_is_refused_is_said_and_not_shown_as_a_wait_for_the_node() {
+    let (world, _) = world();
+    let key = Key::new("t1", MACHINE);
+    world.wrote(&key, Some("refused: nodes is forbidden (403)".to_owned()));
+    let response = call_with(&world, &sample("updatemachine"));
+    assert_eq!(
+        response["message"],
+        "held: what is due could not be written: refused: nodes is forbidden (403)"
+    );
+    assert_eq!(world.queue.depth(), 1, "and it is tried again");
+    world.wrote(&key, None);
+    let response = call_with(&world, &sample("updatemachine"));
+    assert_eq!(response["message"], "Scheduled, 0 %");
 }
 
 #[tokio::test]

@@ -106,6 +106,9 @@ fn every_reason() -> Vec<Why> {
         Why::Unverified {
             detail: text("what is seen"),
         },
+        Why::Unwritten {
+            detail: text("why"),
+        },
         Why::Node {
             code: "<the agent's own>".into(),
             reason: text("the agent's reason"),
