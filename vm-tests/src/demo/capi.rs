@@ -27,10 +27,10 @@ const PREFIX: &str = "In-place update in progress: ";
 /// How much of the Machine's words goes into the live line.
 const WORDS: usize = 50;
 
-/// The stage: a node and its Machine.
+/// The stage: a node and its Machine. The managers end before the API server that they talk to.
 struct Stage {
-    rig: Rig,
     adopted: Adopted,
+    rig: Rig,
 }
 
 /// Plays it.
@@ -79,7 +79,7 @@ async fn set_the_stage(progress: &Progress) -> Result<Stage> {
     rig.policy("[health]\ndeadline-seconds = 60").await?;
     progress.step("Cluster API makes the node the one Machine of a MachineDeployment");
     let adopted = Adopted::start(&rig.plane, NAME, &before.kubelet).await?;
-    let stage = Stage { rig, adopted };
+    let stage = Stage { adopted, rig };
     stage.show_all()?;
     Ok(stage)
 }
@@ -111,6 +111,8 @@ impl Stage {
 
     /// From the change in the catalogue until the Machine is up to date.
     async fn heal(&mut self, good: &Commit) -> Result<Act> {
+        // The short deadline was for the bad one.
+        self.rig.policy("").await?;
         let images = json!([{ "kubernetesVersion": VERSION, "image": good.pinned() }]);
         let change = json!({ "spec": { "images": images } }).to_string();
         let patch = [
