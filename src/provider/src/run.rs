@@ -107,7 +107,7 @@ async fn listen(
 /// Runs until `stop`. `up` hears where it listens as soon as it does.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When it cannot begin, or when a part of it ends that has no end.
 pub async fn run(
     client: Client,
     setup: Setup,
