@@ -202,7 +202,10 @@ fn setup(address: SocketAddr) -> Setup {
 }
 
 /// Namespace, definition, rights, and a catalogue of the fleet's good images.
-async fn install(admin: &Client) -> Result<()> {
+///
+/// # Errors
+/// When something is refused.
+pub async fn install(admin: &Client) -> Result<()> {
     let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": manifests::NAMESPACE } });
     objects::apply(admin, &space).await?;
     install_definitions(admin, &[provider::catalogue::manifest()?]).await?;
@@ -249,12 +252,27 @@ fn rights_on_the_rigs_machines() -> Value {
 }
 
 /// The administrator's, but with a token of the provider's ServiceAccount.
-async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconfig> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), manifests::NAMESPACE);
+///
+/// # Errors
+/// When there is no such account.
+pub async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconfig> {
+    kubeconfig_of(plane, admin, (manifests::NAMESPACE, names::MANAGER)).await
+}
+
+/// The administrator's, but with a token of a ServiceAccount: namespace and name.
+///
+/// # Errors
+/// When there is no such account.
+pub async fn kubeconfig_of(
+    plane: &ControlPlane,
+    admin: &Client,
+    (namespace, name): (&str, &str),
+) -> Result<Kubeconfig> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), namespace);
     let request: TokenRequest =
         serde_json::from_value(json!({ "spec": { "audiences": [], "expirationSeconds": 86400 } }))?;
     let answer = accounts
-        .create_token_request(names::MANAGER, &PostParams::default(), &request)
+        .create_token_request(name, &PostParams::default(), &request)
         .await?;
     let token = answer.status.context("no token")?.token;
     let mut content = Kubeconfig::read_from(plane.admin_kubeconfig())?;

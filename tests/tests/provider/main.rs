@@ -1,6 +1,10 @@
-//! Parts of careen-provider against a real API server: who leads, the certificate in its Secret, the catalogue's definition. Whole
-//! rollouts with the real managers are in `cluster_api`.
+//! careen-provider against a real API server, with the rights of its release: who leads, its certificate and whom core trusts, what it
+//! shows of itself, its writes and what becomes of those that are refused. Whole rollouts with the real managers are in `cluster_api`.
 
+mod cancelled;
 mod catalogue;
+mod certificate;
 mod lease;
+mod refused;
 mod secret;
+mod shown;

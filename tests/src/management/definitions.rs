@@ -1,0 +1,90 @@
+//! The definitions of Cluster API's kinds as far as a provider reads them, and what its release brings.
+
+use anyhow::Result;
+use kube::Client;
+use provider::names;
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, OnceCell};
+use vm_tests::cluster_api::install_definitions;
+
+use super::INFRA_GROUP;
+use crate::provider_process::install;
+
+/// Once for all tests: the definitions, and what the provider's release brings.
+pub async fn install_all(admin: &Client) -> Result<()> {
+    static INSTALLED: OnceCell<()> = OnceCell::const_new();
+    static ONE: Mutex<()> = Mutex::const_new(());
+    let _one = ONE.lock().await;
+    let install = || async {
+        install_definitions(admin, &definitions()).await?;
+        install(admin).await
+    };
+    INSTALLED.get_or_try_init(install).await.map(drop)
+}
+
+fn definitions() -> Vec<Value> {
+    let anything = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let core = |kind: &str| definition(names::CORE_GROUP, kind, "Namespaced", &anything);
+    let mut infra = definition(INFRA_GROUP, "HostMachine", "Namespaced", &infra_schema());
+    infra["spec"]["versions"][0]["subresources"] = json!({ "status": {} });
+    vec![
+        core("Cluster"),
+        core("Machine"),
+        core("MachineDeployment"),
+        definition(
+            names::CONTROL_PLANE_GROUP,
+            "KubeadmControlPlane",
+            "Namespaced",
+            &anything,
+        ),
+        definition(
+            names::RUNTIME_GROUP,
+            "ExtensionConfig",
+            "Cluster",
+            &anything,
+        ),
+        infra,
+    ]
+}
+
+fn definition(group: &str, kind: &str, scope: &str, schema: &Value) -> Value {
+    let singular = kind.to_lowercase();
+    let plural = format!("{singular}s");
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{plural}.{group}") },
+        "spec": {
+            "group": group, "scope": scope,
+            "names": { "kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": singular },
+            "versions": [{
+                "name": "v1beta2", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
+            }],
+        },
+    })
+}
+
+/// One that refuses our condition where its spec says so.
+fn infra_schema() -> Value {
+    let text = json!({ "type": "string", "maxLength": 1000 });
+    let condition = json!({
+        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": { "type": text, "status": text, "reason": text },
+    });
+    let rule = "!has(self.spec.refuses) || !self.spec.refuses || !has(self.status) || !has(self.status.conditions) \
+                || !self.status.conditions.exists(c, c.type == 'InplaceUpgrade')";
+    json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "spec": { "type": "object", "properties": { "refuses": { "type": "boolean" } } },
+            "status": {
+                "type": "object",
+                "properties": {
+                    "version": text,
+                    "conditions": { "type": "array", "maxItems": 16, "items": condition },
+                },
+            },
+        },
+        "x-kubernetes-validations": [{ "rule": rule, "message": "this one keeps its conditions" }],
+    })
+}

@@ -1,0 +1,95 @@
+//! The ExtensionConfig: whom core trusts when it calls a hook.
+
+use anyhow::{Context, Result, ensure};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use provider::names;
+use serde_json::{Value, json};
+use vm_tests::cluster_api::objects;
+
+use super::{History, Management};
+use crate::replica::{Replica, certificate};
+
+/// The line that ends a certificate.
+const END: &str = "-----END CERTIFICATE-----\n";
+
+impl Management {
+    fn extensions(&self) -> Result<Api<DynamicObject>> {
+        let kind = format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION);
+        let kind = objects::kind(&kind, "ExtensionConfig")?;
+        Ok(objects::api(&self.admin, &kind, None))
+    }
+
+    /// As a release brings it: without a bundle.
+    pub(super) async fn extension_config(&self) -> Result<()> {
+        let object = json!({
+            "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",
+            "metadata": { "name": self.space }, "spec": { "clientConfig": { "url": "https://127.0.0.1:1" } },
+        });
+        objects::apply(&self.admin, &object).await.map(drop)
+    }
+
+    /// The bundle, in base64.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn bundle(&self) -> Result<String> {
+        let object = self.extensions()?.get(&self.space).await?;
+        let bundle = bundle_of(&object);
+        ensure!(!bundle.is_empty(), "no bundle");
+        Ok(bundle)
+    }
+
+    /// All bundles from now on, this one included.
+    ///
+    /// # Errors
+    /// When there is no ExtensionConfig.
+    pub async fn bundles(&self) -> Result<History> {
+        History::of(self.extensions()?, &self.space, bundle_of).await
+    }
+
+    /// Takes the bundle away, as applying the release's file with force does.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn take_bundle_away(&self) -> Result<()> {
+        let change = Patch::Merge(json!({ "spec": { "clientConfig": { "caBundle": null } } }));
+        self.extensions()?
+            .patch(&self.space, &PatchParams::default(), &change)
+            .await?;
+        Ok(())
+    }
+
+    /// Waits until a replica is trusted by the bundle that stands there, and returns it.
+    ///
+    /// # Errors
+    /// When that does not come.
+    pub async fn until_trusted(&self, replica: &Replica) -> Result<String> {
+        let look = || async {
+            let bundle = self.bundle().await?;
+            let answer = replica.call(&bundle, "Discovery", json!({})).await?;
+            ensure!(answer["status"] == "Success", "{answer}");
+            Ok(bundle)
+        };
+        self.until("core trusts a replica", look).await
+    }
+
+    /// The newest authority in the Secret that the replicas share, alone, in base64.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn newest_authority(&self) -> Result<String> {
+        let secrets = self.secrets(provider::manifests::NAMESPACE);
+        let secret = secrets.get(&certificate(&self.space)).await?;
+        let all = secret.data.and_then(|mut data| data.remove("ca.crt"));
+        let all = String::from_utf8(all.context("no authority")?.0)?;
+        let newest = all.split_inclusive(END).next().context("an empty one")?;
+        // A ByteString is base64 in JSON.
+        let encoded = serde_json::to_value(k8s_openapi::ByteString(newest.as_bytes().to_vec()))?;
+        Ok(encoded.as_str().unwrap_or_default().to_owned())
+    }
+}
+
+fn bundle_of(object: &DynamicObject) -> String {
+    let found = object.data.pointer("/spec/clientConfig/caBundle");
+    found.and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,97 @@
+//! What a test waits for.
+
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{Api, ListParams};
+use serde_json::Value;
+use vm_tests::cluster_api::objects;
+
+use super::Management;
+use crate::world::PATIENCE;
+
+impl Management {
+    /// Waits for an answer.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub async fn until<T, F>(&self, what: &str, ask: impl FnMut() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        objects::until(what, PATIENCE, ask).await
+    }
+
+    /// Waits until the Node asks for an upgrade, or does so no more. Returns the request's id.
+    ///
+    /// # Errors
+    /// When that does not come.
+    pub async fn until_asked(&self, name: &str, asked: bool) -> Result<String> {
+        let what = format!("Node {name} asked: {asked}");
+        let look = || async {
+            let node = self.nodes().get(name).await?;
+            let annotations = node.metadata.annotations.unwrap_or_default();
+            let stands = annotations.get(upgrade::names::REQUEST).is_some();
+            ensure!(stands == asked, "{annotations:?}");
+            let id = annotations.get(upgrade::names::UPGRADE_ID);
+            Ok(id.cloned().unwrap_or_default())
+        };
+        objects::until(&what, PATIENCE, look).await
+    }
+
+    /// Waits until a Machine has this annotation, or has it no more.
+    ///
+    /// # Errors
+    /// When that does not come.
+    pub async fn until_annotated(&self, name: &str, key: &str, there: bool) -> Result<()> {
+        let look = || async {
+            let annotations = self.get("Machine", name).await?.metadata.annotations;
+            let annotations = annotations.unwrap_or_default();
+            ensure!(annotations.contains_key(key) == there, "{annotations:?}");
+            Ok(())
+        };
+        objects::until(&format!("{key} on {name}: {there}"), PATIENCE, look).await
+    }
+
+    /// Waits until this condition of the Machine's InfraMachine has this reason. Returns it.
+    ///
+    /// # Errors
+    /// When that does not come.
+    pub async fn until_reason(&self, name: &str, kind: &str, reason: &str) -> Result<Value> {
+        let look = || async {
+            let infra = self.get("HostMachine", name).await?;
+            let all = infra.data["status"]["conditions"].as_array().cloned();
+            let mut all = all.unwrap_or_default().into_iter();
+            let found = all.find(|one| one["type"] == kind).context("none yet")?;
+            ensure!(found["reason"] == reason, "{found}");
+            Ok(found)
+        };
+        objects::until(&format!("{kind} of {name}: {reason}"), PATIENCE, look).await
+    }
+
+    /// Waits for an Event with this reason about this object. Returns its note.
+    ///
+    /// # Errors
+    /// When none comes.
+    pub async fn until_event(&self, name: &str, reason: &str) -> Result<String> {
+        let look = || async {
+            let all = self.events(name, reason).await?;
+            all.into_iter().next().context("no such Event")
+        };
+        objects::until(&format!("an Event {reason} of {name}"), PATIENCE, look).await
+    }
+
+    /// The notes of all Events with this reason about this object.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn events(&self, name: &str, reason: &str) -> Result<Vec<String>> {
+        let api: Api<Event> = Api::namespaced(self.admin.clone(), &self.space);
+        let all = api.list(&ListParams::default()).await?;
+        let about = |event: &Event| {
+            let named = event.regarding.as_ref().and_then(|one| one.name.as_deref());
+            named == Some(name) && event.reason.as_deref() == Some(reason)
+        };
+        let found = all.items.into_iter().filter(about);
+        Ok(found.filter_map(|event| event.note).collect())
+    }
+}

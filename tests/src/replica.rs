@@ -1,0 +1,184 @@
+//! A replica of careen-provider with the rights of its release and no others, and whoever calls its hooks.
+
+use std::net::Ipv4Addr;
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, bail, ensure};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use provider::hooks::{API_VERSION, Limits};
+use provider::lease::Candidate;
+use provider::manifests;
+use provider::run::{Addresses, Certificate, Setup, run};
+use provider::settings::Settings;
+use provider::tls::Own;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use vm_tests::cluster_api::objects;
+
+use crate::cluster::plane;
+use crate::management::Management;
+use crate::provider_process;
+use crate::world::PATIENCE;
+
+/// One replica. Dropping it kills it, as SIGKILL would.
+pub struct Replica {
+    /// Where it listens.
+    pub addresses: Addresses,
+    // Before the thread, which ends by it.
+    kill: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        drop(self.kill.take());
+        if let Some(thread) = self.thread.take() {
+            // Only when its tasks are gone does it write no more.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Replica {
+    /// Starts one for the Machines of a scene, and waits until it is ready to be called.
+    ///
+    /// # Errors
+    /// When it does not come to that: what it says of itself.
+    pub async fn start(scene: &Management, identity: &str) -> Result<Self> {
+        let kubeconfig = provider_process::kubeconfig(plane().await?, &scene.admin).await?;
+        let setup = setup(&scene.space, identity);
+        let (kill, killed) = oneshot::channel();
+        let (up, addresses) = oneshot::channel();
+        let life = move || live(kubeconfig, setup, up, killed);
+        let thread = std::thread::Builder::new().spawn(life)?;
+        let this = Self {
+            addresses: addresses.await.context("it has ended before it was up")?,
+            kill: Some(kill),
+            thread: Some(thread),
+        };
+        let ready = || async {
+            let said = this.get("/readyz").await?;
+            ensure!(said.contains("200 OK"), "{said}");
+            Ok(())
+        };
+        objects::until("a replica ready", PATIENCE, ready).await?;
+        Ok(this)
+    }
+
+    /// What it answers at a path of its health and metrics.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn get(&self, path: &str) -> Result<String> {
+        let mut stream = TcpStream::connect(self.addresses.metrics).await?;
+        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
+    }
+
+    /// The value of a metric, with its labels as they are written; nothing when it is not there.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn metric(&self, name: &str) -> Result<Option<f64>> {
+        let text = self.get("/metrics").await?;
+        let line = text.lines().find_map(|line| {
+            line.strip_prefix("careen_provider_")?
+                .strip_prefix(name)?
+                .strip_prefix(' ')
+        });
+        line.map(|value| value.parse().context("no number"))
+            .transpose()
+    }
+
+    /// Calls a hook as core does, which trusts whom the ExtensionConfig's caBundle (base64) names and nobody else.
+    ///
+    /// # Errors
+    /// When it is not trusted, or does not answer with 200.
+    pub async fn call(&self, bundle: &str, hook: &str, content: Value) -> Result<Value> {
+        let (word, handler) = hook.split_once('/').unwrap_or((hook, ""));
+        let mut body = content;
+        body["apiVersion"] = json!(API_VERSION);
+        body["kind"] = json!(format!("{word}Request"));
+        let end = if handler.is_empty() {
+            String::new()
+        } else {
+            format!("/{handler}")
+        };
+        let path = format!("/{API_VERSION}/{}{end}", word.to_lowercase());
+        let request = http::Request::post(path).body(body.to_string().into_bytes())?;
+        let text = self.trusting(bundle).await?.request_text(request).await?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    async fn trusting(&self, bundle: &str) -> Result<Client> {
+        let server = format!("https://{}", self.addresses.hooks);
+        let config: Kubeconfig = serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "a",
+            "clusters": [{ "name": "a", "cluster": { "server": server, "certificate-authority-data": bundle } }],
+            "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
+            "users": [{ "name": "a", "user": {} }],
+        }))?;
+        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
+        Ok(Client::try_from(config)?)
+    }
+}
+
+/// All its tasks live in a runtime of its own and go with it.
+fn live(
+    kubeconfig: Kubeconfig,
+    setup: Setup,
+    up: oneshot::Sender<Addresses>,
+    killed: oneshot::Receiver<()>,
+) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        let client = Client::try_from(config)?;
+        let tell = |addresses, _| {
+            // Whoever waited may have given up.
+            let _ = up.send(addresses);
+        };
+        tokio::select! {
+            ended = run(client, setup, tell, std::future::pending()) => bail!("careen-provider has ended: {ended:?}"),
+            _ = killed => Ok(()),
+        }
+    })
+}
+
+fn setup(space: &str, identity: &str) -> Setup {
+    Setup {
+        hook_address: (Ipv4Addr::LOCALHOST, 0).into(),
+        metrics_address: (Ipv4Addr::LOCALHOST, 0).into(),
+        namespace: Some(space.to_owned()),
+        certificate: Certificate::Own(Own {
+            namespace: manifests::NAMESPACE.to_owned(),
+            name: certificate(space),
+            names: vec!["127.0.0.1".to_owned()],
+        }),
+        client_ca: None,
+        extension_config: space.to_owned(),
+        lease: Some(Candidate {
+            namespace: manifests::NAMESPACE.to_owned(),
+            name: space.to_owned(),
+            identity: identity.to_owned(),
+        }),
+        settings: Settings::default(),
+        limits: Limits::default(),
+    }
+}
+
+/// The Secret with the certificate of a scene's replicas.
+#[must_use]
+pub fn certificate(space: &str) -> String {
+    format!("{space}-tls")
+}

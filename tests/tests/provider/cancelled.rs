@@ -1,0 +1,96 @@
+//! Whoever asked may change their mind, and owners may be paused: then the node is asked no more, and watched again.
+
+use anyhow::Result;
+use careen_tests::management::Management;
+use careen_tests::replica::Replica;
+use provider::names;
+use serde_json::{Value, json};
+
+/// A Machine whose node is asked, by a scene's own provider.
+async fn asked(scene: &Management, name: &str, labels: Value) -> Result<()> {
+    scene.machine(&scene.space, name, labels).await?;
+    scene.ask(name).await?;
+    scene.until_asked(name, true).await?;
+    scene
+        .until_annotated(name, names::SKIP_REMEDIATION, true)
+        .await
+}
+
+/// Its node is asked no more, and nothing of ours is left on it.
+async fn left_alone(scene: &Management, name: &str) -> Result<()> {
+    scene.until_asked(name, false).await?;
+    scene
+        .until_annotated(name, names::SKIP_REMEDIATION, false)
+        .await?;
+    scene.until_annotated(name, names::MARK, false).await
+}
+
+fn annotation(key: &str, value: Value) -> Value {
+    json!({ "metadata": { "annotations": { key: value } } })
+}
+
+#[tokio::test]
+async fn an_annotation_that_is_withdrawn_takes_the_request_back_and_gives_ready_back() -> Result<()>
+{
+    let scene = Management::new("withdrawn").await?;
+    let _replica = Replica::start(&scene, "one").await?;
+    asked(&scene, "withdrawn-0", json!({})).await?;
+    scene
+        .until_reason("withdrawn-0", names::READY, names::READY_REASON)
+        .await?;
+    let change = annotation(names::ASK, Value::Null);
+    scene.change("Machine", "withdrawn-0", change).await?;
+    left_alone(&scene, "withdrawn-0").await?;
+    scene
+        .until_reason("withdrawn-0", names::CONDITION, "Withdrawn")
+        .await?;
+    let ready = scene
+        .until_reason("withdrawn-0", names::READY, "Ready")
+        .await?;
+    assert_eq!(ready["status"], "True");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_machine_that_is_deleted_has_its_request_taken_back() -> Result<()> {
+    let scene = Management::new("deleted").await?;
+    let _replica = Replica::start(&scene, "one").await?;
+    asked(&scene, "deleted-0", json!({})).await?;
+    scene.delete("Machine", "deleted-0").await?;
+    left_alone(&scene, "deleted-0").await
+}
+
+/// Nothing but the owner changes: neither the Machine nor the Node makes anybody look.
+async fn pauses(space: &str, (kind, owner): (&str, &str), labels: Value) -> Result<()> {
+    let scene = Management::new(space).await?;
+    let _replica = Replica::start(&scene, "one").await?;
+    scene.owner(kind, owner).await?;
+    let machine = format!("{space}-0");
+    asked(&scene, &machine, labels).await?;
+    let mark = |value: Value| annotation(names::PAUSED, value);
+    let pause = |paused: bool| json!({ "spec": { "paused": paused } });
+    for (kind, owner, on, off) in [
+        (kind, owner, mark(json!("")), mark(Value::Null)),
+        ("Cluster", space, pause(true), pause(false)),
+    ] {
+        scene.change(kind, owner, on).await?;
+        left_alone(&scene, &machine).await?;
+        scene.change(kind, owner, off).await?;
+        scene.until_asked(&machine, true).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deployment_that_is_paused_has_its_requests_taken_back_and_made_again_afterwards()
+-> Result<()> {
+    let labels = json!({ names::DEPLOYMENT_LABEL: "w" });
+    pauses("paused-workers", ("MachineDeployment", "w"), labels).await
+}
+
+#[tokio::test]
+async fn a_control_plane_that_is_paused_has_its_requests_taken_back_and_made_again_afterwards()
+-> Result<()> {
+    let labels = json!({ names::CONTROL_PLANE_LABEL: "" });
+    pauses("paused-owner", ("KubeadmControlPlane", "owner"), labels).await
+}

@@ -1,0 +1,77 @@
+//! Whom core trusts when it calls us: the ExtensionConfig's caBundle, which every replica keeps right.
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::management::Management;
+use careen_tests::replica::{Replica, certificate};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::PostParams;
+use provider::manifests::NAMESPACE;
+use serde_json::Value;
+
+/// Lets the authority in the Secret come near its end, so that it is due to be replaced.
+async fn authority_ends_soon(scene: &Management) -> Result<()> {
+    let secrets = scene.secrets(NAMESPACE);
+    let name = certificate(&scene.space);
+    let mut secret: Secret = secrets.get(&name).await?;
+    let data = secret.data.as_mut().context("an empty Secret")?;
+    let terms = data.get("terms.json").context("no terms")?;
+    let mut terms: Value = serde_json::from_slice(&terms.0)?;
+    terms["authorityEnds"] = provider::world::now().into();
+    data.insert(
+        "terms.json".to_owned(),
+        ByteString(serde_json::to_vec(&terms)?),
+    );
+    secrets
+        .replace(&name, &PostParams::default(), &secret)
+        .await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn core_trusts_both_replicas_before_and_after_the_authority_is_replaced_and_is_never_sent_back()
+-> Result<()> {
+    let scene = Management::new("trusted").await?;
+    let first = Replica::start(&scene, "first").await?;
+    let second = Replica::start(&scene, "second").await?;
+    let old = scene.until_trusted(&first).await?;
+    scene.until_trusted(&second).await?;
+    let history = scene.bundles().await?;
+    authority_ends_soon(&scene).await?;
+    let renewed = || async {
+        ensure!(scene.bundle().await? != old, "the old one yet");
+        Ok(())
+    };
+    scene.until("a new authority", renewed).await?;
+    // Both serve by the new authority alone.
+    let newest = scene.newest_authority().await?;
+    for replica in [&first, &second] {
+        let served = || async {
+            replica
+                .call(&newest, "Discovery", serde_json::json!({}))
+                .await
+        };
+        scene.until("the new certificate", served).await?;
+    }
+    scene.until_trusted(&first).await?;
+    scene.until_trusted(&second).await?;
+    let seen = history.so_far();
+    ensure!(
+        seen.len() == 2,
+        "from one to the other and not back: {seen:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bundle_that_somebody_takes_away_is_put_back_also_when_the_leader_is_gone() -> Result<()>
+{
+    let scene = Management::new("put-back").await?;
+    let leader = Replica::start(&scene, "first").await?;
+    let other = Replica::start(&scene, "second").await?;
+    let bundle = scene.until_trusted(&leader).await?;
+    drop(leader);
+    scene.take_bundle_away().await?;
+    assert_eq!(scene.until_trusted(&other).await?, bundle);
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! What the process shows of itself: health, metrics, Events.
+
+use anyhow::{Result, ensure};
+use careen_tests::management::Management;
+use careen_tests::replica::Replica;
+use provider::names;
+use serde_json::{Value, json};
+
+/// A change that a node cannot make, of a MachineSet of this MachineDeployment.
+fn uncovered(space: &str, deployment: &str) -> Value {
+    let set = |zone: &str| {
+        json!({
+            "machineSet": {
+                "kind": "MachineSet",
+                "metadata": { "name": "w-1", "namespace": space, "labels": { names::DEPLOYMENT_LABEL: deployment } },
+                "spec": { "clusterName": space, "template": { "spec": { "version": "v1.35.4", "failureDomain": zone } } },
+            },
+        })
+    };
+    json!({ "settings": {}, "current": set("a"), "desired": set("b") })
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_in_place_is_said_once_for_both_replicas_and_held_if_nothing_is_to_be_replaced()
+-> Result<()> {
+    let scene = Management::new("told").await?;
+    let replicas = [
+        Replica::start(&scene, "one").await?,
+        Replica::start(&scene, "two").await?,
+    ];
+    scene.owner("MachineDeployment", "w").await?;
+    let hook = "CanUpdateMachineSet/can-update-machineset";
+    for replica in &replicas {
+        let bundle = scene.until_trusted(replica).await?;
+        let replaced = || async {
+            let answer = replica.call(&bundle, hook, uncovered("told", "w")).await?;
+            ensure!(answer["status"] == "Success", "{answer}");
+            Ok(())
+        };
+        scene.until("it is let go", replaced).await?;
+    }
+    let note = scene.until_event("w", "NotInPlace").await?;
+    assert!(
+        note.starts_with("replaced") && note.contains("failureDomain"),
+        "{note}"
+    );
+    let never = json!({ "metadata": { "annotations": { names::NEVER_REPLACE: "true" } } });
+    scene.change("MachineDeployment", "w", never).await?;
+    for replica in &replicas {
+        let bundle = scene.until_trusted(replica).await?;
+        let held = || async {
+            let answer = replica.call(&bundle, hook, uncovered("told", "w")).await?;
+            ensure!(answer["status"] == "Failure", "{answer}");
+            Ok(())
+        };
+        scene.until("it is held", held).await?;
+    }
+    let twice = || async {
+        let notes = scene.events("w", "NotInPlace").await?;
+        ensure!(notes.len() == 2, "{notes:?}");
+        Ok(())
+    };
+    scene.until("one Event for each answer", twice).await
+}
+
+/// Core may call any replica, and call again while the first call is under way.
+#[tokio::test]
+async fn calls_in_any_number_at_both_replicas_make_one_request_and_get_one_answer() -> Result<()> {
+    let scene = Management::new("called").await?;
+    let replicas = [
+        Replica::start(&scene, "one").await?,
+        Replica::start(&scene, "two").await?,
+    ];
+    scene.machine("called", "called-0", json!({})).await?;
+    scene.update("called-0").await?;
+    let requests = scene.requests_of("called-0").await?;
+    let bundle = scene.until_trusted(&replicas[0]).await?;
+    scene.until_trusted(&replicas[1]).await?;
+    let call = scene.update_call("called-0");
+    let hook = "UpdateMachine/update-machine";
+    let scheduled = || async {
+        let calls = replicas.iter().cycle().take(12);
+        let calls = calls.map(|replica| replica.call(&bundle, hook, call.clone()));
+        let answers = futures::future::try_join_all(calls).await?;
+        let said = |answer: &Value| answer["message"] == "Scheduled, 0 %";
+        ensure!(answers.iter().all(said), "{answers:?}");
+        scene.until_asked("called-0", true).await
+    };
+    let id = scene.until("both say so", scheduled).await?;
+    assert_eq!(requests.so_far(), [id]);
+    Ok(())
+}
