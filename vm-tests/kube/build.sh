@@ -1,12 +1,14 @@
 #!/bin/sh
-# Builds one Go module beside this script (v1.35, v1.36 or etcd) into the cache and prints the program's path.
-# The cache key is the module's content and the Go version: the same inputs never build twice.
+# Builds one Go module beside this script (v1.35, v1.36 or etcd) into the cache and prints the program's path: build.sh MODULE [node].
+# With "node" what a node needs not is left out. The cache key is the module's content and the Go version: the same inputs never build twice.
 set -eu
-module=$1
+module=$1 only=${2:-}
 cd "$(dirname "$0")/$module"
 cache=${CAREEN_CACHE:-$HOME/.cache/careen}
+# A module without such a part is the same with and without "node".
+grep -qs "go:build !${only:-none}$" ./*.go || only=
 key=$({ cat go.mod go.sum ./*.go; go env GOVERSION; } | sha256sum | cut -c1-16)
-out=$cache/kube-$module-$key/program
+out=$cache/kube-$module${only:+-$only}-$key/program
 mkdir -p "$(dirname "$out")"
 # Tests that start at once all want it: one builds, the others wait and find it.
 exec 9>"$out.lock"
@@ -25,7 +27,7 @@ if [ ! -x "$out" ]; then
     done
   fi
   echo "building $module ${version:-} (about 8 minutes on 2 cores with nothing cached)" >&2
-  CGO_ENABLED=0 go build -mod=readonly -trimpath -ldflags "$flags" -o "$out.new" . >&2
+  CGO_ENABLED=0 go build -mod=readonly -trimpath -tags "$only" -ldflags "$flags" -o "$out.new" . >&2
   mv "$out.new" "$out"
 fi
 echo "$out"

@@ -68,10 +68,11 @@ impl Base {
         let containers = containers()?;
         let kube = PathBuf::from(read(
             programs::home().join("kube/build.sh"),
-            [self.minor()],
+            [self.minor(), "node"],
         )?);
         let key = Key::default()
             .files(&beside("tree.sh"))?
+            .files(&beside("unused-files.txt"))?
             .files(&beside("unused-modules.txt"))?
             .files(&beside("unused-units.txt"))?
             .files(&beside("files"))?
