@@ -116,6 +116,26 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
     ));
 }
 
+/// careen-deploy was killed behind its swap; the new system was seen to be the default, and the power took that back.
+#[test]
+fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
+    let back = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    for released in [false, true] {
+        let mut record = upgrade_in(Phase::Blessed);
+        let up = record.upgrade.as_mut().unwrap();
+        (up.released, up.cleaned) = (released, true);
+        let (record, act) = next(&back, &record);
+        assert_eq!(begun(&act), Some("Drain"), "pods may be back");
+        let up = record.upgrade.as_ref().unwrap();
+        assert!(!up.released, "the cordon of this drain has to come off too");
+        assert!(!up.cleaned, "nothing is cleaned away yet");
+    }
+}
+
 /// Back from the first trial, the agent just started.
 fn back_unheard(seconds: u64) -> Observation {
     Observation {

@@ -226,3 +226,23 @@ fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
         }
     );
 }
+
+#[test]
+fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happening() {
+    let other = Observation {
+        request: Asked::This(pinned('c')),
+        ..quiet()
+    };
+    let mut record = upgrade_in(Phase::Reverting {
+        reason: Reason::Withdrawn,
+    });
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned) = (true, true);
+    let (ended, act) = next(&other, &record);
+    assert!(matches!(phase_of(&ended), Phase::Failed { .. }));
+    let Act::Wait(Some(soon)) = act else {
+        panic!("{act:?}: nothing would wake it")
+    };
+    let later = Observation { now: soon, ..other };
+    assert_eq!(begun(&next(&later, &ended).1), Some("Fetch"));
+}

@@ -268,6 +268,20 @@ fn a_bad_system_that_somebody_made_the_default_is_halted_instead_of_rebooted_for
     ));
 }
 
+#[test]
+fn a_healthy_trial_is_not_made_the_default_over_one_that_somebody_set_meanwhile() {
+    let seen = Observation {
+        deployments: vec![deployment('c'), deployment('a'), deployment('b')],
+        health: healthy(),
+        ..on_trial()
+    };
+    let (record, act) = next(&seen, &trial());
+    assert_eq!(begun(&act), Some("Reboot"), "into what somebody chose");
+    let default = digest('c').short().to_owned();
+    let reason = Reason::ForeignDefault { default };
+    assert_eq!(phase_of(&record), Phase::Halted { reason });
+}
+
 fn stage(integrity: Result<(), String>) -> Observation {
     Observation {
         home: Home::Stage,

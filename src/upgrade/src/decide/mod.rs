@@ -30,6 +30,9 @@ use crate::step::{Home, Step};
 /// What was read of the record: an absent one is `Ok(Record::default())`, an unreadable one is the reason to halt.
 pub type RecordRead = Result<Record, Reason>;
 
+/// Time for the Node to be told how one request ended before the next is taken, in seconds.
+const ANSWER: u64 = 1;
+
 /// How many reached phases are kept; an upgrade with all its tries has fewer.
 const REACHED: usize = 64;
 
@@ -87,7 +90,24 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         (None, Some(_) | None) => accept::idle(next, seen, policy),
     };
     close(next);
+    if act == Act::Wait(None) && asks_anew(next, seen) {
+        return Act::Wait(Some(seen.now.plus_seconds(ANSWER)));
+    }
     act
+}
+
+/// Whether an upgrade has ended over another request, which stands already: nothing would change any more to wake us for it.
+fn asks_anew(next: &Record, seen: &Observation) -> bool {
+    let ended = next.upgrade.as_ref().is_some_and(|up| up.phase.is_end());
+    match &seen.request {
+        Asked::This(raw) => {
+            ended
+                && seen.running.is_none()
+                && seen.paused.is_none()
+                && next.spent.as_ref() != Some(raw)
+        }
+        Asked::Unknown | Asked::Nothing => false,
+    }
 }
 
 /// A withdrawn request stops what can be stopped; a step inside libostree's swap is left to end.

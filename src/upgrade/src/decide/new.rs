@@ -134,6 +134,12 @@ pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
         // Healthy in another boot proves nothing of this one (I4).
         return leave(up, seen);
     }
+    if !seen.default_is(&up.from) {
+        // Somebody has made a system of their own the default meanwhile. It is not ours to put behind this one, and any
+        // reboot leads to it.
+        give_up(up, seen.foreign_default());
+        return Act::Begin(Step::Reboot { force: false });
+    }
     match (old::pause(up, seen), up.target.commit.clone()) {
         (Some(wait), _) => wait,
         (None, Some(commit)) => Act::Begin(Step::Bless { commit }),

@@ -222,12 +222,24 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
         return chosen_by_hand(up, seen);
     }
     if up.tries < policy.trials {
-        up.phase = Phase::Drained;
+        up.phase = again_from(up);
         return prepare(up, seen, policy);
     }
     let reason = up.given_up.clone().unwrap_or_else(|| no_verdict(up));
     up.phase = Phase::Reverting { reason };
     revert(up, seen)
+}
+
+/// Where the next trial begins. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
+/// be off and pods be back, whether or not that was still written down, so the node is drained once more.
+fn again_from(up: &mut Upgrade) -> Phase {
+    up.cleaned = false;
+    let released = std::mem::take(&mut up.released);
+    if released || up.phase == Phase::Blessed {
+        Phase::Deployed
+    } else {
+        Phase::Drained
+    }
 }
 
 /// The new system is the default and somebody booted the old one from the menu. It is proven and serves, so it must not stay
