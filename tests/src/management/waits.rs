@@ -30,7 +30,7 @@ impl Management {
         let look = || async {
             let node = self.nodes().get(name).await?;
             let annotations = node.metadata.annotations.unwrap_or_default();
-            let stands = annotations.get(upgrade::names::REQUEST).is_some();
+            let stands = annotations.contains_key(upgrade::names::REQUEST);
             ensure!(stands == asked, "{annotations:?}");
             let id = annotations.get(upgrade::names::UPGRADE_ID);
             Ok(id.cloned().unwrap_or_default())
