@@ -17,9 +17,8 @@ kernel=$(ls usr/lib/modules)
 mv boot/vmlinuz-* "usr/lib/modules/$kernel/vmlinuz"
 # kubeadm's preflight wants to see how the kernel was configured, also in `kubeadm upgrade node`.
 mv "boot/config-$kernel" "usr/lib/modules/$kernel/config"
-# Modules that no virtual machine loads are two thirds of the generic kernel.
 sed "s,^,usr/lib/modules/$kernel/kernel/," "$here/unused-modules.txt" | xargs rm -rf
-rm -rf boot vmlinuz* usr/bin/containerd-shim usr/bin/containerd-shim-runc-v1 etc/hostname etc/resolv.conf
+rm -rf boot vmlinuz* etc/hostname etc/resolv.conf
 
 cp -a --no-preserve=ownership "$here/files/." .
 install -m 755 "$kube" usr/bin/kube
@@ -32,8 +31,7 @@ chroot . systemctl preset-all 2>/dev/null
 while read -r unit; do ln -sf /dev/null "etc/systemd/system/$unit"; done <"$here/unused-units.txt"
 chroot . passwd -d root >/dev/null
 # Each file is fetched, hashed twice and linked in nearly every scenario, under emulation: no Perl, no package scripts.
-xargs sh -c 'rm -rf -- $*' sh <"$here/unused-files.txt"
-grep -rlIE '^#! ?/usr/bin/(env )?perl' usr/bin usr/sbin | xargs rm -f
+xargs sh -c 'rm -rf -- $* $(grep -rlIE "^#! ?/usr/bin/(env )?perl" usr/bin usr/sbin)' sh <"$here/unused-files.txt"
 : >etc/machine-id
 
 # OSTree's layout: what changes lies in /var, what the image says of /etc in /usr/etc.
