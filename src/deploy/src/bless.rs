@@ -38,9 +38,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
             .progress(50, "making the new deployment the default");
         write::swap(site, &order)?;
     }
-    for place in [site.path.clone(), site.boot()] {
-        write::flush(&place).map_err(|error| site.broken(error))?;
-    }
+    write::settle(site)?;
     Ok(Done::Blessed)
 }
 

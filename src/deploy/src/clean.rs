@@ -30,6 +30,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     forget_gone(site)?;
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
+    write::settle(site)?;
     Ok(Done::Cleaned)
 }
 
@@ -52,8 +53,9 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
         .try_for_each(|commit| site.forget(&commit))
 }
 
-/// The commit in the name of one of our notes: `manifest-<commit>.json`, `etc-<commit>`.
+/// The commit in the name of one of our notes: `manifest-<commit>.json`, `etc-<commit>`, or one that was being written.
 fn noted_commit(name: &str) -> Option<Digest> {
+    let name = name.strip_suffix(".new").unwrap_or(name);
     let manifest = name
         .strip_prefix("manifest-")
         .and_then(|rest| rest.strip_suffix(".json"));

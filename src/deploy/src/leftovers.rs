@@ -8,6 +8,7 @@ use ostree_ext::glib;
 use upgrade::Reason;
 use upgrade::id::Digest;
 
+use crate::deploy::spare;
 use crate::site::Site;
 use crate::stray;
 
@@ -32,6 +33,8 @@ pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
 /// What stands in an orphan's way is cleared once. What stays then is named and left: it blocks no upgrade, but libostree
 /// prunes only when no orphan is left.
 fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
+    // What the old menu needs goes next, so the new one must be GRUB's by now.
+    spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
     if clean().is_ok() {
         return Ok(());
     }

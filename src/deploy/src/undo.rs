@@ -29,7 +29,19 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     }
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
+    forget_half(site, commit)?;
+    write::settle(site)?;
     Ok(Done::Undone)
+}
+
+/// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
+/// have left the note alone.
+fn forget_half(site: &Site, commit: &Digest) -> Result<(), Reason> {
+    if site.sysroot.repo().load_commit(commit.as_str()).is_ok() {
+        return Ok(());
+    }
+    let note = format!("ostree/repo/state/{commit}.commitpartial");
+    host::durable::remove(&site.path.join(note)).map_err(|error| site.broken(error))
 }
 
 /// Removes our ref; with a commit given, only if it holds that one. Deployments hold their commits by themselves.

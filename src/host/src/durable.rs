@@ -26,14 +26,32 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     sync_parent(to)
 }
 
-/// Removes a file, if it is there, and makes that durable.
+/// Gives a file a second name.
+///
+/// # Errors
+/// When it has none.
+pub fn link(path: &Path, name: &Path) -> Result<()> {
+    fs::hard_link(path, name).at("linking", name)
+}
+
+/// Removes a file, if it is there, and what a write that was cut off has left beside it; makes that durable.
 ///
 /// # Errors
 /// When it may still be there after a power cut.
 pub fn remove(path: &Path) -> Result<()> {
+    let left_over = remove_plain(&beside(path))?;
+    if remove_plain(path)? || left_over {
+        sync_parent(path)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether there was something to remove.
+fn remove_plain(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
-        Ok(()) => sync_parent(path),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error).at("removing", path),
     }
 }

@@ -6,6 +6,7 @@ pub mod arguments;
 mod critical;
 mod etc;
 pub mod origin;
+pub mod spare;
 pub mod write;
 
 use ostree_ext::ostree;
@@ -104,8 +105,6 @@ fn finish(site: &Site, made: &ostree::Deployment) -> Result<Deployment, Reason> 
     let facts = site.facts(made)?;
     critical::write(site, &site.folder(made), &facts)?;
     site.report.progress(95, "flushing to disk");
-    for place in [site.path.clone(), site.boot()] {
-        write::flush(&place).map_err(|error| site.broken(error))?;
-    }
+    write::settle(site)?;
     Ok(facts)
 }

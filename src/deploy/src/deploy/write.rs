@@ -8,7 +8,7 @@ use ostree_ext::ostree::{self, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpt
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
 
-use super::{again, arguments, origin};
+use super::{again, arguments, origin, spare};
 use crate::args::Deploy;
 use crate::leftovers;
 use crate::site::{Site, same};
@@ -81,6 +81,7 @@ pub fn without(site: &Site, going: &[ostree::Deployment]) -> Vec<ostree::Deploym
 
 /// Writes the menu in this order: libostree makes it whole beside the old one and swaps one link.
 pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
+    spare::make(&site.boot()).map_err(|error| site.broken(error))?;
     // Pruning the repository takes as long as the rest; `undo` and `clean` do that, once.
     let options = SysrootWriteDeploymentsOpts {
         do_postclean: false,
@@ -90,6 +91,7 @@ pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
         .write_deployments_with_options(order, &options, site.never());
     swapped.map_err(|error| full_or_failed(site, &error))?;
     show_to_the_loader(site)?;
+    spare::remove(&site.boot()).map_err(|error| site.broken(error))?;
     leftovers::clear(site)
 }
 
@@ -135,6 +137,14 @@ fn full_or_failed(site: &Site, error: &glib::Error) -> Reason {
         need: free + room::BOOT_MARGIN,
         free,
     }
+}
+
+/// The end of a verb: nothing is left of a run that was cut off in the swap, and what was written is on the disk.
+pub fn settle(site: &Site) -> Result<(), Reason> {
+    spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
+    let places = [site.path.clone(), site.boot()];
+    let flushed = places.iter().try_for_each(|place| flush(place));
+    flushed.map_err(|error| site.broken(error))
 }
 
 /// Flushes a whole file system.

@@ -15,6 +15,7 @@ use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::args::Fetch;
+use crate::deploy::write;
 use crate::site::Site;
 use why::Asked;
 
@@ -52,6 +53,8 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     on_branch(&repo, wanted, &commit)?;
     repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
         .map_err(|error| site.failed(&error))?;
+    // libostree flushes the objects and leaves the ref to chance; the record will say that the commit is held.
+    write::flush(&site.path).map_err(|error| site.broken(error))?;
     Ok(Done::Fetched {
         commit,
         bytes: fetched,

@@ -1,29 +1,10 @@
 //! The boot menu as the real careen-grub writes it, when libostree calls it in the swap.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
+use crate::generator::generator;
 use crate::image::Image;
-use crate::run::succeed;
 use crate::world::{World, world};
-
-/// careen-grub lies beside the program under test; another crate makes it, so cargo is asked for it once.
-fn generator() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        succeed(Command::new(env!("CARGO")).args([
-            "build",
-            "--quiet",
-            "-p",
-            "careen-stage",
-            "--bin",
-            "careen-grub",
-        ]));
-        Path::new(env!("CARGO_BIN_EXE_careen-deploy")).with_file_name("careen-grub")
-    })
-}
 
 fn with_grub() -> World {
     let mut world = world();

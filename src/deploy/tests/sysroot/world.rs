@@ -25,10 +25,19 @@ pub struct World {
     pub installed: Digest,
     /// Replaces grub-mkconfig for the runs of this world.
     pub generator: Option<PathBuf>,
+    /// What libostree takes for the kernel's boot id: it trusts what a pull has begun in this boot, and no other.
+    pub boot_id: Option<&'static str>,
 }
 
 /// A node with image 1 installed and running, and nothing else on the remote.
 pub fn world() -> World {
+    let world = remote_alone();
+    fs::create_dir(world.root()).unwrap();
+    world.with_first_image()
+}
+
+/// A remote without images, and no node yet.
+pub fn remote_alone() -> World {
     assert!(
         nix::unistd::geteuid().is_root(),
         "these tests deploy into folders and need root"
@@ -42,18 +51,23 @@ pub fn world() -> World {
             .arg("--mode=archive"),
     );
     let server = Server::start(&path.join("repo"));
-    let world = World {
+    World {
         installed: "0".repeat(64).parse().unwrap(),
         folder,
         server,
         generator: None,
-    };
-    let installed = world.publish(&Image::new(1), Some(&keys().trusted));
-    world.install(&installed);
-    World { installed, ..world }
+        boot_id: None,
+    }
 }
 
 impl World {
+    /// Installs image 1 in the root folder, which is there and empty.
+    pub fn with_first_image(self) -> Self {
+        let installed = self.publish(&Image::new(1), Some(&keys().trusted));
+        self.install(&installed);
+        Self { installed, ..self }
+    }
+
     pub fn path(&self, below: &str) -> PathBuf {
         self.folder.path().join(below)
     }
@@ -79,7 +93,6 @@ impl World {
     }
 
     fn install(&self, commit: &Digest) {
-        fs::create_dir(self.root()).unwrap();
         let (sysroot, local) = (self.sysroot_flag(), self.local());
         self.ostree(&[
             "admin",
@@ -154,6 +167,9 @@ impl World {
         command.env("OSTREE_SYSROOT_DEBUG", "mutable-deployments");
         if let Some(generator) = &self.generator {
             command.env("OSTREE_GRUB2_EXEC", generator);
+        }
+        if let Some(id) = self.boot_id {
+            command.env("OSTREE_BOOTID", id);
         }
         command
     }
