@@ -44,8 +44,8 @@ demo: rig ## build two images and a cluster, upgrade a node, then see a bad imag
 demo-capi: rig ## the same with the real managers of Cluster API: a rollout that holds at a bad image, and the image that heals it
 	$(RIG) demo-capi
 
-vm: rig ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one; J=1 one at a time instead of two
-	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J); else $(RIG) list; fi
+vm: rig ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one (cut short, it goes on; FRESH=1 from the start); J=1 one at a time
+	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J) $(if $(FRESH),--fresh); else $(RIG) list; fi
 
 vm-shell: rig ## a shell in a joined node
 	$(RIG) shell

@@ -12,19 +12,8 @@ const TURN: usize = 1;
 /// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
-    "agent-dead-in-the-trial",
-    "bad-image-is-tried-then-refused",
-    "bad-requests-are-refused",
-    "boot-on-lvm-is-refused",
     "cluster-api-holds-at-a-bad-image-and-heals",
     "cluster-api-upgrades-a-node",
-    "initramfs-without-its-root-falls-back",
-    "new-system-without-network-falls-back",
-    "node-never-ready-falls-back",
-    "power-cut-while-deploying",
-    "stock-grub-mkconfig-falls-back-and-upgrades",
-    "userspace-hang-falls-back",
-    "version-lies-falls-back",
 ];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.

@@ -229,7 +229,11 @@ fn key(disk: &Path) -> Result<String> {
     Ok(format!("{:x}", Sha256::digest(text))[..16].to_owned())
 }
 
-fn qemu_version() -> Result<String> {
+/// The first line of `--version`.
+///
+/// # Errors
+/// When there is no QEMU.
+pub fn qemu_version() -> Result<String> {
     let output = Command::new(QEMU)
         .arg("--version")
         .output()

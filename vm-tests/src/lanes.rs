@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use futures::future::ready;
-use futures::{StreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 use tokio::process::{Child, Command};
 use tokio::signal::ctrl_c;
 
 use crate::images;
+use crate::passed::Passed;
 use crate::runner::{Outcome, Time};
 use crate::scenario::Scenario;
 
@@ -20,7 +21,12 @@ use crate::scenario::Scenario;
 ///
 /// # Errors
 /// When our programs do not compile.
-pub async fn run(scenarios: &[Scenario], jobs: usize, time: Time) -> Result<Vec<Outcome>> {
+pub async fn run(
+    scenarios: &[Scenario],
+    jobs: usize,
+    time: Time,
+    passed: &Passed,
+) -> Result<Vec<Outcome>> {
     // One run tests one build, whatever is edited meanwhile.
     let programs = images::programs()?;
     let outcomes = stream::iter(scenarios)
@@ -28,8 +34,11 @@ pub async fn run(scenarios: &[Scenario], jobs: usize, time: Time) -> Result<Vec<
         .filter(|scenario| ready(time.is_left_for(scenario)))
         .map(|scenario| run_one(scenario, &programs))
         .buffer_unordered(jobs)
-        .inspect(|outcome| println!("{outcome}"));
-    Ok(outcomes.collect().await)
+        .map(|outcome| {
+            println!("{outcome}");
+            passed.note(&outcome).map(|()| outcome)
+        });
+    outcomes.try_collect().await
 }
 
 async fn run_one(scenario: &Scenario, programs: &Path) -> Outcome {

@@ -15,6 +15,7 @@ pub mod images;
 pub mod joined;
 pub mod lanes;
 pub mod node;
+pub mod passed;
 pub mod process;
 pub mod programs;
 pub mod progress;

@@ -32,6 +32,9 @@ enum Verb {
         /// How many at a time. Each takes about 3 GB of memory and four fifths of a core.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
         jobs: u8,
+        /// With `all`: also those that have passed with the very same content.
+        #[arg(long)]
+        fresh: bool,
     },
     /// One scenario, for `run --jobs`.
     #[command(hide = true)]
@@ -79,13 +82,19 @@ async fn perform(verb: Verb) -> Result<bool> {
             turn_from,
             minutes,
             jobs,
+            fresh,
         } => {
             let chosen = choice::choose(&which, turn_from.as_deref())?;
             if chosen.iter().any(scenarios::is_on_cluster_api) {
                 adopted::build()?;
             }
             let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));
-            runner::run(&chosen, usize::from(jobs), for_others).await
+            let how = runner::How {
+                jobs: usize::from(jobs),
+                for_others,
+                go_on: which == "all" && !fresh,
+            };
+            runner::run(&chosen, how).await
         }
         Verb::RunForALane { name } => {
             let chosen = choice::choose(&name, None)?;

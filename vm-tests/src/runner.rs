@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::images;
 use crate::joined::Joined;
 use crate::lanes;
+use crate::passed::Passed;
 use crate::programs;
 use crate::progress::Progress;
 use crate::rig::Rig;
@@ -67,26 +68,47 @@ pub fn out() -> PathBuf {
     programs::home().join("out")
 }
 
-/// Runs them all, `jobs` at a time, and says how they went; true when all passed. Those outside the core are begun within the
-/// time `for_others` or not at all.
+/// How a run goes about it.
+pub struct How {
+    /// So many at a time.
+    pub jobs: usize,
+    /// Those outside the core are begun within this time or not at all.
+    pub for_others: Option<Duration>,
+    /// What has passed with the very same content is not run again.
+    pub go_on: bool,
+}
+
+/// Runs them all and says how they went; true when all passed.
 ///
 /// # Errors
 /// When what they share cannot be built, or the results cannot be written.
-pub async fn run(
-    scenarios: &[Scenario],
-    jobs: usize,
-    for_others: Option<Duration>,
-) -> Result<bool> {
-    prepare(scenarios).await?;
+pub async fn run(scenarios: &[Scenario], how: How) -> Result<bool> {
+    let passed = Passed::with(&images::programs()?)?;
+    let before = |scenario: &Scenario| passed.outcome(scenario).filter(|_| how.go_on);
+    let mut outcomes: Vec<_> = scenarios.iter().filter_map(before).collect();
+    outcomes
+        .iter()
+        .for_each(|then| println!("{then} (before, with the same content)"));
+    let known = outcomes.len();
+    let left: Vec<_> = scenarios
+        .iter()
+        .copied()
+        .filter(|scenario| before(scenario).is_none())
+        .collect();
+    prepare(&left).await?;
     let begun = Instant::now();
-    let time = Time { begun, for_others };
-    // Alone it keeps its logs, and needs no network of its own.
-    let outcomes = if jobs > 1 && scenarios.len() > 1 {
-        lanes::run(scenarios, jobs, time).await?
-    } else {
-        one_by_one(scenarios, time).await
+    let time = Time {
+        begun,
+        for_others: how.for_others,
     };
-    close(&outcomes, begun)
+    // Alone it keeps its logs, and needs no network of its own.
+    let new = if how.jobs > 1 && left.len() > 1 {
+        lanes::run(&left, how.jobs, time, &passed).await?
+    } else {
+        one_by_one(&left, time, &passed).await?
+    };
+    outcomes.extend(new);
+    close(&outcomes, known, begun)
 }
 
 /// What scenarios share is built before the first clock starts, and never by two at once.
@@ -100,7 +122,7 @@ async fn prepare(scenarios: &[Scenario]) -> Result<()> {
     Ok(())
 }
 
-async fn one_by_one(scenarios: &[Scenario], time: Time) -> Vec<Outcome> {
+async fn one_by_one(scenarios: &[Scenario], time: Time, passed: &Passed) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for (index, scenario) in scenarios.iter().enumerate() {
         if !time.is_left_for(scenario) {
@@ -110,16 +132,17 @@ async fn one_by_one(scenarios: &[Scenario], time: Time) -> Vec<Outcome> {
         eprintln!("\n--- {number} of {all}: {}", scenario.name);
         let outcome = run_one(scenario, scenarios.len() == 1).await;
         println!("{outcome}");
+        passed.note(&outcome)?;
         let interrupted = outcome.failure.as_deref() == Some(INTERRUPTED);
         outcomes.push(outcome);
         if interrupted {
             break;
         }
     }
-    outcomes
+    Ok(outcomes)
 }
 
-fn close(outcomes: &[Outcome], start: Instant) -> Result<bool> {
+fn close(outcomes: &[Outcome], before: usize, start: Instant) -> Result<bool> {
     let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
     fs::create_dir_all(out())?;
     fs::write(
@@ -131,6 +154,11 @@ fn close(outcomes: &[Outcome], start: Instant) -> Result<bool> {
         start.elapsed().as_secs_f64(),
         out().join("results.json").display()
     );
+    if before > 0 {
+        println!(
+            "{before} of them passed before, with the very same content; FRESH=1 runs these too"
+        );
+    }
     println!("{} passed, {failed} failed", outcomes.len() - failed);
     Ok(failed == 0)
 }

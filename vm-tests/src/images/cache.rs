@@ -57,7 +57,8 @@ impl Key {
             .try_fold(key, |key, child| key.entry(child))
     }
 
-    fn digits(&self) -> String {
+    /// It, in 16 digits.
+    pub fn digits(&self) -> String {
         let digest = self.0.clone().finalize();
         digest[..8]
             .iter()

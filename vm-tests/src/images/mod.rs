@@ -20,6 +20,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+pub use base::root;
+pub use cache::Key;
 pub use disk::DiskKind;
 pub use ours::programs;
 
