@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use crate::disk::{Disk, Op, Which};
-use crate::soak::Recording;
+use crate::recording::Recording;
 
 /// A drive writes sectors whole.
 const SECTOR: usize = 512;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::disk::{Disk, Op, Which};
 use crate::grub;
+use crate::recording::Recording;
 use crate::shelf::Shelf;
-use crate::soak::Recording;
 
 type Write<'a> = (u64, &'a [u8]);
 

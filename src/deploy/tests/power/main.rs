@@ -17,6 +17,7 @@ mod grub;
 mod judge;
 mod node;
 mod plan;
+mod recording;
 mod report;
 mod shelf;
 mod soak;

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::cut::{Cut, Fate};
 use crate::disk::Op;
-use crate::soak::Recording;
+use crate::recording::Recording;
 
 /// Around a flush: just after it and all else lost; just before it with one disk faster than the other, or both in disorder.
 const AROUND: [(usize, [Fate; 2]); 4] = [

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cut::Cut;
+use crate::disk::Op;
 use crate::judge::Outcome;
 
 #[derive(Default)]
@@ -33,13 +34,15 @@ impl Report {
         }
     }
 
-    pub fn json(&self, seed: u64, flushes: usize, writes: usize, looks: usize) -> Value {
+    pub fn json(&self, seed: u64, log: &[Op], looks: usize) -> Value {
+        let flushes = log.iter().filter(|op| matches!(op, Op::Flush { .. }));
+        let flushes = flushes.count();
         json!({
             "seed": seed,
             "cuts": self.cuts,
             "orders of writing that GRUB saw": looks,
             "flushes": flushes,
-            "writes": writes,
+            "writes": log.len() - flushes,
             "cuts by step": self.by_step,
             "went on": self.by_end,
             "slowest recovery in ms": self.slowest.as_millis() as u64,
