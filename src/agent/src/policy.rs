@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use toml::de::DeTable;
+use upgrade::reason::complaint;
 use upgrade::{Policy, PolicyRead, Reason};
 
 /// Reads the policy.
@@ -44,7 +45,7 @@ fn bad(file: &Path, (line, column): (usize, usize), detail: String) -> Reason {
         file: file.display().to_string(),
         line,
         column,
-        detail,
+        detail: complaint(&detail),
     }
 }
 
@@ -186,6 +187,12 @@ mod tests {
             detail,
             "drain.deadline-seconds is 0; accepted is 1 to 86400"
         );
+    }
+
+    #[test]
+    fn however_long_a_bad_key_is_the_complaint_is_not() {
+        let (.., detail) = refused(&format!("{} = 1\n", "x".repeat(100_000)));
+        assert!(detail.len() < 1000);
     }
 
     #[test]

@@ -34,20 +34,11 @@ impl Cmdline {
         self.words().any(|word| word == names::TRIAL_ARGUMENT)
     }
 
-    /// The value of the last `key=`: libostree and the kernel let the last one win.
-    #[must_use]
-    pub fn value(&self, key: &str) -> Option<&str> {
-        self.words()
-            .filter_map(|word| word.split_once('='))
-            .filter(|(name, _)| *name == key)
-            .map(|(_, v)| v)
-            .last()
-    }
-
-    /// What the loader was told to boot. It says nothing about what did boot.
+    /// What the loader was told to boot: the first `ostree=`, which is what libostree's prepare-root enters. It says nothing
+    /// about what did boot.
     #[must_use]
     pub fn ostree(&self) -> Option<&str> {
-        self.value("ostree")
+        self.words().find_map(|word| word.strip_prefix("ostree="))
     }
 
     fn words(&self) -> impl Iterator<Item = &str> {
@@ -66,10 +57,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_wins() {
+    fn of_several_the_first_is_meant_as_for_libostree() {
         assert_eq!(
-            Cmdline::new("ostree=/a x ostree=/b=c").ostree(),
-            Some("/b=c")
+            Cmdline::new("ostree=/a=b x ostree=/c").ostree(),
+            Some("/a=b")
         );
         assert_eq!(Cmdline::new("xostree=/a").ostree(), None);
     }

@@ -140,17 +140,39 @@ fn menu_entry(position: usize, entry: &Entry) -> String {
 }
 
 fn arguments(options: &str) -> String {
-    options
-        .split_ascii_whitespace()
-        .map(word)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let mut words = Vec::new();
+    let mut rest = options.trim_ascii_start();
+    while !rest.is_empty() {
+        let (argument, behind) = first_argument(rest);
+        words.push(word(&argument));
+        rest = behind.trim_ascii_start();
+    }
+    words.join(" ")
+}
+
+/// The kernel's rule: blanks within double quotes part nothing. The quotes themselves go; GRUB puts them around a word that
+/// holds blanks. One that nothing closes is a letter: it would take the rest of the menu for one word.
+fn first_argument(text: &str) -> (String, &str) {
+    let mut argument = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next().filter(|c| !c.is_ascii_whitespace()) {
+        rest = &rest[letter.len_utf8()..];
+        let closed = (letter == '"').then(|| rest.split_once('"')).flatten();
+        match closed {
+            Some((quoted, behind)) => {
+                argument += quoted;
+                rest = behind;
+            }
+            None => argument.push(letter),
+        }
+    }
+    (argument, rest)
 }
 
 /// A word of GRUB's language: left alone unless it holds what means something there.
 fn word(text: &str) -> String {
-    let special = |letter: char| "$;&|<>{}*?#\\".contains(letter);
-    if text.contains(special) {
+    let special = |c: char| c.is_whitespace() || "'\"$;&|<>{}[]*?#\\".contains(c);
+    if text.is_empty() || text.contains(special) {
         quoted(text)
     } else {
         text.to_owned()
@@ -159,4 +181,23 @@ fn word(text: &str) -> String {
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_argument_stays_one_word_whatever_is_in_it() {
+        assert_eq!(
+            arguments(r#"rw  x="a;b c" dyndbg="file drivers/usb/* +p""#),
+            "rw 'x=a;b c' 'dyndbg=file drivers/usb/* +p'"
+        );
+    }
+
+    #[test]
+    fn a_quote_that_nothing_closes_does_not_swallow_the_menu() {
+        assert_eq!(arguments("who=it's ro"), r"'who=it'\''s' ro");
+        assert_eq!(arguments("x=\"a ro"), "'x=\"a' ro");
+    }
 }

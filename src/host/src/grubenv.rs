@@ -84,10 +84,11 @@ impl Grubenv {
         self.variable(NEXT_ENTRY).filter(|value| !value.is_empty())
     }
 
-    /// A variable's value as it is stored.
+    /// A variable's value as it is stored. GRUB sets one after the other, so of two lines the last one counts.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.lines.iter().find_map(|line| value_in(line, name))
+        let mut values = self.lines.iter().rev();
+        values.find_map(|line| value_in(line, name))
     }
 
     /// Sets the one-shot entry to a menu position, or takes it out. All else stays.
@@ -203,6 +204,14 @@ mod tests {
                 .next_entry(),
             None
         );
+    }
+
+    #[test]
+    fn of_two_one_shots_the_last_one_counts_as_for_grub() {
+        let mut env = Grubenv::parse(&block("next_entry=\nx=y\nnext_entry=1\n")).unwrap();
+        assert_eq!(env.next_entry(), Some("1"));
+        env.set_next_entry(None);
+        assert_eq!(env.format().unwrap(), block("x=y\n"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use upgrade::reason::complaint;
 use upgrade::{ImageInfo, names};
 
 use crate::error::{At, Error, Result};
@@ -25,10 +26,21 @@ pub fn read(root: &Path) -> Result<ImageInfo> {
 /// # Errors
 /// What is wrong with it.
 pub fn parse(bytes: &[u8]) -> std::result::Result<ImageInfo, String> {
-    let info: ImageInfo = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let info: ImageInfo = serde_json::from_slice(bytes).map_err(|error| complaint(&error))?;
     if info.format == FORMAT {
         Ok(info)
     } else {
         Err(format!("format is {}; accepted is {FORMAT}", info.format))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_long_a_bad_value_is_the_complaint_is_not() {
+        let text = format!(r#"{{"format":"{}"}}"#, "x".repeat(100_000));
+        assert!(parse(text.as_bytes()).unwrap_err().len() < 1000);
     }
 }

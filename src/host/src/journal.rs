@@ -11,6 +11,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use upgrade::decide::RecordRead;
+use upgrade::reason::complaint;
 use upgrade::record::FORMAT;
 use upgrade::{Journal, Reason, Record, names};
 
@@ -143,7 +144,8 @@ impl Copy {
     fn record(&self) -> RecordRead {
         serde_json::from_slice(&self.body).map_err(|error| Reason::RecordDamaged {
             detail: format!(
-                "it is whole, but this version cannot make out what it says ({error}); boot or install the version that wrote it"
+                "it is whole, but this version cannot make out what it says ({}); boot or install the version that wrote it",
+                complaint(&error)
             ),
         })
     }
@@ -197,6 +199,9 @@ fn unseal(bytes: &[u8]) -> Result<Slot, String> {
     if seal(body) != bytes {
         return Err("the checksum does not match".to_owned());
     }
-    let head = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let head: Head = serde_json::from_slice(body).map_err(|error| complaint(&error))?;
+    if head.generation == u64::MAX {
+        return Err("its generation is the last there is, so nothing could follow it".to_owned());
+    }
     Ok(Slot::Sealed(head, body.to_vec()))
 }

@@ -178,6 +178,17 @@ fn a_whole_record_that_cannot_be_made_out_is_not_advised_to_be_removed() {
 }
 
 #[test]
+fn a_copy_that_nothing_could_follow_is_damaged() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    let last = format!(r#"{{"format":1,"min_reader":1,"generation":{}}}"#, u64::MAX);
+    fs::write(copy(&folder, "record.b"), seal(&last)).unwrap();
+    assert_eq!(store.read(), Ok(of_generation(1)));
+    store.store(&of_generation(2)).unwrap();
+    assert_eq!(store.read(), Ok(of_generation(2)));
+}
+
+#[test]
 fn what_a_newer_version_added_is_kept() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();

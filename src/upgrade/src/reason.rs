@@ -371,6 +371,16 @@ impl Reason {
     }
 }
 
+/// The longest part of somebody else's complaint that is repeated, in characters.
+const SHOWN: usize = 500;
+
+/// What a parser says of a bad text, for a reason's detail. It may repeat the text, which may be as long as it likes, and the
+/// Node's annotations must take it.
+#[must_use]
+pub fn complaint(error: &impl std::fmt::Display) -> String {
+    error.to_string().chars().take(SHOWN).collect()
+}
+
 fn said_of_stage(found: &Option<u32>) -> String {
     found.map_or_else(
         || "nothing of a \"stage\"".to_owned(),

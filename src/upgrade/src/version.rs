@@ -43,7 +43,7 @@ impl FromStr for Version {
             .map_or((bare, ""), |at| bare.split_at(at));
         let parts: Vec<u32> = numbers
             .split('.')
-            .map(|part| part.parse().map_err(|_| bad()))
+            .map(|part| number(part).ok_or_else(bad))
             .collect::<Result<_, _>>()?;
         let [major, minor, patch] = parts[..] else {
             return Err(bad());
@@ -61,6 +61,12 @@ impl FromStr for Version {
             suffix: suffix.to_owned(),
         })
     }
+}
+
+/// Without leading zeros: a version is compared as text too, with what the kubelet says.
+fn number(part: &str) -> Option<u32> {
+    let padded = part.len() > 1 && part.starts_with('0');
+    part.parse().ok().filter(|_| !padded)
 }
 
 impl TryFrom<String> for Version {

@@ -37,6 +37,14 @@ fn a_candidate_is_older_than_its_release() {
     assert!(version("v1.36.10") > version("v1.36.9"));
 }
 
+#[test]
+fn a_number_with_leading_zeros_is_no_version() {
+    for text in ["v1.36.03", "v01.36.3", "v1.00.3"] {
+        assert!(text.parse::<Version>().is_err(), "{text}");
+    }
+    assert!("v1.0.0".parse::<Version>().is_ok());
+}
+
 fn refusal(raw: RawRequest) -> Reason {
     raw.parse().unwrap_err().into()
 }

@@ -8,8 +8,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 use upgrade::observe::Check;
 
-/// The longest reason that is repeated, in characters.
-const SHOWN: usize = 200;
+use super::said::last_line;
 
 /// How fast runs and failures follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -113,20 +112,4 @@ async fn output(path: &Path) -> std::io::Result<Output> {
         .kill_on_drop(true)
         .output()
         .await
-}
-
-fn last_line(output: &Output) -> String {
-    let said = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes);
-        text.lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .map(str::to_owned)
-    };
-    let line = said(&output.stdout).or_else(|| said(&output.stderr));
-    line.unwrap_or_else(|| output.status.to_string())
-        .chars()
-        .take(SHOWN)
-        .collect()
 }

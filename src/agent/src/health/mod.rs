@@ -5,6 +5,7 @@
 mod check;
 mod kubelet;
 mod runtime;
+pub mod said;
 mod user;
 
 use std::path::{Path, PathBuf};

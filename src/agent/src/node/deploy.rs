@@ -1,16 +1,16 @@
 //! Running careen-deploy in a transient unit of its own, or attaching to the one that a former agent began.
 
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use futures::StreamExt;
 use tokio::sync::watch;
-use tracing::{info, warn};
+use tracing::info;
 use upgrade::deploy::{Done, Line};
 use upgrade::policy::Limits;
 use upgrade::{Doing, Reason, UpgradeId, names};
 
+use super::lines::Lines;
 use super::systemd::{Bus, timed};
 use super::unit::{self, Run};
 
@@ -124,82 +124,5 @@ impl Deploy<'_> {
             };
             self.doing.send_replace(Some(doing));
         }
-    }
-}
-
-/// The lines of a file that still grows.
-struct Lines {
-    path: PathBuf,
-    read: u64,
-    verdict: Option<Line>,
-}
-
-impl Lines {
-    const fn new(path: PathBuf) -> Self {
-        Self {
-            path,
-            read: 0,
-            verdict: None,
-        }
-    }
-
-    /// The last of the lines that are new; a verdict is kept.
-    fn read(&mut self) -> Option<Line> {
-        let text = self.grown()?;
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        self.read += whole.len() as u64;
-        let line = whole
-            .lines()
-            .next_back()
-            .and_then(|line| match serde_json::from_str(line) {
-                Ok(line) => Some(line),
-                Err(error) => {
-                    warn!("careen-deploy said what is no line of its language: {error}");
-                    None
-                }
-            })?;
-        if matches!(line, Line::Done(_) | Line::Failed(_)) {
-            self.verdict = Some(line.clone());
-        }
-        Some(line)
-    }
-
-    fn grown(&self) -> Option<String> {
-        let mut file = std::fs::File::open(&self.path).ok()?;
-        file.seek(SeekFrom::Start(self.read)).ok()?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).ok()?;
-        Some(text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::io::Write;
-    use upgrade::deploy::Progress;
-
-    #[test]
-    fn half_a_line_is_left_until_it_is_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("unit.jsonl");
-        let mut lines = Lines::new(path.clone());
-        assert_eq!(lines.read(), None, "the file is not there yet");
-        let mut file = fs::File::create(path).unwrap();
-        let progress = Line::Progress(Progress {
-            percent: 5,
-            doing: "pulling".to_owned(),
-        });
-        let text = serde_json::to_string(&progress).unwrap();
-        file.write_all(text.as_bytes()).unwrap();
-        assert_eq!(lines.read(), None);
-        file.write_all(b"\n").unwrap();
-        assert_eq!(lines.read(), Some(progress));
-        let done = serde_json::to_string(&Line::Done(Done::Cleaned)).unwrap();
-        writeln!(file, "{done}").unwrap();
-        lines.read();
-        assert_eq!(lines.read(), None);
-        assert_eq!(lines.verdict, Some(Line::Done(Done::Cleaned)));
     }
 }

@@ -2,6 +2,7 @@
 
 mod bus;
 pub mod deploy;
+pub mod lines;
 pub mod real;
 pub mod reboot;
 pub mod systemd;

@@ -9,6 +9,9 @@ use upgrade::{Deployment, Malformed};
 
 use crate::error::{At, Error, Result};
 
+/// The longest part of a bad value that a message repeats, in characters.
+const SHOWN: usize = 80;
+
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -35,8 +38,12 @@ impl Entry {
             .filter_map(|word| word.strip_prefix("ostree="))
             .next_back()
     }
+}
 
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+impl FromStr for Entry {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         let value = |key: &str| {
             let words = text
                 .lines()
@@ -71,7 +78,8 @@ pub fn entries(loader: &Path) -> Result<Vec<Entry>> {
         let path = file.at("listing", &folder)?.path();
         if is_ours(&path) {
             let text = fs::read_to_string(&path).at("reading", &path)?;
-            found.push(Entry::parse(&text).map_err(|detail| Error::damaged(&path, detail))?);
+            let entry: std::result::Result<Entry, String> = text.parse();
+            found.push(entry.map_err(|detail| Error::damaged(&path, detail))?);
         }
     }
     found.sort_by_key(|entry| Reverse(entry.version));
@@ -103,7 +111,7 @@ impl FromStr for Link {
     fn from_str(text: &str) -> std::result::Result<Self, Malformed> {
         let bad = || Malformed {
             field: "ostree=",
-            value: text.to_owned(),
+            value: text.chars().take(SHOWN).collect(),
             accepted: "/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>",
         };
         let parts: Vec<&str> = text

@@ -5,7 +5,7 @@ mod entries;
 mod fitness;
 mod installed;
 pub mod menu;
-mod script;
+pub mod script;
 
 pub use entries::{Entry, Link, entries};
 pub use fitness::loader_fitness;

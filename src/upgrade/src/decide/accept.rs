@@ -46,7 +46,7 @@ fn refuse(next: &mut Record, raw: &RawRequest, reason: Reason) -> Act {
     let id = raw.id.as_deref().and_then(|id| id.parse().ok());
     next.refused = Some(Refused { id, reason });
     next.spent = Some(raw.clone());
-    next.answered += 1;
+    next.answered = next.answered.saturating_add(1);
     Act::Wait(None)
 }
 
@@ -119,5 +119,6 @@ fn upgrade(
 
 /// Unique on this node: the number of the request, and the system it found.
 fn derived_id(record: &Record, seen: &Observation) -> Result<UpgradeId, Reason> {
-    Ok(format!("r{}-{}", record.answered + 1, seen.booted.digest.short()).parse()?)
+    let number = record.answered.saturating_add(1);
+    Ok(format!("r{number}-{}", seen.booted.digest.short()).parse()?)
 }

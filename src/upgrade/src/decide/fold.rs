@@ -119,7 +119,7 @@ fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, po
         .as_ref()
         .filter(|retry| retry.step == step.name())
         .map_or(0, |r| r.tries)
-        + 1;
+        .saturating_add(1);
     let used_up = tries >= policy.tries;
     let pause = policy
         .retry_seconds

@@ -53,7 +53,7 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
     if next == *record {
         return Decision::new(None, act);
     }
-    next.generation = record.generation + 1;
+    next.generation = record.generation.saturating_add(1);
     Decision::new(Some(next), act)
 }
 
@@ -205,7 +205,7 @@ fn close(next: &mut Record) {
     }
     let bad = blamed(up);
     next.spent = Some(up.request.clone());
-    next.answered += 1;
+    next.answered = next.answered.saturating_add(1);
     if let Some(up) = &mut next.upgrade {
         up.closed = true;
         up.intent = None;

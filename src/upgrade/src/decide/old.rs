@@ -156,7 +156,7 @@ fn redeploy(
         give_up(up, Reason::EtcMerge { detail });
         return revert(up, seen);
     }
-    up.redeployed += 1;
+    up.redeployed = up.redeployed.saturating_add(1);
     up.redeploying = true;
     Act::Begin(Step::Deploy { commit })
 }
@@ -179,7 +179,7 @@ fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reaso
 
 /// The attempt is counted here, by the trusted system, before the one-shot is written.
 fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Policy) -> Act {
-    up.tries += 1;
+    up.tries = up.tries.saturating_add(1);
     up.redeployed = 0;
     up.given_up = None;
     up.hold = None;
