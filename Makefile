@@ -6,8 +6,9 @@ RIG := cargo run --quiet -p vm-tests --
 S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
+MINUTES ?= 10
 
-.PHONY: manifests help setup tools check test integration cluster-api rig demo demo-capi vm vm-shell bench
+.PHONY: manifests help setup tools check test fuzz integration cluster-api rig demo demo-capi vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -27,6 +28,9 @@ check: tools ## the inner loop: format, clippy, dependency audit, unit and brain
 integration: setup ## careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
 	cargo test --no-run --workspace --exclude upgrade --exclude host
 	cargo test --quiet --workspace --exclude upgrade --exclude host
+
+fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<target> one of them (a short smoke of each is in `make test`)
+	@tests/fuzz/run.sh $(MINUTES) $(T)
 
 rig: setup
 	cargo build -p vm-tests

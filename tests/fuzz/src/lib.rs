@@ -1,0 +1,42 @@
+//! What the world gives: every parser at the edge, fed with anything.
+//!
+//! Each module is one target: a function from bytes that asserts what must hold of them, beyond that nothing panics. Where
+//! somebody else reads the same bytes (GRUB, libostree), the target has that reader's own algorithm beside ours.
+//! `make fuzz` drives them with libFuzzer; `tests/smoke.rs` feeds corpus and seeded mutations to the same functions on a
+//! plain build.
+
+pub mod brain;
+pub mod cmdline;
+pub mod entry;
+pub mod grubenv;
+pub mod image;
+pub mod lines;
+pub mod menu;
+pub mod mutate;
+pub mod policy;
+pub mod record;
+pub mod request;
+pub mod said;
+mod shell;
+
+// The agent's own files without the API client that it is built with: instrumenting that takes longer than all the rest.
+#[path = "../../../src/agent/src/node/lines.rs"]
+mod agent_lines;
+#[path = "../../../src/agent/src/policy.rs"]
+#[allow(dead_code)] // the file is read by the agent alone
+mod agent_policy;
+#[path = "../../../src/agent/src/health/said.rs"]
+mod agent_said;
+
+/// A folder in memory, one per process: files that only a test sees need no disk.
+fn folder() -> &'static std::path::Path {
+    use std::sync::OnceLock;
+    use tempfile::{Builder, TempDir};
+    static FOLDER: OnceLock<Option<TempDir>> = OnceLock::new();
+    let made = FOLDER.get_or_init(|| {
+        let memory = Builder::new().tempdir_in("/dev/shm");
+        memory.or_else(|_| Builder::new().tempdir()).ok()
+    });
+    made.as_ref()
+        .map_or(std::path::Path::new("/nowhere"), TempDir::path)
+}

@@ -1,0 +1,34 @@
+//! careen-deploy's JSON lines, read by the agent while they are being written.
+
+use std::fs;
+
+use upgrade::deploy::Line;
+
+use crate::agent_lines::Lines;
+
+/// However the file grows, the verdict is that of its last whole line that gives one; and a line that is understood is
+/// understood again when it is printed.
+pub fn check(input: &[u8]) {
+    let path = crate::folder().join("unit.jsonl");
+    let _ = fs::remove_file(&path);
+    let whole = input
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"));
+    let said: Vec<Line> = whole
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    for line in &said {
+        let printed = serde_json::to_string(line).unwrap_or_default();
+        assert_eq!(serde_json::from_str(&printed).ok().as_ref(), Some(line));
+    }
+    let verdict = said.iter().rfind(|line| !matches!(line, Line::Progress(_)));
+    for parts in [1, 3] {
+        let mut lines = Lines::new(path.clone());
+        for part in 1..=parts {
+            assert!(fs::write(&path, &input[..input.len() * part / parts]).is_ok());
+            lines.read();
+        }
+        assert_eq!(lines.verdict.as_ref(), verdict, "in {parts} parts");
+        assert_eq!(lines.read(), None, "nothing is said twice");
+    }
+}

@@ -1,0 +1,71 @@
+//! The requester's annotations, one in a line: request, image, Kubernetes version, id. A line that is missing is an
+//! annotation that is missing.
+
+use upgrade::{Malformed, RawRequest, Reason, Request, names};
+
+/// What parses prints as it was written and can lead nowhere; what does not is refused by its field, cut to a message's length.
+pub fn check(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let mut lines = text.split('\n').map(str::to_owned);
+    let raw = RawRequest {
+        request: lines.next().unwrap_or_default(),
+        image: lines.next(),
+        kubernetes: lines.next(),
+        id: lines.next(),
+    };
+    match raw.parse() {
+        Ok(request) => taken(&raw, &request),
+        Err(bad) => refused(&raw, bad),
+    }
+}
+
+fn taken(raw: &RawRequest, request: &Request) {
+    assert_eq!(raw.request, names::REQUEST_SCHEDULED);
+    assert_eq!(Some(request.target.to_string()), raw.image);
+    assert_eq!(
+        request.kubernetes.as_ref().map(ToString::to_string),
+        raw.kubernetes
+    );
+    assert_eq!(request.id.as_ref().map(ToString::to_string), raw.id);
+    // They become parts of paths, refs and unit names.
+    let parts = [&request.target.remote, &request.target.reference];
+    for part in parts.into_iter().flat_map(|part| part.split('/')) {
+        assert!(
+            !part.is_empty() && !part.starts_with(['.', '-']),
+            "{part:?}"
+        );
+        assert!(!part.contains(|letter: char| letter.is_whitespace() || letter.is_control()));
+    }
+    assert!(!request.target.remote.contains('/'));
+    if let Some(id) = &request.id {
+        assert!(!id.as_str().contains('/') && id.as_str() != "..");
+    }
+    let json = serde_json::to_string(&request.target).unwrap_or_default();
+    assert_eq!(
+        serde_json::from_str(&json).ok().as_ref(),
+        Some(&request.target)
+    );
+}
+
+/// The longest part of a value that a message repeats, in characters.
+const SHOWN: usize = 80;
+
+fn refused(raw: &RawRequest, bad: Malformed) {
+    let of_field = match bad.field {
+        names::REQUEST => Some(&raw.request),
+        names::IMAGE => raw.image.as_ref(),
+        names::KUBERNETES_VERSION => raw.kubernetes.as_ref(),
+        names::UPGRADE_ID => raw.id.as_ref(),
+        other => unreachable!("no annotation is called {other}"),
+    };
+    let value = of_field.map_or("", String::as_str);
+    let shown: String = value.chars().take(SHOWN).collect();
+    assert_eq!(bad.value, shown, "the value of {}", bad.field);
+    assert!(!bad.accepted.is_empty());
+    let field = bad.field;
+    let text = Reason::from(bad).to_string();
+    assert!(
+        text.contains(field) && text.contains("accepted is"),
+        "{text}"
+    );
+}

@@ -1,0 +1,25 @@
+//! What a user's check said: its output, and behind a line of `%%` what it said on the other stream.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Output};
+
+use crate::agent_said::{SHOWN, last_line};
+
+/// There is always a reason, it is one line of bounded length, and no terminal does anything but show it.
+pub fn check(input: &[u8]) {
+    let separator = b"\n%%\n";
+    let at = input
+        .windows(separator.len())
+        .position(|window| window == separator);
+    let (stdout, stderr) = at.map_or((input, &[][..]), |at| {
+        (&input[..at], &input[at + separator.len()..])
+    });
+    let reason = last_line(&Output {
+        status: ExitStatus::from_raw(256),
+        stdout: stdout.to_vec(),
+        stderr: stderr.to_vec(),
+    });
+    assert!((1..=SHOWN).contains(&reason.chars().count()), "{reason:?}");
+    assert!(!reason.contains(char::is_control), "{reason:?}");
+    assert!(!reason.trim().is_empty());
+}
