@@ -1,8 +1,8 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
-use super::{Act, disarm, memory, old};
+use super::{Act, disarm, memory, old, uncounted};
 use crate::id::UpgradeId;
-use crate::observe::{Asked, Observation};
+use crate::observe::{Api, Asked, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead};
 use crate::reason::Reason;
@@ -14,7 +14,7 @@ use crate::target::{RawRequest, Request};
 pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     if seen.on_trial() {
         // A trial that no record knows: the old system is the default, so leaving is falling back.
-        return Act::Begin(Step::Reboot { force: false });
+        return uncounted::leave_trial(seen);
     }
     if let Some(first) = disarm(None, seen) {
         return first;
@@ -26,9 +26,21 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
         return Act::Wait(None);
     }
     match accept(next, raw, seen, policy) {
-        Ok((up, policy)) => begin(next, up, seen, &policy),
+        Ok((up, policy)) => release_halted(next.upgrade.as_ref(), seen)
+            .unwrap_or_else(|| begin(next, up, seen, &policy)),
         Err(reason) => refuse(next, raw, reason),
     }
+}
+
+/// A halted upgrade keeps its cordon for the person who looks at the node; who asks anew has looked. It goes before the next
+/// one begins, which would see somebody else's cordon in it and leave it behind.
+fn release_halted(former: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
+    let halted = |up: &&Upgrade| matches!(up.phase, Phase::Halted { .. }) && !up.released;
+    let former = former.filter(halted)?;
+    old::pause(former, seen).or(Some(match seen.api {
+        Api::Reached { .. } => Act::Begin(Step::Release),
+        Api::Away => Act::Wait(None),
+    }))
 }
 
 fn begin(next: &mut Record, mut up: Upgrade, seen: &Observation, policy: &Policy) -> Act {

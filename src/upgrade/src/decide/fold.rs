@@ -45,7 +45,10 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
         Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
         Step::Kubeadm => matches!(phase, Phase::Trial { .. }),
         Step::Bless { .. } => matches!(phase, Phase::Healthy { .. }),
-        Step::Release => !phase.is_end() && !phase.can_be_withdrawn(),
+        // A halted upgrade's cordon goes when somebody asks anew.
+        Step::Release => {
+            matches!(phase, Phase::Halted { .. }) || !(phase.is_end() || phase.can_be_withdrawn())
+        }
         Step::Undo { .. } => matches!(phase, Phase::Reverting { .. }),
         Step::Clean => matches!(phase, Phase::Blessed),
         Step::Disarm => !phase.is_end(),

@@ -15,12 +15,13 @@ mod memory;
 mod new;
 mod old;
 mod stage;
+mod uncounted;
 
 pub use decision::{Act, Decision, Journal};
 
 use disarm::disarm;
 
-use crate::observe::{Asked, Observation};
+use crate::observe::{Api, Asked, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead};
 use crate::reason::{Disposition, Reason};
@@ -59,10 +60,11 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
 
 /// Without a record nothing new is done and the record is left as it is, for a person to look at.
 fn unreadable(seen: &Observation) -> Act {
-    if seen.on_trial() || (seen.home == Home::Stage && seen.trial) {
-        return Act::Begin(Step::Reboot {
-            force: seen.home == Home::Stage,
-        });
+    if seen.home == Home::Stage && seen.trial {
+        return Act::Begin(Step::Reboot { force: true });
+    }
+    if seen.on_trial() {
+        return uncounted::leave_trial(seen);
     }
     match (seen.home, &seen.running) {
         (Home::Stage, _) => Act::Begin(Step::Pass),
@@ -96,12 +98,14 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     act
 }
 
-/// Whether an upgrade has ended over another request, which stands already: nothing would change any more to wake us for it.
+/// Whether an upgrade has ended over another request, which stands already: nothing would change any more to wake us for it,
+/// but for an API server that is away and comes back.
 fn asks_anew(next: &Record, seen: &Observation) -> bool {
     let ended = next.upgrade.as_ref().is_some_and(|up| up.phase.is_end());
     match &seen.request {
         Asked::This(raw) => {
             ended
+                && matches!(seen.api, Api::Reached { .. })
                 && seen.running.is_none()
                 && seen.paused.is_none()
                 && next.spent.as_ref() != Some(raw)
@@ -169,7 +173,7 @@ fn go_on(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
 /// A system runs that this upgrade does not know, or knows but never armed.
 fn unknown_system(up: &mut Upgrade, seen: &Observation) -> Act {
     if seen.on_trial() {
-        return Act::Begin(Step::Reboot { force: false });
+        return uncounted::leave_trial(seen);
     }
     let booted = seen.booted.digest.short().to_owned();
     up.phase = Phase::Halted {

@@ -1,0 +1,23 @@
+//! Steps that no upgrade under way counts the tries of: a failure is followed by a pause all the same, or the loop would spin.
+
+use super::Act;
+use crate::observe::Observation;
+use crate::step::{Outcome, Step};
+
+/// Before another try, in seconds.
+const PAUSE: u64 = 60;
+
+/// The pause, when this step has just failed.
+pub(super) fn pause(step: &Step, seen: &Observation) -> Option<Act> {
+    let finished = seen.finished.as_ref()?;
+    let failed =
+        finished.step.name() == step.name() && matches!(finished.outcome, Outcome::Failed(_));
+    failed.then(|| Act::Wait(Some(seen.now.plus_seconds(PAUSE))))
+}
+
+/// Out of a trial that is not under way by any record: the default is another system, so a reboot leads there. Where asking
+/// for one never helps, the deadman ends the trial.
+pub(super) fn leave_trial(seen: &Observation) -> Act {
+    let reboot = Step::Reboot { force: false };
+    pause(&reboot, seen).unwrap_or(Act::Begin(reboot))
+}

@@ -1,0 +1,114 @@
+//! What an upgrade that has come to its end leaves to do: its cordon, and a trial that is not under way any more.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+/// Drained, then halted: somebody had made a system of their own the default.
+fn halted() -> Record {
+    let default = digest('d').short().to_owned();
+    let mut record = upgrade_in(Phase::Halted {
+        reason: Reason::ForeignDefault { default },
+    });
+    record.spent = Some(pinned('b'));
+    record.upgrade.as_mut().unwrap().closed = true;
+    record
+}
+
+/// That system runs by now, and `image` is asked for.
+fn asks_for(image: char) -> Observation {
+    Observation {
+        boot: boot(3),
+        booted: deployment('d'),
+        deployments: vec![deployment('d'), deployment('a'), deployment('b')],
+        request: Asked::This(pinned(image)),
+        ..quiet()
+    }
+}
+
+fn api_away(seen: Observation) -> Observation {
+    Observation {
+        api: Api::Away,
+        ..seen
+    }
+}
+
+#[test]
+fn a_halted_upgrade_keeps_its_cordon_until_somebody_asks_anew() {
+    let (record, act) = next(&asks_for('b'), &halted());
+    assert_eq!(act, Act::Wait(None), "a person must look first");
+    // Else the next upgrade takes it for a foreign one and leaves it behind at its end.
+    let mut seen = asks_for('c');
+    let (record, act) = next(&seen, &record);
+    assert_eq!(act, Act::Begin(Step::Release));
+    seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Fetch"));
+    assert!(!record.upgrade.unwrap().released, "it will have its own");
+}
+
+#[test]
+fn a_cordon_that_cannot_be_lifted_yet_holds_up_the_next_request_without_spinning() {
+    let (record, act) = next(&api_away(asks_for('c')), &halted());
+    assert_eq!(act, Act::Wait(None), "its return is what wakes us");
+    let refused = Outcome::Failed(Reason::ApiAway { detail: "x".into() });
+    let mut seen = asks_for('c');
+    seen.finished = finished(Step::Release, refused);
+    let (record, act) = next(&seen, &record);
+    let Act::Wait(Some(due)) = act else {
+        panic!("{act:?}: it spins")
+    };
+    (seen.finished, seen.now) = (None, due);
+    assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+}
+
+#[test]
+fn a_request_that_is_refused_lifts_no_halted_cordon() {
+    let mut seen = asks_for('c');
+    seen.control_plane = Some("etcd.yaml".into());
+    let (record, act) = next(&seen, &halted());
+    assert_eq!(act, Act::Wait(None));
+    assert!(record.refused.is_some());
+}
+
+/// A trial's reboot was just refused, and no upgrade is under way that could count it.
+fn refused_reboot() -> Observation {
+    let refused = Outcome::Failed(Reason::RebootRefused {
+        detail: "held by apt".into(),
+    });
+    Observation {
+        finished: finished(Step::Reboot { force: false }, refused),
+        ..on_trial()
+    }
+}
+
+#[test]
+fn a_trial_that_is_not_under_way_is_left_without_spinning_when_the_reboot_is_refused() {
+    let seen = refused_reboot();
+    let due = seen.now.plus_seconds(60);
+    let other = Observation {
+        booted: deployment('d'),
+        ..seen.clone()
+    };
+    let unreadable: RecordRead = Err(Reason::RecordDamaged { detail: "x".into() });
+    let acts = [
+        next(&seen, &halted()).1,
+        next(&seen, &Record::default()).1,
+        next(&other, &upgrade_in(Phase::Drained)).1,
+        decide(&seen, &unreadable, &Ok(Policy::default()))
+            .commit(&mut Memory::default())
+            .unwrap()
+            .1,
+    ];
+    for act in acts {
+        assert_eq!(act, Act::Wait(Some(due)));
+    }
+    let later = Observation {
+        finished: None,
+        now: due,
+        ..seen
+    };
+    assert_eq!(begun(&next(&later, &halted()).1), Some("Reboot"));
+}
