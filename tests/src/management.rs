@@ -15,11 +15,11 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams
 use kube::config::Kubeconfig;
 use provider::names;
 use serde_json::{Value, json};
+use vm_tests::cluster_api::account::kubeconfig_of;
 use vm_tests::cluster_api::objects;
 
 use crate::cluster::plane;
 use crate::fleet::images::{FIRST, LATEST};
-use crate::provider_process::kubeconfig_of;
 use crate::wire::Wire;
 pub use history::History;
 

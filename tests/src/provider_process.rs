@@ -8,13 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use futures::stream::select;
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::core::v1::{Node, ServiceAccount};
-use kube::api::{Api, PostParams};
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::Api;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Config, Resource, ResourceExt};
 use provider::hooks::Limits;
@@ -24,12 +23,13 @@ use provider::tls::Own;
 use provider::{manifests, names, rights};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use vm_tests::cluster_api::account::kubeconfig_of;
+use vm_tests::cluster_api::provider::until_discovered;
 use vm_tests::cluster_api::{infrastructure, install_definitions, objects};
 use vm_tests::control_plane::ControlPlane;
 
 use crate::fleet::images::{GOOD, Image};
 use crate::wire::Wire;
-use crate::world::PATIENCE;
 
 /// The provider, or the place where it was.
 pub struct ProviderProcess {
@@ -210,7 +210,7 @@ pub async fn install(admin: &Client) -> Result<()> {
     objects::apply(admin, &space).await?;
     install_definitions(admin, &[provider::catalogue::manifest()?]).await?;
     objects::apply_all(admin, &rights::objects(manifests::NAMESPACE)).await?;
-    objects::apply(admin, &rights_on_the_rigs_machines()).await?;
+    objects::apply(admin, &infrastructure::rights()).await?;
     let images = GOOD.map(|image| entry(image, None));
     apply_catalogue(admin, "fleet", &images).await
 }
@@ -241,61 +241,12 @@ fn entry(image: Image, cluster: Option<&str>) -> Value {
     entry
 }
 
-/// As whoever installs an infrastructure provider of another group is to add them.
-fn rights_on_the_rigs_machines() -> Value {
-    let rule = |resource: &str, verb: &str| json!({ "apiGroups": [infrastructure::GROUP], "resources": [resource], "verbs": [verb] });
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": { "name": "careen-provider-rig", "labels": { rights::AGGREGATE: "true" } },
-        "rules": [rule("rigmachines", "get"), rule("rigmachines/status", "patch")],
-    })
-}
-
 /// The administrator's, but with a token of the provider's ServiceAccount.
 ///
 /// # Errors
 /// When there is no such account.
 pub async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconfig> {
     kubeconfig_of(plane, admin, (manifests::NAMESPACE, names::MANAGER)).await
-}
-
-/// The administrator's, but with a token of a ServiceAccount: namespace and name.
-///
-/// # Errors
-/// When there is no such account.
-pub async fn kubeconfig_of(
-    plane: &ControlPlane,
-    admin: &Client,
-    (namespace, name): (&str, &str),
-) -> Result<Kubeconfig> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), namespace);
-    let request: TokenRequest =
-        serde_json::from_value(json!({ "spec": { "audiences": [], "expirationSeconds": 86400 } }))?;
-    let answer = accounts
-        .create_token_request(name, &PostParams::default(), &request)
-        .await?;
-    let token = answer.status.context("no token")?.token;
-    let mut content = Kubeconfig::read_from(plane.admin_kubeconfig())?;
-    for user in &mut content.auth_infos {
-        user.auth_info = Some(AuthInfo {
-            token: Some(token.clone().into()),
-            ..AuthInfo::default()
-        });
-    }
-    Ok(content)
-}
-
-async fn until_discovered(admin: &Client) -> Result<()> {
-    let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
-    let api = objects::api(admin, &kind, None);
-    let ask = || async {
-        let status = api.get(names::MANAGER).await?.data["status"].clone();
-        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-        let discovered = |one: &Value| one["type"] == "Discovered" && one["status"] == "True";
-        ensure!(conditions.iter().any(discovered), "{status}");
-        Ok(())
-    };
-    objects::until("careen-provider's hooks discovered", PATIENCE, ask).await
 }
 
 /// The same over its restarts, for the ExtensionConfig names it.

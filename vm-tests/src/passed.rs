@@ -11,10 +11,14 @@ use crate::programs;
 use crate::runner::Outcome;
 use crate::scenario::Scenario;
 
-/// What a scenario depends on, besides our programs: the image side, the rig, and what both are built with.
-const CONTENT: [&str; 7] = [
+/// What a scenario depends on, besides our programs as built: their sources, for careen-provider is built apart from them, the image
+/// side, the rig, and what all are built with.
+const CONTENT: [&str; 10] = [
     "Cargo.lock",
+    "Cargo.toml",
     "dracut",
+    "packaging",
+    "src",
     "systemd",
     "vm-tests/cluster-api",
     "vm-tests/images",

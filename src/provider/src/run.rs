@@ -130,17 +130,9 @@ pub async fn run(
     info!(hooks = %addresses.hooks, metrics = %addresses.metrics, "careen-provider serves");
     up(addresses, Arc::clone(&world));
 
-    let mut background = JoinSet::new();
-    watch_all(&mut background, &client, &setup, &world);
+    let mut background = work(&client, &setup, &world, &leads);
     keep_certificate(&mut background, &client, &setup, &current);
     background.spawn(events::publish(client.clone(), waiting));
-    keep::start(&mut background, &client, &world, &leads);
-    let worker = Arc::new(Worker::new(
-        Arc::clone(&world),
-        client.clone(),
-        leads.clone(),
-    ));
-    background.spawn(worker.run());
     background.spawn(admin::serve(
         admin_at,
         Arc::clone(&world),
@@ -172,6 +164,21 @@ pub async fn run(
         let why = ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned());
         Err(RunError::Ended(why))
     })
+}
+
+/// Looks, and does what is due by what is seen.
+fn work(
+    client: &Client,
+    setup: &Setup,
+    world: &Arc<World>,
+    leads: &watch::Receiver<bool>,
+) -> JoinSet<()> {
+    let mut work = JoinSet::new();
+    watch_all(&mut work, client, setup, world);
+    keep::start(&mut work, client, world, leads);
+    let worker = Worker::new(Arc::clone(world), client.clone(), leads.clone());
+    work.spawn(Arc::new(worker).run());
+    work
 }
 
 fn port(address: SocketAddr) -> impl Fn(std::io::Error) -> RunError {

@@ -264,3 +264,15 @@ async fn merge(api: &Api<DynamicObject>, name: &str, change: Value) -> Result<()
         .await?;
     Ok(())
 }
+
+/// What whoever installs an infrastructure provider of another group is to grant careen-provider.
+#[must_use]
+pub fn rights() -> Value {
+    let rule = |resource: &str, verb: &str| json!({ "apiGroups": [GROUP], "resources": [resource], "verbs": [verb] });
+    let labels = json!({ "careen.dev/aggregate-to-provider": "true" });
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": { "name": "careen-provider-rig", "labels": labels },
+        "rules": [rule("rigmachines", "get"), rule("rigmachines/status", "patch")],
+    })
+}

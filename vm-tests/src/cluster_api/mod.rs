@@ -3,6 +3,7 @@
 //! Their CRDs, defaulting and validating webhooks are in force; nothing here imitates them. No kubelet, container runtime,
 //! cert-manager or kustomize is needed. Ready in seconds once built; building takes minutes, once.
 
+pub mod account;
 pub mod adopted;
 pub mod cluster;
 mod host;

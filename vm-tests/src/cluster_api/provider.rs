@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Client;
-use kube::api::{Api, PostParams};
-use kube::config::{AuthInfo, Kubeconfig};
 use serde_json::{Value, json};
 
+use super::account::kubeconfig_of;
 use super::{PATIENCE, infrastructure, install_definitions, manifests, objects, probe};
 use crate::control_plane::{ControlPlane, ports};
 use crate::process::Process;
@@ -143,37 +140,13 @@ async fn install(admin: &Client, hooks: u16) -> Result<()> {
             _ => drop(objects::apply(admin, &object).await?),
         }
     }
-    objects::apply(admin, &rights_on_the_rigs_machines()).await?;
+    objects::apply(admin, &infrastructure::rights()).await?;
     Ok(())
-}
-
-/// As whoever installs an infrastructure provider of another group is to add them.
-fn rights_on_the_rigs_machines() -> Value {
-    let rule = |resource: &str, verb: &str| json!({ "apiGroups": [infrastructure::GROUP], "resources": [resource], "verbs": [verb] });
-    let labels = json!({ "careen.dev/aggregate-to-provider": "true" });
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": { "name": "careen-provider-rig", "labels": labels },
-        "rules": [rule("rigmachines", "get"), rule("rigmachines/status", "patch")],
-    })
 }
 
 /// The administrator's, but with a token of its ServiceAccount: it has the rights of its release and no others.
 async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), NAMESPACE);
-    let request: TokenRequest =
-        serde_json::from_value(json!({ "spec": { "audiences": [], "expirationSeconds": 86400 } }))?;
-    let answer = accounts
-        .create_token_request(NAME, &PostParams::default(), &request)
-        .await?;
-    let token = answer.status.context("no token")?.token;
-    let mut content = Kubeconfig::read_from(plane.admin_kubeconfig())?;
-    for user in &mut content.auth_infos {
-        user.auth_info = Some(AuthInfo {
-            token: Some(token.clone().into()),
-            ..AuthInfo::default()
-        });
-    }
+    let content = kubeconfig_of(plane, admin, (NAMESPACE, NAME)).await?;
     let file = plane
         .admin_kubeconfig()
         .with_file_name("careen-provider.conf");
@@ -181,7 +154,11 @@ async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
     Ok(file)
 }
 
-async fn until_discovered(admin: &Client) -> Result<()> {
+/// Waits until core has discovered careen-provider's hooks.
+///
+/// # Errors
+/// When it has not in time; the message shows the status of the ExtensionConfig.
+pub async fn until_discovered(admin: &Client) -> Result<()> {
     let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
     let api = objects::api(admin, &kind, None);
     let ask = || async {

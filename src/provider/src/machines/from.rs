@@ -1,6 +1,7 @@
 //! Objects of Cluster API as facts.
 
-use super::store::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
+use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
+use super::store::Key;
 use crate::api;
 use crate::engine::{Machine, Mark};
 use crate::names;

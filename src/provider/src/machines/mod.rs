@@ -2,6 +2,7 @@
 
 mod from;
 mod group;
+mod owners;
 mod store;
 
 use kube::Client;
@@ -11,7 +12,8 @@ use crate::api;
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News};
 pub use group::{Group, GroupKind};
-pub use store::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key, Machines};
+pub use owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
+pub use store::{Key, Machines};
 
 /// A Machine as facts.
 #[must_use]

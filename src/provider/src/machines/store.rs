@@ -1,10 +1,11 @@
-//! Where Machines and owners are kept, with the ways they are looked up by.
+//! Where Machines are kept, with the ways they are looked up by.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::group::{Group, GroupKind};
+use super::owners::Owners;
 use crate::engine::Machine;
 use crate::watch::is_older;
 
@@ -34,58 +35,18 @@ impl fmt::Display for Key {
     }
 }
 
-/// What matters of a Cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterFacts {
-    /// Nobody is to work on it.
-    pub paused: bool,
-    /// Value of [`crate::names::NEVER_REPLACE`].
-    pub never_replace: Option<String>,
-    /// The name of the object that owns its control plane's Machines; empty where there is none.
-    pub control_plane: String,
-}
-
-/// What matters of a KubeadmControlPlane.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ControlPlaneFacts {
-    /// Nobody is to work on it.
-    pub paused: bool,
-    /// Value of [`crate::names::NEVER_REPLACE`].
-    pub never_replace: Option<String>,
-}
-
-/// What matters of a MachineDeployment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeploymentFacts {
-    /// Its UID.
-    pub uid: String,
-    /// Its Cluster's name.
-    pub cluster: String,
-    /// How many of its Machines may be away at once.
-    pub max_unavailable: usize,
-    /// Nobody is to work on it.
-    pub paused: bool,
-    /// Value of [`crate::names::NEVER_REPLACE`].
-    pub never_replace: Option<String>,
-}
-
 /// The store; clones are the same store.
 #[derive(Clone, Default)]
 pub struct Machines(Arc<RwLock<State>>);
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     synced: bool,
-    machines: HashMap<Key, Arc<Machine>>,
+    pub(super) machines: HashMap<Key, Arc<Machine>>,
     by_node: HashMap<Key, HashMap<String, Key>>,
-    by_group: HashMap<Group, BTreeSet<Key>>,
+    pub(super) by_group: HashMap<Group, BTreeSet<Key>>,
     by_cluster: HashMap<Key, HashSet<Key>>,
-    clusters: HashMap<Key, ClusterFacts>,
-    clusters_synced: bool,
-    deployments: HashMap<Key, DeploymentFacts>,
-    deployments_synced: bool,
-    control_planes: HashMap<Key, ControlPlaneFacts>,
-    control_planes_synced: bool,
+    pub(super) owners: Owners,
 }
 
 impl State {
@@ -141,30 +102,7 @@ impl State {
         );
     }
 
-    fn of_deployment(&self, deployment: &Key, cluster: &str) -> Vec<Key> {
-        let group = Group {
-            cluster: Key::new(Arc::clone(&deployment.namespace), cluster),
-            kind: GroupKind::Deployment(deployment.name.to_string()),
-        };
-        let members = self.by_group.get(&group);
-        members.into_iter().flatten().cloned().collect()
-    }
-
-    fn of_control_plane(&self, owner: &Key) -> Vec<Key> {
-        let owned = |(cluster, facts): &(&Key, &ClusterFacts)| {
-            cluster.namespace == owner.namespace && *facts.control_plane == *owner.name
-        };
-        let clusters = self.clusters.iter().filter(owned);
-        let groups = clusters.filter_map(|(cluster, _)| {
-            self.by_group.get(&Group {
-                cluster: cluster.clone(),
-                kind: GroupKind::ControlPlane,
-            })
-        });
-        groups.flatten().cloned().collect()
-    }
-
-    fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
+    pub(super) fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
         self.by_cluster
             .get(cluster)
             .into_iter()
@@ -189,11 +127,11 @@ fn drop_from<K: Eq + std::hash::Hash, S>(
 }
 
 impl Machines {
-    fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+    pub(super) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn write<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -229,10 +167,7 @@ impl Machines {
     /// Whether everything was listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
-        self.read(|state| {
-            let owners = state.deployments_synced && state.control_planes_synced;
-            state.synced && state.clusters_synced && owners
-        })
+        self.read(|state| state.synced && state.owners.synced())
     }
 
     /// One Machine.
@@ -294,126 +229,6 @@ impl Machines {
     pub fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
         self.read(|state| state.of_cluster(cluster))
     }
-
-    /// Takes all Clusters in; returns the Machines whose Cluster has changed.
-    pub fn replace_clusters(&self, all: Vec<(Key, ClusterFacts)>) -> Vec<Key> {
-        self.write(|state| {
-            state.clusters = all.into_iter().collect();
-            state.clusters_synced = true;
-            state.machines.keys().cloned().collect()
-        })
-    }
-
-    /// Takes a Cluster in; returns its Machines if it has changed.
-    pub fn put_cluster(&self, (key, facts): (Key, ClusterFacts)) -> Vec<Key> {
-        self.write(|state| {
-            let old = state.clusters.insert(key.clone(), facts.clone());
-            if old.as_ref() == Some(&facts) {
-                return Vec::new();
-            }
-            state.of_cluster(&key)
-        })
-    }
-
-    /// Forgets a Cluster.
-    pub fn remove_cluster(&self, key: &Key) -> Vec<Key> {
-        self.write(|state| {
-            state.clusters.remove(key);
-            state.of_cluster(key)
-        })
-    }
-
-    /// The Clusters.
-    #[must_use]
-    pub fn clusters(&self) -> Vec<Key> {
-        self.read(|state| state.clusters.keys().cloned().collect())
-    }
-
-    /// A Cluster.
-    #[must_use]
-    pub fn cluster(&self, key: &Key) -> Option<ClusterFacts> {
-        self.read(|state| state.clusters.get(key).cloned())
-    }
-
-    /// Takes all MachineDeployments in; returns the Machines that may have to do with them.
-    pub fn replace_deployments(&self, all: Vec<(Key, DeploymentFacts)>) -> Vec<Key> {
-        self.write(|state| {
-            state.deployments = all.into_iter().collect();
-            state.deployments_synced = true;
-            state.machines.keys().cloned().collect()
-        })
-    }
-
-    /// Takes a MachineDeployment in; returns its Machines if it has changed.
-    pub fn put_deployment(&self, (key, facts): (Key, DeploymentFacts)) -> Vec<Key> {
-        self.write(|state| {
-            let old = state.deployments.insert(key.clone(), facts.clone());
-            if old.as_ref() == Some(&facts) {
-                return Vec::new();
-            }
-            state.of_deployment(&key, &facts.cluster)
-        })
-    }
-
-    /// Forgets a MachineDeployment.
-    pub fn remove_deployment(&self, key: &Key) -> Vec<Key> {
-        self.write(|state| {
-            let old = state.deployments.remove(key);
-            old.map_or_else(Vec::new, |old| state.of_deployment(key, &old.cluster))
-        })
-    }
-
-    /// Takes all KubeadmControlPlanes in; returns the Machines that may have to do with them.
-    pub fn replace_control_planes(&self, all: Vec<(Key, ControlPlaneFacts)>) -> Vec<Key> {
-        self.write(|state| {
-            state.control_planes = all.into_iter().collect();
-            state.control_planes_synced = true;
-            let owners: Vec<Key> = state.control_planes.keys().cloned().collect();
-            let machines = owners.iter().map(|owner| state.of_control_plane(owner));
-            machines.flatten().collect()
-        })
-    }
-
-    /// There are no KubeadmControlPlanes to be seen: that kind may not be installed.
-    pub fn no_control_planes(&self) {
-        self.write(|state| state.control_planes_synced = true);
-    }
-
-    /// Takes a KubeadmControlPlane in; returns its Machines if it has changed.
-    pub fn put_control_plane(&self, (key, facts): (Key, ControlPlaneFacts)) -> Vec<Key> {
-        self.write(|state| {
-            let old = state.control_planes.insert(key.clone(), facts.clone());
-            if old.as_ref() == Some(&facts) {
-                return Vec::new();
-            }
-            state.of_control_plane(&key)
-        })
-    }
-
-    /// Forgets a KubeadmControlPlane.
-    pub fn remove_control_plane(&self, key: &Key) -> Vec<Key> {
-        self.write(|state| {
-            state.control_planes.remove(key);
-            state.of_control_plane(key)
-        })
-    }
-
-    /// The KubeadmControlPlane of a Cluster.
-    #[must_use]
-    pub fn owner_of_control_plane(&self, cluster: &Key) -> Option<(Key, ControlPlaneFacts)> {
-        self.read(|state| {
-            let name = state.clusters.get(cluster)?.control_plane.as_str();
-            let key = Key::new(Arc::clone(&cluster.namespace), name);
-            let facts = state.control_planes.get(&key)?.clone();
-            Some((key, facts))
-        })
-    }
-
-    /// A MachineDeployment.
-    #[must_use]
-    pub fn deployment(&self, key: &Key) -> Option<DeploymentFacts> {
-        self.read(|state| state.deployments.get(key).cloned())
-    }
 }
 
 #[cfg(test)]
@@ -456,61 +271,5 @@ mod tests {
                 .get(&key)
                 .is_some_and(|kept| kept.skips_remediation)
         );
-    }
-
-    #[test]
-    fn a_deployment_that_is_paused_has_its_machines_looked_at() {
-        let machines = Machines::default();
-        machines.replace(vec![machine("m", "1")]);
-        let facts = DeploymentFacts {
-            cluster: "c".into(),
-            ..DeploymentFacts::default()
-        };
-        let key = Key::new("t", "w");
-        machines.replace_deployments(vec![(key.clone(), facts.clone())]);
-        let woken = machines.put_deployment((key.clone(), facts.clone()));
-        assert!(woken.is_empty(), "nothing has changed");
-        let paused = DeploymentFacts {
-            paused: true,
-            ..facts
-        };
-        assert_eq!(machines.put_deployment((key, paused)), [Key::new("t", "m")]);
-    }
-
-    #[test]
-    fn a_control_plane_that_is_paused_has_its_machines_looked_at() {
-        let machines = Machines::default();
-        let cluster = ClusterFacts {
-            control_plane: "owner".into(),
-            ..ClusterFacts::default()
-        };
-        machines.replace_clusters(vec![(Key::new("t", "c"), cluster)]);
-        let machine = Machine {
-            control_plane: true,
-            ..machine("m", "1")
-        };
-        machines.replace(vec![machine]);
-        let paused = ControlPlaneFacts {
-            paused: true,
-            ..ControlPlaneFacts::default()
-        };
-        let owner = Key::new("t", "owner");
-        let woken = machines.put_control_plane((owner.clone(), paused.clone()));
-        assert_eq!(woken, [Key::new("t", "m")]);
-        assert_eq!(
-            machines.owner_of_control_plane(&Key::new("t", "c")),
-            Some((owner, paused))
-        );
-    }
-
-    #[test]
-    fn not_everything_is_seen_before_the_deployments_are_which_may_forbid_replacing() {
-        let machines = Machines::default();
-        machines.replace(Vec::new());
-        machines.replace_clusters(Vec::new());
-        assert!(!machines.synced());
-        machines.replace_deployments(Vec::new());
-        machines.no_control_planes();
-        assert!(machines.synced());
     }
 }
