@@ -145,7 +145,7 @@ impl Machine {
         let dir = self.dir.display();
         // Without cmpxchg16b: QEMU 7.2 (Debian 12) leaves garbage in the flags after it, and Linux 6.12 dies in its allocator.
         let mut arguments: Vec<String> = [
-            "-nodefaults -no-user-config -display none -machine q35 -accel tcg,thread=multi,tb-size=512 -cpu max,cx16=off,la57=off,smap=off,svm=off -m 2048",
+            "-nodefaults -no-user-config -display none -machine q35 -accel tcg,thread=multi,tb-size=512 -cpu qemu64,cx16=off,svm=off -m 2048",
             "-device virtio-rng-pci -device virtio-serial-pci -device virtserialport,chardev=channel,name=careen.shell",
             "-netdev user,id=net -device virtio-net-pci,netdev=net -device i6300esb -action watchdog=reset",
             "-serial chardev:serial",

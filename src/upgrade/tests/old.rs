@@ -316,6 +316,28 @@ fn a_foreign_default_halts_instead_of_arming() {
 }
 
 #[test]
+fn a_default_changed_while_the_agent_was_dead_halts_before_the_reboot() {
+    for (one_shot, first) in [
+        (OneShot::Clear, Act::Wait(None)),
+        (OneShot::Set, Act::Begin(Step::Disarm)),
+    ] {
+        let seen = Observation {
+            one_shot,
+            deployments: vec![deployment('c'), deployment('a'), deployment('b')],
+            ..asked()
+        };
+        let (record, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
+        assert_eq!(act, first);
+        assert!(matches!(
+            phase_of(&record),
+            Phase::Halted {
+                reason: Reason::ForeignDefault { .. }
+            }
+        ));
+    }
+}
+
+#[test]
 fn the_worker_never_gets_ahead_of_its_api_server() {
     let older = Api::Reached {
         since: SinceBoot(0),

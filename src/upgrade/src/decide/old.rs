@@ -191,24 +191,20 @@ fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Po
     Act::Begin(Step::Arm { deployment })
 }
 
-/// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once.
+/// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once. A killed agent comes back here any time
+/// later, so what was true when it armed is looked at again.
 pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
-    match (seen.one_shot, &up.to) {
-        (OneShot::Set, _) => Act::Begin(Step::Reboot { force: false }),
-        (OneShot::Clear | OneShot::Unreadable, Some(to)) => Act::Begin(Step::Arm {
-            deployment: to.clone(),
-        }),
-        (OneShot::Clear | OneShot::Unreadable, None) => {
-            give_up(
-                up,
-                Reason::TargetVanished {
-                    commit: String::new(),
-                },
-            );
+    match (place_of_target(up, seen), seen.one_shot) {
+        (Err(reason), _) => {
+            give_up(up, reason);
             revert(up, seen)
+        }
+        (Ok(_), OneShot::Set) => Act::Begin(Step::Reboot { force: false }),
+        (Ok(deployment), OneShot::Clear | OneShot::Unreadable) => {
+            Act::Begin(Step::Arm { deployment })
         }
     }
 }
