@@ -112,3 +112,25 @@ fn a_trial_that_is_not_under_way_is_left_without_spinning_when_the_reboot_is_ref
     };
     assert_eq!(begun(&next(&later, &halted()).1), Some("Reboot"));
 }
+
+/// `b` was blessed in this boot; since then somebody has made `c` the default.
+fn default_changed_after_the_blessing() -> Observation {
+    Observation {
+        deployments: vec![deployment('c'), deployment('b'), deployment('a')],
+        ..on_trial()
+    }
+}
+
+#[test]
+fn a_proven_system_serves_on_when_somebody_makes_another_the_default() {
+    let seen = default_changed_after_the_blessing();
+    let mut upgraded = upgrade_in(Phase::Upgraded);
+    upgraded.spent = Some(pinned('b'));
+    upgraded.upgrade.as_mut().unwrap().closed = true;
+    assert_eq!(next(&seen, &upgraded).1, Act::Wait(None), "no reboot");
+
+    let mut next_one = halted();
+    next_one.upgrade.as_mut().unwrap().from = deployment('b');
+    next_one.upgrade.as_mut().unwrap().to = Some(deployment('d'));
+    assert_eq!(next(&seen, &next_one).1, Act::Wait(None), "nor here");
+}

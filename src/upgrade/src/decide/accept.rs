@@ -1,6 +1,6 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
-use super::{Act, disarm, memory, old, uncounted};
+use super::{Act, System, disarm, memory, old, uncounted};
 use crate::id::UpgradeId;
 use crate::observe::{Api, Asked, Observation};
 use crate::phase::Phase;
@@ -12,7 +12,7 @@ use crate::target::{RawRequest, Request};
 
 /// What to do when no upgrade is under way.
 pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
-    if seen.on_trial() {
+    if seen.on_trial() && !is_proven(next.upgrade.as_ref(), seen) {
         // A trial that no record knows: the old system is the default, so leaving is falling back.
         return uncounted::leave_trial(seen);
     }
@@ -30,6 +30,16 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
             .unwrap_or_else(|| begin(next, up, seen, &policy)),
         Err(reason) => refuse(next, raw, reason),
     }
+}
+
+/// Whether the last upgrade leaves the running system as proven: it began in it, when that was the default, or ended well in it.
+/// Somebody who then makes another system the default means the next reboot, not one now, under the node's pods.
+fn is_proven(last: Option<&Upgrade>, seen: &Observation) -> bool {
+    last.is_some_and(|up| match System::of(up, seen) {
+        System::Old => true,
+        System::New => up.phase == Phase::Upgraded,
+        System::Other => false,
+    })
 }
 
 /// A halted upgrade keeps its cordon for the person who looks at the node; who asks anew has looked. It goes before the next
