@@ -282,6 +282,22 @@ fn a_healthy_trial_is_not_made_the_default_over_one_that_somebody_set_meanwhile(
     assert_eq!(phase_of(&record), Phase::Halted { reason });
 }
 
+#[test]
+fn a_blessing_that_only_the_disk_remembers_is_not_rebooted_away_under_somebodys_own_default() {
+    // The power went right after the swap; the node came up in `b`, and then somebody made `c` the default.
+    let seen = Observation {
+        boot: boot(3),
+        trial: false,
+        deployments: vec![deployment('c'), deployment('b'), deployment('a')],
+        ..on_trial()
+    };
+    let (record, act) = next(&seen, &upgrade_in(Phase::Healthy { boot: boot(2) }));
+    assert_eq!(act, Act::Wait(None));
+    let default = digest('c').short().to_owned();
+    let reason = Reason::ForeignDefault { default };
+    assert_eq!(phase_of(&record), Phase::Halted { reason });
+}
+
 fn stage(integrity: Result<(), String>) -> Observation {
     Observation {
         home: Home::Stage,

@@ -126,6 +126,9 @@ pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
         up.phase = Phase::Blessed;
         return blessed(up, seen);
     }
+    if !seen.default_is(&up.from) {
+        return overruled(up, seen);
+    }
     if up.phase
         != (Phase::Healthy {
             boot: seen.boot.clone(),
@@ -134,16 +137,21 @@ pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
         // Healthy in another boot proves nothing of this one (I4).
         return leave(up, seen);
     }
-    if !seen.default_is(&up.from) {
-        // Somebody has made a system of their own the default meanwhile. It is not ours to put behind this one, and any
-        // reboot leads to it.
-        give_up(up, seen.foreign_default());
-        return Act::Begin(Step::Reboot { force: false });
-    }
     match (old::pause(up, seen), up.target.commit.clone()) {
         (Some(wait), _) => wait,
         (None, Some(commit)) => Act::Begin(Step::Bless { commit }),
         (None, None) => leave(up, seen),
+    }
+}
+
+/// Somebody has made a system of their own the default meanwhile. It is not ours to put behind this one. A trial ends by a reboot,
+/// which leads to it; a system that came up as the default was blessed before the power went, and serves on.
+fn overruled(up: &mut Upgrade, seen: &Observation) -> Act {
+    give_up(up, seen.foreign_default());
+    if seen.trial {
+        Act::Begin(Step::Reboot { force: false })
+    } else {
+        Act::Wait(None)
     }
 }
 
