@@ -193,6 +193,23 @@ fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
 }
 
 #[test]
+fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_before_the_next_trial()
+{
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    up.snapshot = true;
+    let mut seen = back_unheard(100);
+    assert!(up.may_arm_next(&seen.booted), "so /etc is looked at");
+    seen.etc_stale = true;
+    seen.request = Asked::This(pinned('b'));
+    seen.finished = finished(
+        Step::Drain { spent_seconds: 0 },
+        Outcome::Done(Effect::Plain),
+    );
+    assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
+}
+
+#[test]
 fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_told_the_truth() {
     let blessed = vec![deployment('b'), deployment('a')];
     let away = Observation {
