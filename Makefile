@@ -8,7 +8,7 @@ S ?=
 J ?= 2
 MINUTES ?= 10
 
-.PHONY: manifests help setup tools check test fuzz integration cluster-api rig demo demo-capi vm vm-shell bench
+.PHONY: manifests help setup tools check test fuzz integration soak cluster-api rig demo demo-capi vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -25,7 +25,7 @@ check: tools ## the inner loop: format, clippy, dependency audit, unit and brain
 	@.ci/audit
 	cargo test --quiet -p upgrade -p host
 
-integration: setup ## careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
+integration: setup ## the model of the chain, careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
 	cargo test --no-run --workspace --exclude upgrade --exclude host
 	cargo test --quiet --workspace --exclude upgrade --exclude host
 
@@ -37,6 +37,9 @@ rig: setup
 
 cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
 	cargo test --quiet -p careen-tests --test cluster_api
+
+soak: ## the model of the chain explored at large: a million states and more (minutes; tells how far it is)
+	cargo run --quiet -p careen-model
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
 test: check integration ## what CI runs: every layer, the VM's five core scenarios and another by turns (not cluster-api, vm S=all, bench)

@@ -1,0 +1,154 @@
+//! From power-on to the agent's first look: GRUB, kernel, the stage's guard, the units before the kubelet.
+
+use host::snapshot;
+use upgrade::Home;
+
+use crate::cast::System;
+use crate::kept::Kept;
+use crate::look::look;
+use crate::machine::act_of;
+use crate::mutant::{self, Mutant};
+use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Running, State};
+
+/// Seconds from the kernel's start to the agent's.
+const TO_THE_AGENT: u16 = 30;
+
+/// An orderly way down: what was written is on the disk.
+pub fn go_down(state: &mut State) {
+    state.disk.unflushed = None;
+    fall(state);
+}
+
+/// Whatever ran is gone.
+pub fn fall(state: &mut State) {
+    state.running.link = Link::NEW;
+    state.running.now = 0;
+    state.running.well = false;
+    state.running.sick = false;
+    state.running.inhibited = false;
+    state.pc = Pc::Loader;
+}
+
+/// GRUB takes the one-shot and clears it before it loads anything. Without one, with one that leads nowhere or with a torn
+/// block it boots the default; so it does when it cannot read the kernel.
+pub fn load(state: &mut State) {
+    let menu = state.disk.unreplayed.take();
+    let menu = menu.unwrap_or_else(|| state.disk.menu.clone());
+    let chosen = match state.disk.grubenv {
+        GrubEnv::Set(at) => menu.get(usize::from(at)).copied(),
+        GrubEnv::Clear | GrubEnv::Torn => None,
+    };
+    if !state.stuck && matches!(state.disk.grubenv, GrubEnv::Set(_)) {
+        state.disk.grubenv = GrubEnv::Clear;
+    }
+    let readable = |one: &System| !(one.letter == 'b' && state.flaw == Flaw::NoKernel);
+    let Some(default) = menu.first().copied() else {
+        state.breaks("I1: some proven system boots");
+        return;
+    };
+    let trial = chosen.filter(readable);
+    enter(state, trial.unwrap_or(default), trial.is_some(), false);
+}
+
+/// The kernel of this system starts.
+pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
+    state.running = Running {
+        boot: state.running.boot.saturating_add(1),
+        now: 10,
+        system,
+        trial,
+        picked,
+        kubeadm: state.disk.kubelet == system.letter,
+        sick: false,
+        inhibited: false,
+        well: false,
+        link: Link::NEW,
+    };
+    let there = state.disk.folders.contains(&(system.letter, system.serial));
+    if !there && !trial && !picked {
+        state.breaks("I1: some proven system boots");
+    }
+    // prepare-root finds no folder, or the kernel dies: the trial's arguments reboot.
+    state.pc = if !there || state.suffers(Flaw::Panics) {
+        Pc::Loader
+    } else if trial {
+        Pc::Guard
+    } else {
+        Pc::Units(0)
+    };
+}
+
+/// `careen-stage guard` looks and decides.
+pub fn guard(mutant: Option<Mutant>, state: &mut State) {
+    let seen = look(state, Home::Stage, None, None);
+    let (record, act) = mutant::decide(mutant, state, &seen);
+    let act = act_of(&act);
+    state.pc = match record {
+        Some(record) => Pc::GuardWrites(Kept::new(record), act),
+        None => Pc::GuardActs(act),
+    };
+}
+
+/// And does what it decided: anything but letting the boot go on and disarming is a reboot.
+pub fn guard_acts(state: &mut State, act: Act) {
+    match act {
+        Act::Begin(Do::Pass) => pass(state),
+        Act::Begin(Do::Disarm) => {
+            state.disk.grubenv = GrubEnv::Clear;
+            state.pc = Pc::Guard;
+        }
+        Act::Begin(_) | Act::Cancel | Act::Wait(_) => fall(state),
+    }
+}
+
+fn pass(state: &mut State) {
+    if state.suffers(Flaw::Tampered) {
+        state.breaks("the guard lets no damaged system through");
+    }
+    state.ghost.trials = state.ghost.trials.saturating_add(1);
+    if state.suffers(Flaw::Hangs) {
+        // The initramfs' own deadman.
+        fall(state);
+    } else {
+        state.pc = Pc::Units(0);
+    }
+}
+
+/// `careen-restore`, then kubeadm and the kubelet.
+pub fn units(state: &mut State, part: u8) {
+    match part {
+        0 => restore(state),
+        1 => kubelet(state),
+        _ => {
+            state.running.now = TO_THE_AGENT;
+            state.pc = Pc::Turn(None);
+            return;
+        }
+    }
+    state.pc = Pc::Units(part + 1);
+}
+
+fn restore(state: &mut State) {
+    let booted = state.running.system.deployment();
+    let record = state.disk.record.record();
+    let wanted = record
+        .upgrade
+        .as_ref()
+        .is_some_and(|up| snapshot::is_wanted(up, &booted));
+    if let Some(saved) = state.disk.snapshot.filter(|_| wanted) {
+        state.disk.kubelet = saved;
+    }
+}
+
+/// A newer kubelet rewrites its state even when kubeadm, which needs the API server, has not run; an older one cannot read
+/// what a newer one wrote. Whoever picks an older system by hand with nothing saved any more has chosen that.
+fn kubelet(state: &mut State) {
+    let letter = state.running.system.letter;
+    if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
+        state.breaks("the kubelet can read its state");
+    }
+    if state.disk.kubelet < letter {
+        state.running.kubeadm = state.api_answers();
+        state.disk.kubelet = letter;
+    }
+}

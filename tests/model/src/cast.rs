@@ -1,0 +1,185 @@
+//! Who plays: three systems, four requests, and the values that the brain is shown for them.
+
+use std::sync::OnceLock;
+
+use upgrade::names::REQUEST_SCHEDULED;
+use upgrade::{
+    BootId, Deployment, Digest, ImageFacts, ImageInfo, RawRequest, Room, UpgradeId, Version,
+};
+
+/// A deployment on the disk. `a` runs at the beginning, `b` and `c` are asked for; later letters are newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct System {
+    /// The commit.
+    pub letter: char,
+    /// 0 or 1: a commit that is deployed again changes its serial.
+    pub serial: u8,
+    /// Kept as proven.
+    pub pinned: bool,
+}
+
+impl System {
+    /// A deployment that nobody pinned.
+    #[must_use]
+    pub const fn new(letter: char, serial: u8) -> Self {
+        Self {
+            letter,
+            serial,
+            pinned: false,
+        }
+    }
+
+    /// Whether both are the same folder on the disk.
+    #[must_use]
+    pub const fn same(self, other: Self) -> bool {
+        self.letter as u32 == other.letter as u32 && self.serial == other.serial
+    }
+
+    /// As the brain sees it.
+    #[must_use]
+    pub fn deployment(self) -> Deployment {
+        let digest = digest(self.letter);
+        Deployment {
+            bootcsum: digest.as_str().to_owned(),
+            digest,
+            serial: u32::from(self.serial),
+            stateroot: "os".to_owned(),
+            pinned: self.pinned,
+        }
+    }
+
+    /// Back from what the brain names.
+    #[must_use]
+    pub fn of(deployment: &Deployment) -> Self {
+        Self {
+            letter: letter(&deployment.digest),
+            serial: u8::from(deployment.serial != 0),
+            pinned: deployment.pinned,
+        }
+    }
+}
+
+/// What stands in the requester's annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ask {
+    /// `b` by its ref, with an id.
+    First,
+    /// `b` by its ref, with a new id: asking again.
+    Again,
+    /// `c`, pinned, with an id of its own.
+    Other,
+    /// `b`, pinned, without an id: nobody says whether this is asking again.
+    Plain,
+}
+
+/// Every request.
+pub const ASKS: [Ask; 4] = [Ask::First, Ask::Again, Ask::Other, Ask::Plain];
+
+impl Ask {
+    /// The annotations.
+    #[must_use]
+    pub fn raw(self) -> RawRequest {
+        let (image, id) = match self {
+            Self::First => ("ostree:careen:os/b".to_owned(), Some("one")),
+            Self::Again => ("ostree:careen:os/b".to_owned(), Some("two")),
+            Self::Other => (format!("ostree:careen:os/c@{}", digest('c')), Some("three")),
+            Self::Plain => (format!("ostree:careen:os/b@{}", digest('b')), None),
+        };
+        RawRequest {
+            request: REQUEST_SCHEDULED.to_owned(),
+            image: Some(image),
+            kubernetes: None,
+            id: id.map(str::to_owned),
+        }
+    }
+
+    /// The image that it leads to.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            Self::First | Self::Again | Self::Plain => 'b',
+            Self::Other => 'c',
+        }
+    }
+
+    /// Which request these annotations are.
+    #[must_use]
+    pub fn of(raw: &RawRequest) -> Option<Self> {
+        ASKS.into_iter().find(|ask| ask.raw() == *raw)
+    }
+}
+
+/// The commit of a letter.
+#[must_use]
+pub fn digest(letter: char) -> Digest {
+    static ALL: OnceLock<Vec<Digest>> = OnceLock::new();
+    let all = ALL.get_or_init(|| ('a'..='f').map(parsed_digest).collect());
+    all[(letter as usize - 'a' as usize).min(5)].clone()
+}
+
+fn parsed_digest(letter: char) -> Digest {
+    let text = letter.to_string().repeat(64);
+    text.parse()
+        .unwrap_or_else(|_| unreachable!("{letter} is a hexadecimal digit"))
+}
+
+/// The letter of a commit.
+#[must_use]
+pub fn letter(digest: &Digest) -> char {
+    digest.as_str().chars().next().unwrap_or('?')
+}
+
+/// The id of the n-th boot.
+#[must_use]
+pub fn boot_id(number: u8) -> BootId {
+    format!("{number:04x}")
+        .parse()
+        .unwrap_or_else(|_| unreachable!("hexadecimal digits are an id"))
+}
+
+/// A number for the id of an upgrade; ids that the brain made up, `r1-…` and so on, follow from 100.
+#[must_use]
+pub fn id_number(id: &UpgradeId) -> u8 {
+    match id.as_str() {
+        "one" => 1,
+        "two" => 2,
+        "three" => 3,
+        own => {
+            let counted = own.strip_prefix('r').and_then(|own| own.split('-').next());
+            let counted: Option<u8> = counted.and_then(|counted| counted.parse().ok());
+            counted.map_or(0, |counted| counted.saturating_add(100))
+        }
+    }
+}
+
+/// The version that a system carries: each letter one minor version newer.
+#[must_use]
+pub fn version(letter: char) -> Version {
+    static ALL: OnceLock<Vec<Version>> = OnceLock::new();
+    let parse = |minor: usize| {
+        format!("v1.{minor}.0")
+            .parse()
+            .unwrap_or_else(|_| unreachable!("it is a version"))
+    };
+    let all = ALL.get_or_init(|| (35..41).map(parse).collect());
+    all[(letter as usize - 'a' as usize).min(5)].clone()
+}
+
+/// What `careen-deploy verify` finds in a good image.
+#[must_use]
+pub fn facts(letter: char) -> ImageFacts {
+    let room = Room { need: 1, free: 2 };
+    ImageFacts {
+        commit: digest(letter),
+        info: Some(ImageInfo {
+            format: 1,
+            kubernetes: version(letter),
+            architecture: "x86_64".to_owned(),
+            stage: Some(1),
+        }),
+        kernel: Some("6.12".to_owned()),
+        timestamp: 1,
+        root: room,
+        boot: room,
+    }
+}

@@ -1,0 +1,223 @@
+//! The model as `stateright` explores it, and the run that is printed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use stateright::report::{ReportData, ReportDiscovery, Reporter};
+use stateright::{Checker, HasDiscoveries, Model, Property};
+
+use crate::fault::{self, Fault};
+use crate::machine::calm;
+use crate::mutant::Mutant;
+use crate::promises;
+use crate::way::{self, Wrong};
+use crate::world::{Flaw, Left, State};
+
+/// States that a run without misfortune may go through before it counts as one that never rests. The longest that there is,
+/// two trials with all their deadlines, has fewer than 400.
+pub const RESTLESS: usize = 1500;
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// What was going to happen anyway.
+    Goes,
+    /// A misfortune.
+    Strikes(Fault),
+}
+
+/// What is explored.
+pub struct Chain {
+    /// The images, by what is wrong with them.
+    pub flaws: Vec<Flaw>,
+    /// The loader cannot clear its one-shot.
+    pub stuck: bool,
+    /// The misfortunes of one run.
+    pub left: Left,
+    /// The brain, when it is a broken one.
+    pub mutant: Option<Mutant>,
+    resting: Mutex<HashSet<u64>>,
+}
+
+impl Chain {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(flaws: &[Flaw], stuck: bool, left: Left, mutant: Option<Mutant>) -> Self {
+        Self {
+            flaws: flaws.to_vec(),
+            stuck,
+            left,
+            mutant,
+            resting: Mutex::default(),
+        }
+    }
+
+    /// What is wrong with where the run goes from here when nothing more breaks in. Every state is asked, and misfortunes
+    /// are finite, so a run that never rests would have a last misfortune and be found behind it.
+    fn restless(&self, state: &State) -> Option<&'static str> {
+        let mut walked = Vec::new();
+        let mut now = state.clone();
+        loop {
+            let print = print(&now);
+            if self.is_known(print) {
+                break;
+            }
+            walked.push(print);
+            match calm(self.mutant, &now) {
+                None => match promises::unrest(&now) {
+                    None => break,
+                    found => return found,
+                },
+                Some(_) if walked.len() > RESTLESS => return Some("every run comes to rest"),
+                Some(next) => now = next,
+            }
+        }
+        if let Ok(mut resting) = self.resting.lock() {
+            resting.extend(walked);
+        }
+        None
+    }
+
+    fn is_known(&self, print: u64) -> bool {
+        self.resting
+            .lock()
+            .is_ok_and(|resting| resting.contains(&print))
+    }
+
+    /// What is wrong with a state.
+    #[must_use]
+    pub fn wrong(&self, state: &State) -> Option<&'static str> {
+        promises::broken(state).or_else(|| self.restless(state))
+    }
+}
+
+fn print(state: &State) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    state.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Model for Chain {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        let state = |flaw: &Flaw| State::new(*flaw, self.stuck, self.left);
+        self.flaws.iter().map(state).collect()
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        actions.push(Action::Goes);
+        let mut faults = Vec::new();
+        fault::possible(state, &mut faults);
+        actions.extend(faults.into_iter().map(Action::Strikes));
+    }
+
+    fn next_state(&self, state: &State, action: Action) -> Option<State> {
+        match action {
+            Action::Goes => calm(self.mutant, state),
+            Action::Strikes(fault) => Some(fault::strike(state, fault)),
+        }
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("every promise is kept", |_: &Self, state: &State| {
+                promises::broken(state).is_none()
+            }),
+            Property::always(
+                "every run comes to a good rest",
+                |chain: &Self, state: &State| {
+                    promises::broken(state).is_some() || chain.restless(state).is_none()
+                },
+            ),
+        ]
+    }
+}
+
+/// What a run has seen.
+pub struct Explored {
+    /// Distinct states.
+    pub states: usize,
+    /// The longest way to one, in steps.
+    pub depth: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// The first thing that went wrong, with the way to it.
+    pub wrong: Option<Wrong>,
+}
+
+impl Explored {
+    /// What a run prints at its end.
+    #[must_use]
+    pub fn line(&self, name: &str) -> String {
+        format!(
+            "{name}: {} distinct states, {} steps deep, {:.1} s",
+            self.states,
+            self.depth,
+            self.took.as_secs_f32()
+        )
+    }
+}
+
+/// Explores everything, on both processors, the shortest ways first.
+#[must_use]
+pub fn explore(chain: Chain) -> Explored {
+    judged(Instant::now(), begin(chain).join())
+}
+
+/// The same, telling every few seconds how far it is.
+pub fn explore_aloud(chain: Chain, say: &mut (dyn FnMut(String) + Send)) -> Explored {
+    let begun = Instant::now();
+    let mut aloud = Aloud { said: begun, say };
+    judged(begun, begin(chain).join_and_report(&mut aloud))
+}
+
+fn begin(chain: Chain) -> impl Checker<Chain> + Send + Sync {
+    chain
+        .checker()
+        .threads(2)
+        .finish_when(HasDiscoveries::AnyFailures)
+        .spawn_bfs()
+}
+
+fn judged(begun: Instant, checker: impl Checker<Chain>) -> Explored {
+    let wrong = checker
+        .discoveries()
+        .into_values()
+        .next()
+        .map(|path| way::tell(checker.model(), path));
+    Explored {
+        states: checker.unique_state_count(),
+        depth: checker.max_depth(),
+        took: begun.elapsed(),
+        wrong,
+    }
+}
+
+/// Between two lines about how far it is.
+const EVERY: Duration = Duration::from_secs(10);
+
+struct Aloud<'a> {
+    said: Instant,
+    say: &'a mut (dyn FnMut(String) + Send),
+}
+
+impl Reporter<Chain> for Aloud<'_> {
+    fn report_checking(&mut self, data: ReportData) {
+        if self.said.elapsed() >= EVERY {
+            self.said = Instant::now();
+            let (states, depth) = (data.unique_states, data.max_depth);
+            let seconds = data.duration.as_secs();
+            (self.say)(format!(
+                "{states} distinct states, {depth} steps deep, {seconds} s"
+            ));
+        }
+    }
+
+    /// The run's own last line tells.
+    fn report_discoveries(&mut self, _: &Chain, _: BTreeMap<&'static str, ReportDiscovery<Chain>>) {
+    }
+}

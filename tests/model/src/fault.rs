@@ -1,0 +1,204 @@
+//! What may break in between any two writes, and between any write and its effect. Each costs one of [`Left`].
+
+use crate::cast::{ASKS, Ask, System};
+use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
+use crate::{boot, steps};
+
+/// What a power cut takes of a swap that was not flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// Nothing.
+    None,
+    /// The swap: loader and system both find the former entries.
+    Swap,
+    /// The loader finds the former entries, for it replays no journal; the system the new ones.
+    Replay,
+}
+
+/// A misfortune.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The power goes.
+    Cut(Loss),
+    /// The agent is killed, and the step that it performs.
+    Kill,
+    /// The step under way fails, whatever it has brought about so far.
+    Fails(End),
+    /// The API server goes away, or comes back.
+    Server(bool),
+    /// The API server is put back to an older version.
+    OlderServer,
+    /// The requester writes something else, or takes the request back.
+    Asks(Option<Ask>),
+    /// A person cordons the node.
+    Cordons,
+    /// A person chooses this entry from the menu.
+    Picks(u8),
+    /// A person deploys a system of their own and makes it the default.
+    OwnDefault,
+    /// Somebody changes the running system's /etc.
+    Etc,
+    /// The kubelet dies for good, until the next boot.
+    Sickens,
+    /// Somebody holds an inhibitor until the next boot: no polite reboot comes about.
+    Inhibits,
+    /// What is done now takes until this second of the boot.
+    Late(u16),
+}
+
+/// Just beyond the moments that matter in a boot: patience with the API server, the trial's deadline, its hold, the end.
+const LATE: [u16; 4] = [95, 605, 1505, 2165];
+
+/// All that may happen in a state.
+pub fn possible(state: &State, out: &mut Vec<Fault>) {
+    let Left { all, cuts, people } = state.left;
+    if all == 0 {
+        return;
+    }
+    if cuts > 0 {
+        out.push(Fault::Cut(Loss::None));
+        if state.disk.unflushed.is_some() {
+            out.extend([Fault::Cut(Loss::Swap), Fault::Cut(Loss::Replay)]);
+        }
+    }
+    if state.suffers(Flaw::AgentDead) {
+        return;
+    }
+    agent(state, out);
+    if has_boundary(state) {
+        world(state, out);
+        if people > 0 {
+            persons(state, out);
+        }
+    }
+    if people > 0 && state.pc == Pc::Loader {
+        let entries = u8::try_from(state.disk.menu.len()).unwrap_or(u8::MAX);
+        out.extend((0..entries).map(Fault::Picks));
+    }
+}
+
+/// Between these the order of what others do makes a difference to somebody.
+const fn has_boundary(state: &State) -> bool {
+    matches!(
+        state.pc,
+        Pc::Turn(_) | Pc::Acts(_) | Pc::Doing(..) | Pc::Waits(_)
+    )
+}
+
+fn agent(state: &State, out: &mut Vec<Fault>) {
+    match state.pc {
+        Pc::Doing(what, ..) => {
+            out.push(Fault::Kill);
+            out.push(Fault::Fails(End::Again));
+            if matches!(
+                what,
+                Do::Fetch | Do::Verify | Do::Deploy(_) | Do::Drain | Do::Bless(_) | Do::Undo(_)
+            ) {
+                out.push(Fault::Fails(End::Bad));
+            }
+        }
+        Pc::Turn(_) | Pc::Writes(..) | Pc::Acts(_) | Pc::Waits(_) => out.push(Fault::Kill),
+        Pc::Loader | Pc::Guard | Pc::GuardWrites(..) | Pc::GuardActs(_) | Pc::Units(_) => {}
+    }
+}
+
+fn world(state: &State, out: &mut Vec<Fault>) {
+    out.push(Fault::Server(!state.cluster.up));
+    if state.disk.etc < 2 {
+        out.push(Fault::Etc);
+    }
+    if state.running.trial && !state.running.sick {
+        out.push(Fault::Sickens);
+    }
+    if !state.running.inhibited {
+        out.push(Fault::Inhibits);
+    }
+    let late = LATE.into_iter().filter(|at| *at > state.running.now);
+    out.extend(late.map(Fault::Late));
+}
+
+fn persons(state: &State, out: &mut Vec<Fault>) {
+    let asks = std::iter::once(None).chain(ASKS.map(Some));
+    let others = asks.filter(|ask| *ask != state.cluster.ask);
+    out.extend(others.map(Fault::Asks));
+    if state.cluster.cordon == Cordon::None {
+        out.push(Fault::Cordons);
+    }
+    if state.cluster.server != 'a' {
+        out.push(Fault::OlderServer);
+    }
+    let blesses = matches!(
+        state.pc,
+        Pc::Acts(Act::Begin(Do::Bless(_))) | Pc::Doing(Do::Bless(_), ..)
+    );
+    if !blesses && !state.disk.menu.iter().any(|one| one.letter == OWN.letter) {
+        out.push(Fault::OwnDefault);
+    }
+}
+
+/// A system that a person brings, and vouches for.
+pub const OWN: System = System::new('d', 0);
+
+/// The state after it.
+#[must_use]
+pub fn strike(state: &State, fault: Fault) -> State {
+    let mut next = state.clone();
+    next.left.all -= 1;
+    match fault {
+        Fault::Cut(loss) => cut(&mut next, loss),
+        Fault::Kill => steps::kill(&mut next),
+        Fault::Fails(end) => steps::fail(&mut next, end),
+        Fault::Server(up) => next.cluster.up = up,
+        Fault::OlderServer => next.cluster.server = 'a',
+        Fault::Asks(ask) => next.cluster.ask = ask,
+        Fault::Cordons => next.cluster.cordon = Cordon::Foreign,
+        Fault::Picks(at) => pick(&mut next, usize::from(at)),
+        Fault::OwnDefault => own_default(&mut next),
+        Fault::Etc => next.disk.etc += 1,
+        Fault::Sickens => next.running.sick = true,
+        Fault::Inhibits => next.running.inhibited = true,
+        Fault::Late(at) => next.running.now = at,
+    }
+    if matches!(
+        fault,
+        Fault::Asks(_) | Fault::Cordons | Fault::Picks(_) | Fault::OwnDefault | Fault::OlderServer
+    ) {
+        next.left.people -= 1;
+    }
+    next
+}
+
+fn cut(state: &mut State, loss: Loss) {
+    state.left.cuts -= 1;
+    let former = state.disk.unflushed.take();
+    match (loss, former) {
+        (Loss::Swap, Some(former)) => state.disk.menu = former,
+        (Loss::Replay, Some(former)) => state.disk.unreplayed = Some(former),
+        (Loss::None | Loss::Swap | Loss::Replay, _) => {}
+    }
+    boot::fall(state);
+}
+
+/// GRUB takes the one-shot before it shows its menu.
+fn pick(state: &mut State, at: usize) {
+    if !state.stuck {
+        state.disk.grubenv = match state.disk.grubenv {
+            crate::world::GrubEnv::Set(_) => crate::world::GrubEnv::Clear,
+            other => other,
+        };
+    }
+    let menu = state.disk.unreplayed.take();
+    let menu = menu.unwrap_or_else(|| state.disk.menu.clone());
+    let Some(system) = menu.get(at).copied() else {
+        return;
+    };
+    state.ghost.by_hand |= !state.ghost.proven.contains(&system.letter);
+    boot::enter(state, system, false, true);
+}
+
+fn own_default(state: &mut State) {
+    state.disk.menu.insert(0, OWN);
+    state.disk.unflushed = None;
+    state.disk.folders.insert((OWN.letter, OWN.serial));
+    state.ghost.proven.insert(OWN.letter);
+}

@@ -1,0 +1,56 @@
+//! The record as the model keeps it: shared, with its print, so that a state is small to copy and quick to hash.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use upgrade::Record;
+
+/// A record that does not change any more.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    record: Arc<Record>,
+    print: u64,
+}
+
+impl Kept {
+    /// Keeps a record. Left out is what no decision looks at and what would make each state a new one: the generation (that
+    /// it rises is checked when it is written), and of the phases reached all but the last, with their times.
+    #[must_use]
+    pub fn new(mut record: Record) -> Self {
+        record.generation = 0;
+        if let Some(up) = &mut record.upgrade {
+            let surplus = up.reached.len().saturating_sub(1);
+            up.reached.drain(..surplus);
+            up.reached.iter_mut().for_each(|reached| reached.at = 0);
+        }
+        let mut hasher = DefaultHasher::new();
+        // Records have no hash of their own; what is on the disk is their JSON.
+        serde_json::to_vec(&record)
+            .unwrap_or_default()
+            .hash(&mut hasher);
+        Self {
+            record: Arc::new(record),
+            print: hasher.finish(),
+        }
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.print == other.print && *self.record == *other.record
+    }
+}
+
+impl Eq for Kept {}
+
+impl Hash for Kept {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.print);
+    }
+}

@@ -1,0 +1,46 @@
+//! A model checker over the brain that ships.
+//!
+//! [`upgrade::decide`] is called as it is, in the agent's home and in the stage's; around it stands a small model of the
+//! rest, explored by `stateright` in every order in which a bounded number of misfortunes can come.
+//!
+//! **What is modelled.** GRUB (one-shot by position, cleared before the kernel; a torn grubenv; a kernel that cannot be read;
+//! a loader that cannot clear; the menu picked by hand). libostree's swap (folder, rename of the loader's link, flush,
+//! clean-up; a cut between rename and flush loses it for both, or for the loader alone, which replays no journal). The
+//! record, written between decision and act. The kubelet's state, which an older one cannot read, its snapshot and
+//! `careen-restore`. The deadman. The API server: away, back, older than it was, hearing of a change late; the version known
+//! later than the server. The requester and other people: another request, the same by another id, by none, taken back; a
+//! cordon; a default of their own; another entry of the menu. /etc changing. Steps that fail before, within or behind their
+//! effect.
+//!
+//! **Misfortunes cost.** Each state has one calm successor, or none at rest; everything else costs one of a finite number.
+//! So a run is finitely many misfortunes with calm stretches between them, and liveness needs no fairness: from *every*
+//! state the calm run is followed to its rest, which is judged (`promises::unrest`). `stateright`'s own `eventually` is not
+//! used: it is unsound where paths join or loop, as its documentation says. States are told apart by 64-bit prints.
+//!
+//! **Abstractions, and what they leave out.**
+//! - Time is whole seconds of a boot. What is done takes none; only waiting takes time, and the misfortune `Late` moves it
+//!   beyond the next moment that matters. Left out: two things that are late by different amounts at once.
+//! - The record is written whole or not at all, and its generation and times are forgotten. Left out: torn copies
+//!   (`host::journal`'s tests), records of other versions.
+//! - The cluster is one server with one Node; a patch is done or fails. Left out: single fields, watch and conflicts (the
+//!   cluster tests), wall time, which no decision looks at.
+//! - A killed agent takes its step with it at the part that it has reached. Left out: a `careen-deploy` that outlives it.
+//! - People do one thing at a time, and none changes the default within the second in which the blessing swaps it.
+//! - Verify, rehearsal and drain have no contents: images differ by their flaw, pods are there or gone.
+//! - The world does not lie about its own state: /boot is never older than the last flush (T7's other half), folders and
+//!   files are whole (the guard's answer stands for the files).
+
+pub mod boot;
+pub mod cast;
+pub mod check;
+pub mod fault;
+pub mod kept;
+pub mod look;
+pub mod machine;
+pub mod mutant;
+pub mod program;
+pub mod promises;
+pub mod runs;
+pub mod steps;
+pub mod way;
+pub mod world;

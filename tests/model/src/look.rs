@@ -1,0 +1,228 @@
+//! What the brain is shown of a state.
+
+use upgrade::{
+    Api, Asked, Check, Effect, Finished, Health, Home, Observation, OneShot, Outcome, Reason,
+    SinceBoot, Step, Upgrade,
+};
+
+use crate::cast::{self, digest};
+use crate::world::{Do, End, Flaw, GrubEnv, State};
+
+/// The observation of one home.
+#[must_use]
+pub fn look(
+    state: &State,
+    home: Home,
+    running: Option<Do>,
+    finished: Option<(Do, End)>,
+) -> Observation {
+    let (run, link) = (&state.running, state.running.link);
+    let step = |what: Do| step(state, what);
+    Observation {
+        home,
+        now: moment(run.now),
+        wall: 0,
+        boot: cast::boot_id(run.boot),
+        booted: run.system.deployment(),
+        version: Some(cast::version(run.system.letter)),
+        trial: run.trial,
+        deployments: state.disk.menu.iter().map(|one| one.deployment()).collect(),
+        one_shot: match state.disk.grubenv {
+            GrubEnv::Clear => OneShot::Clear,
+            GrubEnv::Set(_) => OneShot::Set,
+            GrubEnv::Torn => OneShot::Unreadable,
+        },
+        loader: Ok(()),
+        control_plane: None,
+        machine: "x86_64".to_owned(),
+        etc_stale: etc_is_stale(state),
+        request: match link.asked {
+            None => Asked::Unknown,
+            Some(None) => Asked::Nothing,
+            Some(Some(ask)) => Asked::This(ask.raw()),
+        },
+        paused: None,
+        api: match link.since {
+            None => Api::Away,
+            Some((since, versioned)) => Api::Reached {
+                since: moment(since),
+                version: versioned.then(|| cast::version(state.cluster.server)),
+            },
+        },
+        running: running.map(step),
+        finished: finished.map(|(what, end)| Finished {
+            step: step(what),
+            outcome: outcome(state, what, end),
+        }),
+        health: health(state),
+        integrity: (home == Home::Stage).then(|| {
+            if state.suffers(Flaw::Tampered) {
+                Err("usr/bin/kubelet: its content has changed".to_owned())
+            } else {
+                Ok(())
+            }
+        }),
+    }
+}
+
+fn moment(seconds: u16) -> SinceBoot {
+    SinceBoot(0).plus_seconds(u64::from(seconds))
+}
+
+/// Asked for only where it matters, as on a real node.
+fn etc_is_stale(state: &State) -> bool {
+    let booted = state.running.system.deployment();
+    let may_arm = |up: &Upgrade| up.may_arm_next(&booted);
+    let upgrade = state.disk.record.record().upgrade.as_ref();
+    upgrade.is_some_and(may_arm) && state.disk.etc_noted != state.disk.etc
+}
+
+/// The commit that the upgrade under way leads to.
+fn wanted(state: &State) -> char {
+    let up = state.disk.record.record().upgrade.as_ref();
+    up.map_or('?', |up| match up.commit() {
+        Some(commit) => cast::letter(commit),
+        // The ref names what the requester means by it.
+        None if up.target.reference.ends_with('c') => 'c',
+        None => 'b',
+    })
+}
+
+/// The step as the brain names it.
+#[must_use]
+pub fn step(state: &State, what: Do) -> Step {
+    match what {
+        Do::Fetch => match &state.disk.record.record().upgrade {
+            Some(up) => Step::Fetch {
+                target: up.target.clone(),
+            },
+            None => Step::Clean,
+        },
+        Do::Verify => Step::Verify {
+            commit: digest(wanted(state)),
+        },
+        Do::Rehearse => Step::Rehearse,
+        Do::Deploy(letter) => Step::Deploy {
+            commit: digest(letter),
+        },
+        Do::Drain => Step::Drain { spent_seconds: 0 },
+        Do::Snapshot => Step::Snapshot,
+        Do::Arm(system) => Step::Arm {
+            deployment: system.deployment(),
+        },
+        Do::Disarm => Step::Disarm,
+        Do::Reboot(force) => Step::Reboot { force },
+        Do::Kubeadm => Step::Kubeadm,
+        Do::Bless(letter) => Step::Bless {
+            commit: digest(letter),
+        },
+        Do::Release => Step::Release,
+        Do::Undo(letter) => Step::Undo {
+            commit: digest(letter),
+        },
+        Do::Clean => Step::Clean,
+        Do::Pass => Step::Pass,
+    }
+}
+
+fn outcome(state: &State, what: Do, end: End) -> Outcome {
+    let text = || "x".to_owned();
+    match end {
+        End::Done => Outcome::Done(effect(state, what)),
+        End::Cancelled => Outcome::Cancelled,
+        End::Bad => Outcome::Failed(Reason::DeployFailed {
+            verb: text(),
+            detail: text(),
+        }),
+        End::Again => Outcome::Failed(match what {
+            Do::Reboot(_) => Reason::RebootRefused { detail: text() },
+            Do::Arm(_) | Do::Disarm => Reason::ArmFailed { detail: text() },
+            Do::Snapshot => Reason::SnapshotFailed { detail: text() },
+            Do::Drain | Do::Release | Do::Rehearse | Do::Kubeadm => {
+                Reason::ApiAway { detail: text() }
+            }
+            Do::Fetch
+            | Do::Verify
+            | Do::Deploy(_)
+            | Do::Bless(_)
+            | Do::Undo(_)
+            | Do::Clean
+            | Do::Pass => Reason::DeployDied {
+                verb: text(),
+                detail: text(),
+            },
+        }),
+    }
+}
+
+fn effect(state: &State, what: Do) -> Effect {
+    match what {
+        Do::Fetch => Effect::Fetched {
+            commit: digest(wanted(state)),
+        },
+        Do::Verify => Effect::Verified(cast::facts(wanted(state))),
+        Do::Rehearse => Effect::Rehearsed { blocked: None },
+        Do::Deploy(letter) => state
+            .disk
+            .menu
+            .iter()
+            .find(|one| one.letter == letter)
+            .map_or(Effect::Plain, |one| Effect::Deployed(one.deployment())),
+        Do::Drain
+        | Do::Snapshot
+        | Do::Arm(_)
+        | Do::Disarm
+        | Do::Reboot(_)
+        | Do::Kubeadm
+        | Do::Bless(_)
+        | Do::Release
+        | Do::Undo(_)
+        | Do::Clean
+        | Do::Pass => Effect::Plain,
+    }
+}
+
+fn health(state: &State) -> Health {
+    let fails = |fails: bool| {
+        if fails {
+            Check::Fail("it does not answer".to_owned())
+        } else {
+            Check::Pass
+        }
+    };
+    let reached = state.running.link.since.is_some();
+    let remote = |ok: bool| match (reached, ok) {
+        (true, true) => Check::Pass,
+        (true, false) | (false, _) => Check::Pending("not yet".to_owned()),
+    };
+    let runs = !state.suffers(Flaw::KubeletDown) && !state.running.sick;
+    let user = if state.suffers(Flaw::UserCheck) {
+        Check::Broken("exit code 1".to_owned())
+    } else {
+        Check::Pass
+    };
+    Health {
+        runtime: Check::Pass,
+        kubelet: fails(!runs),
+        kubeadm: fails(!state.running.kubeadm),
+        ready: remote(runs && state.running.kubeadm && !state.suffers(Flaw::NeverReady)),
+        version: remote(runs && state.running.kubeadm),
+        required: vec![("10-app".to_owned(), user)],
+    }
+}
+
+/// Whether everything that is shown of the health is well.
+#[must_use]
+pub fn is_well(health: &Health) -> bool {
+    let own = [
+        &health.runtime,
+        &health.kubelet,
+        &health.kubeadm,
+        &health.ready,
+        &health.version,
+    ];
+    let users = health.required.iter().map(|(_, check)| check);
+    own.into_iter()
+        .chain(users)
+        .all(|check| *check == Check::Pass)
+}

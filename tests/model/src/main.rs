@@ -1,0 +1,63 @@
+//! `careen-model`: explores the model. Without arguments the larger run, for `make soak`; with them one exploration:
+//! `careen-model <flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck]`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::process::ExitCode;
+
+use careen_model::check::{Chain, explore_aloud};
+use careen_model::mutant::MUTANTS;
+use careen_model::runs::{self, Run};
+use careen_model::world::{FLAWS, Left};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let runs = if args.is_empty() {
+        runs::soak()
+    } else {
+        match one(&args) {
+            Some(run) => vec![run],
+            None => {
+                eprintln!(
+                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck]]"
+                );
+                return ExitCode::FAILURE;
+            }
+        }
+    };
+    let mut states = 0;
+    for Run { name, chain } in runs {
+        let mut say = |line: String| println!("{name}: {line} so far");
+        let explored = explore_aloud(chain, &mut say);
+        states += explored.states;
+        println!("{}", explored.line(&name));
+        if let Some(wrong) = explored.wrong {
+            eprintln!("{}\n{}", wrong.promise, wrong.way);
+            return ExitCode::FAILURE;
+        }
+    }
+    println!("{states} distinct states in all, every promise kept");
+    ExitCode::SUCCESS
+}
+
+fn one(args: &[String]) -> Option<Run> {
+    let [flaw, all, cuts, people, rest @ ..] = args else {
+        return None;
+    };
+    let flaws: Vec<_> = FLAWS
+        .into_iter()
+        .filter(|known| flaw == "any" || format!("{known:?}") == *flaw)
+        .collect();
+    let mutant = MUTANTS
+        .into_iter()
+        .find(|known| rest.contains(&format!("{known:?}")));
+    let left = Left {
+        all: all.parse().ok()?,
+        cuts: cuts.parse().ok()?,
+        people: people.parse().ok()?,
+    };
+    let stuck = rest.iter().any(|word| word == "stuck");
+    (!flaws.is_empty()).then(|| Run {
+        name: args.join(" "),
+        chain: Chain::new(&flaws, stuck, left, mutant),
+    })
+}

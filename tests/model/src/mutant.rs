@@ -1,0 +1,227 @@
+//! The brain that ships, and brains that are broken on purpose: each must be caught, or the model proves nothing.
+//!
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Three of them break the loop
+//! around it instead, where the mistake could only be made there; those are applied in `machine` and `steps`.
+
+use std::convert::Infallible;
+
+use upgrade::{
+    Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
+    Record, Step, Upgrade,
+};
+
+use crate::cast::{digest, version};
+use crate::world::State;
+
+/// A mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // their names are the mistakes
+pub enum Mutant {
+    CountsTheAttemptAfterTheReboot,
+    CountsNoAttempt,
+    BlessesBeforeHealth,
+    BlessesOnAnotherBootsHealth,
+    ForgetsTheIntent,
+    ActsBeforeTheWrite,
+    ReportsBeforeTheWrite,
+    ArmsBeforeTheDrainEnded,
+    NeverDisarms,
+    KeepsTheCordon,
+    LiftsAForeignCordon,
+    IgnoresTheBadImage,
+    TrustsMemoryOverWhatIsSeen,
+    SkipsTheSnapshot,
+    IgnoresTheSkew,
+    IgnoresChangedEtc,
+    HearsNoWithdrawal,
+    TakesASpentRequestAgain,
+    SkipsTheGuard,
+    UndoesWhatRuns,
+    IgnoresAForeignDefault,
+    RebootsTheOldSystem,
+    ForgetsTheOldDefault,
+    LeavesAHaltedCordon,
+    SpinsOnARefusedReboot,
+}
+
+/// Every mistake.
+pub const MUTANTS: [Mutant; 25] = [
+    Mutant::CountsTheAttemptAfterTheReboot,
+    Mutant::CountsNoAttempt,
+    Mutant::BlessesBeforeHealth,
+    Mutant::BlessesOnAnotherBootsHealth,
+    Mutant::ForgetsTheIntent,
+    Mutant::ActsBeforeTheWrite,
+    Mutant::ReportsBeforeTheWrite,
+    Mutant::ArmsBeforeTheDrainEnded,
+    Mutant::NeverDisarms,
+    Mutant::KeepsTheCordon,
+    Mutant::LiftsAForeignCordon,
+    Mutant::IgnoresTheBadImage,
+    Mutant::TrustsMemoryOverWhatIsSeen,
+    Mutant::SkipsTheSnapshot,
+    Mutant::IgnoresTheSkew,
+    Mutant::IgnoresChangedEtc,
+    Mutant::HearsNoWithdrawal,
+    Mutant::TakesASpentRequestAgain,
+    Mutant::SkipsTheGuard,
+    Mutant::UndoesWhatRuns,
+    Mutant::IgnoresAForeignDefault,
+    Mutant::RebootsTheOldSystem,
+    Mutant::ForgetsTheOldDefault,
+    Mutant::LeavesAHaltedCordon,
+    Mutant::SpinsOnARefusedReboot,
+];
+
+/// The model writes the record itself, as a step that a cut can come before.
+struct Later;
+
+impl Journal for Later {
+    type Error = Infallible;
+
+    fn store(&mut self, _: &Record) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// The policy: the defaults, but for fewer tries of a step, which end sooner and are otherwise like more.
+fn policy() -> Policy {
+    Policy {
+        tries: 2,
+        ..Policy::default()
+    }
+}
+
+/// Asks the brain, or a broken one.
+#[must_use]
+pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Option<Record>, Act) {
+    let former = state.disk.record.record();
+    let (mut record, mut shown) = (former.clone(), seen.clone());
+    if let Some(mutant) = mutant {
+        mislead(mutant, &mut record, &mut shown);
+    }
+    let decision = upgrade::decide(&shown, &Ok(record), &Ok(policy()));
+    let Ok((mut next, mut act)) = decision.commit(&mut Later);
+    if let Some(mutant) = mutant {
+        distort(mutant, former, seen, (&mut next, &mut act));
+    }
+    (next, act)
+}
+
+/// Changes what is remembered or seen.
+fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
+    if mutant == Mutant::IgnoresTheBadImage {
+        record.bad.clear();
+    }
+    if mutant == Mutant::TakesASpentRequestAgain {
+        record.spent = None;
+    }
+    if mutant == Mutant::IgnoresChangedEtc {
+        seen.etc_stale = false;
+    }
+    if mutant == Mutant::BlessesBeforeHealth && seen.on_trial() {
+        seen.health = well();
+    }
+    if let (Mutant::IgnoresTheSkew, Api::Reached { version: known, .. }) = (mutant, &mut seen.api) {
+        *known = known.take().map(|_| version('f'));
+    }
+    if mutant == Mutant::IgnoresAForeignDefault {
+        let booted = seen.booted.clone();
+        seen.deployments.sort_by_key(|one| !one.same(&booted));
+    }
+    match record.upgrade.as_mut() {
+        Some(up) if up.phase.is_end() => mislead_after(mutant, up, seen),
+        Some(up) => mislead_about(mutant, up, seen),
+        None => {}
+    }
+}
+
+/// Changes what is remembered or seen when no upgrade is under way any more.
+fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
+    if mutant == Mutant::LeavesAHaltedCordon {
+        up.released = true;
+    }
+    let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
+    if mutant == Mutant::SpinsOnARefusedReboot && seen.finished.as_ref().is_some_and(reboot) {
+        seen.finished = None;
+    }
+}
+
+/// Changes what is remembered or seen of the upgrade under way.
+fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
+    let old_runs = up.from.same(&seen.booted);
+    match mutant {
+        Mutant::CountsNoAttempt => up.tries = 0,
+        Mutant::SkipsTheSnapshot => up.snapshot = true,
+        Mutant::KeepsTheCordon => up.released = true,
+        Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
+        Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
+        Mutant::NeverDisarms if !matches!(up.phase, Phase::Armed { .. }) => {
+            seen.one_shot = OneShot::Clear;
+        }
+        Mutant::BlessesOnAnotherBootsHealth => {
+            if let Phase::Healthy { boot } = &mut up.phase {
+                boot.clone_from(&seen.boot);
+            }
+        }
+        Mutant::TrustsMemoryOverWhatIsSeen if old_runs => {
+            if let (Phase::Trial { .. }, Some(to)) = (&up.phase, &up.to) {
+                seen.booted = to.clone();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Changes what is answered.
+fn distort(
+    mutant: Mutant,
+    former: &Record,
+    seen: &Observation,
+    (next, act): (&mut Option<Record>, &mut Act),
+) {
+    let was_armed = is_armed(former);
+    let changed = next.as_mut().and_then(|next| next.upgrade.as_mut());
+    let leaves = matches!(act, Act::Begin(Step::Reboot { .. })) && seen.on_trial();
+    match (mutant, changed) {
+        (Mutant::ForgetsTheIntent, Some(up)) => up.intent = None,
+        (Mutant::CountsTheAttemptAfterTheReboot, Some(up)) => {
+            if matches!(up.phase, Phase::Armed { .. }) && !was_armed {
+                up.tries = up.tries.saturating_sub(1);
+            }
+            if matches!(up.phase, Phase::Trial { .. }) && was_armed {
+                up.tries += 1;
+            }
+        }
+        (Mutant::SkipsTheGuard, _) if seen.home == Home::Stage => *act = Act::Begin(Step::Pass),
+        (Mutant::UndoesWhatRuns, _) if leaves && seen.home == Home::Agent => {
+            let commit = seen.booted.digest.clone();
+            *act = Act::Begin(Step::Undo { commit });
+        }
+        (Mutant::RebootsTheOldSystem, _) if *act == Act::Begin(Step::Release) => {
+            *act = Act::Begin(Step::Reboot { force: false });
+        }
+        // The new system takes the old one's folder for rubbish.
+        (Mutant::ForgetsTheOldDefault, _) if *act == Act::Begin(Step::Snapshot) => {
+            let commit = digest('a');
+            *act = Act::Begin(Step::Undo { commit });
+        }
+        _ => {}
+    }
+}
+
+fn is_armed(record: &Record) -> bool {
+    let up = record.upgrade.as_ref();
+    up.is_some_and(|up| matches!(up.phase, Phase::Armed { .. }))
+}
+
+fn well() -> Health {
+    Health {
+        runtime: Check::Pass,
+        kubelet: Check::Pass,
+        kubeadm: Check::Pass,
+        ready: Check::Pass,
+        version: Check::Pass,
+        required: Vec::new(),
+    }
+}

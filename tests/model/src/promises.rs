@@ -1,0 +1,256 @@
+//! What must hold: boot.md's I1 to I10 and what else an operator relies on, on what is decided, begun, written and seen.
+
+use upgrade::{Api, Asked, Observation, Phase, Record, Upgrade};
+
+use crate::cast::{self, Ask};
+use crate::fault::OWN;
+use crate::machine::{answer, phase};
+use crate::world::{Act, Answer, Cordon, Do, GrubEnv, Pc, State};
+
+/// Trial boots of one request; the policy's default.
+const TRIALS: u8 = 2;
+
+/// Judges a decision, with what it was taken on.
+pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act: Act) {
+    let before = state.disk.record.clone();
+    let next = next.unwrap_or(before.record());
+    if next.generation < before.record().generation {
+        state.breaks("the record's generation rises");
+    }
+    let former = before.record().upgrade.as_ref();
+    let Some(up) = &next.upgrade else { return };
+    match act {
+        Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
+        Act::Begin(Do::Bless(letter)) => blesses(state, up, letter),
+        Act::Begin(Do::Undo(letter)) if letter == state.running.system.letter => {
+            state.breaks("I1: what runs is not removed");
+        }
+        Act::Begin(Do::Reboot(_)) => reboots(state, up),
+        Act::Begin(_) | Act::Cancel | Act::Wait(_) => {}
+    }
+}
+
+fn arms(
+    state: &mut State,
+    seen: &Observation,
+    former: Option<&Upgrade>,
+    up: &Upgrade,
+    letter: char,
+) {
+    let first = former.is_none_or(|former| !matches!(former.phase, Phase::Armed { .. }));
+    let tries = former.map_or(0, |former| former.tries);
+    if first && up.tries <= tries {
+        state.breaks("I3: the attempt is counted before control passes");
+    }
+    if first && state.disk.etc_carried != state.disk.etc {
+        state.breaks("I9: the new system has the /etc that the old one has");
+    }
+    if first && is_withdrawn(seen, up) {
+        state.breaks("a withdrawn request arms nothing");
+    }
+    if state.cluster.pods {
+        state.breaks("the pods are gone before the node is armed");
+    }
+    if state.disk.snapshot.is_none() {
+        state.breaks("the kubelet's state is saved before the node is armed");
+    }
+    if !seen.runs_default() || state.disk.menu.first().map(|one| one.letter) == Some(OWN.letter) {
+        state.breaks("I1: armed only where the running system is the default");
+    }
+    if first && is_newer_than_server(state, seen, letter) {
+        state.breaks("I8: the kubelet is never newer than the API server");
+    }
+    let number = up.request.id.as_ref().map(|_| cast::id_number(&up.id));
+    if let Some((bad, id)) = state.ghost.condemned
+        && bad == letter
+        && number.is_none_or(|number| number == id)
+    {
+        state.breaks("a bad image is tried again only when somebody asks again");
+    }
+}
+
+fn is_withdrawn(seen: &Observation, up: &Upgrade) -> bool {
+    match &seen.request {
+        Asked::Unknown => false,
+        Asked::Nothing => true,
+        Asked::This(raw) => *raw != up.request,
+    }
+}
+
+fn is_newer_than_server(state: &State, seen: &Observation, letter: char) -> bool {
+    let known = matches!(
+        seen.api,
+        Api::Reached {
+            version: Some(_),
+            ..
+        }
+    );
+    known && state.cluster.server < letter
+}
+
+fn blesses(state: &mut State, up: &Upgrade, letter: char) {
+    let here = up.phase
+        == (Phase::Healthy {
+            boot: cast::boot_id(state.running.boot),
+        });
+    if !(here && state.running.well && state.running.system.letter == letter) {
+        state.breaks("I4: what is blessed was healthy in this very boot");
+    }
+}
+
+fn reboots(state: &mut State, up: &Upgrade) {
+    let boot = cast::boot_id(state.running.boot);
+    let armed = up.phase == Phase::Armed { boot };
+    let proven = state.ghost.proven.contains(&state.running.system.letter);
+    if proven && !armed && !state.running.trial && !state.running.picked {
+        state.breaks("the old system reboots only when it is armed");
+    }
+}
+
+/// Judges a step that is about to have effects, and a wait.
+pub fn begun(state: &mut State, act: Act) {
+    let record = state.disk.record.clone();
+    let up = record.record().upgrade.as_ref();
+    match act {
+        Act::Begin(what) => {
+            let open = up.filter(|up| !up.phase.is_end());
+            let noted = open.and_then(|up| up.intent.as_ref().map(upgrade::Step::name));
+            let name = crate::look::step(state, what).name();
+            if open.is_some() && noted != Some(name) {
+                state.breaks("the intent is on the disk before the effect");
+            }
+        }
+        Act::Wait(None) => {
+            let armed = matches!(phase(state), Some(Phase::Armed { .. }));
+            if matches!(state.disk.grubenv, GrubEnv::Set(_)) && !armed {
+                state.breaks("nobody waits with a one-shot set");
+            }
+        }
+        Act::Wait(Some(_)) | Act::Cancel => {}
+    }
+}
+
+/// Judges a record that is about to be written, and takes note of what it says.
+pub fn stored(state: &mut State, next: &Record) {
+    let before = state.disk.record.clone();
+    let former = before.record().upgrade.as_ref();
+    let Some(up) = &next.upgrade else { return };
+    let begins = former.is_none_or(|former| former.id != up.id || former.phase.is_end())
+        && (!up.phase.is_end() || former.is_none_or(|former| former.id != up.id));
+    if begins {
+        state.ghost.trials = 0;
+        // Another upgrade that ends in this very write was answered since.
+        let last = former.is_none_or(|former| former.phase.is_end());
+        if last
+            && before.record().spent.as_ref() == Some(&up.request)
+            && state.running.link.asked != Some(None)
+        {
+            state.breaks("a request that is answered is not taken again");
+        }
+    }
+    let failed =
+        |up: &Upgrade| matches!(&up.phase, Phase::Failed { reason } if reason.blames_image());
+    if failed(up)
+        && !former.is_some_and(failed)
+        && let Some(commit) = up.commit()
+    {
+        state.ghost.condemned = Some((cast::letter(commit), cast::id_number(&up.id)));
+    }
+}
+
+/// The first promise that does not hold of a state.
+#[must_use]
+pub fn broken(state: &State) -> Option<&'static str> {
+    if state.ghost.broken.is_some() {
+        return state.ghost.broken;
+    }
+    let disk = &state.disk;
+    let default = disk.menu.first().copied();
+    let boots = default.is_some_and(|one| {
+        state.ghost.proven.contains(&one.letter) && disk.folders.contains(&(one.letter, one.serial))
+    });
+    let old = disk.record.record().upgrade.as_ref();
+    let old = old.filter(|up| !up.phase.is_end()).map(|up| &up.from);
+    let old_is_there = old.is_none_or(|from| {
+        let there = |one: &crate::cast::System| one.deployment().same(from);
+        disk.menu
+            .iter()
+            .any(|one| there(one) && disk.folders.contains(&(one.letter, one.serial)))
+    });
+    let bounded = disk.menu.len() <= 4
+        && disk.folders.len() <= 6
+        && disk.record.record().bad.len() <= 2
+        && disk.fetched.len() <= 2;
+    match () {
+        () if !boots => Some("I1: some proven system boots"),
+        () if state.ghost.trials > TRIALS => Some("I3: at most so many trials of one request"),
+        () if !old_is_there => Some("I5: the old system is there until the end"),
+        () if !bounded => Some("I10: nothing grows without bound"),
+        () => None,
+    }
+}
+
+/// What is wrong with coming to rest in this state (I6, I7).
+#[must_use]
+pub fn unrest(state: &State) -> Option<&'static str> {
+    let Pc::Waits(None) = state.pc else {
+        return Some("I2: a boot ends in an agent that waits, not in nothing");
+    };
+    let record = state.disk.record.record();
+    let Some(up) = &record.upgrade else {
+        return unanswered(state, record);
+    };
+    let halted = matches!(up.phase, Phase::Halted { .. });
+    let default = state.disk.menu.first().copied();
+    let own = default.is_some_and(|one| one.letter == OWN.letter);
+    // A person has the last word on what runs: by a default of their own, or at the menu.
+    let chosen = halted || own || state.running.picked;
+    match () {
+        () if !up.phase.is_end() => Some("every upgrade comes to an end"),
+        () if matches!(state.disk.grubenv, GrubEnv::Set(_)) => {
+            Some("nothing is armed when all is over")
+        }
+        () if matches!(state.cluster.cordon, Cordon::Ours(_)) && !is_excused(state, halted) => {
+            Some("I7: the node is schedulable, or says why not")
+        }
+        () if !chosen && !default.is_some_and(|one| one.same(state.running.system)) => {
+            Some("I6: what runs is the default")
+        }
+        () if !chosen && !is_where_it_says(state, up) => {
+            Some("I6: what runs is what the record says")
+        }
+        () => unanswered(state, record),
+    }
+}
+
+fn is_excused(state: &State, halted: bool) -> bool {
+    let says_why = state.cluster.told.map(|told| told.answer) == Some(Answer::Failed(true));
+    halted && says_why
+}
+
+fn is_where_it_says(state: &State, up: &Upgrade) -> bool {
+    let letter = state.running.system.letter;
+    if up.phase == Phase::Upgraded {
+        return up.commit().map(cast::letter) == Some(letter)
+            && state.ghost.proven.contains(&letter);
+    }
+    cast::letter(&up.from.digest) == letter
+}
+
+/// The request that stands is answered, and the Node says what the record says.
+fn unanswered(state: &State, record: &Record) -> Option<&'static str> {
+    let told = state.cluster.told;
+    if told != answer(state, record) {
+        return Some("I7: the Node says what the record says");
+    }
+    let asked = state.cluster.ask.map(Ask::raw);
+    if asked.is_some() && record.spent != asked {
+        return Some("every request is answered");
+    }
+    match told.map(|told| told.answer) {
+        Some(Answer::InProgress | Answer::Failed(false)) => {
+            Some("I7: the answer is an end, with its reason")
+        }
+        Some(Answer::Upgraded | Answer::Failed(true)) | None => None,
+    }
+}

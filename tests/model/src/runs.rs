@@ -1,0 +1,90 @@
+//! Which explorations `make test` and `make soak` make.
+
+use crate::check::{Chain, explore};
+use crate::mutant::Mutant;
+use crate::way::Wrong;
+use crate::world::{FLAWS, Flaw, Left};
+
+/// One exploration.
+pub struct Run {
+    /// What it is.
+    pub name: String,
+    /// It.
+    pub chain: Chain,
+}
+
+fn run(name: &str, flaws: &[Flaw], stuck: bool, left: (u8, u8, u8)) -> Run {
+    let (all, cuts, people) = left;
+    let left = Left { all, cuts, people };
+    Run {
+        name: name.to_owned(),
+        chain: Chain::new(flaws, stuck, left, None),
+    }
+}
+
+/// Those whose kernel lives until the stage looks. Beside a loader that cannot clear its one-shot the others would boot for
+/// ever, which is why such a loader is refused before anything is touched; only what the stage sees can be mended by it.
+pub const REACH_THE_STAGE: [Flaw; 9] = [
+    Flaw::None,
+    Flaw::NoKernel,
+    Flaw::Hangs,
+    Flaw::Tampered,
+    Flaw::AgentDead,
+    Flaw::KubeletDown,
+    Flaw::UserCheck,
+    Flaw::NeverReady,
+    Flaw::NoNetwork,
+];
+
+/// Those of `make test`.
+#[must_use]
+pub fn bounded() -> Vec<Run> {
+    let stuck = "a loader that cannot clear, one misfortune";
+    vec![
+        run("any image, one misfortune", &FLAWS, false, (1, 1, 1)),
+        run(stuck, &REACH_THE_STAGE, true, (1, 1, 1)),
+        run(
+            "any image, two misfortunes without people",
+            &FLAWS,
+            false,
+            (2, 2, 0),
+        ),
+    ]
+}
+
+/// Those of `make soak`: at least a million states.
+#[must_use]
+pub fn soak() -> Vec<Run> {
+    let stuck = "a loader that cannot clear, two misfortunes without people";
+    vec![
+        run(stuck, &REACH_THE_STAGE, true, (2, 2, 0)),
+        run("any image, two misfortunes", &FLAWS, false, (2, 2, 2)),
+        run(
+            "a good image, three misfortunes without people",
+            &[Flaw::None],
+            false,
+            (3, 3, 0),
+        ),
+    ]
+}
+
+/// Where broken brains are looked for, the cheapest first: nearly every mistake shows with one misfortune or none.
+#[must_use]
+pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
+    let small = |flaws: &[Flaw], all, cuts, people| {
+        Chain::new(flaws, false, Left { all, cuts, people }, mutant)
+    };
+    vec![
+        small(&FLAWS, 0, 0, 0),
+        small(&FLAWS, 1, 1, 1),
+        small(&[Flaw::None, Flaw::UserCheck], 2, 1, 2),
+    ]
+}
+
+/// How a broken brain is caught.
+#[must_use]
+pub fn hunt(mutant: Mutant) -> Option<Wrong> {
+    hunts(Some(mutant))
+        .into_iter()
+        .find_map(|chain| explore(chain).wrong)
+}

@@ -1,0 +1,239 @@
+//! The steps, each in the parts that a cut can come between.
+
+use crate::cast::System;
+use crate::mutant::Mutant;
+use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, State};
+use crate::{boot, machine};
+
+/// In how many parts a step is done.
+#[must_use]
+pub const fn parts(what: Do) -> u8 {
+    match what {
+        Do::Deploy(_) | Do::Undo(_) => 5,
+        Do::Clean => 3,
+        Do::Drain | Do::Snapshot | Do::Arm(_) | Do::Disarm | Do::Bless(_) => 2,
+        Do::Fetch | Do::Verify | Do::Rehearse | Do::Kubeadm | Do::Release | Do::Reboot(_) => 1,
+        Do::Pass => 0,
+    }
+}
+
+/// The next part of a step, or its end.
+pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
+    let needs_api = matches!(what, Do::Rehearse | Do::Drain | Do::Kubeadm | Do::Release);
+    if part >= parts(what) {
+        state.pc = Pc::Turn(Some((what, End::Done)));
+        return;
+    }
+    let refused = what == Do::Reboot(false) && state.running.inhibited;
+    if refused || needs_api && !state.api_answers() {
+        state.pc = Pc::Turn(Some((what, End::Again)));
+        return;
+    }
+    state.pc = Pc::Doing(what, part + 1, etc);
+    match what {
+        Do::Fetch => fetch(state),
+        Do::Verify | Do::Rehearse | Do::Pass => {}
+        Do::Deploy(letter) => deploy(state, letter, part, etc),
+        Do::Drain => drain(state, part),
+        Do::Snapshot => snapshot(state, part),
+        Do::Arm(system) => arm(state, system, part),
+        Do::Disarm => disarm(state, part),
+        Do::Reboot(_) => boot::go_down(state),
+        Do::Kubeadm => kubeadm(state),
+        Do::Bless(_) => bless(state, part),
+        Do::Release => release(mutant, state),
+        Do::Undo(letter) => undo(state, letter, part),
+        Do::Clean => clean(state, part),
+    }
+}
+
+fn fails(state: &mut State, what: Do, end: End) {
+    state.pc = Pc::Turn(Some((what, end)));
+}
+
+fn fetch(state: &mut State) {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let letter = up.and_then(|up| up.commit().map(crate::cast::letter));
+    state.disk.fetched.insert(letter.unwrap_or('b'));
+}
+
+/// Folder, swap, flush, clean-up, note about /etc. What lies there with this very /etc is not deployed twice; what has
+/// another is replaced by a deployment with another serial.
+fn deploy(state: &mut State, letter: char, part: u8, etc: u8) {
+    let mut entries = state.disk.menu.iter().copied();
+    let there = entries.find(|one| one.letter == letter);
+    match part {
+        0 if !state.disk.fetched.contains(&letter) => fails(state, Do::Deploy(letter), End::Bad),
+        0 => {
+            let serial = there.map_or(0, |one| 1 - one.serial);
+            let fits = there.is_some() && state.disk.etc_carried == etc;
+            if fits {
+                state.pc = Pc::Doing(Do::Deploy(letter), 3, etc);
+            } else {
+                state.disk.folders.insert((letter, serial));
+            }
+        }
+        1 => {
+            let serial = there.map_or(0, |one| 1 - one.serial);
+            let mut menu = state.disk.menu.clone();
+            menu.retain(|one| one.letter != letter);
+            menu.push(System::new(letter, serial));
+            swap(state, menu);
+            state.disk.etc_carried = etc;
+        }
+        2 => state.disk.unflushed = None,
+        3 => clear_folders(state),
+        _ => state.disk.etc_noted = etc,
+    }
+}
+
+/// The loader's link is renamed: from here on, unless the power goes before the flush, the menu is this one.
+fn swap(state: &mut State, menu: Vec<System>) {
+    let former = std::mem::replace(&mut state.disk.menu, menu);
+    state.disk.unflushed = Some(former);
+}
+
+/// libostree's clean-up: folders that no entry leads to. The running one stays whatever the menu says.
+fn clear_folders(state: &mut State) {
+    let running = state.running.system;
+    let menu = state.disk.menu.clone();
+    state.disk.folders.retain(|(letter, serial)| {
+        let one = System::new(*letter, *serial);
+        one.same(running) || menu.iter().any(|entry| entry.same(one))
+    });
+}
+
+fn drain(state: &mut State, part: u8) {
+    if part == 0 {
+        let up = state.disk.record.record().upgrade.as_ref();
+        let number = up.map_or(0, |up| crate::cast::id_number(&up.id));
+        if state.cluster.cordon == Cordon::None {
+            state.cluster.cordon = Cordon::Ours(number);
+        }
+    } else {
+        state.cluster.pods = false;
+    }
+}
+
+fn snapshot(state: &mut State, part: u8) {
+    if part == 0 {
+        state.disk.snapshot = None;
+        return;
+    }
+    if state.disk.kubelet != state.running.system.letter && !state.ghost.by_hand {
+        state.breaks("the snapshot holds what the old kubelet wrote");
+    }
+    state.disk.snapshot = Some(state.disk.kubelet);
+}
+
+/// The position is computed at the moment it is written.
+fn arm(state: &mut State, system: System, part: u8) {
+    let at = state.disk.menu.iter().position(|one| one.same(system));
+    match (part, at.and_then(|at| u8::try_from(at).ok())) {
+        (_, None) => fails(state, Do::Arm(system), End::Bad),
+        (0, Some(_)) => state.disk.grubenv = GrubEnv::Torn,
+        (_, Some(at)) => state.disk.grubenv = GrubEnv::Set(at),
+    }
+}
+
+fn disarm(state: &mut State, part: u8) {
+    state.disk.grubenv = if part == 0 {
+        GrubEnv::Torn
+    } else {
+        GrubEnv::Clear
+    };
+}
+
+fn kubeadm(state: &mut State) {
+    state.running.kubeadm = true;
+    state.disk.kubelet = state.running.system.letter;
+}
+
+/// One rename: there is no half of it, but it may be lost until it is flushed.
+fn bless(state: &mut State, part: u8) {
+    if part > 0 {
+        state.disk.unflushed = None;
+        return;
+    }
+    let running = state.running.system;
+    let good = state.running.well && (running.letter != 'b' || is_harmless(state.flaw));
+    if good {
+        state.ghost.proven.insert(running.letter);
+    }
+    let others = state.disk.menu.iter().filter(|one| !one.same(running));
+    // The pin holds the one system to fall back to.
+    let others = others.enumerate().map(|(at, one)| System {
+        pinned: at == 0,
+        ..*one
+    });
+    let menu = std::iter::once(running).chain(others).collect();
+    swap(state, menu);
+}
+
+/// A kernel that could not be read once, and was read, is a good one.
+const fn is_harmless(flaw: Flaw) -> bool {
+    matches!(flaw, Flaw::None | Flaw::NoKernel)
+}
+
+fn release(mutant: Option<Mutant>, state: &mut State) {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let number = up.map_or(0, |up| crate::cast::id_number(&up.id));
+    let lifted = match state.cluster.cordon {
+        Cordon::Ours(mark) => mark == number,
+        Cordon::Foreign if mutant == Some(Mutant::LiftsAForeignCordon) => {
+            state.breaks("a foreign cordon is never lifted");
+            true
+        }
+        Cordon::Foreign | Cordon::None => false,
+    };
+    if lifted {
+        state.cluster.cordon = Cordon::None;
+    }
+    // Pods come back where they may.
+    state.cluster.pods |= state.cluster.cordon == Cordon::None;
+}
+
+fn undo(state: &mut State, letter: char, part: u8) {
+    match part {
+        0 => {
+            let mut menu = state.disk.menu.clone();
+            menu.retain(|one| one.letter != letter);
+            swap(state, menu);
+        }
+        1 => state.disk.unflushed = None,
+        2 => clear_folders(state),
+        3 => {
+            state.disk.fetched.remove(&letter);
+        }
+        _ => state.disk.snapshot = None,
+    }
+}
+
+/// What runs, the default and what is pinned stay.
+fn clean(state: &mut State, part: u8) {
+    match part {
+        0 => {
+            let (running, default) = (state.running.system, state.disk.menu.first().copied());
+            let mut menu = state.disk.menu.clone();
+            menu.retain(|one| one.same(running) || Some(*one) == default || one.pinned);
+            swap(state, menu);
+        }
+        1 => state.disk.unflushed = None,
+        _ => {
+            clear_folders(state);
+            state.disk.snapshot = None;
+        }
+    }
+}
+
+/// A step ends in a failure, whatever it has brought about so far.
+pub fn fail(state: &mut State, end: End) {
+    if let Pc::Doing(what, ..) = state.pc {
+        fails(state, what, end);
+    }
+}
+
+/// The agent is killed, and what it was doing with it.
+pub fn kill(state: &mut State) {
+    machine::restart(state);
+}

@@ -1,0 +1,300 @@
+//! The state: what the disk holds, what runs, what the cluster shows, and what the model itself remembers to judge by.
+
+use std::collections::BTreeSet;
+
+use upgrade::Record;
+
+use crate::cast::{Ask, System};
+use crate::kept::Kept;
+pub use crate::program::{Act, Do, End, Pc};
+
+/// What is wrong with image `b`; the others are good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flaw {
+    /// Nothing.
+    None,
+    /// The kernel panics before anything of ours runs; `panic=10` reboots.
+    Panics,
+    /// The loader cannot read the kernel and goes on to its fallback, the default.
+    NoKernel,
+    /// The initramfs hangs behind the guard; its deadman reboots.
+    Hangs,
+    /// A critical file is not what it was.
+    Tampered,
+    /// Userspace comes up without the agent; the deadman timer reboots.
+    AgentDead,
+    /// The kubelet never answers.
+    KubeletDown,
+    /// A check of `required.d` is not going to pass.
+    UserCheck,
+    /// The Node never becomes Ready.
+    NeverReady,
+    /// It has no network.
+    NoNetwork,
+}
+
+/// Every flaw.
+pub const FLAWS: [Flaw; 10] = [
+    Flaw::None,
+    Flaw::Panics,
+    Flaw::NoKernel,
+    Flaw::Hangs,
+    Flaw::Tampered,
+    Flaw::AgentDead,
+    Flaw::KubeletDown,
+    Flaw::UserCheck,
+    Flaw::NeverReady,
+    Flaw::NoNetwork,
+];
+
+/// GRUB's environment block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GrubEnv {
+    /// No one-shot is set.
+    Clear,
+    /// The entry at this position is booted once.
+    Set(u8),
+    /// Half written: GRUB boots the default.
+    Torn,
+}
+
+/// What a power cut leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Disk {
+    /// The record; whole or not at all, as `host::journal` makes it.
+    pub record: Kept,
+    /// The entries on /boot, the default first.
+    pub menu: Vec<System>,
+    /// The entries before the last swap, as long as that has not been flushed.
+    pub unflushed: Option<Vec<System>>,
+    /// What the loader finds instead at the next boot, for it replays no journal.
+    pub unreplayed: Option<Vec<System>>,
+    /// The deployments' folders on the root file system.
+    pub folders: BTreeSet<(char, u8)>,
+    /// The one-shot entry.
+    pub grubenv: GrubEnv,
+    /// The commits in the repository.
+    pub fetched: BTreeSet<char>,
+    /// The saved state of the kubelet, by the system that wrote it.
+    pub snapshot: Option<char>,
+    /// The kubelet's state, by the system that wrote it last.
+    pub kubelet: char,
+    /// How often somebody has changed the running system's /etc.
+    pub etc: u8,
+    /// How it was noted to be when the new system was deployed last.
+    pub etc_noted: u8,
+    /// What the new system has of it.
+    pub etc_carried: u8,
+}
+
+/// What the agent knows of the cluster in this life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Link {
+    /// Just started: nothing is known.
+    pub fresh: bool,
+    /// What was asked for when it was last heard.
+    pub asked: Option<Option<Ask>>,
+    /// Since when the API server is reached, and whether its version is known.
+    pub since: Option<(u16, bool)>,
+}
+
+impl Link {
+    /// That of an agent that has just started.
+    pub const NEW: Self = Self {
+        fresh: true,
+        asked: None,
+        since: None,
+    };
+}
+
+/// What a power cut takes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Running {
+    /// Which boot this is.
+    pub boot: u8,
+    /// Seconds since it began.
+    pub now: u16,
+    /// The system.
+    pub system: System,
+    /// The trial's argument is on its command line.
+    pub trial: bool,
+    /// A person chose it from the menu.
+    pub picked: bool,
+    /// `kubeadm upgrade node` has succeeded, or was not needed.
+    pub kubeadm: bool,
+    /// Somebody killed the kubelet for good.
+    pub sick: bool,
+    /// Somebody holds an inhibitor: whoever asks politely gets no reboot.
+    pub inhibited: bool,
+    /// In this boot everything was well once, and was shown.
+    pub well: bool,
+    /// What the agent knows.
+    pub link: Link,
+}
+
+/// Who has cordoned the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cordon {
+    /// Nobody.
+    None,
+    /// Careen, for the upgrade of this number.
+    Ours(u8),
+    /// Somebody else.
+    Foreign,
+}
+
+/// What the Node says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// Under way.
+    InProgress,
+    /// The new system is proven and the default.
+    Upgraded,
+    /// It failed, with or without a reason.
+    Failed(bool),
+}
+
+/// The answer on the Node, and the upgrade that it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Told {
+    /// The answer.
+    pub answer: Answer,
+    /// The number of the upgrade's id.
+    pub id: Option<u8>,
+}
+
+/// What the cluster holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cluster {
+    /// The API server answers.
+    pub up: bool,
+    /// Its version, as the letter of the newest system that may talk to it.
+    pub server: char,
+    /// The request.
+    pub ask: Option<Ask>,
+    /// The cordon.
+    pub cordon: Cordon,
+    /// Pods run on the node.
+    pub pods: bool,
+    /// The answer.
+    pub told: Option<Told>,
+}
+
+/// How many of each misfortune may still come. Each happens at a price, so that a run has finitely many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Left {
+    /// Of any kind.
+    pub all: u8,
+    /// Power cuts.
+    pub cuts: u8,
+    /// Of people and other programs.
+    pub people: u8,
+}
+
+/// What the model knows better than the brain, and judges by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ghost {
+    /// Systems that have proved themselves, or that a person vouches for.
+    pub proven: BTreeSet<char>,
+    /// Trials of the upgrade under way that came past the guard.
+    pub trials: u8,
+    /// An image with a bad verdict, and the request's number it was given for; until somebody asks again.
+    pub condemned: Option<(char, u8)>,
+    /// A person has booted an unproven system by hand: what its kubelet wrote is theirs to mend.
+    pub by_hand: bool,
+    /// The first promise that was broken.
+    pub broken: Option<&'static str>,
+}
+
+/// One state of everything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// What is wrong with `b`.
+    pub flaw: Flaw,
+    /// The loader cannot clear its one-shot.
+    pub stuck: bool,
+    /// The disk.
+    pub disk: Disk,
+    /// The boot.
+    pub running: Running,
+    /// The cluster.
+    pub cluster: Cluster,
+    /// What happens next when nothing breaks in.
+    pub pc: Pc,
+    /// What may still break in.
+    pub left: Left,
+    /// What is judged by.
+    pub ghost: Ghost,
+}
+
+impl State {
+    /// A joined node that runs `a`, and a request for `b`.
+    #[must_use]
+    pub fn new(flaw: Flaw, stuck: bool, left: Left) -> Self {
+        let a = System::new('a', 0);
+        Self {
+            flaw,
+            stuck,
+            disk: Disk {
+                record: Kept::new(Record::default()),
+                menu: vec![a],
+                unflushed: None,
+                unreplayed: None,
+                folders: BTreeSet::from([('a', 0)]),
+                grubenv: GrubEnv::Clear,
+                fetched: BTreeSet::new(),
+                snapshot: None,
+                kubelet: 'a',
+                etc: 0,
+                etc_noted: 0,
+                etc_carried: 0,
+            },
+            running: Running {
+                boot: 0,
+                now: 100,
+                system: a,
+                trial: false,
+                picked: false,
+                kubeadm: true,
+                sick: false,
+                inhibited: false,
+                well: true,
+                link: Link::NEW,
+            },
+            cluster: Cluster {
+                up: true,
+                server: 'c',
+                ask: Some(Ask::First),
+                cordon: Cordon::None,
+                pods: true,
+                told: None,
+            },
+            pc: Pc::Turn(None),
+            left,
+            ghost: Ghost {
+                proven: BTreeSet::from(['a']),
+                trials: 0,
+                condemned: None,
+                by_hand: false,
+                broken: None,
+            },
+        }
+    }
+
+    /// Whether the running system is the flawed image with this flaw.
+    #[must_use]
+    pub fn suffers(&self, flaw: Flaw) -> bool {
+        self.running.system.letter == 'b' && self.flaw == flaw
+    }
+
+    /// Whether the API server answers this node.
+    #[must_use]
+    pub fn api_answers(&self) -> bool {
+        self.cluster.up && !self.suffers(Flaw::NoNetwork)
+    }
+
+    /// Notes a broken promise; the first counts.
+    pub fn breaks(&mut self, promise: &'static str) {
+        self.ghost.broken.get_or_insert(promise);
+    }
+}

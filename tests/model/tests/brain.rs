@@ -1,0 +1,36 @@
+//! The brain that ships keeps every promise, in every order in which a bounded number of misfortunes can come.
+#![allow(clippy::print_stdout, clippy::panic)]
+
+use careen_model::check::{Chain, explore};
+use careen_model::runs::{self, Run};
+use careen_model::world::{Flaw, Left};
+
+#[test]
+fn the_brain_keeps_every_promise_whatever_breaks_in() {
+    let mut states = 0;
+    for Run { name, chain } in runs::bounded() {
+        let explored = explore(chain);
+        println!("{}", explored.line(&name));
+        states += explored.states;
+        if let Some(wrong) = explored.wrong {
+            panic!("{name}: {}\n{}", wrong.promise, wrong.way);
+        }
+    }
+    assert!(
+        states > 50_000,
+        "only {states} states: the world has lost its misfortunes"
+    );
+}
+
+/// The other half of the promise: why `host::boot` refuses such a loader before anything is touched.
+#[test]
+fn a_loader_that_cannot_clear_its_one_shot_would_boot_a_panicking_kernel_for_ever() {
+    let calm = Left {
+        all: 0,
+        cuts: 0,
+        people: 0,
+    };
+    let wrong = explore(Chain::new(&[Flaw::Panics], true, calm, None)).wrong;
+    let promise = wrong.map(|wrong| wrong.promise);
+    assert_eq!(promise, Some("every run comes to rest"));
+}
