@@ -19,7 +19,7 @@ use crate::images::{self, DiskKind};
 use crate::node::{NAME, NodeWatch};
 use crate::programs;
 use crate::progress::Progress;
-use crate::qemu::{Firmware, Machine, PROGRAM as QEMU};
+use crate::qemu::{Firmware, HARDWARE, Machine, PROGRAM as QEMU};
 use crate::workload;
 use users::Users;
 
@@ -216,11 +216,12 @@ async fn join(guest: &mut Guest, plane: &ControlPlane, progress: &Progress) -> R
     workload::wait_until_running(&plane.client().await?, Duration::from_secs(180)).await
 }
 
-/// The disk's path holds its content's key; the programs' paths hold theirs. Another QEMU does not read this one's memory.
+/// The disk's path holds its content's key; the programs' paths hold theirs. Another QEMU does not read this one's memory, nor do other
+/// machines.
 fn key(disk: &Path) -> Result<String> {
     let plane = programs::kubernetes(programs::CONTROL_PLANE)?;
     let text = format!(
-        "{RECIPE} {} {} {} {}",
+        "{RECIPE} {} {} {} {} {HARDWARE:?}",
         disk.display(),
         plane.display(),
         programs::etcd()?.display(),

@@ -17,6 +17,19 @@ use crate::qmp::Qmp;
 /// The program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
+/// What every machine consists of. A frozen node resumes on no other: these lines are in its key.
+///
+/// The oldest processor model, because programs take the vector instructions that a newer one has, and emulated those are slow: by
+/// `-cpu max` (QEMU 7.2) zlib inflates 2.6 MB/s, by `qemu64` 18; openssl hashes 12 MB/s and 81. Without `cx16`, because QEMU 7.2 now and
+/// then returns from an emulated `cmpxchg16b` with garbage in the flags, and Linux 6.12 dies of a double fault in its allocator;
+/// without `svm`, because udev would load KVM.
+pub const HARDWARE: [&str; 4] = [
+    "-nodefaults -no-user-config -display none -machine q35 -accel tcg,thread=multi,tb-size=512 -cpu qemu64,cx16=off,svm=off -m 2048",
+    "-device virtio-rng-pci -device virtio-serial-pci -device virtserialport,chardev=channel,name=careen.shell",
+    "-netdev user,id=net -device virtio-net-pci,netdev=net -device i6300esb -action watchdog=reset",
+    "-serial chardev:serial",
+];
+
 /// What the machine starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
@@ -138,21 +151,12 @@ impl Machine {
         Ok(Running { process, monitor })
     }
 
-    /// Without `cx16`, because QEMU 7.2 now and then returns from an emulated `cmpxchg16b` with garbage in the flags, and the guest's
-    /// kernel dies of a double fault in its allocator. Without `la57` and `smap`, because each costs time in every page walk or copy;
-    /// without `svm`, because udev would load KVM.
     fn arguments(&self) -> Vec<String> {
         let dir = self.dir.display();
-        // Without cmpxchg16b: QEMU 7.2 (Debian 12) leaves garbage in the flags after it, and Linux 6.12 dies in its allocator.
-        let mut arguments: Vec<String> = [
-            "-nodefaults -no-user-config -display none -machine q35 -accel tcg,thread=multi,tb-size=512 -cpu qemu64,cx16=off,svm=off -m 2048",
-            "-device virtio-rng-pci -device virtio-serial-pci -device virtserialport,chardev=channel,name=careen.shell",
-            "-netdev user,id=net -device virtio-net-pci,netdev=net -device i6300esb -action watchdog=reset",
-            "-serial chardev:serial",
-        ]
-        .iter()
-        .flat_map(|line| line.split(' ').map(str::to_owned))
-        .collect();
+        let mut arguments: Vec<String> = HARDWARE
+            .iter()
+            .flat_map(|line| line.split(' ').map(str::to_owned))
+            .collect();
         let mut add = |option: &str, value: String| arguments.extend([option.to_owned(), value]);
         add(
             "-chardev",

@@ -173,7 +173,7 @@ impl Rig {
             ),
             (
                 "system.txt",
-                "ostree admin status; cat /proc/cmdline; systemctl --failed; cat /boot/loader/grub.cfg; df; ls -la /run/careen",
+                "ostree admin status --skip-signatures; cat /proc/cmdline; systemctl --failed; cat /boot/loader/grub.cfg; df; ls -la /run/careen",
             ),
         ];
         if self.power.is_some() {

@@ -10,9 +10,10 @@ use super::{BOOT, Rig, UPGRADE};
 /// The test channel comes up early in a boot, before /boot is mounted.
 pub const BOOT_IS_THERE: &str = "until mountpoint -q /boot; do sleep 0.2; done";
 
-/// A script that filters what OSTree says of its deployments, the default first.
+/// A script that filters what OSTree says of its deployments, the default first. Their signatures are not what it is asked for: gpg
+/// takes ten seconds of an emulated processor.
 fn status(filter: &str) -> String {
-    format!("{BOOT_IS_THERE}; set -o pipefail; ostree admin status | {filter}")
+    format!("{BOOT_IS_THERE}; set -o pipefail; ostree admin status --skip-signatures | {filter}")
 }
 
 impl Rig {
