@@ -1,4 +1,4 @@
-//! Scenarios side by side: each in a process of its own with a network of its own, because all frozen clusters have the same
+//! Nodes side by side: each in a process of its own with a network of its own, because all frozen clusters have the same
 //! ports. A node waits much of its time (for a boot's timers, a deadline, a server that is away), so two share two cores well.
 
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use futures::future::ready;
 use futures::{StreamExt, TryStreamExt, stream};
+use serde::de::DeserializeOwned;
 use tokio::process::{Child, Command};
 use tokio::signal::ctrl_c;
 
@@ -43,7 +44,7 @@ pub async fn run(
 
 async fn run_one(scenario: &Scenario, programs: &Path) -> Outcome {
     let start = Instant::now();
-    in_a_lane(scenario, programs)
+    in_a_lane(&["run-for-a-lane", scenario.name], programs)
         .await
         .unwrap_or_else(|error| Outcome {
             name: scenario.name.to_owned(),
@@ -53,21 +54,25 @@ async fn run_one(scenario: &Scenario, programs: &Path) -> Outcome {
         })
 }
 
-async fn in_a_lane(scenario: &Scenario, programs: &Path) -> Result<Outcome> {
+/// What this program, called with these arguments in a lane, tells as JSON.
+///
+/// # Errors
+/// When there can be no lane, or it tells something else.
+pub async fn in_a_lane<T: DeserializeOwned>(arguments: &[&str], programs: &Path) -> Result<T> {
     // Not `output`, which would keep its progress from the screen.
-    let output = to_its_end(begin(scenario, programs)?).await?;
+    let output = to_its_end(begin(arguments, programs)?).await?;
     serde_json::from_slice(&output.stdout).with_context(|| output.status.to_string())
 }
 
 /// Begins a lane, which the kernel kills when we end, however we end.
-fn begin(scenario: &Scenario, programs: &Path) -> Result<Child> {
+fn begin(arguments: &[&str], programs: &Path) -> Result<Child> {
     let this = std::env::current_exe().context("where is this program?")?;
     let mut lane = Command::new("setpriv");
     lane.args(["--pdeathsig", "KILL", "--", "unshare", "--net", "--"])
         .args(["sh", "-c"])
-        .arg("ip link set lo up && exec \"$0\" run-for-a-lane \"$1\"")
+        .arg("ip link set lo up && exec \"$0\" \"$@\"")
         .arg(this)
-        .arg(scenario.name)
+        .args(arguments)
         .env("CAREEN_PROGRAMS", programs)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -45,10 +45,16 @@ enum Verb {
     DemoCapi,
     /// Measure upgrades beside the same done by hand.
     Bench {
-        /// How often; both ways take some 6 minutes together.
+        /// How often; both ways take some 6 to 14 minutes together.
         #[arg(long, default_value_t = 5)]
         runs: usize,
+        /// How many at a time.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+        jobs: u8,
     },
+    /// One run of `bench`.
+    #[command(hide = true)]
+    BenchForALane { number: usize },
     /// A shell in a joined node.
     Shell,
 }
@@ -100,7 +106,8 @@ async fn perform(verb: Verb) -> Result<bool> {
             let chosen = choice::choose(&name, None)?;
             runner::run_for_a_lane(&chosen[0]).await
         }
-        Verb::Bench { runs } => bench::run(runs).await.map(|()| true),
+        Verb::Bench { runs, jobs } => bench::run(runs, usize::from(jobs)).await.map(|()| true),
+        Verb::BenchForALane { number } => bench::run_for_a_lane(number).await.map(|()| true),
         Verb::Demo => demo::run().await.map(|()| true),
         Verb::DemoCapi => demo::capi::run().await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),

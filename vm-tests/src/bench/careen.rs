@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Commit, DiskKind, Progress, empty_node, stage};
+use super::{Commit, DiskKind, Place, empty_node, stage};
 use crate::node::Seen;
 use crate::rig::UPGRADE;
 
 /// What one upgrade took.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
     /// From the request until the new system lies beside the old one, verified.
     pub staging: f64,
@@ -28,8 +28,8 @@ pub struct Times {
 ///
 /// # Errors
 /// When the upgrade fails.
-pub async fn upgrade(disk: DiskKind, image: &Commit, progress: Progress) -> Result<Times> {
-    let mut rig = empty_node(disk, progress).await?;
+pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Result<Times> {
+    let mut rig = empty_node(disk, place).await?;
     rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0")
         .await?;
     let before = rig.before().await?;

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Commit, DiskKind, Progress, empty_node};
+use super::{Commit, DiskKind, Place, empty_node};
 use crate::rig::{Rig, UPGRADE};
 
 /// What it took by hand.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
     /// Pull, check, deploy.
     pub staging: f64,
@@ -26,8 +26,8 @@ pub struct Times {
 ///
 /// # Errors
 /// When a command fails.
-pub async fn upgrade(image: &Commit, share: f64, progress: Progress) -> Result<Times> {
-    let mut rig = empty_node(DiskKind::Bios, progress.clone()).await?;
+pub(super) async fn upgrade(image: &Commit, share: f64, place: &Place) -> Result<Times> {
+    let mut rig = empty_node(DiskKind::Bios, place).await?;
     rig.guest.run("systemctl stop careen-agent").await?;
     let digest = &image.digest;
     let pull = format!("mount -o remount,rw /sysroot && ostree pull careen {digest}");
@@ -37,13 +37,13 @@ pub async fn upgrade(image: &Commit, share: f64, progress: Progress) -> Result<T
     let staging = timed(&mut rig, &pull).await?
         + timed(&mut rig, "ostree fsck").await? * share
         + timed(&mut rig, &deploy).await?;
-    progress.step("staged by hand");
+    place.progress.step("staged by hand");
     let begun = Instant::now();
     rig.wait_guest("ostree admin set-default 1").await?;
     reboot(&mut rig).await?;
     rig.wait_guest("kubeadm upgrade node").await?;
     let down = begun.elapsed().as_secs_f64();
-    progress.step("a plain reboot");
+    place.progress.step("a plain reboot");
     let begun = Instant::now();
     reboot(&mut rig).await?;
     Ok(Times {

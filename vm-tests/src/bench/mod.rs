@@ -8,56 +8,121 @@ mod stage;
 mod table;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Serialize;
+use futures::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::images::{self, Commit, DiskKind, ensure_commit};
+use crate::joined::Joined;
 use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::runner::out;
-use crate::{changed, workload};
+use crate::{changed, lanes, workload};
 
 /// One run of both ways. Times in seconds, sizes in bytes.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Run {
     careen: careen::Times,
     hand: hand::Times,
     changed: u64,
 }
 
-/// Measures `runs` times and prints the table; the numbers of every run go to `out/bench.json`.
+/// What one lane measures.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Measured {
+    /// Both ways, one after the other on the same node.
+    Pair(Run),
+    /// What the stage takes where there is no fs-verity.
+    Bare(stage::Times),
+}
+
+/// What is measured last.
+const BARE: usize = 0;
+
+/// Measures `runs` times, `jobs` at a time, and prints the table; the numbers of every run go to `out/bench.json`. Runs side by side slow
+/// each other down, both ways alike: ratios stay what they are, seconds do not.
 ///
 /// # Errors
 /// When a part does not start or an upgrade fails.
-pub async fn run(runs: usize) -> Result<()> {
-    let image = ensure_commit("v2")?;
-    let repository = images::repository()?;
-    let changed = changed::bytes(&repository, "v1", &image.digest)?;
-    let share = changed::share(&repository, "v1", &image.digest)?;
-    let mut all = Vec::new();
-    for number in 1..=runs {
-        let progress = Progress::new(&format!("bench {number} of {runs}"));
-        let careen = careen::upgrade(DiskKind::Bios, &image, progress.clone()).await?;
-        let hand = hand::upgrade(&image, share, progress).await?;
-        all.push(Run {
-            careen,
-            hand,
-            changed,
-        });
-        keep(&json!({"runs": all}))?;
+pub async fn run(runs: usize, jobs: usize) -> Result<()> {
+    // What lanes share is built before the first begins.
+    ensure_commit("v2")?;
+    Joined::prepare(DiskKind::Bios).await?;
+    Joined::prepare(DiskKind::NoVerity).await?;
+    let programs = images::programs()?;
+    let mut measured = stream::iter((1..=runs).chain([BARE]))
+        .map(|number| in_a_lane(number, &programs))
+        .buffer_unordered(jobs);
+    let (mut all, mut bare) = (Vec::new(), None);
+    while let Some(one) = measured.try_next().await? {
+        match one {
+            Measured::Pair(run) => all.push(run),
+            Measured::Bare(times) => bare = Some(times),
+        }
+        keep(&json!({"runs": all, "without fs-verity": bare}))?;
     }
-    let progress = Progress::new("bench without fs-verity");
-    let bare = careen::upgrade(DiskKind::NoVerity, &image, progress).await?;
-    keep(&json!({"runs": all, "without fs-verity": bare.stage}))?;
-    table::print(&all, &bare.stage);
+    table::print(&all, bare.as_ref());
     println!(
         "every run's numbers are in {}",
         out().join("bench.json").display()
     );
     Ok(())
+}
+
+async fn in_a_lane(number: usize, programs: &Path) -> Result<Measured> {
+    lanes::in_a_lane(&["bench-for-a-lane", &number.to_string()], programs).await
+}
+
+/// One of these runs, in its lane; tells it as JSON.
+///
+/// # Errors
+/// When a part does not start or an upgrade fails.
+pub async fn run_for_a_lane(number: usize) -> Result<()> {
+    let measured = if number == BARE {
+        let place = Place::of("without-fs-verity");
+        let image = ensure_commit("v2")?;
+        Measured::Bare(
+            careen::upgrade(DiskKind::NoVerity, &image, &place)
+                .await?
+                .stage,
+        )
+    } else {
+        Measured::Pair(pair(&Place::of(&number.to_string())).await?)
+    };
+    println!("{}", serde_json::to_string(&measured)?);
+    Ok(())
+}
+
+async fn pair(place: &Place) -> Result<Run> {
+    let image = ensure_commit("v2")?;
+    let repository = images::repository()?;
+    let share = changed::share(&repository, "v1", &image.digest)?;
+    Ok(Run {
+        careen: careen::upgrade(DiskKind::Bios, &image, place).await?,
+        hand: hand::upgrade(&image, share, place).await?,
+        changed: changed::bytes(&repository, "v1", &image.digest)?,
+    })
+}
+
+/// Where a run keeps its node, and its progress on the screen.
+#[derive(Debug)]
+struct Place {
+    dir: PathBuf,
+    progress: Progress,
+}
+
+impl Place {
+    fn of(name: &str) -> Self {
+        let name = format!("bench-{name}");
+        Self {
+            dir: out().join(&name),
+            progress: Progress::new(&name),
+        }
+    }
 }
 
 /// Written after every run: a long benchmark may be cut short.
@@ -67,8 +132,8 @@ fn keep(numbers: &Value) -> Result<()> {
 }
 
 /// A joined node without anything to drain.
-async fn empty_node(disk: DiskKind, progress: Progress) -> Result<Rig> {
-    let mut rig = Rig::start(disk, &out().join("bench"), progress).await?;
+async fn empty_node(disk: DiskKind, place: &Place) -> Result<Rig> {
+    let mut rig = Rig::start(disk, &place.dir, place.progress.clone()).await?;
     rig.before().await?;
     workload::remove(&rig.plane.client().await?).await?;
     // What the restored guest has to catch up with must not count for whoever is measured.

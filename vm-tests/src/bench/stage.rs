@@ -10,7 +10,7 @@ const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
 const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
 
 /// Seconds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
     /// Before the pivot: guard and verify, with which nothing runs beside.
     pub initramfs: f64,

@@ -3,11 +3,12 @@
 use super::{Run, stage};
 
 /// Prints it; `bare` is the stage on a disk without fs-verity, once.
-pub fn print(runs: &[Run], bare: &stage::Times) {
+pub fn print(runs: &[Run], bare: Option<&stage::Times>) {
     println!("{:<52}{:>8}{:>8}{:>8}", "", "median", "least", "most");
     for (name, value) in ROWS {
         row(name, runs, value);
     }
+    let Some(bare) = bare else { return };
     println!(
         "without fs-verity, one run: {:.2} s in the initramfs ({:.1} % of the boot), {:.2} s before the kubelet",
         bare.initramfs,
