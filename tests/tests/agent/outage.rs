@@ -116,6 +116,10 @@ async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
     Ok(())
 }
 
+/// Between two writes of somebody else: hundreds of times as often as a kubelet, and longer than it takes to read a Node and write it, or
+/// nobody else would ever get a word in.
+const OTHERS_WRITE: Duration = Duration::from_millis(20);
+
 #[tokio::test]
 async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Result<()> {
     let mut scene = Scene::new("busy").await?;
@@ -131,6 +135,7 @@ async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Res
             {
                 return;
             }
+            tokio::time::sleep(OTHERS_WRITE).await;
         }
     });
     scene.node.ask_for(NEW_IMAGE).await?;
