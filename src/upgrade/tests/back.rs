@@ -1,0 +1,205 @@
+//! What the old system does when it is back from a trial: another trial, or the way out.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn at(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        ..asked()
+    }
+}
+
+fn reverting() -> Record {
+    upgrade_in(Phase::Reverting {
+        reason: Reason::NoApiFromNewSystem,
+    })
+}
+
+/// The agent has just started in the old system, `seconds` after the boot, and reaches no API server.
+fn without_api(seconds: u64) -> Observation {
+    Observation {
+        boot: boot(3),
+        api: Api::Away,
+        deployments: on_trial().deployments,
+        ..at(seconds)
+    }
+}
+
+#[test]
+fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
+    let (record, act) = next(&without_api(30), &reverting());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    let reached = Observation {
+        api: quiet().api,
+        ..without_api(32)
+    };
+    assert_eq!(next(&reached, &record).1, Act::Begin(Step::Release));
+}
+
+#[test]
+fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
+    let commit = digest('b');
+    let (_, act) = next(&without_api(90), &reverting());
+    assert_eq!(act, Act::Begin(Step::Undo { commit }));
+    let blessed = Observation {
+        boot: boot(3),
+        api: Api::Away,
+        deployments: vec![deployment('b'), deployment('a')],
+        ..on_trial()
+    };
+    let clean = |seconds| {
+        let now = SinceBoot(0).plus_seconds(seconds);
+        let seen = Observation {
+            now,
+            ..blessed.clone()
+        };
+        next(&seen, &upgrade_in(Phase::Blessed)).1
+    };
+    assert_eq!(clean(30), Act::Wait(Some(SinceBoot(90_000))));
+    assert_eq!(clean(90), Act::Begin(Step::Clean));
+}
+
+#[test]
+fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
+    let mut seen = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (second, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(
+        begun(&act),
+        Some("Arm"),
+        "the first trial left no verdict: a second is due"
+    );
+    assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
+    seen.boot = boot(5);
+    let (third, _) = next(&seen, &second);
+    assert!(matches!(
+        phase_of(&third),
+        Phase::Reverting {
+            reason: Reason::NoVerdict { tries: 2, .. }
+        }
+    ));
+}
+
+/// careen-deploy was killed behind its swap; the new system was seen to be the default, and the power took that back.
+#[test]
+fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
+    let back = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    for released in [false, true] {
+        let mut record = upgrade_in(Phase::Blessed);
+        let up = record.upgrade.as_mut().unwrap();
+        (up.released, up.cleaned) = (released, true);
+        let (record, act) = next(&back, &record);
+        assert_eq!(begun(&act), Some("Drain"), "pods may be back");
+        let up = record.upgrade.as_ref().unwrap();
+        assert!(!up.released, "the cordon of this drain has to come off too");
+        assert!(!up.cleaned, "nothing is cleaned away yet");
+    }
+}
+
+/// Back from the first trial, the agent just started.
+fn back_unheard(seconds: u64) -> Observation {
+    Observation {
+        request: Asked::Unknown,
+        ..without_api(seconds)
+    }
+}
+
+#[test]
+fn before_the_second_trial_the_requester_is_heard() {
+    let (waiting, act) = next(
+        &back_unheard(20),
+        &upgrade_in(Phase::Trial { boot: boot(2) }),
+    );
+    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    let withdrawn = Observation {
+        request: Asked::Nothing,
+        api: quiet().api,
+        ..back_unheard(32)
+    };
+    let reason = Reason::Withdrawn;
+    let (record, _) = next(&withdrawn, &waiting);
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
+    let trial = upgrade_in(Phase::Trial { boot: boot(2) });
+    let mut waiting = next(&back_unheard(20), &trial).0;
+    waiting.upgrade.as_mut().unwrap().snapshot = true;
+    assert_eq!(begun(&next(&back_unheard(90), &waiting).1), Some("Arm"));
+}
+
+#[test]
+fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
+    let back = Observation {
+        boot: boot(3),
+        etc_stale: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    for phase in phases()
+        .into_iter()
+        .filter(|phase| matches!(phase, Phase::Armed { .. } | Phase::Trial { .. }))
+    {
+        let record = upgrade_in(phase);
+        let up = record.upgrade.as_ref().unwrap();
+        assert!(up.may_arm_next(&back.booted), "asked for in {:?}", up.phase);
+        assert!(
+            !up.may_arm_next(&deployment('b')),
+            "only the old system arms"
+        );
+        assert_eq!(begun(&next(&back, &record).1), Some("Deploy"));
+    }
+}
+
+#[test]
+fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_before_the_next_trial()
+{
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    up.snapshot = true;
+    let mut seen = back_unheard(100);
+    assert!(up.may_arm_next(&seen.booted), "so /etc is looked at");
+    seen.etc_stale = true;
+    seen.request = Asked::This(pinned('b'));
+    seen.finished = finished(
+        Step::Drain { spent_seconds: 0 },
+        Outcome::Done(Effect::Plain),
+    );
+    assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
+}
+
+#[test]
+fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_told_the_truth() {
+    let blessed = vec![deployment('b'), deployment('a')];
+    let away = Observation {
+        deployments: blessed.clone(),
+        ..without_api(200)
+    };
+    for phase in [Phase::Blessed, Phase::Healthy { boot: boot(2) }] {
+        let (record, act) = next(&away, &upgrade_in(phase));
+        assert_eq!(act, Act::Wait(None), "the cordon waits for the API server");
+        let mut seen = Observation {
+            api: quiet().api,
+            ..away.clone()
+        };
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+        seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+        let (record, act) = next(&seen, &record);
+        assert_eq!(act, Act::Wait(None), "nothing is undone, nothing armed");
+        let default = digest('b').short().to_owned();
+        let reason = Reason::ForeignDefault { default };
+        assert_eq!(phase_of(&record), Phase::Halted { reason });
+    }
+}
