@@ -1,0 +1,65 @@
+//! What a long life leaves in the record: request after request, good and bad, and it does not swell.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+/// The request with this number, for an image that nobody asked for before.
+fn asked_for(number: u32) -> Observation {
+    let image = format!("ostree:careen:os@{number:064x}");
+    let id = Some(format!("upgrade-{number:04}"));
+    Observation {
+        request: Asked::This(RawRequest { id, ..raw(&image) }),
+        ..quiet()
+    }
+}
+
+/// The upgrade is at its last step: back in the old system after a trial that failed, or in the new one, blessed.
+fn nearly_over(mut record: Record, good: bool) -> Record {
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned) = (true, true);
+    let health = Reason::Unhealthy {
+        check: "kubelet".into(),
+        detail: "connection refused".into(),
+        seconds: 600,
+    };
+    up.phase = if good {
+        up.to = Some(deployment('a'));
+        Phase::Blessed
+    } else {
+        Phase::Reverting { reason: health }
+    };
+    record
+}
+
+/// Serves the request; every third image is good.
+fn serve(record: &Record, number: u32) -> Record {
+    let seen = asked_for(number);
+    let (accepted, act) = next(&seen, record);
+    assert_eq!(begun(&act), Some("Fetch"), "request {number} is taken");
+    let good = number.is_multiple_of(3);
+    let mut record = nearly_over(accepted, good);
+    if good {
+        record.upgrade.as_mut().unwrap().from = deployment('b');
+    }
+    let (ended, _) = next(&seen, &record);
+    assert!(phase_of(&ended).is_end(), "{:?}", phase_of(&ended));
+    ended
+}
+
+#[test]
+fn a_hundred_requests_in_a_row_leave_a_record_no_longer_than_sixty() {
+    let (mut record, mut longest) = (Record::default(), [0; 2]);
+    for number in 1..=100 {
+        record = serve(&record, number);
+        assert_eq!(record.answered, u64::from(number));
+        let length = serde_json::to_vec(&record).unwrap().len();
+        let late = usize::from(number > 60);
+        longest[late] = longest[late].max(length);
+    }
+    // Counters grow by a digit now and then.
+    assert!(longest[1] <= longest[0] + 8, "{longest:?} bytes");
+    assert!(longest[1] < 16 * 1024, "{longest:?} bytes");
+}
