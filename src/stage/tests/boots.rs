@@ -75,6 +75,36 @@ fn without_a_manifest_nothing_is_known_and_nothing_passes() {
 }
 
 #[test]
+fn a_manifest_that_cannot_be_read_lets_nothing_pass() {
+    let node = armed();
+    let path = node.disk.places.manifest(&node.new.digest);
+    let whole = fs::read(&path).unwrap();
+    let half = whole.len() / 2;
+    let inverted: Vec<_> = whole.iter().map(|byte| !byte).collect();
+    for damaged in [&whole[..half], &whole[half..], &inverted[..], &[]] {
+        node.store(Phase::Armed { boot: boot_id("0") });
+        fs::write(&path, damaged).unwrap();
+        assert_eq!(node.guard(), Some(WOULD_REBOOT));
+    }
+    fs::write(&path, whole).unwrap();
+    node.store(Phase::Armed { boot: boot_id("0") });
+    assert_eq!(node.guard(), Some(0));
+}
+
+/// GRUB cannot have armed it by that block any more, nor will it again: there is nothing to clear.
+#[test]
+fn a_grubenv_that_was_damaged_since_the_arming_ends_no_trial_and_is_left_alone() {
+    for damaged in [vec![], vec![0; 1024], b"# GRUB Environment Block".to_vec()] {
+        let node = armed();
+        fs::write(node.disk.places.grubenv(), &damaged).unwrap();
+        assert_eq!(node.guard(), Some(0));
+        let this = boot_id(THIS_BOOT);
+        assert_eq!(node.phase(), Phase::Trial { boot: this });
+        assert_eq!(fs::read(node.disk.places.grubenv()).unwrap(), damaged);
+    }
+}
+
+#[test]
 fn a_manifest_cannot_lead_out_of_the_deployment() {
     let node = armed();
     let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
