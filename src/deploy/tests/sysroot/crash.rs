@@ -12,7 +12,7 @@ use crate::keys::keys;
 use crate::world::{BRANCH, REMOTE, World, world};
 
 /// A world whose boot loader's generator is this script, run in the very middle of the swap.
-fn with_generator(script: &str) -> World {
+pub fn with_generator(script: &str) -> World {
     let mut world = world();
     world.ostree(&[
         &world.local(),
@@ -30,7 +30,7 @@ fn with_generator(script: &str) -> World {
     world
 }
 
-fn mend(world: &World) {
+pub fn mend(world: &World) {
     fs::write(world.path("generator"), "#!/bin/sh\nexec touch \"$2\"\n").unwrap();
 }
 

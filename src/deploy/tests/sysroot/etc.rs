@@ -1,4 +1,9 @@
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use upgrade::Reason;
 
 use crate::image::Image;
 use crate::world::world;
@@ -45,4 +50,60 @@ fn an_unchanged_file_may_become_a_folder() {
     world.verb("deploy", &third).deployed();
     let part = world.deployment(&third, 0).join("etc/thing/part");
     assert_eq!(fs::read_to_string(part).unwrap(), "in a folder");
+}
+
+#[test]
+fn what_was_removed_or_replaced_on_the_node_stays_so() {
+    let world = world();
+    fs::remove_file(world.etc("hosts")).unwrap();
+    fs::remove_file(world.etc("os-release")).unwrap();
+    symlink("elsewhere", world.etc("os-release")).unwrap();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    let etc = world.deployment(&commit, 0).join("etc");
+    assert!(!etc.join("hosts").exists());
+    let link = fs::read_link(etc.join("os-release")).unwrap();
+    assert_eq!(link.to_str(), Some("elsewhere"));
+}
+
+#[test]
+fn an_unchanged_folder_may_become_a_file() {
+    let world = world();
+    let second = world.fetched(&Image::new(2).with("usr/etc/thing/part", b"in a folder"));
+    world.verb("deploy", &second).deployed();
+    world.verb("bless", &second).verdict.unwrap();
+    let third = world.fetched(&Image::new(3).with("usr/etc/thing", b"a file"));
+    world.verb("deploy", &third).deployed();
+    let thing = world.deployment(&third, 0).join("etc/thing");
+    assert_eq!(fs::read_to_string(thing).unwrap(), "a file");
+}
+
+#[test]
+fn files_that_come_and_go_in_the_merge_leave_a_whole_deployment_or_none() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let (before, over) = ((world.order(), world.menu()), AtomicBool::new(false));
+    let answer = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                fs::write(world.etc("rotated"), "x").unwrap();
+                fs::remove_file(world.etc("rotated")).unwrap();
+            }
+        });
+        let answer = world.verb("deploy", &commit);
+        over.store(true, Ordering::Relaxed);
+        answer
+    });
+    match answer.verdict {
+        Ok(_) => {
+            assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+            assert!(world.deployment(&commit, 0).join("etc/hosts").exists());
+        }
+        Err(reason) => {
+            assert!(matches!(reason, Reason::EtcMerge { .. }), "{reason}");
+            assert_eq!((world.order(), world.menu()), before);
+            assert!(!world.deployment(&commit, 0).exists());
+        }
+    }
+    world.verb("deploy", &commit).deployed();
 }

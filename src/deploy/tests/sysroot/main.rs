@@ -6,17 +6,22 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bless;
+mod boot_away;
 mod clean;
+mod clock;
 mod crash;
 mod deploy;
 mod etc;
+mod failing;
 mod fetch;
+mod full;
 mod generator;
 mod image;
 mod keys;
 mod listing;
 mod lock;
 mod menu;
+mod objects;
 mod refuse;
 mod remote;
 mod room;

@@ -17,13 +17,13 @@ use crate::world::{BRANCH, REMOTE, World, world};
 const NONE: Option<&str> = None;
 const PROGRAM: &str = "tmp/careen-deploy";
 
-struct Running {
-    world: World,
-    live: PathBuf,
+pub struct Running {
+    pub world: World,
+    pub live: PathBuf,
 }
 
 /// Boots the installed deployment, as far as libostree can tell. Seen by this test's thread alone.
-fn running() -> Running {
+pub fn running() -> Running {
     let world = world();
     let live = world.path("live");
     fs::create_dir(&live).unwrap();
@@ -50,7 +50,7 @@ fn running() -> Running {
 }
 
 impl Running {
-    fn bind(&self, from: &PathBuf, below: &str) {
+    pub fn bind(&self, from: &PathBuf, below: &str) {
         mount(
             Some(from),
             &self.live.join(below),
@@ -61,7 +61,7 @@ impl Running {
         .unwrap();
     }
 
-    fn run(&self, arguments: &[&str]) -> Answer {
+    pub fn run(&self, arguments: &[&str]) -> Answer {
         let mut command = Command::new("chroot");
         command
             .arg(&self.live)
@@ -75,7 +75,7 @@ impl Running {
         )
     }
 
-    fn deployed(&self, image: &Image) -> Digest {
+    pub fn deployed(&self, image: &Image) -> Digest {
         let commit = self
             .world
             .publish(image, Some(&crate::keys::keys().trusted));

@@ -288,19 +288,24 @@ impl World {
     /// Puts a small file system under a folder of the disk, with what is there, seen by this test's thread alone.
     #[must_use = "it goes when this is dropped"]
     pub fn small_file_system(&self, below: &str, bytes: u64) -> Mounted {
+        self.file_system(below, &format!("size={bytes}"))
+    }
+
+    /// The same with tmpfs options of any kind.
+    #[must_use = "it goes when this is dropped"]
+    pub fn file_system(&self, below: &str, options: &str) -> Mounted {
         let none = None::<&str>;
         unshare(CloneFlags::CLONE_NEWNS).unwrap();
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
         let place = self.root().join(below);
         let aside = self.path("aside");
         succeed(Command::new("cp").arg("-a").arg(&place).arg(&aside));
-        let size = format!("size={bytes}");
         mount(
             Some("tmpfs"),
             &place,
             Some("tmpfs"),
             MsFlags::empty(),
-            Some(size.as_str()),
+            Some(options),
         )
         .unwrap();
         succeed(

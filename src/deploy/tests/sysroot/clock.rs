@@ -1,0 +1,83 @@
+//! Clocks that are wrong: the one that dated an image, and the one that signatures are held against.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use tempfile::TempDir;
+use upgrade::id::Digest;
+
+use crate::image::Image;
+use crate::keys::keys;
+use crate::refuse::refused;
+use crate::run::succeed;
+use crate::world::{BRANCH, World, world};
+
+/// Publishes an image with this date in its commit.
+fn dated(world: &World, version: u32, date: &str) -> Digest {
+    let commit = world.publish(&Image::new(version), None);
+    let keys = keys();
+    let mut command = Command::new("ostree");
+    command
+        .arg(format!("--repo={}", world.path("repo").display()))
+        .args(["commit", "-b", BRANCH, "--timestamp", date])
+        .arg(format!("--tree=ref={commit}"))
+        .arg(format!("--gpg-sign={}", keys.trusted))
+        .arg(format!("--gpg-homedir={}", keys.home.display()));
+    succeed(&mut command).trim().parse().unwrap()
+}
+
+#[test]
+fn an_image_dated_1970_and_one_dated_2040_are_upgraded_to_alike() {
+    let world = world();
+    let dates = ["1970-01-01 00:00:01 +0000", "2040-01-01 00:00:00 +0000"];
+    // The third goes back from 2040: whoever asks for an image decides, not the clock of who built it.
+    for (version, date) in (2..).zip([dates[0], dates[1], dates[0]]) {
+        let commit = dated(&world, version, date);
+        world.fetch(&commit).fetched();
+        world.verb("verify", &commit).verified();
+        world.verb("deploy", &commit).deployed();
+        world.verb("bless", &commit).verdict.unwrap();
+        world.run(&["clean"]).verdict.unwrap();
+        assert_eq!(world.order()[0], commit.as_str());
+    }
+}
+
+const SIGNER: &str = "clock@careen.test";
+
+/// A keyring whose gpg takes it to be 2010, with one key that is good for a year.
+fn keyring_of_2010() -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
+    let then = "faked-system-time 20100101T000000\n";
+    fs::write(home.path().join("gpg.conf"), then).unwrap();
+    let gpg = |arguments: &[&str]| {
+        let mut gpg = Command::new("gpg");
+        gpg.args(["--batch", "--quiet", "--yes", "--homedir"])
+            .arg(home.path())
+            .args(arguments);
+        succeed(&mut gpg)
+    };
+    let new = ["--quick-generate-key", SIGNER, "ed25519", "sign", "1y"];
+    gpg(&[&["--passphrase", ""], &new[..]].concat());
+    let ring = home.path().join("ring.gpg");
+    gpg(&["--output", ring.to_str().unwrap(), "--export", SIGNER]);
+    home
+}
+
+#[test]
+fn a_key_that_has_run_out_by_this_nodes_clock_is_refused_by_its_commit() {
+    let (world, home) = (world(), keyring_of_2010());
+    let ring = home.path().join("ring.gpg");
+    world.add_remote("clock", &[&format!("--gpg-import={}", ring.display())]);
+    let commit = world.publish(&Image::new(2), None);
+    let mut sign = Command::new("ostree");
+    sign.arg(format!("--repo={}", world.path("repo").display()))
+        .args(["gpg-sign", commit.as_str(), SIGNER])
+        .arg(format!("--gpg-homedir={}", home.path().display()));
+    succeed(&mut sign);
+    let fetch = ["fetch", "--remote", "clock", "--ref", BRANCH, "--commit"];
+    let pinned = [&fetch[..], &[commit.as_str()]].concat();
+    let reason = refused(&world, &pinned, &["clock", commit.as_str(), "signature"]);
+    assert_eq!(reason.code(), "WrongSignature", "{reason}");
+}

@@ -1,0 +1,47 @@
+//! /boot that runs full in the middle: there were bytes enough, but there is no room for one more name.
+
+use std::process::Command;
+
+use upgrade::Reason;
+
+use crate::image::Image;
+use crate::run::succeed;
+use crate::world::{World, world};
+
+/// More names than one deployment puts on /boot.
+const ENOUGH: u64 = 40;
+
+/// How many files, links and folders /boot can have from now on.
+fn allow(world: &World, names: u64) {
+    let options = format!("remount,nr_inodes={names}");
+    let boot = world.root().join("boot");
+    succeed(Command::new("mount").args(["-o", &options]).arg(boot));
+}
+
+fn names(world: &World) -> u64 {
+    let boot = world.root().join("boot");
+    let all = succeed(Command::new("find").arg(boot));
+    all.lines().count().try_into().unwrap()
+}
+
+#[test]
+fn a_boot_that_runs_full_at_any_name_leaves_the_old_menu_until_there_is_room() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let _boot = world.file_system("boot", "size=8m");
+    let (before, used) = ((world.order(), world.menu()), names(&world));
+    let mut refused = 0;
+    for room in 1..ENOUGH {
+        allow(&world, used + room);
+        let answer = world.verb("deploy", &commit);
+        if answer.verdict.is_ok() {
+            break;
+        }
+        let reason = answer.reason();
+        assert!(matches!(reason, Reason::NoRoom { .. }), "{room}: {reason}");
+        assert_eq!((world.order(), world.menu()), before, "{room}");
+        refused += 1;
+    }
+    assert!((3..ENOUGH - 1).contains(&refused), "{refused} times");
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+}
