@@ -1,6 +1,7 @@
 //! The boot menu as the real careen-grub writes it, when libostree calls it in the swap.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::generator::generator;
 use crate::image::Image;
@@ -17,6 +18,17 @@ fn with_grub() -> World {
     ]);
     fs::create_dir_all(world.root().join("boot/grub")).unwrap();
     world.generator = Some(generator().to_owned());
+    world
+}
+
+/// The same with what a one-shot needs besides: the way to the menu, and an empty environment block.
+pub fn with_one_shot() -> World {
+    let world = with_grub();
+    let grub = world.root().join("boot/grub");
+    symlink("../loader/grub.cfg", grub.join("grub.cfg")).unwrap();
+    let mut block = b"# GRUB Environment Block\n".to_vec();
+    block.resize(host::grubenv::LENGTH, b'#');
+    fs::write(grub.join("grubenv"), block).unwrap();
     world
 }
 

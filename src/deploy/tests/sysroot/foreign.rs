@@ -1,0 +1,100 @@
+//! Somebody else uses `ostree` between our steps.
+
+use std::process::Command;
+
+use host::{Error, Places, boot};
+use nix::mount::{MsFlags, mount};
+use upgrade::Reason;
+use upgrade::id::Digest;
+use upgrade::image::Deployment;
+
+use crate::generator::generator;
+use crate::image::Image;
+use crate::keys::keys;
+use crate::menu::with_one_shot;
+use crate::run::succeed;
+use crate::running::running;
+use crate::world::{BRANCH, REMOTE, World};
+
+/// Another image, deployed by hand. `ostree` finds the generator as on a node whose administrator has set it for all.
+fn deploy_by_hand(world: &World, version: u32, flags: &[&str]) -> String {
+    let commit = world.fetched(&Image::new(version));
+    let mut command = Command::new("ostree");
+    command
+        .args(["admin", "deploy", "--os=node"])
+        .arg(format!("--sysroot={}", world.root().display()))
+        .args(flags)
+        .arg(commit.as_str())
+        .env("OSTREE_SYSROOT_DEBUG", "mutable-deployments")
+        .env("OSTREE_GRUB2_EXEC", generator());
+    succeed(&mut command);
+    commit.to_string()
+}
+
+fn position(world: &World, deployment: &Deployment) -> Result<usize, Error> {
+    boot::menu::position(&Places::physical(&world.root()), deployment)
+}
+
+fn deployed(world: &World) -> (Digest, Deployment) {
+    let commit = world.fetched(&Image::new(2));
+    let made = world.verb("deploy", &commit).deployed();
+    assert_eq!(position(world, &made).unwrap(), 1);
+    (commit, made)
+}
+
+#[test]
+fn ours_is_armed_where_it_lies_after_somebody_has_deployed_another() {
+    let world = with_one_shot();
+    let (commit, made) = deployed(&world);
+    let theirs = deploy_by_hand(&world, 3, &["--not-as-default", "--retain"]);
+    let order = world.order();
+    assert!(order[0] == world.installed.as_str() && order.contains(&theirs));
+    let at = order.iter().position(|one| one == commit.as_str());
+    assert_eq!(Some(position(&world, &made).unwrap()), at);
+}
+
+#[test]
+fn a_default_that_somebody_has_deployed_is_seen_and_taking_ours_back_leaves_it() {
+    let world = with_one_shot();
+    let (commit, made) = deployed(&world);
+    let theirs = deploy_by_hand(&world, 3, &[]);
+    let seen = boot::default_first(&Places::physical(&world.root())).unwrap();
+    assert_eq!(seen[0].digest.as_str(), theirs, "the brain halts at that");
+    // `ostree admin deploy` keeps the default and the new one, and takes ours away.
+    let armed = position(&world, &made);
+    let vanished = matches!(&armed, Err(Error::Reason(Reason::TargetVanished { .. })));
+    assert!(vanished, "{armed:?}");
+    world.verb("undo", &commit).verdict.unwrap();
+    assert_eq!(world.order(), [theirs.as_str(), world.installed.as_str()]);
+}
+
+#[test]
+fn what_somebody_has_staged_does_not_become_the_default_on_the_way_into_our_trial() {
+    let node = running();
+    let theirs = node.world.publish(&Image::new(3), Some(&keys().trusted));
+    let fetch = ["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit"];
+    node.run(&[&fetch[..], &[theirs.as_str()]].concat())
+        .fetched();
+    let writable = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
+    let (none, sysroot) = (None::<&str>, node.live.join("sysroot"));
+    mount(none, &sysroot, none, writable, none).unwrap();
+    // Its own process 1 and /proc: libostree compares its mounts with those of process 1, which may be closed to a test.
+    let mut stage = Command::new("unshare");
+    stage
+        .args(["--pid", "--fork"])
+        .arg(format!("--mount-proc={}", node.live.join("proc").display()))
+        .arg("chroot")
+        .arg(&node.live)
+        .args(["ostree", "admin", "deploy", "--stage", theirs.as_str()])
+        .env(
+            "OSTREE_SYSROOT_DEBUG",
+            "mutable-deployments,test-staged-path",
+        );
+    succeed(&mut stage);
+    let staged = node.live.join("run/ostree/staged-deployment");
+    assert!(staged.exists());
+    let commit = node.deployed(&Image::new(2));
+    assert!(!staged.exists(), "the shutdown would finish it");
+    let installed = node.world.installed.as_str();
+    assert_eq!(node.world.order(), [installed, commit.as_str()]);
+}
