@@ -21,6 +21,7 @@ mod image;
 mod keys;
 mod listing;
 mod lock;
+mod long;
 mod menu;
 mod objects;
 mod refuse;
