@@ -5,7 +5,7 @@
 mod disk;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use disk::{content, upgrade_id};
@@ -139,6 +139,51 @@ fn files_and_folders_that_image_and_operator_name_are_saved_too() {
     );
     assert_eq!(text("var/lib/mine/a.txt"), "new");
     assert!(!node.path("var/lib/mine/b.db").exists());
+}
+
+/// A node whose operator lists a folder that somebody else may write.
+fn with_a_folder_of_somebody_else() -> Node {
+    let node = node();
+    node.write(
+        "etc/careen/snapshot.d/app",
+        "/var/lib/app\n/var/lib/app/../../../etc/shadow\n",
+    );
+    node.write("etc/shadow", "secret");
+    node.write("var/lib/app/state", "the app's");
+    node
+}
+
+#[test]
+fn a_link_in_a_listed_folder_is_not_read_through_and_a_line_leads_nowhere_else() {
+    let node = with_a_folder_of_somebody_else();
+    symlink(node.path("etc/shadow"), node.path("var/lib/app/link")).unwrap();
+    symlink(node.path("etc"), node.path("var/lib/app/folder")).unwrap();
+    node.save();
+    let saved = content(&node.places.state());
+    let holds = |word: &str| {
+        saved.iter().any(|(_, bytes)| {
+            bytes
+                .windows(word.len())
+                .any(|part| part == word.as_bytes())
+        })
+    };
+    assert!(holds("the app's") && !holds("secret"));
+}
+
+#[test]
+fn a_file_that_became_a_link_is_a_file_again_and_what_it_led_to_is_left() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    let state = node.path("var/lib/app/state");
+    fs::remove_file(&state).unwrap();
+    symlink(node.path("etc/shadow"), &state).unwrap();
+    node.restore();
+    assert!(state.symlink_metadata().unwrap().is_file());
+    assert_eq!(fs::read_to_string(state).unwrap(), "the app's");
+    assert_eq!(
+        fs::read_to_string(node.path("etc/shadow")).unwrap(),
+        "secret"
+    );
 }
 
 #[test]

@@ -101,3 +101,58 @@ fn no_script_anywhere_has_fifty_lines() {
     found.retain(|(_, lines)| *lines >= 50);
     assert_eq!(found, []);
 }
+
+#[test]
+fn what_the_agent_reads_back_or_runs_lies_where_root_alone_may_write() {
+    let read = |path: &str| fs::read_to_string(source().join(path)).unwrap();
+    let agent = read("systemd/system/careen-agent.service");
+    let private = [
+        "RuntimeDirectory=careen",
+        "RuntimeDirectoryMode=0700",
+        "UMask=0077",
+    ];
+    for line in private {
+        assert!(agent.lines().any(|found| found == line), "{line}");
+    }
+    let folders = read("systemd/tmpfiles.d/careen.conf");
+    let folders: Vec<_> = folders
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    assert!(folders.contains(&"d /run/careen 0700"));
+    for line in folders {
+        // Without an owner it is root's.
+        let [kind, _, mode] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        assert!(kind == "d" && ["0700", "0755"].contains(&mode), "{line}");
+    }
+}
+
+/// The code that ships, by file: what stands before the tests at its end.
+fn shipped(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            shipped(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            found.push((path, code.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn no_program_of_ours_has_files_where_everybody_may_write() {
+    let mut code = Vec::new();
+    for crate_folder in fs::read_dir(source().join("src")).unwrap() {
+        shipped(&crate_folder.unwrap().path().join("src"), &mut code);
+    }
+    assert!(code.len() > 100, "{}", code.len());
+    for (path, text) in code {
+        for word in ["\"/tmp", "\"/var/tmp", "temp_dir", "tempdir", "tempfile"] {
+            assert!(!text.contains(word), "{word} in {}", path.display());
+        }
+    }
+}
