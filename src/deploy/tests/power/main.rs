@@ -41,5 +41,8 @@ mod remote;
 #[path = "../sysroot/run.rs"]
 mod run;
 #[allow(dead_code)]
+#[path = "../sysroot/trick.rs"]
+mod trick;
+#[allow(dead_code)]
 #[path = "../sysroot/world.rs"]
 mod world;

@@ -12,6 +12,8 @@ pub struct Image {
     pub info: Option<String>,
     /// Further files, by path and content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Further links, by path and what they lead to; one takes the place of a file that is there.
+    pub links: Vec<(String, String)>,
 }
 
 /// Not compressible, so that sizes on the wire mean something; the same for the same seed.
@@ -36,11 +38,17 @@ impl Image {
             kernel: Some(noise(version, 300_000)),
             info: Some(info),
             files: Vec::new(),
+            links: Vec::new(),
         }
     }
 
     pub fn with(mut self, path: &str, content: &[u8]) -> Self {
         self.files.push((path.to_owned(), content.to_owned()));
+        self
+    }
+
+    pub fn with_link(mut self, path: &str, to: &str) -> Self {
+        self.links.push((path.to_owned(), to.to_owned()));
         self
     }
 
@@ -97,6 +105,12 @@ impl Image {
         }
         for (path, content) in &self.files {
             put(path, content);
+        }
+        for (path, to) in &self.links {
+            let path = root.join(path);
+            // Absent where the link is a name of its own.
+            let _ = fs::remove_file(&path);
+            symlink(to, path).unwrap();
         }
     }
 }

@@ -4,10 +4,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use crate::trick::Trick;
 
 /// A running server. It stops answering when dropped.
 pub struct Server {
@@ -21,6 +23,8 @@ struct State {
     away: AtomicBool,
     /// After so many bytes the server says nothing more, and leaves the connection open.
     stall_after: AtomicU64,
+    /// What is done for paths that end so, in place of sending the file.
+    tricks: Mutex<Vec<(String, Trick)>>,
 }
 
 impl Server {
@@ -32,6 +36,7 @@ impl Server {
             sent: AtomicU64::new(0),
             away: AtomicBool::new(false),
             stall_after: AtomicU64::new(u64::MAX),
+            tricks: Mutex::default(),
         });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
@@ -60,6 +65,15 @@ impl Server {
         self.state
             .stall_after
             .store(self.sent().saturating_add(bytes), Ordering::SeqCst);
+    }
+
+    /// From now on this is done for every path that ends so.
+    pub fn plays(&self, trick: Trick, end: &str) {
+        self.state
+            .tricks
+            .lock()
+            .unwrap()
+            .push((end.to_owned(), trick));
     }
 
     pub fn recover(&self) {
@@ -93,6 +107,9 @@ impl State {
             .nth(1)
             .unwrap_or("/")
             .trim_start_matches('/');
+        if let Some(trick) = self.trick(path) {
+            return trick.play(client, path, &self.sent);
+        }
         let Ok(content) = fs::read(self.folder.join(path)) else {
             return client.write_all(
                 b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
@@ -111,5 +128,12 @@ impl State {
             self.sent.fetch_add(piece.len() as u64, Ordering::SeqCst);
         }
         Ok(())
+    }
+
+    fn trick(&self, path: &str) -> Option<Trick> {
+        let tricks = self.tricks.lock().unwrap();
+        let mut tricks = tricks.iter();
+        let found = tricks.find(|(end, _)| path.ends_with(end.as_str()));
+        found.map(|(_, trick)| trick.clone())
     }
 }

@@ -316,6 +316,16 @@ impl World {
         );
         Mounted(place)
     }
+
+    /// Lays /var/tmp on the small file system under the whole disk, as it lies on a node's: libostree keeps there what comes.
+    #[must_use = "it goes when this is dropped"]
+    pub fn small_var_tmp(&self, _small: &Mounted) -> Mounted {
+        let (none, folder) = (None::<&str>, self.root().join("var-tmp"));
+        fs::create_dir(&folder).unwrap();
+        let place = PathBuf::from("/var/tmp");
+        mount(Some(&folder), &place, none, MsFlags::MS_BIND, none).unwrap();
+        Mounted(place)
+    }
 }
 
 /// A mounted file system, which would keep the folder below it from being removed.

@@ -3,7 +3,9 @@
 mod cap;
 mod image;
 mod name;
+mod remote;
 mod signature;
+mod tree;
 
 use std::path::Path;
 

@@ -1,0 +1,164 @@
+//! A remote in the wrong hands, or somebody who sits before it: what it answers is not what was asked for.
+
+use std::fs;
+use std::path::PathBuf;
+
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use super::{fetch, pinned, refused};
+use crate::image::Image;
+use crate::keys::keys;
+use crate::trick::Trick;
+use crate::world::{BRANCH, REMOTE, World, remote_alone, world};
+
+const MIB: u64 = 1 << 20;
+
+/// An object of the remote's repository.
+fn object(world: &World, checksum: &str, kind: &str) -> PathBuf {
+    let (first, rest) = checksum.split_at(2);
+    world.path(&format!("repo/objects/{first}/{rest}.{kind}"))
+}
+
+/// A file of an image, as the remote keeps it.
+fn file(world: &World, commit: &Digest, path: &str) -> PathBuf {
+    let repo = format!("--repo={}", world.path("repo").display());
+    let listing = world.ostree(&[&repo, "ls", "-C", commit.as_str(), path]);
+    object(world, listing.split_whitespace().nth(4).unwrap(), "filez")
+}
+
+fn is_away(reason: &Reason) -> bool {
+    matches!(reason, Reason::RemoteAway { .. })
+}
+
+#[test]
+fn what_a_redirect_leads_to_must_be_signed_all_the_same() {
+    let (world, theirs) = (world(), remote_alone());
+    theirs.publish(&Image::new(2), Some(&keys().stranger));
+    let address = format!("http://127.0.0.1:{}", theirs.server.port);
+    world.server.plays(Trick::Redirect(address), "");
+    let reason = refused(
+        &world,
+        &fetch(REMOTE, BRANCH),
+        &["remote", REMOTE, "trusted key"],
+    );
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    assert!(theirs.server.sent() > 0, "the redirect was followed");
+}
+
+#[test]
+fn a_redirect_to_a_file_of_the_node_is_not_followed() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    // A ref that would do, were it read from there.
+    let planted = world.path("planted");
+    fs::write(&planted, format!("{commit}\n")).unwrap();
+    let place = format!("file://{}", planted.display());
+    world.server.plays(Trick::RedirectTo(place), BRANCH);
+    let reason = refused(&world, &fetch(REMOTE, BRANCH), &["remote", REMOTE]);
+    assert!(is_away(&reason), "{reason}");
+}
+
+#[test]
+fn a_ref_or_a_commit_without_an_end_is_cut_off() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    for (end, arguments) in [
+        (BRANCH, fetch(REMOTE, BRANCH)),
+        (".commit", pinned(commit.as_str())),
+    ] {
+        world.server.plays(Trick::Endless, end);
+        let before = world.server.sent();
+        let reason = refused(&world, &arguments, &["remote", REMOTE]);
+        assert!(is_away(&reason), "{reason}");
+        // libostree takes 10 MiB, newer ones 128, and asks up to four times.
+        let sent = world.server.sent() - before;
+        assert!(sent < 600 * MIB, "{sent} bytes for {end}");
+    }
+}
+
+#[test]
+fn a_file_without_an_end_ends_with_the_room_on_the_disk_which_is_given_back() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    world.server.plays(Trick::Endless, ".filez");
+    let small = world.small_file_system("", 16 * MIB);
+    let _var_tmp = world.small_var_tmp(&small);
+    let before = host::room::free(&world.root()).unwrap();
+    let reason = refused(&world, &pinned(commit.as_str()), &["root", "bytes free"]);
+    assert!(matches!(reason, Reason::NoRoom { .. }), "{reason}");
+    let kept = before.saturating_sub(host::room::free(&world.root()).unwrap());
+    assert!(kept < MIB, "{kept} bytes are kept");
+}
+
+#[test]
+fn another_commit_in_the_place_of_the_one_that_was_asked_for_is_refused() {
+    let world = world();
+    let [wanted, other] =
+        [2, 3].map(|version| world.publish(&Image::new(version), Some(&keys().trusted)));
+    // With a signature that is good for what comes.
+    for kind in ["commit", "commitmeta"] {
+        fs::copy(
+            object(&world, other.as_str(), kind),
+            object(&world, wanted.as_str(), kind),
+        )
+        .unwrap();
+    }
+    let reason = refused(&world, &pinned(wanted.as_str()), &["remote", REMOTE]);
+    assert!(is_away(&reason), "{reason}");
+}
+
+#[test]
+fn the_signature_of_another_commit_is_none() {
+    let world = world();
+    let signed = world.publish(&Image::new(2), Some(&keys().trusted));
+    let unsigned = world.publish(&Image::new(3), None);
+    let signature = |commit: &Digest| object(&world, commit.as_str(), "commitmeta");
+    fs::copy(signature(&signed), signature(&unsigned)).unwrap();
+    let words = ["remote", REMOTE, "commit", unsigned.as_str(), "trusted key"];
+    let reason = refused(&world, &pinned(unsigned.as_str()), &words);
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+}
+
+#[test]
+fn another_file_in_the_place_of_one_is_refused_and_the_true_one_taken_at_the_next_try() {
+    let world = world();
+    let commit = world.publish(
+        &Image::new(2).with("usr/bin/evil", b"evil"),
+        Some(&keys().trusted),
+    );
+    let kubelet = file(&world, &commit, "/usr/bin/kubelet");
+    let honest = fs::read(&kubelet).unwrap();
+    fs::copy(file(&world, &commit, "/usr/bin/evil"), &kubelet).unwrap();
+    let reason = refused(&world, &pinned(commit.as_str()), &["remote", REMOTE]);
+    assert!(is_away(&reason), "{reason}");
+    fs::write(&kubelet, honest).unwrap();
+    world.fetch(&commit).fetched();
+    world.verb("verify", &commit).verified();
+}
+
+#[test]
+fn what_was_fetched_is_verified_and_deployed_wherever_the_branch_and_our_own_ref_lead_by_then() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("verify", &commit).verified();
+    let other = world.publish(&Image::new(3), Some(&keys().trusted));
+    let ours = upgrade::names::TARGET_REF;
+    let repo = world.path("repo");
+    world.ostree(&[
+        &world.local(),
+        "pull-local",
+        repo.to_str().unwrap(),
+        other.as_str(),
+    ]);
+    world.ostree(&[
+        &world.local(),
+        "refs",
+        "--force",
+        &format!("--create={ours}"),
+        other.as_str(),
+    ]);
+    let made = world.verb("deploy", &commit).deployed();
+    assert_eq!(made.digest, commit);
+    assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+}
