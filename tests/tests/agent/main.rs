@@ -1,9 +1,12 @@
 //! The agent against a real API server and etcd. Only the machine below it is small: see `careen_tests::machine`.
 
+mod captured;
 mod drain;
 mod garbage;
+mod hand;
 mod life;
 mod outage;
+mod outsider;
 mod rights;
 mod story;
 mod trial;

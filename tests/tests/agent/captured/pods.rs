@@ -1,0 +1,46 @@
+//! Pods, and what is done through them.
+
+use anyhow::Result;
+use careen_tests::node::TestNode;
+use careen_tests::pods::Namespace;
+use serde_json::{Value, json};
+
+use super::{captured, within};
+use crate::hand::post;
+
+/// A pod as a kubelet reports one that it runs from a file.
+async fn mirror(node: &TestNode, name: &str, volumes: Value) -> Result<Value> {
+    let uid = node.now().await?.metadata.uid;
+    let owner = json!({ "apiVersion": "v1", "kind": "Node", "name": node.name, "uid": uid, "controller": true });
+    Ok(json!({
+        "metadata": {
+            "name": name, "annotations": { "kubernetes.io/config.mirror": "x" }, "ownerReferences": [owner],
+        },
+        "spec": { "nodeName": node.name, "containers": [{ "name": "c", "image": "i" }], "volumes": volumes },
+    }))
+}
+
+#[tokio::test]
+async fn no_pod_can_be_made_for_another_node_and_none_with_rights_for_the_own() -> Result<()> {
+    let (own, other, hand) = captured("places").await?;
+    let ours = Namespace::new(&own).await?;
+    let make = |body: Value| post(within(&ours.name, "pods"), body);
+    hand.may(&[make(mirror(&own, "mirror", json!([])).await?)])
+        .await?;
+    let mut plain = mirror(&own, "plain", json!([])).await?;
+    plain["metadata"]["annotations"] = json!({});
+    let secret = json!([{ "name": "s", "secret": { "secretName": "any" } }]);
+    let mut trusted = mirror(&own, "trusted", json!([])).await?;
+    trusted["spec"]["serviceAccountName"] = json!("default");
+    let tries = [
+        make(mirror(&other, "elsewhere", json!([])).await?),
+        make(plain),
+        make(mirror(&own, "curious", secret).await?),
+        make(trusted),
+        post(
+            within(&ours.name, "pods/mirror/binding"),
+            json!({ "target": { "kind": "Node", "name": other.name } }),
+        ),
+    ];
+    hand.may_not(&tries).await
+}

@@ -1,0 +1,63 @@
+//! Who has no rights on Nodes: a pod with the account that it is given, and careen-provider where it runs.
+
+use anyhow::Result;
+use careen_tests::cluster::plane;
+use careen_tests::node::{TestNode, annotation};
+use careen_tests::pods::Namespace;
+use provider::manifests;
+use serde_json::json;
+use upgrade::names;
+use vm_tests::cluster_api::account::kubeconfig_of;
+use vm_tests::cluster_api::objects;
+
+use crate::captured::{node, ship_rights, within};
+use crate::hand::{Hand, Try, get, patch};
+
+/// With a token of this account.
+async fn holder(of: &TestNode, account: (&str, &str)) -> Result<Hand> {
+    let content = kubeconfig_of(plane().await?, &of.admin, account).await?;
+    Hand::with(content).await
+}
+
+/// Asking, taking back, answering, and looking.
+fn meddling(of: &TestNode) -> Vec<Try> {
+    let place = node(&of.name);
+    let asked =
+        json!({ "metadata": { "annotations": { names::REQUEST: names::REQUEST_SCHEDULED } } });
+    let withdrawn = json!({ "metadata": { "annotations": { names::REQUEST: null } } });
+    let answered = json!({ "metadata": { "annotations": { names::ANSWER: "Upgraded" } } });
+    vec![
+        patch(&place, asked),
+        patch(&place, withdrawn),
+        patch(format!("{place}/status"), answered),
+        patch(&place, json!({ "spec": { "unschedulable": true } })),
+        get(place),
+        get("/api/v1/nodes"),
+    ]
+}
+
+#[tokio::test]
+async fn a_pod_can_neither_ask_for_an_upgrade_nor_read_of_one() -> Result<()> {
+    let of = TestNode::new("pod-asks").await?;
+    ship_rights(&of.admin).await?;
+    let space = Namespace::new(&of).await?;
+    let hand = holder(&of, (&space.name, "default")).await?;
+    hand.may_not(&meddling(&of)).await?;
+    assert_eq!(annotation(&of.now().await?, names::REQUEST), "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn careen_providers_own_token_writes_no_node_of_the_cluster_that_it_runs_in() -> Result<()> {
+    let of = TestNode::new("provider-asks").await?;
+    ship_rights(&of.admin).await?;
+    let proof = json!({ "name": "proof", "namespace": manifests::NAMESPACE });
+    let proof = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": proof });
+    objects::apply(&of.admin, &proof).await?;
+    let account = (manifests::NAMESPACE, provider::names::MANAGER);
+    let hand = holder(&of, account).await?;
+    // By its own rights, which are in force then.
+    hand.comes_to(&get(within(manifests::NAMESPACE, "secrets/proof")))
+        .await?;
+    hand.may_not(&meddling(&of)).await
+}
