@@ -7,6 +7,8 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
+CUTS ?= 100
+SEED ?= 1
 
 .PHONY: manifests help setup tools check test fuzz integration soak cluster-api rig demo demo-capi vm vm-shell bench
 
@@ -38,8 +40,9 @@ rig: setup
 cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
 	cargo test --quiet -p careen-tests --test cluster_api
 
-soak: ## the model of the chain explored at large: a million states and more (minutes; tells how far it is)
+soak: rig ## the model of the chain at large (a minute), then CUTS=100 power cuts on the VM, SEED=1 (hours; tells how far it is)
 	cargo run --quiet -p careen-model
+	$(RIG) soak --cuts $(CUTS) --seed $(SEED) --jobs $(J)
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
 test: check integration ## what CI runs: every layer, the VM's five core scenarios and another by turns (not cluster-api, vm S=all, bench)

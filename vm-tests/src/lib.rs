@@ -27,4 +27,5 @@ pub mod runner;
 pub mod scenario;
 pub mod scenarios;
 pub mod shell;
+pub mod soak;
 pub mod workload;

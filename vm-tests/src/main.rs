@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use vm_tests::cluster_api::adopted;
-use vm_tests::{bench, choice, demo, runner, scenarios, shell};
+use vm_tests::soak::Soak;
+use vm_tests::{bench, choice, demo, runner, scenarios, shell, soak};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -55,6 +56,24 @@ enum Verb {
     /// One run of `bench`.
     #[command(hide = true)]
     BenchForALane { number: usize },
+    /// Cut the power in the middle of an upgrade, again and again, and see what the node does.
+    Soak {
+        /// How often; each costs a boot.
+        #[arg(long, default_value_t = 100)]
+        cuts: usize,
+        /// The same seed makes the same cuts.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// How many at a time.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+        jobs: u8,
+    },
+    /// The recording of `soak`.
+    #[command(hide = true)]
+    SoakRecord,
+    /// One cut of `soak`.
+    #[command(hide = true)]
+    SoakCut { cut: String },
     /// A shell in a joined node.
     Shell,
 }
@@ -108,6 +127,12 @@ async fn perform(verb: Verb) -> Result<bool> {
         }
         Verb::Bench { runs, jobs } => bench::run(runs, usize::from(jobs)).await.map(|()| true),
         Verb::BenchForALane { number } => bench::run_for_a_lane(number).await.map(|()| true),
+        Verb::Soak { cuts, seed, jobs } => {
+            let jobs = usize::from(jobs);
+            soak::run(Soak { cuts, seed, jobs }).await
+        }
+        Verb::SoakRecord => soak::record_for_a_lane().await.map(|()| true),
+        Verb::SoakCut { cut } => soak::cut_for_a_lane(&cut).await.map(|()| true),
         Verb::Demo => demo::run().await.map(|()| true),
         Verb::DemoCapi => demo::capi::run().await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),

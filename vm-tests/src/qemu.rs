@@ -30,6 +30,9 @@ pub const HARDWARE: [&str; 4] = [
     "-serial chardev:serial",
 ];
 
+/// More than a node writes in an upgrade, in bytes.
+const LONGEST_LOG: u64 = 64 << 30;
+
 /// What the machine starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
@@ -44,6 +47,8 @@ pub enum Firmware {
 pub struct Machine {
     dir: PathBuf,
     firmware: Firmware,
+    /// Where every request to its disk is logged, if it is.
+    writes: Option<PathBuf>,
 }
 
 /// A machine that runs. Dropping it is a power cut.
@@ -86,7 +91,22 @@ impl Machine {
             fs::copy("/usr/share/OVMF/OVMF_VARS_4M.fd", dir.join("efivars.fd"))
                 .context("install the package ovmf")?;
         }
-        Ok(Self { dir, firmware })
+        Ok(Self {
+            dir,
+            firmware,
+            writes: None,
+        })
+    }
+
+    /// Has every write and flush of its disk logged, in the format of dm-log-writes.
+    ///
+    /// # Errors
+    /// When the log cannot be made.
+    pub fn logging_writes(mut self, log: &Path) -> Result<Self> {
+        // QEMU does not let a log grow; with holes it takes no more room than what is in it.
+        fs::File::create(log)?.set_len(LONGEST_LOG)?;
+        self.writes = Some(log.canonicalize()?);
+        Ok(self)
     }
 
     /// The disk: an overlay over the base.
@@ -174,10 +194,7 @@ impl Machine {
         };
         add("-smp", processors.to_owned());
         add("-qmp", format!("unix:{dir}/monitor,server=on,wait=off"));
-        add(
-            "-drive",
-            format!("file={dir}/disk.qcow2,format=qcow2,if=virtio,cache=unsafe,discard=unmap"),
-        );
+        add("-drive", self.drive());
         if self.firmware == Firmware::Uefi {
             let code = "/usr/share/OVMF/OVMF_CODE_4M.fd";
             add(
@@ -190,6 +207,20 @@ impl Machine {
             );
         }
         arguments
+    }
+
+    /// The disk. A log stands before it, and must hear of each flush, which `cache=unsafe` would keep to itself.
+    fn drive(&self) -> String {
+        let disk = self.disk();
+        let disk = disk.display();
+        match &self.writes {
+            None => format!("file={disk},format=qcow2,if=virtio,cache=unsafe,discard=unmap"),
+            Some(log) => format!(
+                "driver=blklogwrites,if=virtio,cache=writeback,discard=unmap,log.driver=file,log.filename={},\
+                 file.driver=qcow2,file.cache.no-flush=on,file.discard=unmap,file.file.driver=file,file.file.filename={disk}",
+                log.display()
+            ),
+        }
     }
 }
 

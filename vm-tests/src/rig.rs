@@ -11,14 +11,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::Value;
 
 use crate::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST};
 use crate::guest::Guest;
 use crate::images::{self, DiskKind};
 use crate::joined::Joined;
-use crate::node::NodeWatch;
+use crate::node::{NAME, NodeWatch};
 use crate::progress::Progress;
-use crate::qemu::{Machine, Running};
+use crate::qemu::{Firmware, Machine, Running};
 use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
@@ -56,23 +60,71 @@ impl Rig {
     /// # Errors
     /// When a part does not start.
     pub async fn start(disk: DiskKind, dir: &Path, progress: Progress) -> Result<Self> {
-        let joined = Joined::ensure(disk).await?;
-        if dir.exists() {
-            fs::remove_dir_all(dir)?;
-        }
-        fs::create_dir_all(dir)?;
-        joined.copy_cluster(&dir.join("cluster"))?;
+        let joined = joined_in(disk, dir).await?;
         let machine = joined.machine(&dir.join("machine"))?;
+        Self::resume(joined, machine, dir, progress).await
+    }
+
+    /// The same with all that is written to its disk in a log.
+    ///
+    /// # Errors
+    /// When a part does not start.
+    pub async fn start_logging_writes(
+        disk: DiskKind,
+        dir: &Path,
+        log: &Path,
+        progress: Progress,
+    ) -> Result<Self> {
+        let joined = joined_in(disk, dir).await?;
+        let machine = joined.machine(&dir.join("machine"))?;
+        let machine = machine.logging_writes(log)?;
+        Self::resume(joined, machine, dir, progress).await
+    }
+
+    async fn resume(
+        joined: Joined,
+        machine: Machine,
+        dir: &Path,
+        progress: Progress,
+    ) -> Result<Self> {
         let state = joined.state();
         let cluster = dir.join("cluster");
         let (plane, running) = tokio::join!(ControlPlane::start(&cluster), machine.resume(&state));
         // Before anything that waits for the guest: what QEMU says of its end tells more than a channel that does not answer.
         let (plane, running) = (plane?, running?);
-        let mut guest = Guest::connect(&machine.channel()).await?;
+        let mut rig = Self::around(plane, machine, running, joined, dir, progress).await?;
+        prepare(&mut rig.guest, rig.repo.port()).await?;
+        rig.progress.step("the node is there");
+        Ok(rig)
+    }
+
+    /// A node of which nothing is left but its disk, a raw file, switched on; the cluster is as it was when the node had joined,
+    /// but for what `node` says of the Node. Does not wait for the boot.
+    ///
+    /// # Errors
+    /// When a part does not start.
+    pub async fn cold(disk: &Path, dir: &Path, node: &Value, progress: Progress) -> Result<Self> {
+        let joined = joined_in(DiskKind::Bios, dir).await?;
+        let machine = Machine::new(&dir.join("machine"), disk, Firmware::Bios)?;
+        let plane = ControlPlane::start(&dir.join("cluster")).await?;
+        let api: Api<Node> = Api::all(plane.client().await?);
+        api.patch(NAME, &PatchParams::default(), &Patch::Merge(node))
+            .await?;
+        let running = machine.start().await?;
+        Self::around(plane, machine, running, joined, dir, progress).await
+    }
+
+    async fn around(
+        plane: ControlPlane,
+        machine: Machine,
+        running: Running,
+        joined: Joined,
+        dir: &Path,
+        progress: Progress,
+    ) -> Result<Self> {
+        let guest = Guest::connect(&machine.channel()).await?;
         let node = NodeWatch::start(plane.client().await?);
         let repo = RepoServer::start(&images::repository()?).await?;
-        prepare(&mut guest, repo.port()).await?;
-        progress.step("the node is there");
         Ok(Self {
             plane,
             repo,
@@ -188,6 +240,17 @@ impl Rig {
         let _ = fs::copy(self.machine.serial_log(), self.dir.join("serial.log"));
         self.dir.clone()
     }
+}
+
+/// The frozen node, with a copy of its cluster in `dir`, which is emptied first.
+async fn joined_in(disk: DiskKind, dir: &Path) -> Result<Joined> {
+    let joined = Joined::ensure(disk).await?;
+    if dir.exists() {
+        fs::remove_dir_all(dir)?;
+    }
+    fs::create_dir_all(dir)?;
+    joined.copy_cluster(&dir.join("cluster"))?;
+    Ok(joined)
 }
 
 /// A resumed guest believes that no time has passed and that its connections live; the one that only listens, the agent's watch,

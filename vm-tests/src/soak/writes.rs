@@ -1,0 +1,185 @@
+//! What a machine asked of its disk, in its order: the log that QEMU's filter `blklogwrites` keeps, in the format of Linux's
+//! dm-log-writes (Documentation/admin-guide/device-mapper/log-writes.rst; QEMU's block/blklogwrites.c).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+const MAGIC: u64 = 0x006a_7366_7773_6872;
+const VERSION: u64 = 1;
+/// Sector, number of sectors, flags, length of the data: eight bytes each, then padding up to a sector.
+const HEADER: usize = 32;
+const FLUSH: u64 = 1;
+const DISCARD: u64 = 4;
+
+/// One request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// So many bytes, kept at `log` in the log, are to go to `disk`.
+    Write {
+        /// Where on the disk.
+        disk: u64,
+        /// Where in the log.
+        log: u64,
+        /// How many bytes.
+        length: u64,
+    },
+    /// Nobody wants to read this any more; a drive may keep it or not, and here it does.
+    Discard,
+    /// What was written before is safe from here on.
+    Flush,
+}
+
+/// A log that may still grow.
+#[derive(Debug)]
+pub struct Log {
+    file: File,
+    sector: u64,
+    next: u64,
+    /// What was found so far.
+    pub requests: Vec<Request>,
+}
+
+impl Log {
+    /// Opens a log.
+    ///
+    /// # Errors
+    /// When it is none, or of a version that is not known here.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        let mut head = [0; 28];
+        file.read_exact_at(&mut head, 0)
+            .context("a log of writes begins with its superblock")?;
+        ensure!(
+            number(&head, 0) == MAGIC && number(&head, 8) == VERSION,
+            "{} is no log of writes of version {VERSION}",
+            path.display()
+        );
+        let sector = u64::from(u32::from_le_bytes([head[24], head[25], head[26], head[27]]));
+        ensure!(sector >= 512, "a sector of {sector} bytes");
+        Ok(Self {
+            file,
+            sector,
+            next: sector,
+            requests: Vec::new(),
+        })
+    }
+
+    /// Reads on to where the log ends by now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read_on(&mut self) -> Result<usize> {
+        while let Some(request) = self.read_one()? {
+            self.requests.push(request);
+        }
+        Ok(self.requests.len())
+    }
+
+    /// An entry that is not written yet is zero; no real one is.
+    fn read_one(&mut self) -> Result<Option<Request>> {
+        let mut head = [0; HEADER];
+        if self.file.read_at(&mut head, self.next)? < HEADER || head == [0; HEADER] {
+            return Ok(None);
+        }
+        let (place, sectors, flags) = (number(&head, 0), number(&head, 8), number(&head, 16));
+        let (log, length) = (self.next + self.sector, sectors * self.sector);
+        let discards = flags & DISCARD != 0;
+        self.next = if discards { log } else { log + length };
+        Ok(Some(if discards {
+            Request::Discard
+        } else if flags & FLUSH != 0 && sectors == 0 {
+            Request::Flush
+        } else {
+            let disk = place * self.sector;
+            Request::Write { disk, log, length }
+        }))
+    }
+
+    /// The bytes of a write.
+    ///
+    /// # Errors
+    /// When the log lacks them.
+    pub fn data(&self, log: u64, length: u64) -> Result<Vec<u8>> {
+        let mut data = vec![0; usize::try_from(length)?];
+        self.file.read_exact_at(&mut data, log)?;
+        Ok(data)
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(eight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(place: u64, sectors: u64, flags: u64) -> Vec<u8> {
+        let mut bytes: Vec<u8> = [place, sectors, flags, 0]
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        bytes.resize(512, 0);
+        bytes
+    }
+
+    fn log(entries: &[Vec<u8>]) -> tempfile::NamedTempFile {
+        let mut bytes = Vec::new();
+        for number in [MAGIC, VERSION, 0, 512] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.resize(512, 0);
+        bytes.extend(entries.concat());
+        bytes.resize(bytes.len() + 4096, 0);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn writes_flushes_and_discards_are_read_in_their_order_with_their_bytes() {
+        let file = log(&[
+            entry(8, 1, 0),
+            vec![7; 512],
+            entry(0, 0, FLUSH),
+            entry(64, 100, DISCARD),
+            entry(9, 2, 0),
+            vec![9; 1024],
+        ]);
+        let mut log = Log::open(file.path()).unwrap();
+        assert_eq!(log.read_on().unwrap(), 4);
+        let write = |disk, log, length| Request::Write { disk, log, length };
+        assert_eq!(
+            log.requests,
+            [
+                write(4096, 1024, 512),
+                Request::Flush,
+                Request::Discard,
+                write(4608, 3072, 1024)
+            ]
+        );
+        assert_eq!(log.data(3072, 1024).unwrap(), [9; 1024]);
+    }
+
+    #[test]
+    fn a_log_that_grows_is_read_on_from_where_it_ended() {
+        let file = log(&[entry(0, 0, FLUSH)]);
+        let mut log = Log::open(file.path()).unwrap();
+        assert_eq!(log.read_on().unwrap(), 1);
+        let more = File::options().write(true).open(file.path()).unwrap();
+        more.write_all_at(&entry(0, 0, FLUSH), 1024).unwrap();
+        assert_eq!(log.read_on().unwrap(), 2);
+    }
+
+    #[test]
+    fn something_else_is_no_log() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [1; 4096]).unwrap();
+        assert!(Log::open(file.path()).is_err());
+    }
+}
