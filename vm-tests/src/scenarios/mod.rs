@@ -2,6 +2,7 @@
 
 use crate::scenario::Scenario;
 
+mod a_person_reboots_in_between;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod api_away_for_longer_than_the_hold;
@@ -10,13 +11,16 @@ mod bad_image_is_tried_then_refused;
 mod bad_requests_are_refused;
 mod boot_full_is_refused;
 mod boot_on_lvm_is_refused;
+mod clock_jumps_during_the_drain;
 mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
 mod deploy_killed_while_frozen_does_not_hang;
 mod foreign_cordon_stays;
+mod inhibitor_held_up_then_a_full_reboot;
 mod initramfs_without_its_root_falls_back;
 mod kernel_panic_falls_back;
 mod kubelet_crash_loop_falls_back;
+mod logind_hangs_and_comes_back;
 mod new_system_without_network_falls_back;
 mod node_never_ready_falls_back;
 mod pdb_never_allows_aborts;
@@ -46,6 +50,10 @@ pub const ALL: &[Scenario] = &[
     kubelet_crash_loop_falls_back::SCENARIO,
     upgrade_with_a_new_kernel::SCENARIO,
     pdb_never_allows_aborts::SCENARIO,
+    inhibitor_held_up_then_a_full_reboot::SCENARIO,
+    logind_hangs_and_comes_back::SCENARIO,
+    clock_jumps_during_the_drain::SCENARIO,
+    a_person_reboots_in_between::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,
