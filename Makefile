@@ -63,7 +63,8 @@ vm-shell: rig ## a shell in a joined node
 manifests: ## write the release of careen-provider (packaging/provider) and its part of the docs anew from the code
 	CAREEN_BLESS=1 cargo test --quiet -p careen-provider --test release
 
-bench: rig ## the benchmarks: the agent's (P5 to P7), then upgrades beside the same by hand (P1, P3, P4, P9; about three quarters of an hour)
-	cargo build --quiet --profile image -p careen-agent -p careen-tests --bin careen-agent --bin agent-bench
+bench: rig ## the benchmarks: the agent's (P5 to P7), careen-provider with 100 to 10,000 nodes (half an hour; NODES=100,1000 other sizes), then upgrades beside the same by hand (P1, P3, P4, P9; about three quarters of an hour)
+	cargo build --quiet --profile image -p careen-agent -p careen-provider -p careen-tests --bin careen-agent --bin careen-provider --bin agent-bench --bin provider-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
+	$(CARGO_TARGET_DIR)/image/provider-bench $(if $(NODES),--nodes $(NODES))
 	$(RIG) bench --jobs $(J)

@@ -9,6 +9,7 @@ pub mod fleet;
 pub mod machine;
 pub mod machines;
 pub mod management;
+pub mod measured;
 pub mod node;
 pub mod pods;
 pub mod provider_process;

@@ -2,7 +2,7 @@
 //! in; the managers' own, with their webhooks, are in the tests of `cluster_api`.
 
 mod agent;
-mod definitions;
+pub mod definitions;
 mod history;
 mod trust;
 mod waits;

@@ -1,6 +1,6 @@
 //! A replica of careen-provider with the rights of its release and no others, and whoever calls its hooks.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -73,12 +73,7 @@ impl Replica {
     /// # Errors
     /// When it does not answer.
     pub async fn get(&self, path: &str) -> Result<String> {
-        let mut stream = TcpStream::connect(self.addresses.metrics).await?;
-        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
+        get(self.addresses.metrics, path).await
     }
 
     /// The value of a metric, with its labels as they are written; nothing when it is not there.
@@ -112,21 +107,42 @@ impl Replica {
         };
         let path = format!("/{API_VERSION}/{}{end}", word.to_lowercase());
         let request = http::Request::post(path).body(body.to_string().into_bytes())?;
-        let text = self.trusting(bundle).await?.request_text(request).await?;
+        let text = trusting(self.addresses.hooks, bundle)
+            .await?
+            .request_text(request)
+            .await?;
         Ok(serde_json::from_str(&text)?)
     }
+}
 
-    async fn trusting(&self, bundle: &str) -> Result<Client> {
-        let server = format!("https://{}", self.addresses.hooks);
-        let config: Kubeconfig = serde_json::from_value(json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "a",
-            "clusters": [{ "name": "a", "cluster": { "server": server, "certificate-authority-data": bundle } }],
-            "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
-            "users": [{ "name": "a", "user": {} }],
-        }))?;
-        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
-        Ok(Client::try_from(config)?)
-    }
+/// What a careen-provider answers at a path of its health and metrics, from the status line on.
+///
+/// # Errors
+/// When it does not answer.
+pub async fn get(metrics: SocketAddr, path: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(metrics).await?;
+    let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}
+
+/// A client that calls hooks at this address as core does: it trusts whom a caBundle (base64) names and nobody else, and keeps its
+/// connections.
+///
+/// # Errors
+/// When that is no bundle.
+pub async fn trusting(hooks: SocketAddr, bundle: &str) -> Result<Client> {
+    let server = format!("https://{hooks}");
+    let config: Kubeconfig = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "a",
+        "clusters": [{ "name": "a", "cluster": { "server": server, "certificate-authority-data": bundle } }],
+        "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
+        "users": [{ "name": "a", "user": {} }],
+    }))?;
+    let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
 }
 
 /// All its tasks live in a runtime of its own and go with it.

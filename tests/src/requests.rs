@@ -1,4 +1,4 @@
-//! How many requests come with one Node's credential, by the API server's own books: what goes through the wire is encrypted.
+//! How many requests come with one credential, by the API server's own books: what goes through the wire is encrypted.
 
 use anyhow::Result;
 use k8s_openapi::api::flowcontrol::v1::FlowSchema;
@@ -11,20 +11,28 @@ use crate::node::TestNode;
 /// What the server counts, by flow schema; a watch counts once, when it begins.
 const COUNTED: &str = "apiserver_flowcontrol_dispatched_requests_total";
 
-/// The books of one Node.
+/// The books of one user.
 pub struct Requests {
     admin: Client,
     schema: String,
 }
 
 impl Requests {
-    /// Has the server keep them, with a flow schema of the Node's own. Whatever was counted before it was taken up is not in
-    /// it: only a difference means anything.
+    /// Those of a Node's own credential.
     ///
     /// # Errors
     /// When the API server refuses.
     pub async fn of(node: &TestNode) -> Result<Self> {
         let user = format!("system:node:{}", node.name);
+        Self::of_user(&node.admin, &node.name, &user).await
+    }
+
+    /// Has the server keep them, with a flow schema of the user's own. Whatever was counted before it was taken up is not in
+    /// it: only a difference means anything.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn of_user(admin: &Client, schema: &str, user: &str) -> Result<Self> {
         let everything = json!({
             "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": true, "namespaces": ["*"],
         });
@@ -33,19 +41,19 @@ impl Requests {
             "resourceRules": [everything],
             "nonResourceRules": [{ "verbs": ["*"], "nonResourceURLs": ["*"] }],
         });
-        let schema = json!({
-            "metadata": { "name": node.name },
+        let object = json!({
+            "metadata": { "name": schema },
             "spec": {
                 "priorityLevelConfiguration": { "name": "node-high" }, "matchingPrecedence": 100, "rules": [rule],
             },
         });
-        let schemas: Api<FlowSchema> = Api::all(node.admin.clone());
+        let schemas: Api<FlowSchema> = Api::all(admin.clone());
         schemas
-            .create(&PostParams::default(), &serde_json::from_value(schema)?)
+            .create(&PostParams::default(), &serde_json::from_value(object)?)
             .await?;
         Ok(Self {
-            admin: node.admin.clone(),
-            schema: node.name.clone(),
+            admin: admin.clone(),
+            schema: schema.to_owned(),
         })
     }
 

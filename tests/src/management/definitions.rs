@@ -11,15 +11,24 @@ use super::INFRA_GROUP;
 use crate::provider_process::install;
 
 /// Once for all tests: the definitions, and what the provider's release brings.
+///
+/// # Errors
+/// When the API server refuses.
 pub async fn install_all(admin: &Client) -> Result<()> {
     static INSTALLED: OnceCell<()> = OnceCell::const_new();
     static ONE: Mutex<()> = Mutex::const_new(());
     let _one = ONE.lock().await;
-    let install = || async {
-        install_definitions(admin, &definitions()).await?;
-        install(admin).await
-    };
+    let install = || install_on(admin);
     INSTALLED.get_or_try_init(install).await.map(drop)
+}
+
+/// The same on an API server that no test shares.
+///
+/// # Errors
+/// When the API server refuses.
+pub async fn install_on(admin: &Client) -> Result<()> {
+    install_definitions(admin, &definitions()).await?;
+    install(admin).await
 }
 
 fn definitions() -> Vec<Value> {

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use careen_tests::measured::{cpu_milliseconds, kib};
 use careen_tests::node::TestNode;
 use careen_tests::requests::Requests;
 use careen_tests::root;
@@ -144,25 +145,4 @@ async fn costs(agents: &[Idle]) -> Result<Vec<Cost>> {
         });
     }
     Ok(costs)
-}
-
-fn kib(pid: u32, field: &str) -> Result<f64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(field))
-        .context("no such field")?;
-    let value = line.split_whitespace().nth(1).context("no value")?;
-    Ok(value.parse()?)
-}
-
-/// Time on a processor so far, of all threads. The scheduler counts nanoseconds; clock ticks would hide an agent this idle.
-fn cpu_milliseconds(pid: u32) -> Result<f64> {
-    let mut nanoseconds = 0.0;
-    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
-        let own: f64 = text.split_whitespace().next().context("empty")?.parse()?;
-        nanoseconds += own;
-    }
-    Ok(nanoseconds / 1e6)
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::OLD_IMAGE;
+use careen_tests::measured::{median, milliseconds, percentile};
 use careen_tests::node::{TestNode, annotation};
 use careen_tests::scene::Scene;
 use futures::StreamExt;
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 use upgrade::names;
 
 use super::RUNS;
-use super::row::{Row, median, percentile};
+use super::row::Row;
 
 /// How many requests one run is taken over.
 const REQUESTS: usize = 200;
@@ -65,10 +66,6 @@ async fn answer(node: &TestNode, seen: &mut watch::Receiver<String>, id: &str) -
         .await
         .context("no answer")??;
     Ok(milliseconds(start))
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1000.0
 }
 
 /// The agent's status as one standing watch shows it.

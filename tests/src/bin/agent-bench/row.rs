@@ -1,5 +1,6 @@
 //! One measured quantity, and the table that a person reads.
 
+use careen_tests::measured::{median, percentile, shown};
 use serde::Serialize;
 
 /// What every run gave, beside the least that it could be and the most that it may be.
@@ -17,19 +18,6 @@ pub struct Row {
 
 /// What an idle process could do without.
 pub const NO_FLOOR: &str = "no floor: nothing is what idle costs";
-
-/// The median of some values, however many.
-pub fn median(values: &[f64]) -> f64 {
-    percentile(values, 50)
-}
-
-/// The value that so many percent do not exceed.
-pub fn percentile(values: &[f64], percent: usize) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
-    sorted.get(at).copied().unwrap_or(0.0)
-}
 
 /// Prints the table.
 pub fn print(rows: &[Row]) {
@@ -56,13 +44,4 @@ fn line(row: &Row) {
         "{:<44}{median:>10}{least:>10}{most:>10}{target:>10}  {}",
         row.name, row.floor
     );
-}
-
-/// No more digits than mean anything.
-fn shown(value: f64) -> String {
-    match value {
-        small if small < 1.0 => format!("{small:.3}"),
-        middling if middling < 100.0 => format!("{middling:.1}"),
-        large => format!("{large:.0}"),
-    }
 }

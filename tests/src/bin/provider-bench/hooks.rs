@@ -1,0 +1,85 @@
+//! The hooks as core calls them: over HTTPS, trusting the authority in the ExtensionConfig alone, over connections that are kept.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::cluster::PATIENCE;
+use careen_tests::measured::milliseconds;
+use careen_tests::replica::trusting;
+use kube::Client;
+use provider::hooks::{API_VERSION, Hook};
+use provider::names;
+use serde_json::Value;
+use vm_tests::cluster_api::objects;
+
+use crate::calls;
+
+/// Core gives up on a call after this, as discovery tells it to.
+const PATIENCE_OF_CORE: Duration = Duration::from_secs(10);
+
+/// A client of the hooks.
+pub struct Hooks(Client);
+
+impl Hooks {
+    /// As soon as the provider has put its authority into the ExtensionConfig and answers.
+    pub async fn trusted(address: SocketAddr, admin: &Client) -> Result<Self> {
+        let version = format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION);
+        let configs = objects::api(admin, &objects::kind(&version, "ExtensionConfig")?, None);
+        let ask = || async {
+            let config = configs.get(names::MANAGER).await?;
+            let bundle = config.data.pointer("/spec/clientConfig/caBundle");
+            let bundle = bundle.and_then(Value::as_str).context("no caBundle yet")?;
+            let hooks = Self(trusting(address, bundle).await?);
+            hooks.discover().await?;
+            Ok(hooks)
+        };
+        objects::until("a provider that core trusts", PATIENCE, ask).await
+    }
+
+    /// Calls UpdateMachine. Returns after how many seconds it is to be called again, 0 being done; and the milliseconds that it took.
+    pub async fn update(&self, number: usize) -> Result<(u64, f64)> {
+        let (answer, took) = self
+            .call(Hook::UpdateMachine, &calls::update(number))
+            .await?;
+        let seconds = answer["retryAfterSeconds"].as_u64();
+        Ok((seconds.context("an answer without an interval")?, took))
+    }
+
+    /// Calls one of the hooks that ask whether a Machine (odd numbers) or a MachineSet (even ones) can be updated, which it can.
+    pub async fn can_update(&self, number: usize) -> Result<f64> {
+        let (hook, body, patch) = if number % 2 == 1 {
+            let body = calls::can_update_machine(number);
+            (Hook::CanUpdateMachine, body, "machinePatch")
+        } else {
+            let body = calls::can_update_machine_set(number);
+            (Hook::CanUpdateMachineSet, body, "machineSetPatch")
+        };
+        let (answer, took) = self.call(hook, &body).await?;
+        ensure!(answer[patch].is_object(), "no {patch}: {answer}");
+        Ok(took)
+    }
+
+    /// Calls Discovery, which looks at nothing.
+    pub async fn discover(&self) -> Result<f64> {
+        let (_, took) = self.call(Hook::Discovery, &calls::discovery()).await?;
+        Ok(took)
+    }
+
+    async fn call(&self, hook: Hook, body: &Value) -> Result<(Value, f64)> {
+        let (word, handler) = (hook.name().to_lowercase(), hook.handler());
+        let path = format!("/{API_VERSION}/{word}/{handler}?timeout=10s");
+        let request = http::Request::post(path).body(serde_json::to_vec(body)?)?;
+        let begun = Instant::now();
+        let answered = tokio::time::timeout(PATIENCE_OF_CORE, self.0.request_text(request)).await;
+        let text = answered.context("core would have given up")??;
+        let took = milliseconds(begun);
+        let answer: Value = serde_json::from_str(&text)?;
+        ensure!(
+            answer["status"] == "Success",
+            "{} says {answer}",
+            hook.name()
+        );
+        Ok((answer, took))
+    }
+}

@@ -1,0 +1,156 @@
+//! All nodes in flight, core calling for each of them, and every now and then one that lands.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use careen_tests::measured::{median, percentile};
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+use crate::agents::Agents;
+use crate::caller::{Called, Caller};
+use crate::landing::{ByHand, Landing};
+use crate::process::Provider;
+use crate::row::Measure;
+
+/// How long it is looked at.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// How many land in that time, at most: ten a second, as of 10,000 nodes that take a quarter of an hour each.
+const LANDINGS: usize = 600;
+
+/// How many calls of other hooks, and of the floor's requests: one a second.
+const FEW: usize = 60;
+
+/// How many calls of Discovery: a p99 wants more than a hundred.
+const MANY: usize = 600;
+
+/// How many begin together.
+const BATCH: usize = 500;
+
+/// How long such a batch may take until it works; a second or two on a quiet machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Has all nodes asked and working, in batches as rollouts begin.
+pub async fn begin(caller: &mut Caller, agents: &Agents, nodes: usize) -> Result<()> {
+    for first in (0..nodes).step_by(BATCH) {
+        let end = nodes.min(first + BATCH);
+        (first..end).for_each(|number| caller.begin(number));
+        agents.until_working(end, PATIENCE).await?;
+        eprintln!("{end} of {nodes} nodes work");
+    }
+    Ok(())
+}
+
+/// What was seen under load. Times are milliseconds.
+struct Seen {
+    landed: Vec<f64>,
+    by_hand: Vec<f64>,
+    discovered: Vec<f64>,
+    can_updates: Vec<f64>,
+    called: Called,
+    processor: f64,
+    seconds: f64,
+}
+
+/// The load, looked at from all sides at once.
+pub async fn measure(
+    nodes: usize,
+    caller: &Caller,
+    provider: &Provider,
+    (landing, by_hand): (&Arc<Landing>, &ByHand),
+) -> Result<Vec<Measure>> {
+    // What was called while the nodes began is not of this load.
+    drop(caller.take());
+    let (begun, before) = (Instant::now(), provider.processor()?);
+    let hooks = &landing.hooks;
+    let (landed, by_hand, discovered, can_updates) = tokio::try_join!(
+        land(landing, nodes),
+        paced(FEW, |number| by_hand.one(number)),
+        paced(MANY, |_| hooks.discover()),
+        paced(FEW, |number| hooks.can_update(number)),
+    )?;
+    let seen = Seen {
+        landed,
+        by_hand,
+        discovered,
+        can_updates,
+        called: caller.take(),
+        processor: provider.processor()? - before,
+        seconds: begun.elapsed().as_secs_f64(),
+    };
+    if let Some(first) = seen.called.failures.first() {
+        eprintln!("a call that failed: {first}");
+    }
+    Ok([of_landings(&seen), of_calls(&seen)].concat())
+}
+
+fn of_landings(seen: &Seen) -> Vec<Measure> {
+    let (landed, by_hand) = (&seen.landed, &seen.by_hand);
+    let (p99, floor) = (percentile(landed, 99), percentile(by_hand, 99));
+    vec![
+        Measure::at_most(
+            "agent's answer to condition and next hook answer, p99, ms",
+            p99,
+            1000.0,
+        ),
+        Measure::shown("   median, ms", median(landed)),
+        Measure::floor("   floor, p99: PATCH, GET, PATCH by one hand, ms", floor),
+        Measure::floor("   floor, median, ms", median(by_hand)),
+    ]
+}
+
+fn of_calls(seen: &Seen) -> Vec<Measure> {
+    let (times, failed) = (&seen.called.times, seen.called.failures.len());
+    let (floor, can) = (&seen.discovered, &seen.can_updates);
+    let calls = times.len() + floor.len() + can.len();
+    let a_call = seen.processor / calls as f64;
+    vec![
+        Measure::at_most("UpdateMachine, p99, ms", percentile(times, 99), 10.0),
+        Measure::floor(
+            "   floor, p99: Discovery meanwhile, ms",
+            percentile(floor, 99),
+        ),
+        Measure::shown("   calls a second", times.len() as f64 / seen.seconds),
+        Measure::at_most("   calls that failed", failed as f64, 0.0),
+        Measure::shown(
+            "CanUpdateMachine and CanUpdateMachineSet, p99, ms",
+            percentile(can, 99),
+        ),
+        Measure::shown("processor a call, with the landings, ms", a_call),
+    ]
+}
+
+/// Lands Machines all over the window. Half of them stay in flight, however few there are.
+async fn land(landing: &Arc<Landing>, nodes: usize) -> Result<Vec<f64>> {
+    let count = LANDINGS.min(nodes / 2);
+    let mut under_way = JoinSet::new();
+    let one = |turn: usize| {
+        // Even numbers alone: the odd one that the floor is measured on is never among them.
+        under_way.spawn(Arc::clone(landing).one(turn * 2));
+        std::future::ready(Ok(0.0))
+    };
+    paced(count, one).await?;
+    let mut times = Vec::new();
+    while let Some(landed) = under_way.join_next().await {
+        times.push(landed??);
+    }
+    Ok(times)
+}
+
+/// So many, evenly over the window, one after the other. What is late is not made up for: that would be a load of its own.
+async fn paced<F>(count: usize, mut one: impl FnMut(usize) -> F) -> Result<Vec<f64>>
+where
+    F: Future<Output = Result<f64>>,
+{
+    let pause = WINDOW / u32::try_from(count.max(1))?;
+    let mut clock = tokio::time::interval(pause);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut times = Vec::new();
+    for number in 0..count {
+        clock.tick().await;
+        times.push(one(number).await?);
+    }
+    Ok(times)
+}

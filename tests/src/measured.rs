@@ -1,0 +1,64 @@
+//! What benchmarks measure with: medians and percentiles, and what a process costs by the kernel's own books.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+/// The median of some values, however many.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    percentile(values, 50)
+}
+
+/// The value that so many percent do not exceed.
+#[must_use]
+pub fn percentile(values: &[f64], percent: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(at).copied().unwrap_or(0.0)
+}
+
+/// Milliseconds from then to now.
+#[must_use]
+pub fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1000.0
+}
+
+/// No more digits than mean anything.
+#[must_use]
+pub fn shown(value: f64) -> String {
+    match value {
+        small if small < 1.0 => format!("{small:.3}"),
+        middling if middling < 100.0 => format!("{middling:.1}"),
+        large => format!("{large:.0}"),
+    }
+}
+
+/// Memory of a process in KiB, by the name of a field in its `smaps_rollup`, with the colon.
+///
+/// # Errors
+/// When the process is gone, or the kernel has no such field.
+pub fn kib(pid: u32, field: &str) -> Result<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(field))
+        .context("no such field")?;
+    let value = line.split_whitespace().nth(1).context("no value")?;
+    Ok(value.parse()?)
+}
+
+/// Time on a processor so far, of all threads. The scheduler counts nanoseconds; clock ticks would hide a program that idles.
+///
+/// # Errors
+/// When the process is gone.
+pub fn cpu_milliseconds(pid: u32) -> Result<f64> {
+    let mut nanoseconds = 0.0;
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        let own: f64 = text.split_whitespace().next().context("empty")?.parse()?;
+        nanoseconds += own;
+    }
+    Ok(nanoseconds / 1e6)
+}
