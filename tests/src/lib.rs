@@ -3,6 +3,7 @@
 
 pub mod agent_process;
 pub mod busy;
+pub mod caller;
 pub mod cluster;
 pub mod count;
 pub mod fleet;

@@ -4,20 +4,21 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail, ensure};
+use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-use provider::hooks::{API_VERSION, Limits};
+use provider::hooks::Limits;
 use provider::lease::Candidate;
 use provider::manifests;
 use provider::run::{Addresses, Certificate, Setup, run};
 use provider::settings::Settings;
 use provider::tls::Own;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use vm_tests::cluster_api::objects;
 
+use crate::caller::Caller;
 use crate::cluster::plane;
 use crate::management::Management;
 use crate::provider_process;
@@ -96,22 +97,8 @@ impl Replica {
     /// # Errors
     /// When it is not trusted, or does not answer with 200.
     pub async fn call(&self, bundle: &str, hook: &str, content: Value) -> Result<Value> {
-        let (word, handler) = hook.split_once('/').unwrap_or((hook, ""));
-        let mut body = content;
-        body["apiVersion"] = json!(API_VERSION);
-        body["kind"] = json!(format!("{word}Request"));
-        let end = if handler.is_empty() {
-            String::new()
-        } else {
-            format!("/{handler}")
-        };
-        let path = format!("/{API_VERSION}/{}{end}", word.to_lowercase());
-        let request = http::Request::post(path).body(body.to_string().into_bytes())?;
-        let text = trusting(self.addresses.hooks, bundle)
-            .await?
-            .request_text(request)
-            .await?;
-        Ok(serde_json::from_str(&text)?)
+        let caller = Caller::trusting(self.addresses.hooks, bundle).await?;
+        caller.call(hook, content).await
     }
 }
 
@@ -126,23 +113,6 @@ pub async fn get(metrics: SocketAddr, path: &str) -> Result<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     Ok(answer)
-}
-
-/// A client that calls hooks at this address as core does: it trusts whom a caBundle (base64) names and nobody else, and keeps its
-/// connections.
-///
-/// # Errors
-/// When that is no bundle.
-pub async fn trusting(hooks: SocketAddr, bundle: &str) -> Result<Client> {
-    let server = format!("https://{hooks}");
-    let config: Kubeconfig = serde_json::from_value(json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "a",
-        "clusters": [{ "name": "a", "cluster": { "server": server, "certificate-authority-data": bundle } }],
-        "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
-        "users": [{ "name": "a", "user": {} }],
-    }))?;
-    let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
-    Ok(Client::try_from(config)?)
 }
 
 /// All its tasks live in a runtime of its own and go with it.

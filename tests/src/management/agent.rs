@@ -1,13 +1,16 @@
-//! What an agent writes to its Node, and what core says when it calls for a Machine.
+//! What an agent writes to its Node, what core says when it calls for a Machine, and a credential that is taken back.
 
-use anyhow::Result;
-use k8s_openapi::api::core::v1::Node;
-use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::core::v1::{Node, ServiceAccount};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config, ResourceExt};
 use serde_json::{Value, json};
 use upgrade::names;
 
 use super::{History, Management};
+use crate::caller::update_call;
 use crate::fleet::images::LATEST;
 
 impl Management {
@@ -54,15 +57,39 @@ impl Management {
     /// What core sends when it calls UpdateMachine for a Machine of ours.
     #[must_use]
     pub fn update_call(&self, machine: &str) -> Value {
-        json!({
-            "settings": {},
-            "desired": {
-                "machine": {
-                    "kind": "Machine", "metadata": { "name": machine, "namespace": self.space },
-                    "spec": { "clusterName": self.space, "version": LATEST.version },
-                },
-                "infrastructureMachine": { "kind": "HostMachine", "metadata": { "name": machine }, "spec": {} },
-            },
-        })
+        update_call((&self.space, machine), "HostMachine", LATEST.version)
+    }
+
+    /// What the kubeconfig Secret of a Cluster holds.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn kubeconfig_in_use(&self, cluster: &str) -> Result<Kubeconfig> {
+        let name = format!("{cluster}{}", provider::names::KUBECONFIG_SUFFIX);
+        let secret = self.secrets(&self.space).get(&name).await?;
+        let data = secret.data.context("an empty Secret")?;
+        let value = data
+            .get(provider::names::KUBECONFIG_KEY)
+            .context("no kubeconfig")?;
+        Ok(serde_json::from_slice(&value.0)?)
+    }
+
+    /// Takes an account away, and waits until the API server, which remembers a token for seconds, refuses this one of it.
+    ///
+    /// # Errors
+    /// When it is accepted all the same.
+    pub async fn take_back(&self, account: &str, token: Kubeconfig) -> Result<()> {
+        let config = Config::from_custom_kubeconfig(token, &KubeConfigOptions::default()).await?;
+        let reviews: Api<SelfSubjectReview> = Api::all(Client::try_from(config)?);
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.admin.clone(), &self.space);
+        accounts.delete(account, &DeleteParams::default()).await?;
+        let refused = || async {
+            let (how, review) = (PostParams::default(), SelfSubjectReview::default());
+            let answer = reviews.create(&how, &review).await;
+            let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.code == 401);
+            ensure!(refused, "accepted yet: {}", answer.is_ok());
+            Ok(())
+        };
+        self.until("the old credential refused", refused).await
     }
 }

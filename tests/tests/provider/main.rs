@@ -4,6 +4,8 @@
 mod cancelled;
 mod catalogue;
 mod certificate;
+mod credential;
+mod isolated;
 mod lease;
 mod refused;
 mod secret;

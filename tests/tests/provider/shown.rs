@@ -6,6 +6,52 @@ use careen_tests::replica::Replica;
 use provider::names;
 use serde_json::{Value, json};
 
+#[tokio::test]
+async fn health_and_metrics_show_the_node_that_works_and_how_long_it_is_cordoned() -> Result<()> {
+    let scene = Management::new("measured").await?;
+    let replica = Replica::start(&scene, "one").await?;
+    ensure!(replica.get("/healthz").await?.contains("200 OK"));
+    ensure!(replica.get("/nothing").await?.contains("404"));
+    scene.machine("measured", "measured-0", json!({})).await?;
+    scene.ask("measured-0").await?;
+    let id = scene.until_asked("measured-0", true).await?;
+    scene.agent_works("measured-0", &id, "Trial").await?;
+    let bundle = scene.until_trusted(&replica).await?;
+    replica.call(&bundle, "Discovery", json!({})).await?;
+    let shown = || async {
+        let mut values = Vec::new();
+        for name in [
+            "leader",
+            "clusters",
+            "nodes_cordoned",
+            "upgrades_in_phase{phase=\"Trial\"}",
+        ] {
+            values.push(replica.metric(name).await?);
+        }
+        ensure!(values.iter().all(|value| *value == Some(1.0)), "{values:?}");
+        let seconds = replica.metric("cordoned_seconds_total").await?;
+        ensure!(seconds > Some(0.0), "{seconds:?}");
+        let calls = replica
+            .metric("hook_replies_total{hook=\"Discovery\",status=\"200\"}")
+            .await?;
+        ensure!(calls >= Some(1.0), "{calls:?}");
+        ensure!(replica.metric("queue_depth").await?.is_some());
+        ensure!(replica.metric("look_seconds_count").await? > Some(0.0));
+        Ok(())
+    };
+    scene.until("everything shown", shown).await?;
+    scene.agent_fails("measured-0", &id, "CheckFailed").await?;
+    scene
+        .until_annotated("measured-0", names::SKIP_REMEDIATION, false)
+        .await?;
+    let counted = || async {
+        let ended = replica.metric("upgrades_total{outcome=\"Failed\"}").await?;
+        ensure!(ended == Some(1.0), "{ended:?}");
+        Ok(())
+    };
+    scene.until("its end counted", counted).await
+}
+
 /// A change that a node cannot make, of a MachineSet of this MachineDeployment.
 fn uncovered(space: &str, deployment: &str) -> Value {
     let set = |zone: &str| {

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use careen_tests::caller::trusting;
 use careen_tests::cluster::PATIENCE;
 use careen_tests::measured::milliseconds;
-use careen_tests::replica::trusting;
+
 use kube::Client;
 use provider::hooks::{API_VERSION, Hook};
 use provider::names;

@@ -1,0 +1,76 @@
+//! Whoever calls careen-provider's hooks as core does.
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use provider::hooks::API_VERSION;
+use serde_json::{Value, json};
+
+/// The hook that core asks again and again while a Machine is updated, with its handler.
+pub const UPDATE_MACHINE: &str = "UpdateMachine/update-machine";
+
+/// A caller of one process's hooks.
+pub struct Caller(Client);
+
+impl Caller {
+    /// One that trusts, as core does, whom the ExtensionConfig's caBundle (base64) names and nobody else.
+    ///
+    /// # Errors
+    /// When the bundle cannot be read.
+    pub async fn trusting(hooks: SocketAddr, bundle: &str) -> Result<Self> {
+        Ok(Self(trusting(hooks, bundle).await?))
+    }
+
+    /// Calls a hook, by its name or `<name>/<handler>`.
+    ///
+    /// # Errors
+    /// When the process is not trusted, or does not answer with 200.
+    pub async fn call(&self, hook: &str, content: Value) -> Result<Value> {
+        let (word, handler) = hook.split_once('/').unwrap_or((hook, ""));
+        let mut body = content;
+        body["apiVersion"] = json!(API_VERSION);
+        body["kind"] = json!(format!("{word}Request"));
+        let end = if handler.is_empty() {
+            String::new()
+        } else {
+            format!("/{handler}")
+        };
+        let path = format!("/{API_VERSION}/{}{end}", word.to_lowercase());
+        let request = http::Request::post(path).body(body.to_string().into_bytes())?;
+        Ok(serde_json::from_str(&self.0.request_text(request).await?)?)
+    }
+}
+
+/// What core sends when it calls [`UPDATE_MACHINE`] for a Machine (namespace and name, which is its InfraMachine's and its Cluster's
+/// namespace's too) that should have this version.
+#[must_use]
+pub fn update_call((namespace, machine): (&str, &str), infra: &str, version: &str) -> Value {
+    json!({
+        "settings": {},
+        "desired": {
+            "machine": {
+                "kind": "Machine", "metadata": { "name": machine, "namespace": namespace },
+                "spec": { "clusterName": namespace, "version": version },
+            },
+            "infrastructureMachine": { "kind": infra, "metadata": { "name": machine }, "spec": {} },
+        },
+    })
+}
+
+/// A client of the hooks at this address that trusts whom a caBundle (base64) names and nobody else, and keeps its connections.
+///
+/// # Errors
+/// When that is no bundle.
+pub async fn trusting(hooks: SocketAddr, bundle: &str) -> Result<Client> {
+    let server = format!("https://{hooks}");
+    let config: Kubeconfig = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "a",
+        "clusters": [{ "name": "a", "cluster": { "server": server, "certificate-authority-data": bundle } }],
+        "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
+        "users": [{ "name": "a", "user": {} }],
+    }))?;
+    let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}
