@@ -7,10 +7,13 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
+# `make soak`: so many power cuts of this seed; a rollout over so many Machines, so often with other misfortunes.
 CUTS ?= 100
 SEED ?= 1
+MACHINES ?= 40
+SEEDS ?= 10
 
-.PHONY: manifests help setup tools check test fuzz integration soak cluster-api rig demo demo-capi vm vm-shell bench
+.PHONY: manifests help setup tools check test fuzz integration soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -40,9 +43,16 @@ rig: setup
 cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
 	cargo test --quiet -p careen-tests --test cluster_api
 
-soak: rig ## the model of the chain at large (a minute), then CUTS=100 power cuts on the VM, SEED=1 (hours; tells how far it is)
+soak: soak-model soak-power soak-rollouts ## all three below, one after the other (a night; wants a quiet machine)
+
+soak-model: setup ## the model of the chain at large (a minute)
 	cargo run --quiet -p careen-model
+
+soak-power: rig ## CUTS=100 power cuts on the VM, those of SEED=1 (hours; tells how far it is)
 	$(RIG) soak --cuts $(CUTS) --seed $(SEED) --jobs $(J)
+
+soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10 (an hour and more)
+	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) cargo test --quiet -p careen-tests --test cluster_api -- misfortunes at_once
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
 test: check integration ## what CI runs: every layer, the VM's five core scenarios and another by turns (not cluster-api, vm S=all, bench)

@@ -69,6 +69,14 @@ impl Machine {
             .unwrap_or_default()
     }
 
+    /// A condition's reason, empty when there is none.
+    #[must_use]
+    pub fn reason(&self, condition: &str) -> &str {
+        self.condition(condition)["reason"]
+            .as_str()
+            .unwrap_or_default()
+    }
+
     /// Core has asked for its update, or is about to: its specification is the new one.
     #[must_use]
     pub fn awaits_update(&self) -> bool {

@@ -28,6 +28,7 @@ use vm_tests::cluster_api::provider::until_discovered;
 use vm_tests::cluster_api::{infrastructure, install_definitions, objects};
 use vm_tests::control_plane::ControlPlane;
 
+use crate::caller::Caller;
 use crate::fleet::images::{GOOD, Image};
 use crate::wire::Wire;
 
@@ -124,6 +125,18 @@ impl ProviderProcess {
             }
         }
         bail!("the watch has ended")
+    }
+
+    /// Somebody who calls its hooks past the wire, and trusts whom core trusts.
+    ///
+    /// # Errors
+    /// When core has nobody to trust yet.
+    pub async fn caller(&self, admin: &Client) -> Result<Caller> {
+        let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
+        let extension = objects::api(admin, &kind, None).get(names::MANAGER).await?;
+        let bundle = extension.data.pointer("/spec/clientConfig/caBundle");
+        let bundle = bundle.and_then(Value::as_str).context("no caBundle")?;
+        Caller::trusting(self.address, bundle).await
     }
 
     /// Kills it, as SIGKILL would: what it was doing ends between two instructions.

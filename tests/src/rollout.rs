@@ -3,14 +3,14 @@
 //! The lines are the same at every run of a rollout that goes one by one, so they can be held against a golden text. Machines are
 //! numbered as they are first told of, for their names are random.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
-use futures::TryStreamExt;
+use futures::StreamExt;
 use kube::api::DynamicObject;
-use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -38,6 +38,7 @@ struct Log {
     most_machines: usize,
     gone: usize,
     listed: Option<oneshot::Sender<()>>,
+    unlisted: BTreeSet<String>,
 }
 
 struct Seen {
@@ -67,13 +68,15 @@ impl Rollout {
         }));
         let shared = Arc::clone(&log);
         let watch = tokio::spawn(async move {
-            let events = watcher(api, watcher::Config::default());
-            let seen = events.try_for_each(|event| {
-                lock(&shared).see(event);
-                async { Ok(()) }
+            let events = watcher(api, watcher::Config::default()).default_backoff();
+            let each = events.for_each(|event| {
+                // An error is the watch being made anew; what is listed then shows what was missed.
+                if let Ok(event) = event {
+                    lock(&shared).see(event);
+                }
+                std::future::ready(())
             });
-            // The stream ends by itself only with an error; what was seen until then stands.
-            let _ = seen.await;
+            each.await;
         });
         known.await?;
         Ok(Self { log, watch })
@@ -111,10 +114,17 @@ fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
 impl Log {
     fn see(&mut self, event: Event<DynamicObject>) {
         match event {
+            Event::Init => self.unlisted = self.machines.keys().cloned().collect(),
             Event::InitApply(object) => {
-                self.fold(&object, false);
+                self.unlisted.remove(&object.name_any());
+                // What is there at the beginning is no news; what is listed later may be.
+                let again = self.listed.is_none();
+                self.fold(&object, again);
             }
             Event::InitDone => {
+                for name in std::mem::take(&mut self.unlisted) {
+                    self.leave(&name);
+                }
                 if let Some(listed) = self.listed.take() {
                     // Whoever waited may have gone; then nobody needs to know.
                     let _ = listed.send(());
@@ -122,7 +132,6 @@ impl Log {
             }
             Event::Apply(object) => self.fold(&object, true),
             Event::Delete(object) => self.leave(&object.name_any()),
-            Event::Init => {}
         }
         let here = || self.machines.values().filter(|seen| seen.here);
         let updating = here().filter(|seen| seen.state == State::Updating).count();
@@ -165,7 +174,7 @@ impl Log {
     }
 
     fn leave(&mut self, name: &str) {
-        if let Some(seen) = self.machines.get_mut(name) {
+        if let Some(seen) = self.machines.get_mut(name).filter(|seen| seen.here) {
             seen.here = false;
             self.gone += 1;
             self.tell(name, "goes");

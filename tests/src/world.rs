@@ -23,9 +23,6 @@ use crate::provider_process::ProviderProcess;
 /// How long anything that a test waits for may stand still. Far longer than it does: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
-/// So that another run of bad luck can be had, and the same one again: `CAREEN_SEED=7 cargo test`.
-const SEED: &str = "CAREEN_SEED";
-
 /// The world.
 pub struct World {
     /// The API server, which holds the management objects and is every Cluster's workload cluster.
@@ -159,15 +156,4 @@ fn remove(dir: &Path) -> Result<()> {
         std::fs::remove_dir_all(dir).context("an old cluster is in the way")?;
     }
     Ok(())
-}
-
-/// The seed of all misfortunes; printed by the tests that have some.
-///
-/// # Errors
-/// When the environment gives one that is no number.
-pub fn seed() -> Result<u64> {
-    match std::env::var(SEED) {
-        Ok(text) => text.parse().with_context(|| format!("{SEED}={text}")),
-        Err(_) => Ok(1),
-    }
 }

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use careen_tests::fleet::images::LATEST;
-use careen_tests::machines;
-use careen_tests::wire::State;
-use careen_tests::world;
+use careen_tests::{machines, wide, world};
 use vm_tests::cluster_api::cluster::Rolling;
 
 use crate::VERSION;
@@ -16,17 +14,24 @@ use crate::scene::{ONE_AT_A_TIME, Scene};
 #[test]
 fn misfortunes_delay_a_rollout_and_replace_nobody() -> Result<()> {
     world::run(VERSION, |world| async move {
-        world.fleet.misfortunes_for("unlucky", world::seed()?);
-        let rolling = Rolling {
-            max_surge: 0,
-            max_unavailable: 3,
-        };
-        let scene = Scene::new(world, "unlucky", 6, rolling).await?;
-        scene
-            .cluster
-            .upgrade_deployment("w", LATEST.version)
-            .await?;
-        scene.arrives(world, LATEST.version).await
+        for seed in wide::seeds()? {
+            println!("CAREEN_SEED={seed}");
+            let name = format!("unlucky-{seed}");
+            world.fleet.misfortunes_for(&name, seed);
+            let count = wide::machines(6)?;
+            let half = Rolling {
+                max_surge: 0,
+                max_unavailable: count / 2,
+            };
+            let scene = Scene::new(world, &name, count, half).await?;
+            scene
+                .cluster
+                .upgrade_deployment("w", LATEST.version)
+                .await?;
+            scene.arrives(world, LATEST.version).await?;
+            scene.cluster.remove().await?;
+        }
+        Ok(())
     })
 }
 
@@ -50,27 +55,6 @@ fn a_provider_killed_at_every_word_that_it_writes_upgrades_them_all_the_same() -
             "only {deaths}: two machines, each marked and its node asked"
         );
         arrived
-    })
-}
-
-/// Core gives a call ten seconds.
-#[test]
-fn hook_calls_that_hang_or_are_cut_are_made_again_and_taken_for_nothing_else() -> Result<()> {
-    world::run_alone(VERSION, |world| async move {
-        let scene = Scene::new(world, "cut-off", 2, ONE_AT_A_TIME).await?;
-        world.provider.wire.set(State::Dead);
-        scene
-            .cluster
-            .upgrade_deployment("w", LATEST.version)
-            .await?;
-        tokio::time::sleep(Duration::from_secs(12)).await;
-        assert_eq!(scene.rollout.lines(), "", "nothing begins unasked");
-        world.provider.wire.set(State::Open);
-        scene.until("1 begins v1.36.3").await?;
-        world.provider.wire.set(State::Cut);
-        tokio::time::sleep(Duration::from_secs(5)).await;
-        world.provider.wire.set(State::Open);
-        scene.arrives(world, LATEST.version).await
     })
 }
 

@@ -1,6 +1,7 @@
 //! KubeadmControlPlanes on the fleet: the real control plane manager asks for each machine just before its turn.
 
 use anyhow::Result;
+use careen_tests::decisions::Decisions;
 use careen_tests::fleet::images::{FIRST, LATEST, PATCHED};
 use careen_tests::machines::{Machine, identities, until_all_serve};
 use careen_tests::rollout::Rollout;
@@ -43,6 +44,7 @@ impl Scene {
 fn a_control_plane_is_upgraded_one_by_one_in_place_across_a_minor() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "reigns", 0).await?;
+        let decisions = Decisions::watch(&world.client, "reigns", &scene.before).await?;
         for version in [PATCHED.version, LATEST.version] {
             let after = scene.upgrades(world, version).await?;
             assert_eq!(identities(&scene.before), identities(&after));
@@ -59,6 +61,9 @@ fn a_control_plane_is_upgraded_one_by_one_in_place_across_a_minor() -> Result<()
             (scene.rollout.gone(), scene.rollout.most_updating()),
             (0, 1)
         );
+        decisions
+            .held_against("control-plane-across-a-minor")
+            .await?;
         scene.cluster.remove().await
     })
 }

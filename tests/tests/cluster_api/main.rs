@@ -3,6 +3,7 @@
 mod adversity;
 mod annotation;
 mod control_plane;
+mod hooks;
 mod managers;
 mod scene;
 mod walk;

@@ -1,6 +1,7 @@
 //! Workers before a rollout, and what is to hold after it.
 
 use anyhow::Result;
+use careen_tests::decisions::Decisions;
 use careen_tests::fleet::images::{FIRST, LATEST};
 use careen_tests::machines::{Machine, identities, until_all_serve, until_counted};
 use careen_tests::rollout::Rollout;
@@ -23,6 +24,8 @@ pub struct Scene {
     pub before: Vec<Machine>,
     /// What happens to them from then on.
     pub rollout: Rollout,
+    /// Who has decided what about them, and why.
+    pub decisions: Decisions,
     /// How many of their nodes work at the same time.
     pub working: Working,
 }
@@ -38,11 +41,13 @@ impl Scene {
         until_counted(&world.client, name, "w", count).await?;
         cluster.control_plane_reaches(LATEST.version).await?;
         let rollout = Rollout::watch(&world.client, name).await?;
+        let decisions = Decisions::watch(&world.client, name, &before).await?;
         let nodes = before.iter().map(Machine::name).collect();
         Ok(Self {
             cluster,
             before,
             rollout,
+            decisions,
             working: Working::watch(&world.client, nodes),
         })
     }
@@ -52,9 +57,18 @@ impl Scene {
         let count = self.before.len();
         let after = until_all_serve(&world.client, &self.cluster.name, count, version).await?;
         println!("{}:\n{}", self.cluster.name, self.rollout.lines());
+        println!("{}", self.decisions.text());
         assert_eq!(identities(&self.before), identities(&after));
         assert_eq!(self.rollout.gone(), 0, "replaced");
         Ok(())
+    }
+
+    /// Holds that each host has rebooted so many times since it came.
+    pub fn rebooted(&self, world: &World, times: u32) {
+        for name in self.before.iter().map(Machine::name) {
+            let boots = world.fleet.machine(&name).map(|host| host.boots());
+            assert_eq!(boots, Some(times), "reboots of {name}");
+        }
     }
 
     /// Waits until the rollout has come so far.

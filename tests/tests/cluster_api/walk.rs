@@ -21,14 +21,8 @@ fn a_new_version_reaches_one_machine_after_the_other_in_place() -> Result<()> {
         scene.arrives(world, LATEST.version).await?;
         let golden = "1 begins v1.36.3\n1 serves v1.36.3\n2 begins v1.36.3\n2 serves v1.36.3";
         assert_eq!(scene.rollout.lines(), golden);
-        for machine in &scene.before {
-            let boots = world
-                .fleet
-                .machine(&machine.name())
-                .map(|host| host.boots());
-            assert_eq!(boots, Some(1), "one reboot each, of {}", machine.name());
-        }
-        Ok(())
+        scene.rebooted(world, 1);
+        scene.decisions.held_against("one-by-one").await
     })
 }
 
@@ -53,7 +47,8 @@ fn a_bad_image_holds_the_rollout_with_the_agents_reason_and_a_good_one_heals_it(
             "the other one is left alone"
         );
         catalogue(&world.client, "holds", LATEST).await?;
-        scene.arrives(world, LATEST.version).await
+        scene.arrives(world, LATEST.version).await?;
+        scene.decisions.held_against("holds-and-heals").await
     })
 }
 

@@ -1,10 +1,11 @@
 //! Rollouts of other shapes, and changes of mind in the middle. Whoever could be upgraded is never replaced.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve};
-use careen_tests::world;
+use careen_tests::{wide, world};
 use vm_tests::cluster_api::cluster::Rolling;
+use vm_tests::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
@@ -12,21 +13,23 @@ use crate::scene::{ONE_AT_A_TIME, Scene};
 #[test]
 fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
     world::run(VERSION, |world| async move {
-        let rolling = Rolling {
+        let count = wide::machines(4)?;
+        let half = Rolling {
             max_surge: 0,
-            max_unavailable: 2,
+            max_unavailable: count / 2,
         };
-        let scene = Scene::new(world, "two-at-once", 4, rolling).await?;
+        let scene = Scene::new(world, "half-at-once", count, half).await?;
         scene
             .cluster
             .upgrade_deployment("w", LATEST.version)
             .await?;
         scene.arrives(world, LATEST.version).await?;
-        assert_eq!(
-            (scene.rollout.most_updating(), scene.working.most()),
-            (2, 2)
-        );
-        assert_eq!(scene.rollout.most_machines(), 4);
+        let half = usize::try_from(count / 2)?;
+        let (updating, working) = (scene.rollout.most_updating(), scene.working.most());
+        // Among many, the first are done before the last are asked.
+        assert!(updating.max(working) <= half, "{updating}, {working}");
+        assert!(updating.min(working) >= 2, "{updating}, {working}");
+        assert_eq!(scene.rollout.most_machines(), scene.before.len());
         Ok(())
     })
 }
@@ -88,6 +91,32 @@ fn a_deployment_scaled_up_in_the_middle_keeps_its_machines() -> Result<()> {
         for one in identities(&scene.before) {
             assert!(after.contains(&one), "{}", scene.rollout.lines());
         }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_deployment_scaled_down_in_the_middle_loses_as_many_and_gets_no_new_ones() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "shrunk", 4, ONE_AT_A_TIME).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        scene.until("1 begins v1.36.3").await?;
+        scene.cluster.scale_deployment("w", 2).await?;
+        let after = until_all_serve(&world.client, "shrunk", 2, LATEST.version).await?;
+        let before = identities(&scene.before);
+        for one in identities(&after) {
+            assert!(before.contains(&one), "{}", scene.rollout.lines());
+        }
+        let told = || async {
+            let gone = scene.rollout.gone();
+            ensure!(gone == 2, "{gone} are gone: {}", scene.rollout.lines());
+            Ok(())
+        };
+        objects::until("two gone", world::PATIENCE, told).await?;
+        assert_eq!(scene.rollout.most_machines(), 4, "a new one came");
         Ok(())
     })
 }

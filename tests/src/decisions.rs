@@ -1,0 +1,130 @@
+//! Every decision of a rollout with its reason: core's on a Machine, careen-provider's on Machine, Node and InfraMachine, the agent's
+//! on its Node. Rendered, it is the same at every run of a rollout that goes one by one, and is held against a file in the tree;
+//! `CAREEN_BLESS=1` writes that anew.
+//!
+//! Machines are numbered as core takes them, for their names are random. Who decides without waiting for another is a moment earlier
+//! or later at each run, so each has lines of its own.
+
+mod golden;
+mod words;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Result;
+use futures::StreamExt;
+use kube::api::{DynamicObject, ListParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, ResourceExt};
+use tokio::task::JoinHandle;
+use vm_tests::cluster_api::objects;
+
+use crate::machines::Machine;
+use words::{KINDS, Kind, Who};
+
+/// The log, written until it is dropped.
+pub struct Decisions {
+    log: Arc<Mutex<Log>>,
+    watches: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Decisions {
+    fn drop(&mut self) {
+        self.watches.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// All that was decided so far.
+#[derive(Default)]
+struct Log {
+    of: HashSet<String>,
+    last: HashMap<(Who, &'static str, String), String>,
+    lines: Vec<Line>,
+}
+
+/// One decision.
+#[derive(Clone)]
+struct Line {
+    /// The order of all writes to an API server, whatever their kind.
+    revision: u64,
+    machine: String,
+    who: Who,
+    text: String,
+}
+
+impl Decisions {
+    /// Watches these Machines of a Cluster, with their InfraMachines and Nodes, which have their names. How they stand at the moment
+    /// is no decision of the rollout.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn watch(client: &Client, cluster: &str, machines: &[Machine]) -> Result<Self> {
+        let log = Log {
+            of: machines.iter().map(Machine::name).collect(),
+            ..Log::default()
+        };
+        let mut this = Self {
+            log: Arc::new(Mutex::new(log)),
+            watches: Vec::new(),
+        };
+        for kind in &KINDS {
+            this.watch_kind(client, cluster, kind).await?;
+        }
+        Ok(this)
+    }
+
+    async fn watch_kind(
+        &mut self,
+        client: &Client,
+        cluster: &str,
+        kind: &'static Kind,
+    ) -> Result<()> {
+        let space = kind.in_namespace.then_some(cluster);
+        let api = objects::api(client, &objects::kind(kind.version, kind.name)?, space);
+        for object in api.list(&ListParams::default()).await?.items {
+            lock(&self.log).see(kind, &object, false);
+        }
+        let log = Arc::clone(&self.log);
+        self.watches.push(tokio::spawn(async move {
+            let written = watcher(api, watcher::Config::default()).default_backoff();
+            let mut written = std::pin::pin!(written.applied_objects());
+            while let Some(object) = written.next().await {
+                // An error is the watch being made anew.
+                if let Ok(object) = object {
+                    lock(&log).see(kind, &object, true);
+                }
+            }
+        }));
+        Ok(())
+    }
+}
+
+fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Log {
+    /// Notes what an object says that it did not say before.
+    fn see(&mut self, kind: &Kind, object: &DynamicObject, tell: bool) {
+        let machine = object.name_any();
+        if !self.of.contains(&machine) {
+            return;
+        }
+        let revision = object.resource_version().unwrap_or_default();
+        for (who, text) in (kind.says)(object) {
+            let place = (who, kind.name, machine.clone());
+            if text.is_empty() || self.last.get(&place) == Some(&text) {
+                continue;
+            }
+            self.last.insert(place, text.clone());
+            if tell {
+                self.lines.push(Line {
+                    revision: revision.parse().unwrap_or_default(),
+                    machine: machine.clone(),
+                    who,
+                    text,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Calls of hooks that hang, are cut, time out, come twice, or come when their time is over.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use careen_tests::caller::{Caller, UPDATE_MACHINE, update_call};
+use careen_tests::fleet::images::{FIRST, LATEST, MINOR};
+use careen_tests::machines::{self, Machine, until_counted};
+use careen_tests::management::History;
+use careen_tests::wire::State;
+use careen_tests::world::{self, World};
+use futures::future::try_join;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use kube::api::Api;
+
+use crate::VERSION;
+use crate::scene::{ONE_AT_A_TIME, Scene};
+
+/// Core gives a call ten seconds.
+#[test]
+fn hook_calls_that_hang_or_are_cut_are_made_again_and_taken_for_nothing_else() -> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let scene = Scene::new(world, "cut-off", 2, ONE_AT_A_TIME).await?;
+        world.provider.wire.set(State::Dead);
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        assert_eq!(scene.rollout.lines(), "", "nothing begins unasked");
+        world.provider.wire.set(State::Open);
+        scene.until("1 begins v1.36.3").await?;
+        world.provider.wire.set(State::Cut);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        world.provider.wire.set(State::Open);
+        scene.arrives(world, LATEST.version).await
+    })
+}
+
+#[test]
+fn calls_that_time_out_while_a_node_works_leave_it_to_its_work() -> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let scene = Scene::new(world, "timed-out", 2, ONE_AT_A_TIME).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        scene.until("1 begins v1.36.3").await?;
+        world.provider.wire.set(State::Dead);
+        let failed = |all: &[Machine]| {
+            all.iter()
+                .any(|machine| machine.reason("Updating") == "InPlaceUpdateFailed")
+        };
+        machines::until(&world.client, "timed-out", "a call timed out", failed).await?;
+        world.provider.wire.set(State::Open);
+        scene.arrives(world, LATEST.version).await?;
+        scene.rebooted(world, 1);
+        Ok(())
+    })
+}
+
+/// Nothing keeps calls in order over a new connection, and what is retried on the way may come twice.
+#[test]
+fn calls_that_come_twice_or_when_their_time_is_over_begin_nothing_and_end_nothing() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "disordered", 2, ONE_AT_A_TIME).await?;
+        let requests = requests(world, &scene).await?;
+        scene.cluster.upgrade_deployment("w", MINOR.version).await?;
+        scene.arrives(world, MINOR.version).await?;
+        until_counted(&world.client, "disordered", "w", 2).await?;
+        let caller = world.provider.caller(&world.client).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        tokio::select! {
+            arrived = scene.arrives(world, LATEST.version) => arrived?,
+            failed = calls_in_disorder(&caller, &scene) => failed?,
+        }
+        scene.rebooted(world, 2);
+        for node in requests {
+            let ids = node.so_far();
+            assert_eq!(ids.len(), 2, "asked once for each version: {ids:?}");
+        }
+        Ok(())
+    })
+}
+
+/// The requests that each Node gets from now on.
+async fn requests(world: &World, scene: &Scene) -> Result<Vec<History>> {
+    let id = |node: &Node| {
+        let id = node.annotations().get(upgrade::names::UPGRADE_ID);
+        id.cloned().unwrap_or_default()
+    };
+    let mut all = Vec::new();
+    for machine in &scene.before {
+        let nodes: Api<Node> = Api::all(world.client.clone());
+        all.push(History::of(nodes, &machine.name(), id).await?);
+    }
+    Ok(all)
+}
+
+/// What core calls now, what it called before and what it never called, each twice at once. Never ends by itself.
+async fn calls_in_disorder(caller: &Caller, scene: &Scene) -> Result<()> {
+    loop {
+        for name in scene.before.iter().map(Machine::name) {
+            for image in [LATEST, MINOR, FIRST] {
+                let call = update_call((&scene.cluster.name, &name), "RigMachine", image.version);
+                let once = caller.call(UPDATE_MACHINE, call.clone());
+                let again = caller.call(UPDATE_MACHINE, call);
+                let (one, other) = try_join(once, again).await?;
+                for answer in [one, other] {
+                    let goes_on = answer["retryAfterSeconds"].as_i64() >= Some(1);
+                    ensure!(
+                        goes_on || image != FIRST,
+                        "a version of long ago is done: {answer}"
+                    );
+                }
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
