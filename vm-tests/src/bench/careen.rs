@@ -14,6 +14,8 @@ use crate::rig::UPGRADE;
 pub struct Times {
     /// From the request until the new system lies beside the old one, verified.
     pub staging: f64,
+    /// Of these, until it was fetched, verified, deployed, as the Node told.
+    pub steps: [f64; 3],
     /// Of these, how long the node was not Ready or not schedulable.
     pub unavailable_while_staging: f64,
     /// From the cordon to its end.
@@ -43,10 +45,25 @@ pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Re
     let down = cordoned(&history).context("the node was never cordoned")?;
     Ok(Times {
         staging: (staged - begun).as_secs_f64(),
+        steps: steps(&history, begun),
         unavailable_while_staging: unavailable(&history, begun, staged).as_secs_f64(),
         down: down.as_secs_f64(),
         fetched,
         stage: stage::measure(&mut rig.guest).await?,
+    })
+}
+
+/// How long each of the three took.
+fn steps(history: &[Seen], begun: Instant) -> [f64; 3] {
+    let mut last = begun;
+    ["Fetched", "Verified", "Deployed"].map(|phase| {
+        let seen = history
+            .iter()
+            .find(|seen| seen.at > begun && seen.view.phase() == phase);
+        let at = seen.map_or(last, |seen| seen.at);
+        let took = (at - last).as_secs_f64();
+        last = at;
+        took
     })
 }
 

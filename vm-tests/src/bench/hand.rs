@@ -13,6 +13,8 @@ use crate::rig::{Rig, UPGRADE};
 pub struct Times {
     /// Pull, check, deploy.
     pub staging: f64,
+    /// Each of the three.
+    pub steps: [f64; 3],
     /// From the reboot until Ready and `kubeadm upgrade node`.
     pub down: f64,
     /// From a plain reboot, of the new system into itself, until Ready.
@@ -34,9 +36,11 @@ pub(super) async fn upgrade(image: &Commit, share: f64, place: &Place) -> Result
     let deploy = format!(
         "ostree admin deploy --not-as-default --origin-file=$(ls /ostree/deploy/debian/deploy/*.origin | head -n 1) {digest}"
     );
-    let staging = timed(&mut rig, &pull).await?
-        + timed(&mut rig, "ostree fsck").await? * share
-        + timed(&mut rig, &deploy).await?;
+    let steps = [
+        timed(&mut rig, &pull).await?,
+        timed(&mut rig, "ostree fsck").await? * share,
+        timed(&mut rig, &deploy).await?,
+    ];
     place.progress.step("staged by hand");
     let begun = Instant::now();
     rig.wait_guest("ostree admin set-default 1").await?;
@@ -47,7 +51,8 @@ pub(super) async fn upgrade(image: &Commit, share: f64, place: &Place) -> Result
     let begun = Instant::now();
     reboot(&mut rig).await?;
     Ok(Times {
-        staging,
+        staging: steps.iter().sum(),
+        steps,
         down,
         plain: begun.elapsed().as_secs_f64(),
     })

@@ -46,6 +46,12 @@ const ROWS: &[(&str, Value)] = &[
     ("   plain reboot, s", |run| run.hand.plain),
     ("   staging, s", |run| run.careen.staging),
     ("   by hand (the floor), s", |run| run.hand.staging),
+    ("   fetch, s", |run| run.careen.steps[0]),
+    ("   by hand, s", |run| run.hand.steps[0]),
+    ("   verify, s", |run| run.careen.steps[1]),
+    ("   by hand, s", |run| run.hand.steps[1]),
+    ("   rehearse and deploy, s", |run| run.careen.steps[2]),
+    ("   by hand (deploy), s", |run| run.hand.steps[2]),
     ("   stage in the initramfs, s", |run| {
         run.careen.stage.initramfs
     }),
