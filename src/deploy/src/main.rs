@@ -5,6 +5,7 @@ mod args;
 mod bless;
 mod bucket;
 mod clean;
+mod critical;
 mod deploy;
 mod fetch;
 mod leftovers;

@@ -38,11 +38,12 @@ pub struct FileDigest {
     pub path: String,
     /// Its length in bytes.
     pub size: u64,
-    /// The SHA-256 of its content.
-    pub sha256: String,
+    /// The SHA-256 of its content, where the kernel does not guard it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// Needed to boot and to fall back: checked in the initramfs.
     pub boot: bool,
-    /// Its fs-verity digest, when the kernel guards it: then it need not be read to be checked.
+    /// Its fs-verity digest, when the kernel guards it: then it need not be read, neither now nor to be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verity: Option<String>,
 }
@@ -68,8 +69,12 @@ impl FileDigest {
     pub fn of(root: &Path, path: &str, boot: bool) -> Result<Self> {
         let full = below(root, path)?;
         let mut file = File::open(&full).at("opening", &full)?;
+        let size = file.metadata().at("looking at", &full)?.len();
         let verity = verity::measure(&file);
-        let (size, sha256) = hash([&mut file]).at("reading", &full)?;
+        let sha256 = match &verity {
+            Some(_) => None,
+            None => Some(hash([&mut file]).at("reading", &full)?),
+        };
         Ok(Self {
             path: path.to_owned(),
             size,
@@ -93,8 +98,13 @@ impl FileDigest {
         if self.verity.is_some() && verity::measure(&file) == self.verity {
             return Ok(());
         }
-        let (_, found) = hash([&mut file]).map_err(|error| bad(error.to_string()))?;
-        if found == self.sha256 {
+        let Some(sha256) = &self.sha256 else {
+            return Err(bad(
+                "it is not the file that was sealed with fs-verity".to_owned()
+            ));
+        };
+        let found = hash([&mut file]).map_err(|error| bad(error.to_string()))?;
+        if found == *sha256 {
             Ok(())
         } else {
             Err(bad("its content has changed".to_owned()))
@@ -213,9 +223,7 @@ pub fn boot_checksum(folder: &Path) -> Result<String> {
             None => {}
         }
     }
-    hash(files.iter_mut())
-        .at("reading", folder)
-        .map(|(_, sum)| sum)
+    hash(files.iter_mut()).at("reading", folder)
 }
 
 /// The folder below usr/lib/modules that holds the kernel.
@@ -230,10 +238,9 @@ fn kernel_folder(root: &Path) -> Result<PathBuf> {
     Err(Error::damaged(&modules, "it holds no kernel"))
 }
 
-/// Length and SHA-256 of several files' content, one after the other.
-fn hash<'a>(files: impl IntoIterator<Item = &'a mut File>) -> std::io::Result<(u64, String)> {
+/// The SHA-256 of several files' content, one after the other.
+fn hash<'a>(files: impl IntoIterator<Item = &'a mut File>) -> std::io::Result<String> {
     let mut sum = Sha256::new();
-    let mut length = 0;
     let mut buffer = vec![0; 1 << 18];
     for file in files {
         loop {
@@ -241,11 +248,10 @@ fn hash<'a>(files: impl IntoIterator<Item = &'a mut File>) -> std::io::Result<(u
             if read == 0 {
                 break;
             }
-            length += read as u64;
             sum.update(&buffer[..read]);
         }
     }
-    Ok((length, crate::hex(&sum.finalize())))
+    Ok(crate::hex(&sum.finalize()))
 }
 
 /// A manifest is data: its paths may not lead out of the deployment.

@@ -87,15 +87,25 @@ fn the_initramfs_checks_what_boots_and_the_rest_is_checked_later() {
 }
 
 #[test]
-fn a_digest_of_fs_verity_that_the_file_does_not_have_is_no_pass() {
+fn a_file_that_is_not_the_one_that_was_sealed_does_not_pass_whatever_it_holds() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let (mut manifest, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
     manifest.files[0].verity = Some("00".repeat(32));
-    assert_eq!(
-        manifest.check(&root, Which::Boot),
-        Ok(()),
-        "its content is read instead"
+    manifest.files[0].sha256 = None;
+    let flaw = manifest.check(&root, Which::Boot).unwrap_err();
+    assert!(
+        flaw.contains("/usr/bin/systemd: it is not the file that was sealed"),
+        "{flaw}"
     );
+}
+
+/// A list of the time when a sealed file was hashed too.
+#[test]
+fn where_the_seal_is_gone_the_content_is_read_if_it_was_hashed_once() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let (mut manifest, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
+    manifest.files[0].verity = Some("00".repeat(32));
+    assert_eq!(manifest.check(&root, Which::Boot), Ok(()));
     fs::write(root.join("usr/bin/systemd"), "systemt").unwrap();
     assert!(manifest.check(&root, Which::Boot).is_err());
 }
@@ -112,7 +122,13 @@ fn a_sealed_file_is_known_by_its_digest_where_the_file_system_can() {
         let digest = verity::measure(&file).unwrap();
         assert_eq!(digest.len(), 64);
         verity::seal(&file).unwrap();
-        assert_eq!(verity::measure(&file), Some(digest));
+        assert_eq!(verity::measure(&file), Some(digest.clone()));
+        let known = FileDigest::of(disk.folder.path(), "sealed", true).unwrap();
+        assert_eq!(
+            (known.sha256, known.verity),
+            (None, Some(digest)),
+            "it is not read"
+        );
     }
 }
 

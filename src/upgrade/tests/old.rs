@@ -221,6 +221,46 @@ fn a_kubelet_too_far_behind_its_api_server_is_refused_before_and_after_the_drain
     }
 }
 
+/// careen-deploy removes what it finds damaged, so that the next fetch brings it again.
+#[test]
+fn an_image_that_is_damaged_on_the_disk_is_fetched_again_before_it_is_given_up() {
+    let verify = Step::Verify {
+        commit: digest('b'),
+    };
+    let deploy = Step::Deploy {
+        commit: digest('b'),
+    };
+    for (step, phase) in [(verify, Phase::Fetched), (deploy, Phase::Verified)] {
+        fetched_again_before_it_is_given_up(&step, &phase);
+    }
+}
+
+fn fetched_again_before_it_is_given_up(step: &Step, phase: &Phase) {
+    let reason = Reason::Damaged {
+        commit: digest('b').to_string(),
+        detail: "x".into(),
+    };
+    let mut seen = asked();
+    seen.finished = finished(step.clone(), Outcome::Failed(reason.clone()));
+    let mut record = upgrade_in(phase.clone());
+    for _ in 1..Policy::default().tries {
+        let (paused, act) = next(&seen, &record);
+        let Act::Wait(Some(due)) = act else {
+            panic!("{act:?}")
+        };
+        let later = Observation {
+            now: due,
+            finished: None,
+            ..seen.clone()
+        };
+        assert_eq!(begun(&next(&later, &paused).1), Some("Fetch"));
+        record = paused;
+        record.upgrade.as_mut().unwrap().phase = phase.clone();
+    }
+    let (record, _) = next(&seen, &record);
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
 #[test]
 fn an_unreadable_record_leaves_a_trial_and_touches_nothing_else() {
     let damaged = || Err(Reason::RecordDamaged { detail: "x".into() });

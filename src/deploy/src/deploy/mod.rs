@@ -3,7 +3,6 @@
 
 pub mod again;
 pub mod arguments;
-mod critical;
 mod etc;
 pub mod origin;
 pub mod spare;
@@ -15,6 +14,7 @@ use upgrade::deploy::Done;
 use upgrade::image::Deployment;
 
 use crate::args::Deploy;
+use crate::critical;
 use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
@@ -36,7 +36,7 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
         Some(deployment) => deployment,
         None => make(site, wanted, &current, &fingerprint)?,
     };
-    let facts = finish(site, &made)?;
+    let facts = finish(site, wanted, &made)?;
     // Last of all: without it the agent asks for the deployment again, and the origin tells whether it is up to date.
     etc::note(site, &wanted.commit, &fingerprint)?;
     Ok(Done::Deployed(facts))
@@ -56,6 +56,7 @@ fn make(
         let commit = wanted.commit.to_string();
         return Err(Reason::NoKernel { commit });
     }
+    critical::check_unsealed(site, &wanted.commit, &critical::of(&tree)?)?;
     site.report
         .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;
@@ -99,11 +100,12 @@ fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
     write::drop_deployments(site, &room::droppable(site))
 }
 
-fn finish(site: &Site, made: &ostree::Deployment) -> Result<Deployment, Reason> {
+fn finish(site: &Site, wanted: &Deploy, made: &ostree::Deployment) -> Result<Deployment, Reason> {
     site.report
         .progress(90, "writing the list of critical files");
     let facts = site.facts(made)?;
-    critical::write(site, &site.folder(made), &facts)?;
+    let files = critical::of(&Tree::open(site, &wanted.commit)?)?;
+    critical::write(site, &files, &facts, &site.folder(made))?;
     site.report.progress(95, "flushing to disk");
     write::settle(site)?;
     Ok(facts)

@@ -20,16 +20,34 @@ pub fn run(site: &Site, repo: &Repo, commit: &Digest) -> Result<(), Reason> {
     };
     let all = objects.len();
     for (done, object) in objects.iter().enumerate() {
-        let checked = repo.fsck_object(object.object_type(), object.checksum(), Some(&site.stop));
-        if let Err(error) = checked {
-            drop_object(repo, object.object_type(), object.checksum(), &error);
-            return Err(judge(site, repo, commit, &error));
-        }
+        self::object(
+            site,
+            repo,
+            commit,
+            (object.object_type(), object.checksum()),
+        )?;
         let percent = u8::try_from(done * 97 / all).unwrap_or(97);
         site.report
             .progress(percent, format!("checking objects {done} of {all}"));
     }
     Ok(())
+}
+
+/// Checks one object, in the same way.
+///
+/// # Errors
+/// [`Reason::Damaged`].
+pub fn object(
+    site: &Site,
+    repo: &Repo,
+    commit: &Digest,
+    (kind, checksum): (ObjectType, &str),
+) -> Result<(), Reason> {
+    repo.fsck_object(kind, checksum, Some(&site.stop))
+        .map_err(|error| {
+            drop_object(repo, kind, checksum, &error);
+            judge(site, repo, commit, &error)
+        })
 }
 
 fn judge(site: &Site, repo: &Repo, commit: &Digest, error: &glib::Error) -> Reason {

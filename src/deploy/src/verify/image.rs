@@ -2,12 +2,14 @@
 
 use ostree_ext::gio;
 use ostree_ext::gio::prelude::*;
+use ostree_ext::glib;
 use ostree_ext::ostree::{Repo, RepoFile};
 use sha2::{Digest as _, Sha256};
 use upgrade::id::Digest;
 use upgrade::image::ImageInfo;
 use upgrade::{Reason, names};
 
+use super::folder::Folder;
 use crate::site::Site;
 
 /// Where kernels lie in an image.
@@ -90,13 +92,7 @@ impl Tree {
         for part in &kernel.parts {
             self.feed(part, &mut |piece| digest.update(piece))?;
         }
-        Some(
-            digest
-                .finalize()
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
-        )
+        Some(host::hex(&digest.finalize()))
     }
 
     /// Whether the image has a folder at this path.
@@ -108,23 +104,46 @@ impl Tree {
         kind == gio::FileType::Directory
     }
 
-    /// Calls `each` for every entry with its size, which is `None` for a folder.
-    pub fn walk(&self, each: &mut dyn FnMut(&gio::File, Option<u64>)) {
-        self.walk_from(&self.root, each);
+    /// The root folder, as its object lists it.
+    ///
+    /// # Errors
+    /// [`Reason::Damaged`] when it cannot be read.
+    pub fn folder(&self) -> Result<Folder, Reason> {
+        let damaged = |error: glib::Error| self.damaged(&error);
+        // What it is of is not looked at before it is resolved.
+        let root = self.root.downcast_ref::<RepoFile>();
+        let object = root.and_then(|root| {
+            root.ensure_resolved().ok()?;
+            root.tree_get_contents_checksum()
+        });
+        Folder::load(&self.repo, &object.unwrap_or_default()).map_err(damaged)
     }
 
-    fn walk_from(&self, folder: &gio::File, each: &mut dyn FnMut(&gio::File, Option<u64>)) {
+    /// The reason when an object of it cannot be read.
+    pub fn damaged(&self, error: &glib::Error) -> Reason {
+        Reason::Damaged {
+            commit: self.commit.clone(),
+            detail: error.message().to_owned(),
+        }
+    }
+
+    /// The lengths of all files and links at a path and below it, in bytes; none when there is nothing.
+    pub fn lengths(&self, path: &str) -> Vec<u64> {
+        let mut all = Vec::new();
+        self.collect_lengths(&self.root.resolve_relative_path(path), &mut all);
+        all
+    }
+
+    fn collect_lengths(&self, folder: &gio::File, all: &mut Vec<u64>) {
         let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
         let Ok(entries) = folder.enumerate_children(FACTS, flags, NEVER) else {
             return;
         };
         for info in entries.flatten() {
-            let child = folder.child(info.name());
             if info.file_type() == gio::FileType::Directory {
-                each(&child, None);
-                self.walk_from(&child, each);
+                self.collect_lengths(&folder.child(info.name()), all);
             } else {
-                each(&child, Some(info.size().try_into().unwrap_or(0)));
+                all.push(info.size().try_into().unwrap_or(0));
             }
         }
     }

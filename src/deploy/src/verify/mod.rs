@@ -1,7 +1,8 @@
 //! Looks at a fetched commit before anything is made of it: every object's checksum, what the image says of
 //! itself, its kernel, and the room that deploying it takes. It judges nothing but damage; the brain does.
 
-mod fsck;
+pub mod folder;
+pub mod fsck;
 pub mod image;
 pub mod room;
 
@@ -11,6 +12,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::image::ImageFacts;
 
+use crate::critical;
 use crate::site::Site;
 
 /// Verifies.
@@ -25,10 +27,12 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let (variant, _) = repo
         .load_commit(commit.as_str())
         .map_err(|error| fsck::damaged(commit, error.message()))?;
+    let tree = image::Tree::open(site, commit)?;
+    // Before they are checked, so that nothing comes between the check and the trial.
+    critical::seal(site, &critical::of(&tree)?);
     fsck::run(site, &repo, commit)?;
     site.report
         .progress(97, "reading what the image says of itself");
-    let tree = image::Tree::open(site, commit)?;
     let kernel = tree.kernel();
     Ok(Done::Verified(ImageFacts {
         commit: commit.clone(),

@@ -5,8 +5,6 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ostree_ext::gio;
-use ostree_ext::gio::prelude::*;
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::image::Room;
@@ -25,14 +23,11 @@ pub const BOOT_MARGIN: u64 = 2 << 20;
 /// Room on root. A checkout links the files; what it takes is folders, its own copy of /etc, and the margin; the
 /// kernel too where /boot lies on the same file system.
 pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
-    let mut need = ROOT_MARGIN;
-    tree.walk(&mut |file, size| {
-        need += match size {
-            None => BLOCK,
-            Some(size) if in_etc(file) => blocks(size),
-            Some(_) => 0,
-        };
-    });
+    let folders = tree.folder()?.count();
+    let mut need = ROOT_MARGIN + folders.map_err(|error| tree.damaged(&error))? * BLOCK;
+    for etc in ["usr/etc", "etc"] {
+        need += tree.lengths(etc).into_iter().map(blocks).sum::<u64>();
+    }
     need += site
         .current()
         .map_or(0, |current| folder_size(&site.folder(&current).join("etc")));
@@ -113,11 +108,6 @@ fn is_on_boot(site: &Site, tree: &Tree, kernel: &Kernel) -> bool {
 
 fn kernel_folder(site: &Site, stateroot: &str, bootcsum: &str) -> PathBuf {
     site.boot().join(format!("ostree/{stateroot}-{bootcsum}"))
-}
-
-fn in_etc(file: &gio::File) -> bool {
-    file.path()
-        .is_some_and(|path| path.starts_with("/usr/etc") || path.starts_with("/etc"))
 }
 
 const fn blocks(size: u64) -> u64 {

@@ -70,3 +70,16 @@ fn a_damaged_file_of_the_running_system_that_the_image_shares_is_found() {
     let reason = world.verb("verify", &commit).reason();
     assert!(matches!(reason, Reason::Damaged { .. }), "{reason}");
 }
+
+#[test]
+fn a_critical_file_that_was_damaged_since_it_was_verified_is_not_deployed() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("verify", &commit).verified();
+    flip(&object_of(&world, commit.as_str(), "/usr/bin/kubelet"));
+    let before = world.menu();
+    let reason = world.verb("deploy", &commit).reason();
+    assert!(matches!(reason, Reason::Damaged { .. }), "{reason}");
+    assert_eq!(world.order(), [world.installed.as_str()]);
+    assert_eq!(world.menu(), before);
+}

@@ -150,6 +150,13 @@ fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, po
         Step::Disarm if matches!(up.phase, Phase::Reverting { .. }) => up.retry = Some(again),
         // The swap is one rename, and it has come about: what fails behind it takes nothing back. The rest is done by Clean.
         Step::Bless { .. } if seen.runs_default() => up.retry = None,
+        // What was damaged is gone by now, and only a fetch brings it again.
+        Step::Verify { .. } | Step::Deploy { .. }
+            if must_be_fetched_again(up, reason) && !used_up =>
+        {
+            up.retry = Some(again);
+            up.phase = Phase::Accepted;
+        }
         // What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.
         Step::Undo { .. } | Step::Clean if used_up => up.cleaned = true,
         Step::Undo { .. } | Step::Clean => up.retry = Some(again),
@@ -171,6 +178,11 @@ fn failed(up: &mut Upgrade, step: &Step, reason: &Reason, seen: &Observation, po
             }
         }
     }
+}
+
+/// Not any more once the node is drained: what is left of its time is for the old system.
+fn must_be_fetched_again(up: &Upgrade, reason: &Reason) -> bool {
+    matches!(reason, Reason::Damaged { .. }) && matches!(up.phase, Phase::Fetched | Phase::Verified)
 }
 
 /// The reboot did not come: this trial boot did not happen, and the one-shot must not wait for some later reboot.
