@@ -1,4 +1,4 @@
-//! Who has no rights on Nodes: a pod with the account that it is given, and careen-provider where it runs.
+//! Who has no rights on Nodes: a pod with the account that it is given, and a person with a namespace of their own.
 
 use anyhow::Result;
 use careen_tests::cluster::plane;
@@ -45,6 +45,26 @@ async fn a_pod_can_neither_ask_for_an_upgrade_nor_read_of_one() -> Result<()> {
     hand.may_not(&meddling(&of)).await?;
     assert_eq!(annotation(&of.now().await?, names::REQUEST), "");
     Ok(())
+}
+
+#[tokio::test]
+async fn a_person_who_may_all_in_a_namespace_can_do_no_more_to_a_node_than_a_pod() -> Result<()> {
+    let of = TestNode::new("person-asks").await?;
+    ship_rights(&of.admin).await?;
+    let space = Namespace::new(&of).await?;
+    let rbac = "rbac.authorization.k8s.io";
+    let binding = json!({
+        "apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding",
+        "metadata": { "name": "person", "namespace": space.name },
+        "roleRef": { "apiGroup": rbac, "kind": "ClusterRole", "name": "admin" },
+        "subjects": [{ "kind": "ServiceAccount", "name": "default", "namespace": space.name }],
+    });
+    objects::apply(&of.admin, &binding).await?;
+    let hand = holder(&of, (&space.name, "default")).await?;
+    hand.comes_to(&get(within(&space.name, "secrets"))).await?;
+    hand.may_not(&meddling(&of)).await?;
+    hand.may_not(&[get(within(manifests::NAMESPACE, "secrets"))])
+        .await
 }
 
 #[tokio::test]

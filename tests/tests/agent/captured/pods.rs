@@ -5,8 +5,8 @@ use careen_tests::node::TestNode;
 use careen_tests::pods::Namespace;
 use serde_json::{Value, json};
 
-use super::{captured, within};
-use crate::hand::post;
+use super::{captured, node, within};
+use crate::hand::{delete, get, patch, post};
 
 /// A pod as a kubelet reports one that it runs from a file.
 async fn mirror(node: &TestNode, name: &str, volumes: Value) -> Result<Value> {
@@ -41,6 +41,33 @@ async fn no_pod_can_be_made_for_another_node_and_none_with_rights_for_the_own() 
             within(&ours.name, "pods/mirror/binding"),
             json!({ "target": { "kind": "Node", "name": other.name } }),
         ),
+    ];
+    hand.may_not(&tries).await
+}
+
+#[tokio::test]
+async fn a_pod_of_another_node_can_be_neither_entered_nor_touched() -> Result<()> {
+    let (own, other, hand) = captured("touches").await?;
+    // The neighbour's first: when the server knows the own one, it knows that one too.
+    let (theirs, ours) = (Namespace::new(&other).await?, Namespace::new(&own).await?);
+    theirs.run("web", json!({})).await?;
+    ours.run("web", json!({})).await?;
+    let pod = |space: &Namespace, rest: &str| within(&space.name, &format!("pods/web{rest}"));
+    let failed = json!({ "status": { "phase": "Failed" } });
+    hand.comes_to(&get(pod(&ours, ""))).await?;
+    hand.may(&[patch(pod(&ours, "/status"), failed.clone())])
+        .await?;
+    let tries = [
+        get(pod(&theirs, "")),
+        get(pod(&theirs, "/log")),
+        get(pod(&theirs, "/exec?command=id&stdout=true")),
+        patch(
+            pod(&theirs, ""),
+            json!({ "metadata": { "labels": { "a": "b" } } }),
+        ),
+        patch(pod(&theirs, "/status"), failed),
+        delete(pod(&theirs, "")),
+        get(format!("{}/proxy/pods", node(&other.name))),
     ];
     hand.may_not(&tries).await
 }
