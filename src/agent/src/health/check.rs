@@ -50,12 +50,13 @@ pub struct One {
 }
 
 impl One {
-    /// It has not run yet.
+    /// It has not run yet; one with a fault never does.
     #[must_use]
-    pub fn new(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf, fault: Option<String>) -> Self {
+        let not_yet = Check::Pending("not run yet".to_owned());
         Self {
             path,
-            result: Check::Pending("not run yet".to_owned()),
+            result: fault.map_or(not_yet, Check::Broken),
             ran: None,
             failures: 0,
             failed: None,

@@ -6,6 +6,7 @@ mod check;
 mod kubelet;
 mod runtime;
 pub mod said;
+mod trust;
 mod user;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use upgrade::observe::Check;
 use upgrade::policy;
 
 use super::check::{Limits, One, Pace};
+use super::trust;
 
 /// Checks of one kind, with what is known of each.
 pub struct UserChecks {
@@ -27,7 +28,8 @@ impl UserChecks {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            checks.insert(name, One::new(path));
+            let fault = trust::fault(&path);
+            checks.insert(name, One::new(path, fault));
         }
         Self {
             checks,
@@ -205,5 +207,22 @@ mod tests {
         let mut checks = UserChecks::read(&folders, &policy(1), AT_ONCE);
         checks.round().await;
         assert_eq!(checks.results(), [("net".to_owned(), Check::Pass)]);
+    }
+
+    #[tokio::test]
+    async fn a_check_that_others_may_write_is_not_run_and_has_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let ran = folder.path().join("ran");
+        write(folder.path(), "net", &format!("touch {}", ran.display()));
+        let everybody = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(folder.path().join("net"), everybody).unwrap();
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(9), AT_ONCE);
+        checks.round().await;
+        assert!(!ran.exists());
+        let results = checks.results();
+        let [(_, Check::Broken(why))] = &results[..] else {
+            panic!("{results:?}");
+        };
+        assert!(why.contains("not run as root"), "{why}");
     }
 }
