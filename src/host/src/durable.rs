@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Result};
+use crate::error::{At, Error, Result};
 
 /// Writes a file by a temporary one beside it, so that a power cut leaves the old or the new content.
 ///
@@ -61,8 +61,11 @@ fn remove_plain(path: &Path) -> Result<bool> {
 /// # Errors
 /// When it is not there afterwards.
 pub fn make_private_folder(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        return Ok(());
+    match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => return Ok(()),
+        // A link would let whoever made it say where root writes.
+        Ok(_) => return Err(Error::damaged(path, "it is no folder; remove it")),
+        Err(_) => {}
     }
     DirBuilder::new()
         .recursive(true)
@@ -88,15 +91,18 @@ pub(crate) fn sync_parent(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Writes and flushes a file in place; for files that nobody reads yet.
-pub(crate) fn write_plain(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+/// Writes and flushes a file that nobody reads yet. What lies there goes: in a folder that is not root's alone a link would lead
+/// root's writing elsewhere. What else is to be done to the file is done to what is returned, for the name may be a link by then.
+pub(crate) fn write_plain(path: &Path, content: &[u8], mode: u32) -> Result<File> {
+    remove_plain(path)?;
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(mode);
+    options.write(true).create_new(true).mode(mode);
     let mut file = options.open(path).at("creating", path)?;
     file.set_permissions(fs::Permissions::from_mode(mode))
         .at("setting the mode of", path)?;
     file.write_all(content).at("writing", path)?;
-    file.sync_all().at("syncing", path)
+    file.sync_all().at("syncing", path)?;
+    Ok(file)
 }
 
 fn beside(path: &Path) -> PathBuf {

@@ -7,7 +7,7 @@
 mod find;
 
 use std::fs::{self, DirBuilder};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -176,8 +176,8 @@ fn restore_file(places: &Places, folder: &Path, saved: &Saved) -> Result<bool> {
         return Ok(false);
     }
     let new = path.with_extension("careen-new");
-    durable::write_plain(&new, &wanted, saved.mode)?;
-    chown(&new, Some(saved.uid), Some(saved.gid)).at("giving back", &new)?;
+    let file = durable::write_plain(&new, &wanted, saved.mode)?;
+    fchown(&file, Some(saved.uid), Some(saved.gid)).at("giving back", &new)?;
     durable::rename(&new, &path)?;
     Ok(true)
 }

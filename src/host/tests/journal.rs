@@ -66,6 +66,17 @@ fn only_root_may_look_inside() {
 }
 
 #[test]
+fn a_folder_that_is_a_link_is_not_written_into() {
+    let (folder, mut store) = store();
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir_all(folder.path().join("ostree")).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, folder.path().join("ostree/careen")).unwrap();
+    assert!(store.store(&of_generation(1)).is_err());
+    assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+#[test]
 fn with_one_copy_damaged_in_any_byte_the_other_is_the_record() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();

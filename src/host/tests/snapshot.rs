@@ -187,6 +187,23 @@ fn a_file_that_became_a_link_is_a_file_again_and_what_it_led_to_is_left() {
 }
 
 #[test]
+fn a_link_that_waits_for_the_file_to_be_put_back_is_not_written_through() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    node.write("var/lib/app/state", "changed");
+    // The name under which the file is written before it is renamed.
+    symlink(
+        node.path("etc/shadow"),
+        node.path("var/lib/app/state.careen-new"),
+    )
+    .unwrap();
+    node.restore();
+    let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
+    assert_eq!(text("etc/shadow"), "secret");
+    assert_eq!(text("var/lib/app/state"), "the app's");
+}
+
+#[test]
 fn modes_come_back() {
     let node = node();
     let config = node.path("var/lib/kubelet/config.yaml");
