@@ -15,6 +15,8 @@ use crate::site::Site;
 /// Where kernels lie in an image.
 const MODULES: &str = "usr/lib/modules";
 const FACTS: &str = "standard::name,standard::type,standard::size";
+/// Far more than `image.json` ever says, in bytes: a longer one is not taken into memory.
+const LONGEST_INFO: u64 = 64 << 10;
 /// Read at once.
 const PIECE: usize = 256 * 1024;
 const NEVER: Option<&gio::Cancellable> = None;
@@ -63,6 +65,11 @@ impl Tree {
             commit: self.commit.clone(),
             detail,
         };
+        if let Some(length) = size(&file).filter(|length| *length > LONGEST_INFO) {
+            return Err(unreadable(format!(
+                "it is {length} bytes long; accepted are at most {LONGEST_INFO}"
+            )));
+        }
         let bytes = self
             .content(&file)
             .ok_or_else(|| unreadable("it is not a readable file".to_owned()))?;

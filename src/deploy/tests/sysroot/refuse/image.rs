@@ -75,6 +75,20 @@ fn an_image_json_that_cannot_be_understood_is_named() {
 }
 
 #[test]
+fn an_image_json_without_measure_is_not_read() {
+    let world = world();
+    let info = Image::new(2).info.unwrap();
+    let commit = world.fetched(&Image {
+        info: Some(format!("{}{info}", " ".repeat(1 << 20))),
+        ..Image::new(2)
+    });
+    let words = ["image", commit.as_str(), "bytes long"];
+    let verify = ["verify", "--commit", commit.as_str()];
+    let reason = refused(&world, &verify, &words);
+    assert!(matches!(reason, Reason::NoImageInfo { .. }), "{reason}");
+}
+
+#[test]
 fn an_image_without_a_kernel_cannot_be_deployed() {
     let world = world();
     let commit = world.fetched(&Image {
