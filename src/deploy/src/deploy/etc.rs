@@ -31,8 +31,9 @@ pub fn note(site: &Site, commit: &Digest, fingerprint: &str) -> Result<(), Reaso
         .map_err(|error| site.broken(error))
 }
 
-/// Finds what libostree's merge would refuse: a changed file where the new image has a folder, and a changed
-/// entry that is neither file, link nor folder (ostree-sysroot-deploy.c, `copy_modified_config_file`).
+/// Finds what libostree's merge would refuse: a changed file where the new image has a folder, one in a folder that is a file in
+/// the new image, and a changed entry that is neither file, link nor folder (ostree-sysroot-deploy.c,
+/// `copy_modified_config_file` and `ensure_directory_from_template`).
 ///
 /// # Errors
 /// [`Reason::EtcMerge`], naming the file.
@@ -42,7 +43,9 @@ pub fn check(site: &Site, current: &Path, image: &Tree) -> Result<(), Reason> {
     let walked = walk(&ours, &mut |path, facts| {
         let relative = path.strip_prefix(&ours).unwrap_or(path);
         if conflict.is_none() && !facts.is_dir() && changed(path, facts, &defaults.join(relative)) {
-            conflict = obstacle(relative, facts, image);
+            conflict = kind_of_its_own(relative, facts)
+                .or_else(|| lost_folder(relative, &defaults, image))
+                .or_else(|| new_folder(relative, image));
         }
         Ok(())
     });
@@ -50,16 +53,36 @@ pub fn check(site: &Site, current: &Path, image: &Tree) -> Result<(), Reason> {
     conflict.map_or(Ok(()), |detail| Err(Reason::EtcMerge { detail }))
 }
 
-fn obstacle(relative: &Path, facts: &Metadata, image: &Tree) -> Option<String> {
+fn kind_of_its_own(relative: &Path, facts: &Metadata) -> Option<String> {
     let kind = facts.file_type();
+    let odd = kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device();
+    odd.then(|| {
+        format!(
+            "/etc/{} is neither file, link nor folder; remove it and ask again",
+            relative.display()
+        )
+    })
+}
+
+/// A folder that is none in the image that runs goes over whole, in the place of whatever the new image has there, and a link to a
+/// folder is followed: neither is in the way.
+fn lost_folder(relative: &Path, defaults: &Path, image: &Tree) -> Option<String> {
+    let folders: Vec<_> = relative.ancestors().skip(1).collect();
+    let mut from_the_image = folders.into_iter().rev().take_while(|folder| {
+        let before = defaults.join(folder).symlink_metadata();
+        before.is_ok_and(|facts| facts.is_dir())
+    });
+    let is_a_file = |folder: &&Path| image.has_file(&format!("usr/etc/{}", folder.display()));
+    let (name, lost) = (relative.display(), from_the_image.find(is_a_file)?);
+    let lost = lost.display();
+    Some(format!(
+        "/etc/{name} was changed on this node, and /etc/{lost} is a file in the new image; move it away and ask again"
+    ))
+}
+
+fn new_folder(relative: &Path, image: &Tree) -> Option<String> {
     let name = relative.display();
-    if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
-        return Some(format!(
-            "/etc/{name} is neither file, link nor folder; remove it and ask again"
-        ));
-    }
-    let there = format!("usr/etc/{name}");
-    image.has_folder(&there).then(|| {
+    image.has_folder(&format!("usr/etc/{name}")).then(|| {
         format!("/etc/{name} was changed on this node and is a folder in the new image; move it away and ask again")
     })
 }

@@ -104,11 +104,17 @@ impl Tree {
 
     /// Whether the image has a folder at this path.
     pub fn has_folder(&self, path: &str) -> bool {
-        let kind = self
-            .root
-            .resolve_relative_path(path)
-            .query_file_type(gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER);
-        kind == gio::FileType::Directory
+        self.kind(path) == gio::FileType::Directory
+    }
+
+    /// Whether the image has a file at this path, and not a link to one.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.kind(path) == gio::FileType::Regular
+    }
+
+    fn kind(&self, path: &str) -> gio::FileType {
+        let there = self.root.resolve_relative_path(path);
+        there.query_file_type(gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER)
     }
 
     /// The root folder, as its object lists it.

@@ -6,6 +6,7 @@ use std::thread;
 use upgrade::Reason;
 
 use crate::image::Image;
+use crate::refuse::refused;
 use crate::world::world;
 
 #[test]
@@ -106,4 +107,33 @@ fn files_that_come_and_go_in_the_merge_leave_a_whole_deployment_or_none() {
         }
     }
     world.verb("deploy", &commit).deployed();
+}
+
+#[test]
+fn a_file_of_the_nodes_own_in_a_folder_that_becomes_a_file_is_named_before_anything_is_written() {
+    let world = world();
+    let second = world.fetched(&Image::new(2).with("usr/etc/thing/part", b"in a folder"));
+    world.verb("deploy", &second).deployed();
+    world.verb("bless", &second).verdict.unwrap();
+    fs::write(world.deployment(&second, 0).join("etc/thing/own"), "mine").unwrap();
+    let third = world.fetched(&Image::new(3).with("usr/etc/thing", b"a file"));
+    let deploy = ["deploy", "--commit", third.as_str()];
+    let reason = refused(
+        &world,
+        &deploy,
+        &["/etc/thing/own ", "/etc/thing is a file"],
+    );
+    assert!(matches!(reason, Reason::EtcMerge { .. }), "{reason}");
+}
+
+#[test]
+fn a_folder_that_somebody_made_of_an_images_file_goes_with_the_new_system() {
+    let world = world();
+    fs::remove_file(world.etc("hosts")).unwrap();
+    fs::create_dir(world.etc("hosts")).unwrap();
+    fs::write(world.etc("hosts/own"), "mine").unwrap();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    let own = world.deployment(&commit, 0).join("etc/hosts/own");
+    assert_eq!(fs::read_to_string(own).unwrap(), "mine");
 }
