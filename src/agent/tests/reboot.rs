@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use agent::node::reboot;
 use futures::StreamExt;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zbus::message::Type;
-use zbus::{Connection, MessageStream};
+use zbus::{Connection, Message, MessageStream};
 
 const LOGIND: &str = "org.freedesktop.login1";
 const PATH: &str = "/org/freedesktop/login1";
@@ -16,7 +16,7 @@ const MANAGER: &str = "org.freedesktop.login1.Manager";
 
 /// Where libdbus and zbus look for the system's bus.
 const BUS: &str = "DBUS_SYSTEM_BUS_ADDRESS";
-/// Set for the one test that runs on our bus.
+/// Set for the test that runs on our bus.
 const PLAYED: &str = "CAREEN_LOGIND_IS_PLAYED";
 
 /// A bus, until it is dropped.
@@ -42,17 +42,15 @@ fn bus() -> Option<(Daemon, String)> {
     Some((Daemon(child), address.trim().to_owned()))
 }
 
-/// `systemctl reboot` asks for kexec where a kernel is loaded, and for a soft reboot where /run/nextroot is mounted: both are flags
-/// of this call (systemd's src/shared/logind-util.h). Neither would go through GRUB, nor be a trial.
-#[test]
-fn a_reboot_is_asked_for_without_kexec_and_without_a_soft_one() {
+/// Runs one of the tests below with our bus for the system's.
+fn on_a_bus_of_its_own(played: &str) {
     let Some((_daemon, address)) = bus() else {
         eprintln!("not checked: there is no dbus-daemon");
         return;
     };
     let test = std::env::current_exe().unwrap();
     let output = Command::new(test)
-        .args(["--exact", "the_agent_asks_the_logind_that_is_played"])
+        .args(["--exact", played])
         .env(BUS, address)
         .env(PLAYED, "1")
         .output()
@@ -64,33 +62,84 @@ fn a_reboot_is_asked_for_without_kexec_and_without_a_soft_one() {
     );
 }
 
-#[tokio::test]
-async fn the_agent_asks_the_logind_that_is_played() {
-    if std::env::var_os(PLAYED).is_none() {
-        return;
-    }
-    let (heard, mut asked) = unbounded_channel();
-    let logind = Connection::system().await.unwrap();
-    let calls = MessageStream::from(&logind);
-    logind.request_name(LOGIND).await.unwrap();
-    tokio::spawn(play(logind, calls, heard));
-    assert_eq!(reboot::ask().await, Ok(()));
-    assert_eq!(asked.recv().await, Some(("RebootWithFlags".to_owned(), 0)));
+/// `systemctl reboot` asks for kexec where a kernel is loaded, and for a soft reboot where /run/nextroot is mounted: both are flags
+/// of this call (systemd's src/shared/logind-util.h). Neither would go through GRUB, nor be a trial.
+#[test]
+fn a_reboot_is_asked_for_without_kexec_and_without_a_soft_one() {
+    on_a_bus_of_its_own("played_a_logind_that_reboots");
 }
 
-/// Begins the shutdown when it is asked to, and says by which call and with which flags.
-async fn play(logind: Connection, mut calls: MessageStream, heard: UnboundedSender<(String, u64)>) {
-    while let Some(Ok(message)) = calls.next().await {
-        let header = message.header();
-        if header.message_type() != Type::MethodCall {
-            continue;
+#[test]
+fn a_reboot_that_is_refused_names_who_holds_it_up() {
+    on_a_bus_of_its_own("played_a_logind_that_refuses");
+}
+
+#[tokio::test]
+async fn played_a_logind_that_reboots() {
+    let Some(mut asked) = play(true).await else {
+        return;
+    };
+    assert_eq!(reboot::ask().await, Ok(()));
+    assert_eq!(asked.recv().await, Some(0));
+}
+
+#[tokio::test]
+async fn played_a_logind_that_refuses() {
+    let Some(_asked) = play(false).await else {
+        return;
+    };
+    let reason = reboot::ask().await.unwrap_err().to_string();
+    assert!(reason.contains("apt (half an upgrade)"), "{reason}");
+    assert!(!reason.contains("somebody who delays"), "{reason}");
+}
+
+/// Begins to play; each reboot's flags can be received. Nothing where this test runs without a bus of its own.
+async fn play(reboots: bool) -> Option<UnboundedReceiver<u64>> {
+    std::env::var_os(PLAYED)?;
+    let (heard, asked) = unbounded_channel();
+    let logind = Connection::system().await.unwrap();
+    let mut calls = MessageStream::from(&logind);
+    logind.request_name(LOGIND).await.unwrap();
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = calls.next().await {
+            if message.message_type() == Type::MethodCall {
+                answer(&logind, &message, reboots, &heard).await.unwrap();
+            }
         }
-        let member = header.member().unwrap().to_string();
-        let flags = message.body().deserialize::<u64>().unwrap();
-        logind.reply(&header, &()).await.unwrap();
-        heard.send((member, flags)).unwrap();
-        let to = None::<&str>;
-        let begun = logind.emit_signal(to, PATH, MANAGER, "PrepareForShutdown", &(true,));
-        begun.await.unwrap();
+    });
+    Some(asked)
+}
+
+async fn answer(
+    logind: &Connection,
+    call: &Message,
+    reboots: bool,
+    heard: &UnboundedSender<u64>,
+) -> zbus::Result<()> {
+    let header = call.header();
+    let member = header.member().unwrap().as_str();
+    match (member, reboots) {
+        ("RebootWithFlags", true) => {
+            logind.reply(&header, &()).await?;
+            heard.send(call.body().deserialize()?).unwrap();
+            let begins = &(true,);
+            let to = None::<&str>;
+            logind
+                .emit_signal(to, PATH, MANAGER, "PrepareForShutdown", begins)
+                .await
+        }
+        ("RebootWithFlags", false) => {
+            let name = "org.freedesktop.login1.BlockedByInhibitorLock";
+            logind.reply_error(&header, name, &"it is blocked").await
+        }
+        ("ListInhibitors", _) => {
+            let lock = |who, why, mode| ("shutdown", who, why, mode, 0_u32, 1_u32);
+            let all = vec![
+                lock("apt", "half an upgrade", "block"),
+                lock("somebody who delays", "logs", "delay"),
+            ];
+            logind.reply(&header, &all).await
+        }
+        other => panic!("logind is asked for {other:?}"),
     }
 }
