@@ -35,8 +35,8 @@ impl Working {
         let shared = Arc::clone(&most);
         let watch = tokio::spawn(async move {
             let mut working: HashMap<String, bool> = HashMap::new();
-            let mut seen =
-                std::pin::pin!(watcher(nodes, watcher::Config::default()).applied_objects());
+            let seen = watcher(nodes, watcher::Config::default()).default_backoff();
+            let mut seen = std::pin::pin!(seen.applied_objects());
             while let Some(node) = seen.next().await {
                 // An error is the watch being made anew.
                 let Ok(node) = node else { continue };

@@ -56,7 +56,7 @@ async fn a_cluster_goes_back_to_what_its_copy_holds() -> Outcome {
 #[tokio::test]
 async fn an_api_server_can_be_refused_silent_and_back() -> Outcome {
     let dir = tempfile::tempdir()?;
-    let mut plane = ControlPlane::start(&dir.path().join("cluster")).await?;
+    let plane = ControlPlane::start(&dir.path().join("cluster")).await?;
     let client = plane.client().await?;
     plane.stop_api_server();
     assert!(

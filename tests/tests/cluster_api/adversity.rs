@@ -74,6 +74,28 @@ fn an_api_server_that_hangs_in_the_middle_is_waited_out() -> Result<()> {
     })
 }
 
+/// Every watch breaks, every connection is refused for a while, and what was open is gone.
+#[test]
+fn an_api_server_that_is_killed_in_the_middle_and_starts_again_finds_everybody_where_they_were()
+-> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let scene = Scene::new(world, "restarts", 2, ONE_AT_A_TIME).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        for line in ["1 begins v1.36.3", "2 begins v1.36.3"] {
+            scene.until(line).await?;
+            world.plane.stop_api_server();
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            world.plane.start_api_server().await?;
+        }
+        scene.arrives(world, LATEST.version).await?;
+        scene.rebooted(world, 1);
+        Ok(())
+    })
+}
+
 #[test]
 fn a_health_check_does_not_replace_a_machine_whose_node_reboots() -> Result<()> {
     world::run(VERSION, |world| async move {

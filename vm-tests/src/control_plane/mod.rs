@@ -14,6 +14,7 @@ pub(crate) mod ports;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -36,8 +37,8 @@ pub struct ControlPlane {
     dir: PathBuf,
     bin: PathBuf,
     ports: Ports,
-    etcd: Option<Process>,
-    api: Option<Process>,
+    etcd: Mutex<Option<Process>>,
+    api: Mutex<Option<Process>>,
     controllers: Option<Process>,
     scheduler: Option<Process>,
 }
@@ -64,8 +65,8 @@ impl ControlPlane {
             dir,
             bin,
             ports,
-            etcd: None,
-            api: None,
+            etcd: Mutex::default(),
+            api: Mutex::default(),
             controllers: None,
             scheduler: None,
         };
@@ -123,25 +124,32 @@ impl ControlPlane {
     }
 
     /// Kills the API server: whoever connects is refused. The rest runs on, as in a real outage.
-    pub fn stop_api_server(&mut self) {
-        self.api = None;
+    pub fn stop_api_server(&self) {
+        *lock(&self.api) = None;
     }
 
     /// Starts the API server again and waits until it is ready; nothing happens when it runs.
     ///
     /// # Errors
     /// When it does not get ready.
-    pub async fn start_api_server(&mut self) -> Result<()> {
-        if self.api.is_none() {
-            let log = self.log("kube-apiserver");
-            self.api = Some(Process::start(
-                &self.program("kube-apiserver"),
-                &components::api_server(self),
-                &log,
-            )?);
+    pub async fn start_api_server(&self) -> Result<()> {
+        if self.begin_api_server()? {
             self.wait_for_api().await?;
         }
         Ok(())
+    }
+
+    /// Whether there was anything to begin.
+    fn begin_api_server(&self) -> Result<bool> {
+        let mut api = lock(&self.api);
+        if api.is_some() {
+            return Ok(false);
+        }
+        let program = self.program("kube-apiserver");
+        let arguments = components::api_server(self);
+        let log = self.log("kube-apiserver");
+        *api = Some(Process::start(&program, &arguments, &log)?);
+        Ok(true)
     }
 
     /// Stops the API server without closing its port: connections open, and no answer ever comes.
@@ -149,7 +157,7 @@ impl ControlPlane {
     /// # Errors
     /// When it does not run.
     pub fn freeze_api_server(&self) -> Result<()> {
-        self.api
+        lock(&self.api)
             .as_ref()
             .context("the API server does not run")?
             .freeze()
@@ -160,7 +168,7 @@ impl ControlPlane {
     /// # Errors
     /// When it does not run.
     pub fn thaw_api_server(&self) -> Result<()> {
-        self.api
+        lock(&self.api)
             .as_ref()
             .context("the API server does not run")?
             .signal("CONT")
@@ -171,8 +179,8 @@ impl ControlPlane {
         // Clients before servers, so that no log fills with refused connections.
         self.scheduler = None;
         self.controllers = None;
-        self.api = None;
-        self.etcd = None;
+        self.stop_api_server();
+        *lock(&self.etcd) = None;
     }
 
     /// Copies the whole cluster to `to` (which must not exist) and goes on.
@@ -186,11 +194,12 @@ impl ControlPlane {
     }
 
     async fn start_all(&mut self) -> Result<()> {
-        self.etcd = Some(Process::start(
+        let etcd = Process::start(
             &programs::etcd()?,
             &components::etcd(self),
             &self.log("etcd"),
-        )?);
+        )?;
+        *lock(&self.etcd) = Some(etcd);
         self.start_api_server().await?;
         let arguments = components::controller_manager(self);
         let log = self.log("kube-controller-manager");
@@ -209,12 +218,12 @@ impl ControlPlane {
     }
 
     /// Asks with the administrator's kubeconfig: its CA is ours alone, so that somebody else's server on this port never counts.
-    async fn wait_for_api(&mut self) -> Result<()> {
+    async fn wait_for_api(&self) -> Result<()> {
         let client = credentials::client(&self.kubeconfig("super-admin")).await?;
         let start = Instant::now();
         loop {
-            for process in [&mut self.etcd, &mut self.api].into_iter().flatten() {
-                process.check()?;
+            for part in [&self.etcd, &self.api] {
+                lock(part).as_mut().map_or(Ok(()), Process::check)?;
             }
             let request =
                 kube::core::Request::new("").get("readyz", &kube::api::GetParams::default())?;
@@ -256,6 +265,11 @@ impl ControlPlane {
     fn log(&self, component: &str) -> PathBuf {
         self.dir.join("logs").join(format!("{component}.log"))
     }
+}
+
+/// What a test that panicked has left is a process or none, all the same.
+fn lock(part: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether somebody else listens on the port that a stopped cluster needs for its API server.
