@@ -246,7 +246,7 @@ impl Management {
     /// # Errors
     /// When the API server refuses.
     pub async fn ask(&self, name: &str) -> Result<()> {
-        self.wants(name, names::ASK).await
+        self.wants(name, json!({ names::ASK: "" })).await
     }
 
     /// Changes the Machine's version and marks it as core does before it calls.
@@ -254,11 +254,13 @@ impl Management {
     /// # Errors
     /// When the API server refuses.
     pub async fn update(&self, name: &str) -> Result<()> {
-        self.wants(name, names::UPDATE_IN_PROGRESS).await
+        let marks =
+            json!({ names::UPDATE_IN_PROGRESS: "", names::PENDING_HOOKS: names::UPDATE_MACHINE });
+        self.wants(name, marks).await
     }
 
-    async fn wants(&self, name: &str, annotation: &str) -> Result<()> {
-        let change = json!({ "metadata": { "annotations": { annotation: "" } }, "spec": { "version": LATEST.version } });
+    async fn wants(&self, name: &str, annotations: Value) -> Result<()> {
+        let change = json!({ "metadata": { "annotations": annotations }, "spec": { "version": LATEST.version } });
         self.change("Machine", name, change).await
     }
 }

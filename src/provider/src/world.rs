@@ -97,18 +97,18 @@ impl World {
         all.insert(key.clone(), Heard { told, at, seen });
     }
 
-    /// Takes note of how the watch shows a Machine: one that was in progress and is so no more is not wanted any more, and what was
-    /// said long before it came to be in progress was said of something else.
+    /// Takes note of how the watch shows a Machine: one that was called for and is so no more is not wanted any more, and what was
+    /// said long before it came to be called for was said of something else.
     pub fn saw(&self, machine: &Machine) {
         let (mut all, key) = (self.all_told(), machine.key());
         let Some(heard) = all.get_mut(&key) else {
             return;
         };
         let stale = !heard.seen && heard.at.elapsed() >= FRESH;
-        if stale || (heard.seen && !machine.in_progress) {
+        if stale || (heard.seen && !machine.is_called_for()) {
             all.remove(&key);
         } else {
-            heard.seen = machine.in_progress;
+            heard.seen = machine.is_called_for();
         }
     }
 
@@ -149,7 +149,7 @@ impl World {
     pub fn told(&self, machine: &Machine) -> Option<Told> {
         let heard = self.all_told().get(&machine.key()).cloned();
         heard
-            .filter(|_| machine.in_progress)
+            .filter(|_| machine.is_called_for())
             .map(|heard| heard.told)
     }
 

@@ -83,8 +83,10 @@ pub struct Machine {
     pub control_plane: bool,
     /// Its MachineDeployment.
     pub deployment: Option<String>,
-    /// Core updates it in place at the moment.
+    /// Core has marked it for an update in place.
     pub in_progress: bool,
+    /// Core has [`crate::names::UPDATE_MACHINE`] to call for it.
+    pub hook_pending: bool,
     /// It is annotated with [`crate::names::ASK`].
     pub asked: bool,
     /// Value of [`crate::names::RETRY`].
@@ -97,6 +99,16 @@ pub struct Machine {
     pub labels: BTreeMap<String, String>,
     /// Its InfraMachine: API group, kind, name.
     pub infra: Option<(String, String, String)>,
+}
+
+impl Machine {
+    /// Core updates it in place, and says by its calls to what. Before the hook is pending the Machine's owner still writes what it
+    /// should be, and nothing of that stands until it is done; behind it nothing changes any more (Cluster API,
+    /// machine_controller_inplace_update.go).
+    #[must_use]
+    pub const fn is_called_for(&self) -> bool {
+        self.in_progress && self.hook_pending
+    }
 }
 
 /// The Machine's Node.

@@ -47,8 +47,8 @@ pub fn update(world: &World, request: &Request, now: i64) -> Response {
         return hold("careen-provider sees another version in this Machine", 1);
     }
     world.tell(&key, told.clone());
-    if !machine.in_progress {
-        // Core marks it before it calls.
+    if !machine.is_called_for() {
+        // Core shows that before it calls.
         return hold(
             "careen-provider does not see yet that Cluster API updates this Machine",
             1,

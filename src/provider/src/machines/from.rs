@@ -29,6 +29,9 @@ pub fn machine(object: api::Machine) -> Machine {
         control_plane: labels.contains_key(names::CONTROL_PLANE_LABEL),
         deployment: labels.get(names::DEPLOYMENT_LABEL).cloned(),
         in_progress: annotations.contains_key(names::UPDATE_IN_PROGRESS),
+        hook_pending: annotations
+            .get(names::PENDING_HOOKS)
+            .is_some_and(|hooks| is_ours(hooks)),
         asked: annotations.contains_key(names::ASK),
         retry: annotations.get(names::RETRY).cloned(),
         mark: annotations.get(names::MARK).map(|text| mark(text)),
@@ -36,6 +39,13 @@ pub fn machine(object: api::Machine) -> Machine {
         labels,
         infra: (!infra.kind.is_empty()).then_some((infra.api_group, infra.kind, infra.name)),
     }
+}
+
+/// Whether a list of hooks holds the one that is ours.
+fn is_ours(hooks: &str) -> bool {
+    hooks
+        .split(',')
+        .any(|hook| hook.trim() == names::UPDATE_MACHINE)
 }
 
 /// A mark that somebody damaged is still a mark: it must come off. The annotation against remediation then counts as ours,

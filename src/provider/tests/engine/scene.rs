@@ -45,6 +45,7 @@ pub fn scene() -> Scene {
         node: Some("n".into()),
         deployment: Some("md".into()),
         in_progress: true,
+        hook_pending: true,
         ..Machine::default()
     };
     let node = NodeFacts {

@@ -95,6 +95,7 @@ pub fn worker() -> Machine {
         node: Some("node-1".into()),
         deployment: Some("n1".into()),
         in_progress: true,
+        hook_pending: true,
         ..Machine::default()
     }
 }

@@ -1,7 +1,8 @@
 //! UpdateMachine: begin and progress in one.
 
 use provider::engine::Told;
-use provider::machines::Key;
+use provider::machines::{Key, parse};
+use provider::names;
 use serde_json::json;
 use upgrade::report::{Answer, Status};
 
@@ -132,6 +133,41 @@ async fn a_call_for_a_machine_that_core_does_not_update_begins_nothing() {
     let response = call_with(&world, &sample("updatemachine"));
     assert!(response["retryAfterSeconds"].as_i64().unwrap() >= 1);
     assert_eq!((world.queue.depth(), world.told(&machine)), (0, None));
+}
+
+/// The owner of a Machine marks it first, then writes what it should be, then has the hook called.
+#[tokio::test]
+async fn a_call_before_core_has_the_hook_to_call_begins_nothing() {
+    let (world, _) = world();
+    let mut machine = worker();
+    machine.hook_pending = false;
+    world.machines.put(machine.clone());
+    let response = call_with(&world, &sample("updatemachine"));
+    assert!(response["retryAfterSeconds"].as_i64().unwrap() >= 1);
+    assert_eq!((world.queue.depth(), world.told(&machine)), (0, None));
+    let untold = world.decide(&machine, NOW);
+    assert_eq!(
+        (untold.answer, untold.node, untold.mark),
+        (provider::engine::Answer::Untold, None, None)
+    );
+}
+
+#[test]
+fn the_hooks_that_core_has_to_call_are_a_list() {
+    for (hooks, ours) in [
+        ("UpdateMachine", true),
+        ("BeforeUpgrade, UpdateMachine", true),
+        ("UpdateMachineSet", false),
+        ("", false),
+    ] {
+        let annotations = json!({ names::UPDATE_IN_PROGRESS: "", names::PENDING_HOOKS: hooks });
+        let object = json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+            "metadata": { "name": "m", "annotations": annotations }, "spec": {},
+        });
+        let machine = parse(serde_json::from_value(object).unwrap());
+        assert_eq!(machine.is_called_for(), ours, "{hooks:?}");
+    }
 }
 
 #[tokio::test]

@@ -37,6 +37,7 @@ fn machine(number: usize) -> Machine {
         node: Some(format!("node-{number:05}")),
         deployment: Some("md".into()),
         in_progress: true,
+        hook_pending: true,
         ..Machine::default()
     }
 }
