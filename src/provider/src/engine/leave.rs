@@ -3,19 +3,27 @@
 use upgrade::report::Answer as NodeAnswer;
 
 use super::decide::finished;
-use super::{Answer, Decision, Facts, NodeFacts, NodeView, NodeWrite, Why};
+use super::verify::verify;
+use super::{Answer, Decision, Facts, Mark, NodeFacts, NodeView, NodeWrite, Why};
 
-/// Nobody asks. What came to its end before core took its annotations off was not cancelled by that.
+/// Nobody asks. What came to its end before core took its annotations off was not cancelled by that: core did so because of our
+/// "done", and whoever said it may have died before the InfraMachine heard of it.
 pub(super) fn idle(facts: &Facts<'_>) -> Decision {
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(Answer::Idle);
     };
-    let arrived = matches!(facts.node, NodeView::Seen(node)
-        if node.answer == Some(NodeAnswer::Upgraded) && node.answered_id() == Some(mark.id.as_str()));
-    if arrived {
-        return finished(facts, Answer::Idle);
+    if has_arrived(facts, mark) {
+        return finished(facts, Answer::Done);
     }
     cancelled(facts, Why::Withdrawn)
+}
+
+fn has_arrived(facts: &Facts<'_>, mark: &Mark) -> bool {
+    let (NodeView::Seen(node), Some(version)) = (facts.node, &facts.machine.version) else {
+        return false;
+    };
+    let upgraded = node.answer == Some(NodeAnswer::Upgraded);
+    upgraded && node.answered_id() == Some(mark.id.as_str()) && verify(facts, node, version).is_ok()
 }
 
 /// Takes back what we asked, as long as the agent has not answered it; then the mark goes.

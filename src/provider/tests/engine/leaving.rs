@@ -1,6 +1,6 @@
 //! Cancelled, withdrawn, paused, deleted: what we asked is taken back, and what we put on the Machine comes off.
 
-use provider::engine::{Answer, MarkWrite, NodeWrite};
+use provider::engine::{Answer, MarkWrite, NodeWrite, Why};
 use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
@@ -86,6 +86,25 @@ fn what_is_cancelled_while_the_cluster_is_away_is_taken_back_when_it_returns() {
         scene.away = None;
         assert_eq!(scene.decide().node, Some(NodeWrite::Withdraw), "{way}");
     }
+}
+
+/// Core takes its annotations off because of our "done"; whoever said it may have died before it told the InfraMachine.
+#[test]
+fn what_had_arrived_before_nobody_asked_any_more_is_told_as_done() {
+    let mut scene = scene().upgraded();
+    scene.road = Asked::No;
+    let decision = scene.decide();
+    assert_eq!(
+        (decision.answer, decision.node, decision.mark),
+        (Answer::Done, None, Some(MarkWrite::Off))
+    );
+    scene.node().kubelet = OLD.into();
+    let lie = scene.decide();
+    assert_eq!(
+        (lie.answer, lie.mark),
+        (Answer::Cancelled(Why::Withdrawn), Some(MarkWrite::Off)),
+        "the agent's word alone is not believed here either"
+    );
 }
 
 #[test]
