@@ -116,10 +116,7 @@ async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
     Ok(())
 }
 
-/// Between two writes of somebody else: hundreds of times as often as a kubelet, and longer than it takes to read a Node and write it, or
-/// nobody else would ever get a word in.
-const OTHERS_WRITE: Duration = Duration::from_millis(20);
-
+/// Each write as soon as the one before is answered: nobody could read the Node, and write it as it was read.
 #[tokio::test]
 async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Result<()> {
     let mut scene = Scene::new("busy").await?;
@@ -128,14 +125,9 @@ async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Res
         for number in 0.. {
             let body = serde_json::json!({ "metadata": { "annotations": { "someone/else": format!("{number}") } } });
             let body = kube::api::Patch::Merge(body);
-            if nodes
+            let _ = nodes
                 .patch(&name, &kube::api::PatchParams::default(), &body)
-                .await
-                .is_err()
-            {
-                return;
-            }
-            tokio::time::sleep(OTHERS_WRITE).await;
+                .await;
         }
     });
     scene.node.ask_for(NEW_IMAGE).await?;

@@ -17,6 +17,9 @@ pub enum ApiError {
     /// The object has changed since it was read: read it again.
     #[error("the object was changed by somebody else")]
     Conflict,
+    /// The change does not fit the object as it is: a test in it did not hold, or the object would not be valid.
+    #[error("{0}")]
+    Unfit(String),
     /// The object is gone. The Node authorizer says so with 403 for a pod, see [`crate::drain`].
     #[error("the object does not exist")]
     Missing,
@@ -38,7 +41,7 @@ impl ApiError {
             Self::Conflict | Self::Blocked(_) => Reason::ApiAway {
                 detail: self.to_string(),
             },
-            Self::Missing | Self::Refused(_) => Reason::DrainRefused {
+            Self::Missing | Self::Unfit(_) | Self::Refused(_) => Reason::DrainRefused {
                 detail: self.to_string(),
             },
         }
@@ -58,6 +61,7 @@ fn from_status(status: Box<Status>) -> ApiError {
     match status.code {
         409 => ApiError::Conflict,
         404 => ApiError::Missing,
+        422 => ApiError::Unfit(format!("{} ({})", status.message, status.code)),
         429 => ApiError::Blocked(status),
         // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves.
         401 | 408 | 500..=599 => ApiError::Away(format!("{} ({})", status.message, status.code)),

@@ -1,16 +1,18 @@
 //! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched: a
 //! mark outlives `kubectl uncordon`, so a former upgrade's may stand over a person's cordon.
 
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, PatchParams};
 use serde_json::{Value, json};
 use upgrade::{UpgradeId, names};
 
 use crate::cluster::objects::Node;
 use crate::cluster::{ApiError, limited};
 
-/// How often a change that met another writer is made anew. The kubelet writes its Node every few seconds at most.
-const CONFLICTS: u32 = 10;
+/// How often a change is made anew that rested on what was true no more. Only whoever cordons or marks this very Node makes it so.
+const OVERTAKEN: u32 = 10;
 
 /// Makes the node unschedulable and marks that as ours, in one write; a foreign cordon stays foreign.
 ///
@@ -29,47 +31,74 @@ pub async fn release(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<()
 }
 
 /// What makes the node ours to cordon; nothing when it is cordoned, by whomever.
-fn cordoned(node: &Node, id: &UpgradeId) -> Option<Value> {
-    (!is_cordoned(node)).then(|| body(true, json!(id.as_str())))
+fn cordoned(node: &Node, id: &UpgradeId) -> Option<Patch> {
+    let change = || {
+        // An apiserver takes null for "is not there" (evanphx/json-patch, Patch.test), and a Node's false is not there.
+        Patch(vec![
+            test(cordon_at(), Value::Null),
+            add(mark_at(), json!(id.as_str())),
+            add(cordon_at(), json!(true)),
+        ])
+    };
+    (!is_cordoned(node)).then(change)
 }
 
 /// What takes our cordon off; nothing when the mark is not ours.
-fn released(node: &Node, id: &UpgradeId) -> Option<Value> {
+fn released(node: &Node, id: &UpgradeId) -> Option<Patch> {
+    let change = || {
+        Patch(vec![
+            test(mark_at(), json!(id.as_str())),
+            PatchOperation::Remove(RemoveOperation { path: mark_at() }),
+            add(cordon_at(), json!(false)),
+        ])
+    };
     let mark = node.annotations().get(names::CORDONED_BY)?;
-    (mark == id.as_str()).then(|| body(false, Value::Null))
+    (mark == id.as_str()).then(change)
 }
 
 fn is_cordoned(node: &Node) -> bool {
     node.spec.as_ref().is_some_and(|spec| spec.unschedulable)
 }
 
-fn body(unschedulable: bool, mark: Value) -> Value {
-    json!({
-        "metadata": { "annotations": { names::CORDONED_BY: mark } },
-        "spec": { "unschedulable": unschedulable },
-    })
+fn cordon_at() -> PointerBuf {
+    PointerBuf::from_tokens(["spec", "unschedulable"])
 }
 
-/// Reads, changes and writes on the condition that nobody wrote in between: else a person's cordon, set just then, would
-/// become ours and be lifted at the end.
+/// A Node that was asked to upgrade has annotations.
+fn mark_at() -> PointerBuf {
+    PointerBuf::from_tokens(["metadata", "annotations", names::CORDONED_BY])
+}
+
+fn test(path: PointerBuf, value: Value) -> PatchOperation {
+    PatchOperation::Test(TestOperation { path, value })
+}
+
+/// Sets what may be there or not.
+fn add(path: PointerBuf, value: Value) -> PatchOperation {
+    PatchOperation::Add(AddOperation { path, value })
+}
+
+/// Reads, and changes on the condition that what was read still holds: else a person's cordon, set just then, would become ours and
+/// be lifted at the end. What others write meanwhile does not matter: the server applies the change to what is there by then.
 async fn change(
     nodes: &Api<Node>,
     name: &str,
-    wanted: impl Fn(&Node) -> Option<Value>,
+    wanted: impl Fn(&Node) -> Option<Patch>,
 ) -> Result<(), ApiError> {
-    for _ in 0..CONFLICTS {
+    let mut last = ApiError::Conflict;
+    for _ in 0..OVERTAKEN {
         let node = limited(nodes.get(name)).await?;
-        let Some(mut body) = wanted(&node) else {
+        let Some(patch) = wanted(&node) else {
             return Ok(());
         };
-        body["metadata"]["resourceVersion"] = json!(node.metadata.resource_version);
-        match limited(nodes.patch(name, &PatchParams::default(), &Patch::Merge(&body))).await {
-            Err(ApiError::Conflict) => {}
+        let patch = kube::api::Patch::Json::<()>(patch);
+        match limited(nodes.patch(name, &PatchParams::default(), &patch)).await {
+            Err(error @ (ApiError::Conflict | ApiError::Unfit(_))) => last = error,
             Err(other) => return Err(other),
             Ok(_) => return Ok(()),
         }
     }
-    Err(ApiError::Conflict)
+    Err(last)
 }
 
 #[cfg(test)]
@@ -92,11 +121,24 @@ mod tests {
         OURS.parse().unwrap()
     }
 
+    /// What a server makes of a Node by a change; nothing when a test in it does not hold.
+    fn after(change: &Patch, node: &Node) -> Option<Value> {
+        let mut node = serde_json::to_value(node).unwrap();
+        // A server shows no false, and takes null for what is not there; this library knows the last as little as RFC 6902.
+        if node["spec"]["unschedulable"] == false {
+            node["spec"]["unschedulable"] = Value::Null;
+        }
+        json_patch::patch(&mut node, change).ok()?;
+        let mark = node["metadata"]["annotations"][names::CORDONED_BY].clone();
+        Some(json!([node["spec"]["unschedulable"], mark]))
+    }
+
     #[test]
     fn a_schedulable_node_is_cordoned_and_marked_whatever_mark_was_left_there() {
-        for mark in [None, Some(FORMER), Some(OURS)] {
-            let wanted = cordoned(&node(false, mark), &ours());
-            assert_eq!(wanted, Some(body(true, json!(OURS))), "{mark:?}");
+        for mark in [Some("other"), Some(FORMER), Some(OURS)] {
+            let node = node(false, mark);
+            let change = cordoned(&node, &ours()).unwrap();
+            assert_eq!(after(&change, &node), Some(json!([true, OURS])), "{mark:?}");
         }
     }
 
@@ -108,11 +150,24 @@ mod tests {
     }
 
     #[test]
+    fn a_cordon_that_somebody_sets_just_then_does_not_become_ours() {
+        let change = cordoned(&node(false, Some(FORMER)), &ours()).unwrap();
+        assert_eq!(after(&change, &node(true, Some(FORMER))), None);
+    }
+
+    #[test]
     fn only_this_upgrades_cordon_is_taken_off() {
-        let off = Some(body(false, Value::Null));
-        assert_eq!(released(&node(true, Some(OURS)), &ours()), off);
+        let cordoned = node(true, Some(OURS));
+        let change = released(&cordoned, &ours()).unwrap();
+        assert_eq!(after(&change, &cordoned), Some(json!([false, null])));
         for mark in [None, Some(FORMER)] {
-            assert_eq!(released(&node(true, mark), &ours()), None, "{mark:?}");
+            let foreign = node(true, mark);
+            assert_eq!(released(&foreign, &ours()), None, "{mark:?}");
+            assert_eq!(
+                after(&change, &foreign),
+                None,
+                "one that became foreign just then"
+            );
         }
     }
 }

@@ -44,7 +44,7 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
         Err(error @ (ApiError::Away(_) | ApiError::Missing | ApiError::Conflict)) => {
             Answer::Later(error.to_string())
         }
-        Err(ApiError::Refused(detail)) => Answer::Refused(detail),
+        Err(ApiError::Refused(detail) | ApiError::Unfit(detail)) => Answer::Refused(detail),
     }
 }
 
