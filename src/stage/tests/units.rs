@@ -129,6 +129,25 @@ fn what_the_agent_reads_back_or_runs_lies_where_root_alone_may_write() {
     }
 }
 
+#[test]
+fn what_runs_for_ever_has_a_limit_of_memory_and_comes_back_when_it_is_killed_for_it() {
+    let mut found = 0;
+    for (path, text) in units() {
+        let set = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+        if set("Type=") != Some("notify") {
+            continue;
+        }
+        let path = path.display();
+        assert!(set("MemoryMax=").is_some(), "{path}");
+        assert_eq!(set("Restart="), Some("always"), "{path}");
+        assert_eq!(set("StartLimitIntervalSec="), Some("0"), "{path}");
+        // A check that needs too much is not to end the agent that runs it.
+        assert_eq!(set("OOMPolicy="), Some("continue"), "{path}");
+        found += 1;
+    }
+    assert_eq!(found, 1);
+}
+
 /// The code that ships, by file: what stands before the tests at its end.
 fn shipped(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
