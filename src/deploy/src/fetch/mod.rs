@@ -4,6 +4,7 @@
 mod asked;
 mod branches;
 mod progress;
+mod room;
 mod signature;
 mod why;
 
@@ -105,7 +106,7 @@ fn pull(
     let progress = AsyncProgress::new();
     // Resolving a branch is one small file: its 100 percent are none of the image's.
     if !matches!(asked, Asked::Branch) {
-        progress::forward(&progress, &site.report);
+        progress::forward(&progress, &site.report, room::Room::of(site, repo));
     }
     let pulled = repo.pull_with_options(
         &wanted.remote,

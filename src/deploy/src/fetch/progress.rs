@@ -1,18 +1,25 @@
-//! libostree's counters of a pull as one percentage and one sentence.
+//! libostree's counters of a pull as one percentage and one sentence; and whether there is room to go on.
 
+use std::process;
 use std::rc::Rc;
 
 use ostree_ext::ostree::AsyncProgress;
+use upgrade::Reason;
+use upgrade::deploy::Line;
 
-use crate::report::Report;
+use super::room::Room;
+use crate::report::{self, Report};
 
 /// What of 99 percent is done at most while trees are still being read: until then nobody knows how much there is.
 const WHILE_LOOKING: u8 = 10;
 
-/// Passes the pull's progress on.
-pub fn forward(progress: &AsyncProgress, report: &Rc<Report>) {
+/// Passes the pull's progress on, for as long as there is room.
+pub fn forward(progress: &AsyncProgress, report: &Rc<Report>, room: Room) {
     let report = Rc::clone(report);
     progress.connect_changed(move |progress| {
+        if let Some(shortage) = room.shortage() {
+            leave(shortage);
+        }
         let counters = Counters {
             deltas: (
                 progress.uint("fetched-delta-parts"),
@@ -24,6 +31,14 @@ pub fn forward(progress: &AsyncProgress, report: &Rc<Report>) {
         };
         report.progress(counters.percent(), counters.sentence());
     });
+}
+
+/// Ends the run. A pull in the middle of a file does not look at its cancellation (ostree-fetcher-curl.c, `write_cb`), and a repository
+/// is made to be left at any moment: what has not come whole goes with the process.
+fn leave(reason: Reason) -> ! {
+    eprintln!("careen-deploy fetch: {reason}");
+    report::verdict(&Line::Failed(reason));
+    process::exit(1);
 }
 
 /// What libostree counts: done and wanted.

@@ -3,9 +3,12 @@
 use std::io::{Result, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// What is poured at most, lest a test fill the disk of the machine that it runs on.
 const MOST: usize = 1 << 30;
+const PIECE: usize = 16 << 10;
 
 #[derive(Clone)]
 pub enum Trick {
@@ -15,6 +18,8 @@ pub enum Trick {
     RedirectTo(String),
     /// Sends far more than anybody wants, without saying how much.
     Endless,
+    /// The same, with so many bytes a second.
+    Slowly(u64),
 }
 
 impl Trick {
@@ -22,7 +27,11 @@ impl Trick {
         let place = match self {
             Self::Redirect(address) => format!("{address}/{path}"),
             Self::RedirectTo(place) => place.clone(),
-            Self::Endless => return pour(client, sent),
+            Self::Endless => return pour(client, sent, Duration::ZERO),
+            Self::Slowly(bytes) => {
+                let pause = Duration::from_secs_f64(PIECE as f64 / *bytes as f64);
+                return pour(client, sent, pause);
+            }
         };
         write!(
             client,
@@ -32,12 +41,13 @@ impl Trick {
 }
 
 /// Ended as a rule by the client, who hangs up.
-fn pour(mut client: &TcpStream, sent: &AtomicU64) -> Result<()> {
+fn pour(mut client: &TcpStream, sent: &AtomicU64, pause: Duration) -> Result<()> {
     client.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")?;
-    let piece = [b'x'; 64 << 10];
-    for _ in 0..MOST / piece.len() {
+    let piece = [b'x'; PIECE];
+    for _ in 0..MOST / PIECE {
         client.write_all(&piece)?;
-        sent.fetch_add(piece.len() as u64, Ordering::SeqCst);
+        sent.fetch_add(PIECE as u64, Ordering::SeqCst);
+        thread::sleep(pause);
     }
     Ok(())
 }

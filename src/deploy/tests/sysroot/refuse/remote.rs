@@ -3,16 +3,22 @@
 use std::fs;
 use std::path::PathBuf;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use upgrade::Reason;
 use upgrade::id::Digest;
 
 use super::{fetch, pinned, refused};
+use crate::fetch::wait_for;
 use crate::image::Image;
 use crate::keys::keys;
+use crate::run::Answer;
 use crate::trick::Trick;
 use crate::world::{BRANCH, REMOTE, World, remote_alone, world};
 
 const MIB: u64 = 1 << 20;
+/// How much room libostree is to leave (ostree.repo-config(5)).
+const RESERVE: &str = "core.min-free-space-size";
 
 /// An object of the remote's repository.
 fn object(world: &World, checksum: &str, kind: &str) -> PathBuf {
@@ -89,6 +95,44 @@ fn a_file_without_an_end_ends_with_the_room_on_the_disk_which_is_given_back() {
     assert!(matches!(reason, Reason::NoRoom { .. }), "{reason}");
     let kept = before.saturating_sub(host::room::free(&world.root()).unwrap());
     assert!(kept < MIB, "{kept} bytes are kept");
+}
+
+#[test]
+fn a_file_without_an_end_is_given_up_while_there_is_room_on_the_disk() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    // Each file so, eight at a time.
+    world.server.plays(Trick::Slowly(MIB), ".filez");
+    let small = world.small_file_system("", 24 * MIB);
+    let _var_tmp = world.small_var_tmp(&small);
+    world.ostree(&[&world.local(), "config", "set", RESERVE, "12MB"]);
+    let (free, sent) = (
+        || host::room::free(&world.root()).unwrap(),
+        || world.server.sent(),
+    );
+    let (before, begun) = (free(), sent());
+    let reason = world.run(&pinned(commit.as_str())).reason();
+    assert!(
+        matches!(&reason, Reason::NoRoom { need, free, .. } if *need == 12 * MIB && *free > 2 * MIB),
+        "{reason}"
+    );
+    assert!(sent() - begun < before - 2 * MIB, "{} of {before}", sent());
+    assert!(free() > before - MIB, "what came is given back");
+}
+
+/// Nothing in careen-deploy ends a pull that comes ever so slowly: its unit does, when its time is up.
+#[test]
+fn a_file_that_drips_is_let_go_when_the_fetch_is_asked_to_end() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    world.server.plays(Trick::Slowly(64 << 10), ".filez");
+    let child = world.start(&pinned(commit.as_str()));
+    let sent = world.server.sent();
+    wait_for(|| world.server.sent() > sent + MIB / 8);
+    let id = Pid::from_raw(child.id().try_into().unwrap());
+    kill(id, Signal::SIGTERM).unwrap();
+    let reason = Answer::of(&child.wait_with_output().unwrap()).reason();
+    assert!(matches!(reason, Reason::DeployDied { .. }), "{reason}");
 }
 
 #[test]

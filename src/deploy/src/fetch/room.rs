@@ -1,0 +1,74 @@
+//! Room on the disk while a pull is under way.
+//!
+//! libostree keeps a reserve (`min-free-space-percent`, `min-free-space-size`: ostree.repo-config(5)) and asks for it once a file is
+//! whole (ostree-repo-commit.c, `write_content_object`). A file without an end is never whole: it would take all there is.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::sys::statvfs::statvfs;
+use ostree_ext::ostree::{self, Repo};
+use upgrade::Reason;
+
+use crate::site::Site;
+
+/// Below here libostree keeps what has not come whole, before [`BESIDE`] (libglnx, `glnx_open_anonymous_tmpfile`).
+const VAR: &str = "/var";
+/// Year and release from which on that lies in the repository (ostree-fetcher-curl.c, `ensure_tmpfile`).
+const BESIDE: (u32, u32) = (2023, 6);
+/// libostree's share of a file system where nobody says another, in percent.
+const SHARE: u64 = 3;
+
+/// The file systems that a pull writes to.
+pub struct Room {
+    places: Vec<Place>,
+}
+
+struct Place {
+    path: PathBuf,
+    /// For a person.
+    name: &'static str,
+    /// What is to be left, in bytes.
+    reserve: u64,
+}
+
+impl Room {
+    /// What the repository's reserve is now, and where else it is to be kept.
+    pub fn of(site: &Site, repo: &Repo) -> Self {
+        let root = Place {
+            path: site.path.clone(),
+            name: "the root file system",
+            reserve: repo.min_free_space_bytes().unwrap_or(0),
+        };
+        let mut places = vec![root];
+        if !ostree::check_version(BESIDE.0, BESIDE.1) {
+            places.extend(var_of_its_own(&site.path));
+        }
+        Self { places }
+    }
+
+    /// The reason to end the pull, once it eats into the reserve. Half of that may be taken for a moment by what is still coming in.
+    pub fn shortage(&self) -> Option<Reason> {
+        self.places.iter().find_map(|place| {
+            let free = host::room::free(&place.path).ok()?;
+            (free < place.reserve / 2).then(|| Reason::NoRoom {
+                place: place.name.to_owned(),
+                need: place.reserve,
+                free,
+            })
+        })
+    }
+}
+
+fn var_of_its_own(root: &Path) -> Option<Place> {
+    let device = |path: &Path| fs::metadata(path).map(|facts| facts.dev()).ok();
+    let path = PathBuf::from(VAR);
+    let facts = statvfs(&path).ok()?;
+    let reserve = facts.blocks() * facts.fragment_size() / 100 * SHARE;
+    (device(&path) != device(root)).then_some(Place {
+        path,
+        name: VAR,
+        reserve,
+    })
+}
