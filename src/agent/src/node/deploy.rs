@@ -63,8 +63,11 @@ impl Deploy<'_> {
         match verdict {
             Some(Line::Done(done)) => Ok(Ended::Verdict(Ok(done))),
             _ if stopped => Ok(Ended::Cancelled),
-            Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(reason))),
-            Some(Line::Progress(_)) | None => Err(died(format!("see journalctl -u {name}"))),
+            Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(self.run.with_its_time(reason)))),
+            Some(Line::Progress(_)) | None => {
+                let died = died(format!("see journalctl -u {name}"));
+                Err(self.run.with_its_time(died))
+            }
         }
     }
 

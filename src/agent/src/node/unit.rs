@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use upgrade::policy::{Limits, Policy};
-use upgrade::{Step, UpgradeId};
+use upgrade::{Reason, Step, UpgradeId};
 use zbus::Variant;
 
 use super::bus::Property;
@@ -14,7 +14,13 @@ const PATIENCE: u64 = 1_800_000_000;
 /// How long one that may be killed has, in microseconds.
 const IMPATIENCE: u64 = 10_000_000;
 
+/// How long one fetch may take, in seconds: 1 GiB at 2.4 Mbit/s. Over a thinner line the next try takes up what came.
+const FETCH: u64 = 3600;
+
 const MIB: u64 = 1024 * 1024;
+
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
 
 /// One run of careen-deploy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +31,22 @@ pub struct Run {
     pub arguments: Vec<String>,
     /// Whether libostree swaps boot entries in it, with the file system of /boot frozen: then a kill could hang the node.
     pub swaps: bool,
+    /// How long it may take, in seconds. Only what waits for somebody else can take for ever.
+    pub seconds: Option<u64>,
+}
+
+impl Run {
+    /// A reason for its end. Who is stopped cannot say by whom, and systemd by then knows nothing of the unit any more.
+    #[must_use]
+    pub fn with_its_time(&self, reason: Reason) -> Reason {
+        match (reason, self.seconds) {
+            (Reason::DeployDied { verb, detail }, Some(seconds)) => Reason::DeployDied {
+                detail: format!("{detail}; it may take {seconds} s"),
+                verb,
+            },
+            (other, _) => other,
+        }
+    }
 }
 
 /// The run that performs a step; nothing for steps that are none of careen-deploy's.
@@ -60,6 +82,7 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         verb,
         arguments,
         swaps,
+        seconds: matches!(step, Step::Fetch { .. }).then_some(FETCH),
     })
 }
 
@@ -120,13 +143,14 @@ pub fn properties<'a>(
         ),
         ("StandardError", Variant::new("journal")),
     ];
-    properties.extend(caps(run.swaps, limits));
+    properties.extend(caps(run, limits));
     properties
 }
 
-fn caps(swaps: bool, limits: &Limits) -> Vec<Property<'static>> {
+fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
     let memory = limits.memory_mib.saturating_mul(MIB);
-    let mut caps = if swaps {
+    let time = run.seconds.unwrap_or(0).saturating_mul(SECOND);
+    let mut caps = if run.swaps {
         // Never killed for memory: /boot would stay frozen. It is slowed down instead.
         vec![
             ("OOMScoreAdjust", Variant::new(-900_i32)),
@@ -135,6 +159,8 @@ fn caps(swaps: bool, limits: &Limits) -> Vec<Property<'static>> {
         ]
     } else {
         vec![
+            // A oneshot's work is its start, and RuntimeMaxUSec does not hold for it (systemd.service(5)).
+            ("TimeoutStartUSec", Variant::new(time)),
             ("TimeoutStopUSec", Variant::new(IMPATIENCE)),
             ("MemoryMax", Variant::new(memory)),
             // systemd counts processor time in microseconds a second.
@@ -155,7 +181,7 @@ mod tests {
 
     fn names(step: &Step, limits: &Limits) -> Vec<&'static str> {
         let run = run(step, &Policy::default()).unwrap();
-        caps(run.swaps, limits)
+        caps(&run, limits)
             .into_iter()
             .map(|(name, _)| name)
             .collect()
@@ -206,19 +232,53 @@ mod tests {
         let clean = run(&Step::Clean, &Policy::default()).unwrap();
         let commit = "a".repeat(64).parse().unwrap();
         let verify = run(&Step::Verify { commit }, &Policy::default()).unwrap();
-        for run in [&clean, &verify] {
+        for run in [&clean, &verify, &fetching()] {
             for (name, value) in properties(Path::new("/x"), run, Path::new("/y"), &limits) {
                 // systemd's src/core/dbus-execute.c, dbus-service.c, dbus-cgroup.c, dbus-unit.c.
                 let wanted = match name {
                     "ExecStart" | "ExecStopPost" => "a(sasb)",
                     "OOMScoreAdjust" => "i",
-                    "TimeoutStopUSec" | "MemoryHigh" | "MemoryMax" | "CPUQuotaPerSecUSec"
-                    | "IOWeight" => "t",
+                    "TimeoutStartUSec" | "TimeoutStopUSec" | "MemoryHigh" | "MemoryMax"
+                    | "CPUQuotaPerSecUSec" | "IOWeight" => "t",
                     _ => "s",
                 };
                 assert_eq!(value.value_signature().to_string(), wanted, "{name}");
             }
         }
+    }
+
+    fn fetching() -> Run {
+        let target = "ostree:images:os/stable".parse().unwrap();
+        run(&Step::Fetch { target }, &Policy::default()).unwrap()
+    }
+
+    #[test]
+    fn a_fetch_has_its_time_and_nothing_else_has() {
+        let run = fetching();
+        let caps = caps(&run, &Limits::default());
+        assert!(caps.contains(&("TimeoutStartUSec", Variant::new(3600 * SECOND))));
+        let commit = "a".repeat(64).parse().unwrap();
+        let others = names(&Step::Verify { commit }, &Limits::default());
+        assert!(!others.contains(&"TimeoutStartUSec"));
+    }
+
+    #[test]
+    fn a_fetch_that_was_stopped_is_told_with_its_time_and_what_it_said_itself_without() {
+        let run = fetching();
+        let died = Reason::DeployDied {
+            verb: "fetch".to_owned(),
+            detail: "stopped by a signal".to_owned(),
+        };
+        let told = run.with_its_time(died).to_string();
+        assert!(
+            told.ends_with("stopped by a signal; it may take 3600 s"),
+            "{told}"
+        );
+        let remote = "images".to_owned();
+        let unknown = || Reason::UnknownRemote {
+            remote: remote.clone(),
+        };
+        assert_eq!(run.with_its_time(unknown()), unknown());
     }
 
     #[test]
