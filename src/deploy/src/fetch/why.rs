@@ -66,6 +66,9 @@ fn unlisted(repo: &Repo, wanted: &Fetch) -> bool {
     branches::of(repo, &wanted.remote).is_ok_and(|listed| !listed.contains_key(&wanted.reference))
 }
 
+/// Also for an object that is not what its name says: for a wrong checksum libostree has the code that it has for a connection that is
+/// refused, `G_IO_ERROR_FAILED` (ostree-core.c, `_ostree_compare_object_checksum`; ostree-repo-pull.c, `on_metadata_written`;
+/// ostree-fetcher-curl.c, `check_multi_info`). What to do is the same; its words, in the detail, say which it was.
 fn away(remote: String, error: &glib::Error) -> Reason {
     Reason::RemoteAway {
         remote,
