@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs one commit on a mounted target: disk-system.sh REPO REF TARGET ROOT-UUID CAREEN-GRUB KIND.
+# Installs one commit on a mounted target: disk-system.sh REPO REF READY TARGET ROOT-UUID CAREEN-GRUB KIND.
+# READY is a commit whose objects lie in its repository besides, held by the ref rig/ready.
 set -eu
-repo=$1 ref=$2 target=$3 root_uuid=$4 grub=$5 kind=$6
+repo=$1 ref=$2 ready=$3 target=$4 root_uuid=$5 grub=$6 kind=$7
 
 ostree admin init-fs --modern "$target"
 ostree admin os-init --sysroot="$target" debian
@@ -11,6 +12,8 @@ sysroot config set sysroot.readonly true
 # The real /boot is a file system of its own, so entries name paths below it.
 sysroot config set sysroot.bootprefix false
 sysroot pull-local --remote=careen "$repo" "$ref"
+sysroot pull-local "$repo" "$ready"
+sysroot refs --create=rig/ready "$ready"
 
 mkdir -p "$target/boot/grub"
 ln -s ../loader/grub.cfg "$target/boot/grub/grub.cfg"

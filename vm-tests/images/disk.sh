@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes a disk with one deployment: disk.sh bios|uefi|lvm|no-verity REPO REF LOADERS CAREEN-GRUB OUT.RAW. Needs root and loop devices.
+# Makes a disk with one deployment: disk.sh bios|uefi|lvm|no-verity REPO REF READY LOADERS CAREEN-GRUB OUT.RAW. Needs root and loops.
 # LOADERS is the bootstrapped root: GRUB's modules and tools in it are the guest's own version.
 set -eu
-kind=$1 repo=$2 ref=$3 loaders=$4 grub=$(readlink -f "$5") out=$6
+kind=$1 repo=$2 ref=$3 ready=$4 loaders=$5 grub=$(readlink -f "$6") out=$7
 here=$(dirname "$(readlink -f "$0")")
 mib=1048576
 
@@ -32,7 +32,7 @@ mount "$root" "$target"
 mkdir "$target/boot"
 mount "$boot" "$target/boot"
 
-"$here/disk-system.sh" "$repo" "$ref" "$target" "$(blkid -o value -s UUID "$root")" "$grub" "$kind"
+"$here/disk-system.sh" "$repo" "$ref" "$ready" "$target" "$(blkid -o value -s UUID "$root")" "$grub" "$kind"
 case $kind in
   uefi)
     esp=$(part 1 $first_mib) && loops="$loops $esp"

@@ -36,6 +36,7 @@ pub async fn run() -> Result<()> {
     progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
     let mut rig = Rig::start(DiskKind::Bios, &out().join("demo"), progress.clone()).await?;
     rig.before().await?;
+    rig.forget_base().await?;
     show(
         &rig,
         &["get", "nodes,pods,poddisruptionbudgets", "-o", "wide"],

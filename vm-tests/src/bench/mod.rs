@@ -136,6 +136,7 @@ async fn empty_node(disk: DiskKind, place: &Place) -> Result<Rig> {
     let mut rig = Rig::start(disk, &place.dir, place.progress.clone()).await?;
     rig.before().await?;
     workload::remove(&rig.plane.client().await?).await?;
+    rig.forget_base().await?;
     // What the restored guest has to catch up with must not count for whoever is measured.
     tokio::time::sleep(Duration::from_secs(20)).await;
     Ok(rig)

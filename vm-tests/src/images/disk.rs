@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::base::{self, Base};
 use super::cache::{Key, built};
 use super::script::{beside, script, step};
-use super::{Commit, base, ours, repository};
+use super::{Commit, ours, repository};
 
 /// How a disk is laid out and booted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub enum DiskKind {
     /// BIOS, on a root file system without fs-verity: the stage has to read what the kernel cannot vouch for.
     NoVerity,
 }
+
+/// What nearly all images are made upon lies in the disk's repository from the start, held by a ref of the rig's own: most scenarios are
+/// about what comes after the fetch, and fetching it takes half of an emulated staging. See [`crate::rig::Rig::forget_base`].
+const LAID_READY: Base = Base::Second;
 
 impl DiskKind {
     const fn name(self) -> &'static str {
@@ -39,9 +44,11 @@ impl DiskKind {
 pub fn ensure(kind: DiskKind, first: &Commit) -> Result<PathBuf> {
     let root = base::root()?;
     let grub = ours::programs()?.join("careen-grub");
+    let ready = repository::base(LAID_READY)?;
     let mut key = Key::default()
         .text(kind.name())
         .text(&first.digest)
+        .text(&ready)
         .built(&root)
         .files(&grub)?;
     for part in [
@@ -56,10 +63,11 @@ pub fn ensure(kind: DiskKind, first: &Commit) -> Result<PathBuf> {
     let name = format!("disk-{}", kind.name());
     built(&name, &key, |out| {
         let repo = repository::path()?;
-        let arguments: [&Path; 6] = [
+        let arguments: [&Path; 7] = [
             kind.name().as_ref(),
             &repo,
             first.reference.as_ref(),
+            ready.as_ref(),
             &root,
             &grub,
             out,

@@ -82,7 +82,10 @@ fn special(recipe: &Recipe) -> Result<Option<String>> {
 }
 
 /// The base's commit, by its checksum: the ref's name alone would not tell two contents apart.
-fn base(base: Base) -> Result<String> {
+///
+/// # Errors
+/// When a step fails.
+pub fn base(base: Base) -> Result<String> {
     let reference = format!("base/{}", base.name());
     let tree = base.tree()?;
     once(

@@ -160,6 +160,16 @@ impl Rig {
         Ok(())
     }
 
+    /// Makes the node forget what the rig laid ready in its repository: of an image it then lacks all that is new, as a node does.
+    ///
+    /// # Errors
+    /// When ostree fails.
+    pub async fn forget_base(&mut self) -> Result<()> {
+        // In a mount namespace of its own, where /sysroot can be written.
+        let forget = "unshare -m sh -c 'mount -o remount,bind,rw /sysroot && ostree refs --delete rig/ready && ostree prune --refs-only'";
+        self.wait_guest(forget).await
+    }
+
     /// Waits until the remote has sent so many bytes.
     ///
     /// # Errors

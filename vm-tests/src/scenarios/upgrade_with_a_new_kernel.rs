@@ -15,6 +15,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
     let kernel = rig.guest.run("uname -r").await?;
+    rig.forget_base().await?;
     rig.ask(&image).await?;
     let view = rig.expect_upgraded(&before, &image).await?;
     ensure!(
