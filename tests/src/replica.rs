@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail, ensure};
-use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use provider::hooks::Limits;
 use provider::lease::Candidate;
 use provider::manifests;

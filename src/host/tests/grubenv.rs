@@ -10,8 +10,10 @@ use host::boot::loader_fitness;
 use host::{boot, grubenv};
 use upgrade::{OneShot, Reason};
 
+type Damage = fn(Vec<u8>) -> Vec<u8>;
+
 /// What a disk, a torn write or another program can make of a block.
-const DAMAGES: [(&str, fn(Vec<u8>) -> Vec<u8>); 5] = [
+const DAMAGES: [(&str, Damage); 5] = [
     ("empty", |_| Vec::new()),
     ("cut off", |block| block[..512].to_vec()),
     ("without its beginning", |block| {
