@@ -90,12 +90,13 @@ fn present(root: &Folder, list: &[&str], boot: bool) -> Vec<File> {
     files
 }
 
+/// Where it is a link, the file that it leads to.
 fn at(root: &Folder, path: &str, boot: bool) -> Option<File> {
-    let (folder, name) = path.rsplit_once('/')?;
-    one(&root.folder(folder)?, folder, name, boot)
+    let (path, object) = root.leads_to(path)?;
+    Some(File { path, object, boot })
 }
 
-/// A file; links are left out: an absolute one would lead into the running system.
+/// A file in a folder of which all is listed, so links need not be followed.
 fn one(folder: &Folder, path: &str, name: &str, boot: bool) -> Option<File> {
     let object = folder.file(name)?.to_owned();
     let path = format!("{path}/{name}");

@@ -5,6 +5,7 @@ use ostree_ext::ostree::{ObjectType, Repo};
 use ostree_ext::{gio, glib};
 
 /// What it holds, in the order of names. Names that are no UTF-8 are left out.
+#[derive(Clone)]
 pub struct Folder {
     repo: Repo,
     /// Name and object of each file and link.
@@ -15,6 +16,9 @@ pub struct Folder {
 
 /// An object's name in bytes: a SHA-256.
 const CHECKSUM: usize = 32;
+/// So many links one path may lead through, as in Linux (path_resolution(7)).
+const LINKS: usize = 40;
+const NEVER: Option<&gio::Cancellable> = None;
 
 impl Folder {
     /// Reads the object of a folder.
@@ -31,15 +35,14 @@ impl Folder {
         })
     }
 
-    /// The folder at a path below; nothing where there is none. Links are not followed.
+    /// The folder at a path below, itself at the empty one; nothing where there is none. Links are not followed.
     pub fn folder(&self, path: &str) -> Option<Self> {
+        if path.is_empty() {
+            return Some(self.clone());
+        }
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let found = Self::load(&self.repo, object_of(&self.folders, first)?).ok()?;
-        if rest.is_empty() {
-            Some(found)
-        } else {
-            found.folder(rest)
-        }
+        found.folder(rest)
     }
 
     /// The names of the folders in it.
@@ -52,14 +55,64 @@ impl Folder {
         self.files.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The object of a file in it; nothing for a link, which may lead anywhere.
+    /// The object of a file in it; nothing for a link.
     pub fn file(&self, name: &str) -> Option<&str> {
         let object = object_of(&self.files, name)?;
-        let (facts, _) = self
-            .repo
-            .query_file(object, None::<&gio::Cancellable>)
-            .ok()?;
+        let (facts, _) = self.repo.query_file(object, NEVER).ok()?;
         (facts.file_type() == gio::FileType::Regular).then_some(object)
+    }
+
+    /// What a link in it leads to; nothing for anything else.
+    fn link(&self, name: &str) -> Option<String> {
+        let object = object_of(&self.files, name)?;
+        let (facts, _) = self.repo.query_file(object, NEVER).ok()?;
+        Some(facts.symlink_target()?.to_str()?.to_owned())
+    }
+
+    /// The file that a path leads to in a system whose root this is: its path without links, and its object.
+    pub fn leads_to(&self, path: &str) -> Option<(String, String)> {
+        let real = self.without_links(path)?;
+        let (name, folder) = real.split_last()?;
+        let object = self.folder(&folder.join("/"))?.file(name)?.to_owned();
+        Some((real.join("/"), object))
+    }
+
+    fn without_links(&self, path: &str) -> Option<Vec<String>> {
+        let (mut real, mut links) = (Vec::<String>::new(), 0);
+        let mut left: Vec<_> = path.rsplit('/').map(str::to_owned).collect();
+        while let Some(name) = left.pop() {
+            if name == ".." {
+                real.pop();
+            } else if let Some(target) = self.folder(&real.join("/"))?.link(&name) {
+                links += 1;
+                if target.starts_with('/') {
+                    real.clear();
+                }
+                left.extend(target.rsplit('/').map(str::to_owned));
+            } else if !matches!(name.as_str(), "" | ".") {
+                real.push(name);
+            }
+            if links > LINKS {
+                return None;
+            }
+        }
+        Some(real)
+    }
+
+    /// The lengths in bytes of all files in it and below it.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub fn lengths(&self) -> Result<Vec<u64>, glib::Error> {
+        let mut all = Vec::new();
+        for (_, object) in &self.files {
+            let (facts, _) = self.repo.query_file(object, NEVER)?;
+            all.push(facts.size().try_into().unwrap_or(0));
+        }
+        for (_, object) in &self.folders {
+            all.extend(Self::load(&self.repo, object)?.lengths()?);
+        }
+        Ok(all)
     }
 
     /// How many folders there are below it.

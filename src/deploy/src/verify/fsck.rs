@@ -2,38 +2,79 @@
 
 use ostree_ext::gio;
 use ostree_ext::glib;
-use ostree_ext::ostree::{ObjectType, Repo};
+use ostree_ext::ostree::{ObjectName, ObjectType, Repo};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
 use crate::site::Site;
 
-/// Checks all objects. What is bad is removed and the commit marked partial, so that the next fetch brings it
-/// again; deployments hold their own links to the files and lose nothing by that.
-///
-/// # Errors
-/// [`Reason::Damaged`], naming the first bad object.
-pub fn run(site: &Site, repo: &Repo, commit: &Digest) -> Result<(), Reason> {
-    let objects = match repo.traverse_commit(commit.as_str(), 0, Some(&site.stop)) {
-        Ok(objects) => objects,
-        Err(error) => return Err(judge(site, repo, commit, &error)),
-    };
-    let all = objects.len();
-    for (done, object) in objects.iter().enumerate() {
-        self::object(
+/// The objects of a commit.
+pub struct Objects<'a> {
+    site: &'a Site,
+    repo: Repo,
+    commit: &'a Digest,
+    /// Kind and name; the commit, folders and their modes before the files.
+    all: Vec<(ObjectType, String)>,
+    /// How many are no files.
+    lists: usize,
+}
+
+impl<'a> Objects<'a> {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// [`Reason::Damaged`] when one that lists others cannot be read.
+    pub fn of(site: &'a Site, commit: &'a Digest) -> Result<Self, Reason> {
+        let repo = site.sysroot.repo();
+        let found = repo.traverse_commit(commit.as_str(), 0, Some(&site.stop));
+        let found = found.map_err(|error| judge(site, &repo, commit, &error))?;
+        let named = |object: &ObjectName| (object.object_type(), object.checksum().to_owned());
+        let (files, mut all): (Vec<_>, Vec<_>) = found
+            .iter()
+            .map(named)
+            .partition(|(kind, _)| *kind == ObjectType::File);
+        let lists = all.len();
+        all.extend(files);
+        Ok(Self {
             site,
             repo,
             commit,
-            (object.object_type(), object.checksum()),
-        )?;
-        let percent = u8::try_from(done * 97 / all).unwrap_or(97);
-        site.report
-            .progress(percent, format!("checking objects {done} of {all}"));
+            all,
+            lists,
+        })
     }
-    Ok(())
+
+    /// Checks all that are no files. What is bad is removed and the commit marked partial, so that the next fetch brings it again;
+    /// deployments hold their own links to the files and lose nothing by that.
+    ///
+    /// # Errors
+    /// [`Reason::Damaged`], naming the first bad object.
+    pub fn check_lists(&self) -> Result<(), Reason> {
+        self.check(0, self.lists)
+    }
+
+    /// Checks the files, in the same way.
+    ///
+    /// # Errors
+    /// As [`Self::check_lists`].
+    pub fn check_files(&self) -> Result<(), Reason> {
+        self.check(self.lists, self.all.len())
+    }
+
+    fn check(&self, from: usize, to: usize) -> Result<(), Reason> {
+        let all = self.all.len();
+        for (done, (kind, checksum)) in self.all.iter().enumerate().take(to).skip(from) {
+            object(self.site, &self.repo, self.commit, (*kind, checksum))?;
+            let percent = u8::try_from(done * 97 / all).unwrap_or(97);
+            self.site
+                .report
+                .progress(percent, format!("checking objects {done} of {all}"));
+        }
+        Ok(())
+    }
 }
 
-/// Checks one object, in the same way.
+/// Checks one object of a commit, in the same way.
 ///
 /// # Errors
 /// [`Reason::Damaged`].

@@ -140,27 +140,6 @@ impl Tree {
         }
     }
 
-    /// The lengths of all files and links at a path and below it, in bytes; none when there is nothing.
-    pub fn lengths(&self, path: &str) -> Vec<u64> {
-        let mut all = Vec::new();
-        self.collect_lengths(&self.root.resolve_relative_path(path), &mut all);
-        all
-    }
-
-    fn collect_lengths(&self, folder: &gio::File, all: &mut Vec<u64>) {
-        let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
-        let Ok(entries) = folder.enumerate_children(FACTS, flags, NEVER) else {
-            return;
-        };
-        for info in entries.flatten() {
-            if info.file_type() == gio::FileType::Directory {
-                self.collect_lengths(&folder.child(info.name()), all);
-            } else {
-                all.push(info.size().try_into().unwrap_or(0));
-            }
-        }
-    }
-
     fn content(&self, file: &gio::File) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.feed(file, &mut |piece| bytes.extend_from_slice(piece))
@@ -192,8 +171,9 @@ impl Tree {
         let Ok(entries) = folder.enumerate_children(FACTS, flags, NEVER) else {
             return Vec::new();
         };
+        // The first error is the last entry: of a folder that is not there each one is an error, without end.
         entries
-            .flatten()
+            .map_while(Result::ok)
             .map(|info| folder.child(info.name()))
             .collect()
     }

@@ -27,10 +27,13 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let (variant, _) = repo
         .load_commit(commit.as_str())
         .map_err(|error| fsck::damaged(commit, error.message()))?;
+    let objects = fsck::Objects::of(site, commit)?;
+    // First what lists the others: libostree ends the process over a tree that is none.
+    objects.check_lists()?;
     let tree = image::Tree::open(site, commit)?;
     // Before they are checked, so that nothing comes between the check and the trial.
     critical::seal(site, &critical::of(&tree)?);
-    fsck::run(site, &repo, commit)?;
+    objects.check_files()?;
     site.report
         .progress(97, "reading what the image says of itself");
     let kernel = tree.kernel();

@@ -23,10 +23,15 @@ pub const BOOT_MARGIN: u64 = 2 << 20;
 /// Room on root. A checkout links the files; what it takes is folders, its own copy of /etc, and the margin; the
 /// kernel too where /boot lies on the same file system.
 pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
-    let folders = tree.folder()?.count();
-    let mut need = ROOT_MARGIN + folders.map_err(|error| tree.damaged(&error))? * BLOCK;
-    for etc in ["usr/etc", "etc"] {
-        need += tree.lengths(etc).into_iter().map(blocks).sum::<u64>();
+    let image = tree.folder()?;
+    let damaged = |error| tree.damaged(&error);
+    let mut need = ROOT_MARGIN + image.count().map_err(damaged)? * BLOCK;
+    if let Some(etc) = ["usr/etc", "etc"]
+        .iter()
+        .find_map(|path| image.folder(path))
+    {
+        let lengths = etc.lengths().map_err(damaged)?;
+        need += lengths.into_iter().map(blocks).sum::<u64>();
     }
     need += site
         .current()

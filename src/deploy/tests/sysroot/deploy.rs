@@ -1,9 +1,10 @@
 use std::fs;
 
 use serde_json::Value;
+use upgrade::id::Digest;
 
 use crate::image::{Image, noise};
-use crate::world::world;
+use crate::world::{World, world};
 
 #[test]
 fn the_new_system_lies_behind_the_old_one_and_is_not_the_default() {
@@ -81,6 +82,36 @@ fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     assert_eq!(boot("usr/bin/kubelet"), Some(false.into()));
     assert_eq!(boot("usr/libexec/careen/careen-stage"), Some(true.into()));
     assert_eq!(boot("usr/libexec/careen/careen-agent"), Some(false.into()));
+}
+
+#[test]
+fn of_a_program_that_is_a_link_the_file_behind_it_is_critical() {
+    let world = world();
+    let image = Image::new(2)
+        .with("usr/libexec/kube/all", b"kubelet and more")
+        .with_link("usr/bin/kubelet", "../bin/kube")
+        .with_link("usr/bin/kube", "/lib/../libexec/kube/all")
+        .with_link("usr/bin/runc", "runc");
+    let commit = world.fetched(&image);
+    world.verb("deploy", &commit).deployed();
+    let critical = critical_files(&world, &commit);
+    assert!(
+        critical.contains(&"usr/libexec/kube/all".to_owned()),
+        "{critical:?}"
+    );
+    assert!(
+        !critical.iter().any(|path| path.starts_with("usr/bin/")),
+        "{critical:?}"
+    );
+}
+
+fn critical_files(world: &World, commit: &Digest) -> Vec<String> {
+    let list = format!("ostree/careen/manifest-{commit}.json");
+    let list: Value = serde_json::from_slice(&fs::read(world.root().join(list)).unwrap()).unwrap();
+    let files = list["files"].as_array().unwrap().iter();
+    files
+        .map(|file| file["path"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

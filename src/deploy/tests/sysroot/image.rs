@@ -58,17 +58,7 @@ impl Image {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         };
-        for folder in [
-            "sysroot",
-            "boot",
-            "var",
-            "run",
-            "proc",
-            "sys",
-            "dev",
-            "tmp",
-            "usr/lib/modules",
-        ] {
+        for folder in ["sysroot", "boot", "var", "run", "proc", "sys", "dev", "tmp"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         let links = [
