@@ -49,7 +49,8 @@ const SIGNER: &str = "clock@careen.test";
 fn keyring_of_2010() -> TempDir {
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
-    let then = "faked-system-time 20100101T000000\n";
+    // Standing still: else the key may be a second younger than the next command's beginning.
+    let then = "faked-system-time 20100101T000000!\n";
     fs::write(home.path().join("gpg.conf"), then).unwrap();
     let gpg = |arguments: &[&str]| {
         let mut gpg = Command::new("gpg");
