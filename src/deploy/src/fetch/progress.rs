@@ -28,6 +28,7 @@ pub fn forward(progress: &AsyncProgress, report: &Rc<Report>, room: Room) {
             objects: (progress.uint("fetched"), progress.uint("requested")),
             bytes: progress.uint64("bytes-transferred"),
             looking: progress.uint("outstanding-metadata-fetches") + progress.uint("scanning") > 0,
+            writing: progress.uint("outstanding-writes") > 0,
         };
         report.progress(counters.percent(), counters.sentence());
     });
@@ -48,6 +49,8 @@ struct Counters {
     bytes: u64,
     /// Whether more objects may turn up.
     looking: bool,
+    /// Whether something has come and is not written yet. A tree that is not is not read either.
+    writing: bool,
 }
 
 impl Counters {
@@ -64,7 +67,8 @@ impl Counters {
         let (_, done, all) = self.pieces();
         let percent = u64::from(done) * 99 / u64::from(all.max(1));
         let percent = percent.try_into().unwrap_or(99);
-        if self.looking && self.deltas.1 == 0 {
+        let looking = self.looking || (self.writing && done == all);
+        if looking && self.deltas.1 == 0 {
             WHILE_LOOKING.min(percent)
         } else {
             percent
@@ -87,6 +91,7 @@ mod tests {
         objects: (0, 0),
         bytes: 0,
         looking: false,
+        writing: false,
     };
 
     #[test]
@@ -113,6 +118,21 @@ mod tests {
     #[test]
     fn nothing_asked_for_yet_is_nothing_done() {
         assert_eq!(NOTHING.percent(), 0);
+    }
+
+    #[test]
+    fn trees_that_have_come_and_are_not_read_yet_are_not_nearly_everything() {
+        let counters = Counters {
+            objects: (3, 3),
+            writing: true,
+            ..NOTHING
+        };
+        assert_eq!(counters.percent(), WHILE_LOOKING);
+        let counters = Counters {
+            objects: (50, 200),
+            ..counters
+        };
+        assert_eq!(counters.percent(), 24, "where more is to come it counts");
     }
 
     #[test]
