@@ -13,7 +13,7 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check test fuzz integration soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench
+.PHONY: manifests help setup tools check docs test fuzz integration soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -24,11 +24,15 @@ setup: ## install what the host needs (Debian packages); quick when it is there
 tools: setup
 	@.ci/tools
 
-check: tools ## the inner loop: format, clippy, dependency audit, unit and brain tests
+check: tools ## the inner loop: format, clippy, dependency audit, links in the docs (once `make docs` was run), unit and brain tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 -- -D warnings
 	@.ci/audit
+	@.ci/docs if-there
 	cargo test --quiet -p upgrade -p host
+
+docs: ## docs/ as a site in target/site, links and anchors checked
+	@.ci/docs
 
 integration: setup ## the model of the chain, careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
 	cargo test --no-run --workspace --exclude upgrade --exclude host

@@ -19,13 +19,14 @@ mod verify;
 use std::process::ExitCode;
 
 use args::{Args, Verb};
+use upgrade::exit;
 
 fn main() -> ExitCode {
     let args = match args::parse(lexopt::Parser::from_env()) {
         Ok(args) => args,
         Err(error) => {
             eprintln!("careen-stage: {error}\n{}", args::USAGE);
-            return ExitCode::from(2);
+            return ExitCode::from(exit::USAGE);
         }
     };
     run(&args)

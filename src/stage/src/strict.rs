@@ -3,17 +3,15 @@
 use std::process::ExitCode;
 
 use host::{Places, power};
+use upgrade::exit;
 
 use crate::args::Args;
-
-/// The exit code of a dry run that would have rebooted.
-pub const WOULD_REBOOT: u8 = 3;
 
 /// Reboots and does not come back, except where that is impossible.
 pub fn reboot(args: &Args, why: &str) -> ExitCode {
     eprintln!("careen-stage: rebooting into the old system: {why}");
     if args.dry_run {
-        return ExitCode::from(WOULD_REBOOT);
+        return ExitCode::from(exit::WOULD_REBOOT);
     }
     let Places { boot, .. } = &args.places;
     let refused = power::force_reboot(boot);

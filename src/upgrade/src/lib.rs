@@ -8,6 +8,7 @@
 pub mod deadman;
 pub mod decide;
 pub mod deploy;
+pub mod exit;
 pub mod id;
 pub mod image;
 pub mod names;

@@ -369,6 +369,12 @@ impl Reason {
             })
             .unwrap_or_else(|| "Unknown".to_owned())
     }
+
+    /// Where the docs say what it means, what to look at and what to do: a page below `docs/`, with its anchor.
+    #[must_use]
+    pub fn runbook(&self) -> String {
+        format!("runbook.md#{}", self.code().to_ascii_lowercase())
+    }
 }
 
 /// The longest part of somebody else's complaint that is repeated, in characters.

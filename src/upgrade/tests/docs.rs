@@ -1,4 +1,4 @@
-//! The docs that are rendered from the code. `CAREEN_BLESS=1 cargo test -p upgrade --test docs` writes them anew.
+//! The docs that are rendered from the code. `CAREEN_BLESS=1 cargo test -p upgrade` writes them anew.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -6,22 +6,9 @@ mod scene;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use scene::page::check_drift;
 use scene::*;
 use upgrade::*;
-
-fn check_drift(file: &str, rendered: &str) {
-    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
-        .join("../../docs")
-        .join(file);
-    if std::env::var_os("CAREEN_BLESS").is_some() {
-        std::fs::write(&path, rendered).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        written, rendered,
-        "docs/{file} has drifted: run CAREEN_BLESS=1 cargo test -p upgrade --test docs"
-    );
-}
 
 #[test]
 fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
@@ -30,11 +17,19 @@ fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
 }
 
 #[test]
+fn the_table_of_exit_codes_in_the_docs_is_the_one_in_the_code() {
+    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. Of a check in `required.d` or `wanted.d` 0 means that it passes, \
+                anything else that it fails.\n\n";
+    check_drift("exit-codes.md", &format!("{head}{}", exit::table()));
+}
+
+#[test]
 fn every_reason_stands_in_the_docs_in_its_own_words() {
     let mut text = String::from(
         "# Reasons\n\nRendered from `src/upgrade/src/reason.rs`: the code in `careen.dev/status`, what follows, and the sentence on the Node, \
          with examples in it. `retry`: the step is tried again, as often as the policy says; then the upgrade ends as with `roll back`: the old \
-         system stays or comes back. `halt`: a person must look. A remembered image is not tried again unasked.\n\n\
+         system stays or comes back. `halt`: a person must look. A remembered image is not tried again unasked. Each code leads to its \
+         section of the [runbook](runbook.md).\n\n\
          | code | what follows | sentence |\n|---|---|---|\n",
     );
     for reason in scene::reasons::all() {
@@ -49,8 +44,9 @@ fn every_reason_stands_in_the_docs_in_its_own_words() {
             ""
         };
         text += &format!(
-            "| `{}` | {follows}{remembered} | {} |\n",
+            "| [`{}`]({}) | {follows}{remembered} | {} |\n",
             reason.code(),
+            reason.runbook(),
             shown(&reason.to_string())
         );
     }
@@ -231,6 +227,45 @@ fn caused_by(event: &str, seen: &Observation, record: &Record, after: &Phase) ->
     );
     let came_back = seen.boot == boot(3) || !seen.booted.same(&deployment('a'));
     !tried || came_back || seen.finished.is_some()
+}
+
+/// What the page of concepts draws: chains of phases with an arrow between them.
+fn drawn() -> Vec<(String, String)> {
+    let page = scene::page::read("concepts.md");
+    let picture = page.split("```machine\n").nth(1).unwrap();
+    let lines = picture.split("```").next().unwrap().lines();
+    let chains = lines.map(|line| line.split('→').map(last_word).collect::<Vec<_>>());
+    chains
+        .flat_map(|chain| {
+            let ends = chain.iter().skip(1).cloned().collect::<Vec<_>>();
+            chain.into_iter().zip(ends).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The phase in a piece between two arrows; in front of a chain stands what it is about.
+fn last_word(piece: &str) -> String {
+    piece
+        .split_whitespace()
+        .next_back()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn the_machine_on_the_page_of_concepts_is_part_of_the_one_that_the_code_makes() {
+    let edges = edges();
+    let drawn = drawn();
+    for (from, to) in &drawn {
+        let made = edges.contains_key(&(from.as_str(), to.as_str()));
+        assert!(made, "no event leads from {from} to {to}");
+    }
+    for phase in phases() {
+        let there = drawn
+            .iter()
+            .any(|(from, to)| [from, to].contains(&&phase.name().to_owned()));
+        assert!(there, "{} is not drawn", phase.name());
+    }
 }
 
 #[test]

@@ -176,3 +176,19 @@ fn no_right_reaches_further_than_it_must() {
         assert!(!secrets_listed, "{rule}");
     }
 }
+
+#[test]
+fn a_wrong_call_and_a_folder_that_cannot_be_written_end_as_the_docs_say() {
+    use upgrade::exit;
+    let nowhere: &[&str] = &["manifests", "/dev/null/release"];
+    for (arguments, code) in [(&["--sail"][..], exit::USAGE), (nowhere, exit::FAILED)] {
+        let mut provider = std::process::Command::new(env!("CARGO_BIN_EXE_careen-provider"));
+        let output = provider.args(arguments).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(code)),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}

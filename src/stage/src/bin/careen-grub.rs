@@ -12,6 +12,7 @@ use host::boot::{Link, entries};
 use host::grub_config::{Item, render};
 use host::{Places, durable};
 use lexopt::prelude::*;
+use upgrade::exit;
 
 const USAGE: &str = "usage: careen-grub -o FILE [--boot DIR]";
 
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Ok(wanted) => wanted,
         Err(error) => {
             eprintln!("careen-grub: {error}\n{USAGE}");
-            return ExitCode::from(2);
+            return ExitCode::from(exit::USAGE);
         }
     };
     match write(&wanted) {
