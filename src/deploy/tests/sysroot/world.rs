@@ -165,6 +165,8 @@ impl World {
         command.arg("--sysroot").arg(self.root()).args(arguments);
         // Lets the folder be deleted after the test; no other difference.
         command.env("OSTREE_SYSROOT_DEBUG", "mutable-deployments");
+        // What glib complains of is a fault of ours.
+        command.env("G_DEBUG", "fatal-criticals");
         if let Some(generator) = &self.generator {
             command.env("OSTREE_GRUB2_EXEC", generator);
         }
