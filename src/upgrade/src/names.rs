@@ -43,10 +43,18 @@ pub const REQUEST_SCHEDULED: &str = "Scheduled";
 pub const IMAGE: &str = "careen.dev/image";
 /// The Kubernetes version that the image must carry.
 pub const KUBERNETES_VERSION: &str = "careen.dev/kubernetes-version";
+/// In place of an image: the old deployment that the last upgrade has kept on this node.
+pub const KEPT_IMAGE: &str = "kept:";
 /// The requester's own id for the request.
 pub const UPGRADE_ID: &str = "careen.dev/upgrade-id";
 /// While present nothing new is begun; the value is the reason.
 pub const PAUSED: &str = "careen.dev/paused";
+/// An image to try dry: see [`crate::plan::Question`].
+pub const PLAN: &str = "careen.dev/plan";
+/// What an upgrade to it would do: see [`crate::plan::Plan`]. It goes when [`PLAN`] goes.
+pub const PLAN_RESULT: &str = "careen.dev/plan-result";
+/// The last upgrades of this node: see [`crate::history`].
+pub const HISTORY: &str = "careen.dev/history";
 /// The answer.
 pub const ANSWER: &str = "controlplane.cluster.x-k8s.io/inplace-upgrade";
 /// Why an upgrade failed: one sentence for a person.
@@ -136,7 +144,7 @@ pub const TABLE: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "`ostree:<remote>:<ref>[@<commit>]`",
+        "`ostree:<remote>:<ref>[@<commit>]`, or `kept:`",
     ),
     row(
         KUBERNETES_VERSION,
@@ -153,6 +161,27 @@ pub const TABLE: &[Name] = &[
         "1 to 63 of `a-z A-Z 0-9 . _ -`, optional",
     ),
     row(PAUSED, Kind::Annotation, "requester", "agent", "a reason"),
+    row(
+        PLAN,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "an image, and after a space an id of the question, optional",
+    ),
+    row(
+        PLAN_RESULT,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "JSON, at most 16 KiB: what an upgrade to it would do",
+    ),
+    row(
+        HISTORY,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "JSON, at most 4 KiB: the last 10 upgrades, the latest first",
+    ),
     row(
         ANSWER,
         Kind::Annotation,

@@ -113,3 +113,28 @@ fn fields_that_a_newer_version_wrote_survive_this_one() {
     let again = serde_json::to_value(&record).unwrap();
     assert_eq!(again["later"]["x"], 1);
 }
+
+#[test]
+fn a_question_for_a_plan_reads_back_as_it_was_written() {
+    for text in ["ostree:careen:os/v1", "ostree:careen:os/v1 k-1"] {
+        let question: upgrade::plan::Question = text.parse().unwrap();
+        assert_eq!(question.to_string(), text);
+    }
+    for bad in ["", "ostree:careen:os ", "ostree:careen:os a b", " k-1"] {
+        assert!(bad.parse::<upgrade::plan::Question>().is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_plan_and_a_history_of_a_newer_version_are_read_as_far_as_they_are_known() {
+    let plan: upgrade::plan::Plan = serde_json::from_str(
+        r#"{"asked":"x","packages":[{"name":"a","to":"2","new":1}],"new":[]}"#,
+    )
+    .unwrap();
+    assert_eq!(plan.packages[0].change.to.as_deref(), Some("2"));
+    let past: Vec<upgrade::history::Past> = serde_json::from_str(
+        r#"[{"answer":"Upgraded","image":"kept:","began":1,"ended":2,"new":{}}]"#,
+    )
+    .unwrap();
+    assert_eq!((past[0].ended, past[0].tries), (2, 0));
+}
