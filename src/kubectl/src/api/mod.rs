@@ -1,0 +1,153 @@
+//! The API server: what we ask of it. Nothing is decided here.
+
+mod objects;
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use k8s_openapi::api::{core::v1, policy::v1 as policy};
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::ApiResource;
+use kube::{Client, Config};
+use serde_json::Value;
+
+pub use objects::{
+    Budget, BudgetSpec, BudgetStatus, Condition, Node, NodeInfo, NodeSpec, NodeStatus, Pod,
+    PodStatus,
+};
+
+use crate::failure::{Failure, chain};
+
+/// How long the answer to one request may take; a watch alone has no such limit.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// Who we are in a Node's managedFields.
+pub const MANAGER: &str = "kubectl-careen";
+
+/// Whether a write is made or only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// Made.
+    Real,
+    /// The server checks it and keeps nothing.
+    Dry,
+}
+
+/// The API server with a person's credential.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+}
+
+impl Cluster {
+    /// As kubectl finds it: the given kubeconfig, or `KUBECONFIG`, or `~/.kube/config`; in a pod, its account.
+    ///
+    /// # Errors
+    /// When there is none or it cannot be used.
+    pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
+        let unusable = |error: &dyn std::error::Error| {
+            Failure::Unreachable(format!("the kubeconfig cannot be used: {}", chain(error)))
+        };
+        let options = KubeConfigOptions {
+            context: context.map(str::to_owned),
+            ..KubeConfigOptions::default()
+        };
+        let config = match (file, context) {
+            (Some(file), _) => {
+                let content = Kubeconfig::read_from(file).map_err(|error| unusable(&error))?;
+                let config = Config::from_custom_kubeconfig(content, &options).await;
+                config.map_err(|error| unusable(&error))?
+            }
+            (None, Some(_)) => {
+                let config = Config::from_kubeconfig(&options).await;
+                config.map_err(|error| unusable(&error))?
+            }
+            (None, None) => Config::infer().await.map_err(|error| unusable(&error))?,
+        };
+        let client = Client::try_from(config).map_err(|error| unusable(&error))?;
+        Ok(Self { client })
+    }
+
+    /// With a client that is there already.
+    #[must_use]
+    pub const fn with(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The API of Nodes.
+    #[must_use]
+    pub fn nodes(&self) -> Api<Node> {
+        Api::all_with(self.client.clone(), &ApiResource::erase::<v1::Node>(&()))
+    }
+
+    /// The Nodes that a label selector selects, all without one; so many at most.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn list(
+        &self,
+        selector: Option<&str>,
+        limit: Option<u32>,
+    ) -> Result<Vec<Node>, Failure> {
+        let params = ListParams {
+            label_selector: selector.map(str::to_owned),
+            limit,
+            ..ListParams::default()
+        };
+        Ok(limited(self.nodes().list(&params)).await?.items)
+    }
+
+    /// One Node.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn node(&self, name: &str) -> Result<Node, Failure> {
+        limited(self.nodes().get(name)).await
+    }
+
+    /// Changes annotations of a Node.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] when the change names a resourceVersion that is not the present one any more.
+    pub async fn change(&self, name: &str, change: &Value, write: Write) -> Result<Node, Failure> {
+        let params = PatchParams {
+            dry_run: write == Write::Dry,
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        limited(self.nodes().patch(name, &params, &Patch::Merge(change))).await
+    }
+
+    /// The pods of a Node.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn pods_on(&self, node: &str) -> Result<Vec<Pod>, Failure> {
+        let pods: Api<Pod> =
+            Api::all_with(self.client.clone(), &ApiResource::erase::<v1::Pod>(&()));
+        let there = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        Ok(limited(pods.list(&there)).await?.items)
+    }
+
+    /// All PodDisruptionBudgets.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn budgets(&self) -> Result<Vec<Budget>, Failure> {
+        let resource = ApiResource::erase::<policy::PodDisruptionBudget>(&());
+        let budgets: Api<Budget> = Api::all_with(self.client.clone(), &resource);
+        Ok(limited(budgets.list(&ListParams::default())).await?.items)
+    }
+}
+
+async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
+    match tokio::time::timeout(ANSWER, request).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(Failure::Unreachable(format!(
+            "no answer in {} s",
+            ANSWER.as_secs()
+        ))),
+    }
+}

@@ -1,0 +1,250 @@
+//! The command line. The man page, the completions and `docs/kubectl-careen.md` are made from it.
+
+mod nodes;
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use upgrade::{Target, Version};
+
+pub use nodes::{Choice, Chosen, ChosenOrAll};
+
+use crate::span::Span;
+
+/// Ask nodes for upgrades, watch them, and see why they are where they are.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "kubectl-careen", bin_name = "kubectl careen", version)]
+pub struct Cli {
+    /// The kubeconfig to use, in place of KUBECONFIG and ~/.kube/config.
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it, in place of its current one.
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Connection")]
+    pub context: Option<String>,
+    /// How to print data, in place of text for people.
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub output: Option<Format>,
+    /// Colours; `auto` is on a terminal where NO_COLOR is not set.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
+    pub color: When,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// Where a person sees it.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How data is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// More columns.
+    Wide,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Show what an upgrade would do to a node, before anything is touched.
+    Plan(Plan),
+    /// Ask nodes for an upgrade.
+    Upgrade(Upgrade),
+    /// Show how far nodes are.
+    Status(Status),
+    /// Say why a node is where it is, and what to do.
+    Explain(One),
+    /// Show the last upgrades of a node.
+    History(One),
+    /// Take a request back; honoured until the node is armed.
+    Cancel(Cancel),
+    /// Ask for the same again where it has failed.
+    Retry(Again),
+    /// Go back to the system that the last upgrade has kept: an upgrade of its own, with drain and trial.
+    Rollback(Again),
+    /// Let nodes begin nothing new; what is under way goes on.
+    Pause(Pause),
+    /// Lift a pause.
+    Resume(Resume),
+    /// Print a completion script for a shell.
+    Completion(Completion),
+}
+
+/// `plan`.
+#[derive(Args, Clone, Debug)]
+pub struct Plan {
+    /// The node.
+    pub node: String,
+    /// The image.
+    #[arg(long)]
+    pub image: Target,
+    /// How long to wait for the node's answer.
+    #[arg(long, value_name = "TIME", default_value = "2m")]
+    pub timeout: Span,
+}
+
+/// `upgrade`.
+#[derive(Args, Clone, Debug)]
+pub struct Upgrade {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: Chosen,
+    /// The image; best with its commit, so that all nodes get the same.
+    #[arg(long)]
+    pub image: Target,
+    /// The version that the image must carry.
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes_version: Option<Version>,
+    /// How to ask.
+    #[command(flatten)]
+    pub asking: Asking,
+}
+
+/// `retry` and `rollback`.
+#[derive(Args, Clone, Debug)]
+pub struct Again {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: Chosen,
+    /// How to ask.
+    #[command(flatten)]
+    pub asking: Asking,
+}
+
+/// How to ask.
+#[derive(Args, Clone, Debug)]
+pub struct Asking {
+    /// Show progress until every node has ended.
+    #[arg(short, long)]
+    pub watch: bool,
+    /// Ask a node only when the one before has ended well; stop at the first failure. Implies --watch.
+    #[arg(long)]
+    pub one_by_one: bool,
+    /// How long to watch at most.
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<Span>,
+    /// Do not ask back.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Let the server check it and change nothing.
+    #[arg(long, conflicts_with_all = ["watch", "one_by_one"])]
+    pub dry_run: bool,
+}
+
+/// `status`.
+#[derive(Args, Clone, Debug)]
+pub struct Status {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: ChosenOrAll,
+    /// Go on showing changes.
+    #[arg(short, long)]
+    pub watch: bool,
+}
+
+/// `explain` and `history`.
+#[derive(Args, Clone, Debug)]
+pub struct One {
+    /// The node.
+    pub node: String,
+}
+
+/// `cancel`.
+#[derive(Args, Clone, Debug)]
+pub struct Cancel {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: Chosen,
+    /// Let the server check it and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `pause`.
+#[derive(Args, Clone, Debug)]
+pub struct Pause {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: ChosenOrAll,
+    /// Why, for whoever finds it.
+    #[arg(long, value_name = "TEXT", default_value = "paused by hand", value_parser = NonEmptyStringValueParser::new())]
+    pub reason: String,
+    /// Let the server check it and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `resume`.
+#[derive(Args, Clone, Debug)]
+pub struct Resume {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: ChosenOrAll,
+    /// Let the server check it and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `completion`.
+#[derive(Args, Clone, Debug)]
+pub struct Completion {
+    /// The shell.
+    pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn an_upgrade_wants_nodes_one_way_and_not_both() {
+        let image = "--image ostree:careen:os";
+        assert!(parse(&format!("kubectl-careen upgrade {image}")).is_err());
+        assert!(parse(&format!("kubectl-careen upgrade a -l x=y {image}")).is_err());
+        assert!(parse(&format!("kubectl-careen upgrade a b {image} --yes")).is_ok());
+        assert!(parse(&format!("kubectl-careen upgrade -l x=y {image} -o json")).is_ok());
+    }
+
+    #[test]
+    fn a_malformed_image_is_refused_with_the_accepted_form() {
+        let error = parse("kubectl-careen upgrade a --image docker.io/os:latest").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let said = error.to_string();
+        assert!(said.contains(upgrade::target::ACCEPTED_IMAGE), "{said}");
+    }
+}

@@ -1,0 +1,50 @@
+//! The nodes that are meant, read.
+
+use crate::api::Cluster;
+use crate::cli::Choice;
+use crate::expected::Expected;
+use crate::failure::Failure;
+use crate::view::NodeView;
+
+/// As many nodes teach enough of how long upgrades take here; more would cost the server more than they teach.
+const SAMPLE: u32 = 100;
+
+/// Reads them.
+///
+/// # Errors
+/// [`Failure::Missing`] when one that is named is not there, or none is chosen.
+pub async fn choose(cluster: &Cluster, choice: &Choice) -> Result<Vec<NodeView>, Failure> {
+    let nodes = match choice {
+        Choice::Named(names) => return named(cluster, names).await,
+        Choice::Selected(labels) => cluster.list(Some(labels), None).await?,
+        Choice::All => cluster.list(None, None).await?,
+    };
+    if nodes.is_empty() {
+        return Err(Failure::Missing(match choice {
+            Choice::Selected(labels) => format!("no node has the labels {labels:?}"),
+            Choice::Named(_) | Choice::All => "the cluster has no nodes".to_owned(),
+        }));
+    }
+    let mut views: Vec<NodeView> = nodes.into_iter().map(NodeView::from).collect();
+    views.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(views)
+}
+
+async fn named(cluster: &Cluster, names: &[String]) -> Result<Vec<NodeView>, Failure> {
+    let mut views = Vec::new();
+    for name in names {
+        views.push(cluster.node(name).await?.into());
+    }
+    Ok(views)
+}
+
+/// What the cluster's past teaches, from all its nodes or some of them. Who may read one node only learns from that.
+pub async fn learn(cluster: &Cluster, nodes: &[NodeView], choice: &Choice) -> Expected {
+    if *choice == Choice::All {
+        return Expected::learn(nodes);
+    }
+    let sample = cluster.list(None, Some(SAMPLE)).await.unwrap_or_default();
+    let sample: Vec<NodeView> = sample.into_iter().map(NodeView::from).collect();
+    let new = |node: &&NodeView| sample.iter().all(|known| known.name != node.name);
+    Expected::learn(sample.iter().chain(nodes.iter().filter(new)))
+}

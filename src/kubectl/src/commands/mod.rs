@@ -1,0 +1,72 @@
+//! The commands, one file for each: they read, decide by pure functions, write and show.
+
+mod act;
+mod ask;
+mod cancel;
+mod choose;
+mod ended;
+mod explain;
+mod follow;
+mod history;
+mod pause;
+mod plan;
+mod show;
+mod status;
+
+use clap::CommandFactory;
+
+use crate::api::Cluster;
+use crate::cli::{Cli, Command, Format};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What every command works with.
+pub(crate) struct Session<'a> {
+    cluster: Cluster,
+    console: &'a mut Console,
+    format: Option<Format>,
+}
+
+/// Runs a command line.
+///
+/// # Errors
+/// See [`Failure`]; what there was to show is shown before.
+pub async fn run(cli: &Cli, console: &mut Console) -> Result<Exit, Failure> {
+    if let Command::Completion(asked) = &cli.command {
+        return completion(asked.shell, console);
+    }
+    let cluster = Cluster::connect(cli.kubeconfig.as_deref(), cli.context.as_deref()).await?;
+    let mut session = Session {
+        cluster,
+        console,
+        format: cli.output,
+    };
+    command(&cli.command, &mut session).await
+}
+
+async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    match command {
+        Command::Plan(asked) => plan::run(asked, session).await,
+        Command::Upgrade(asked) => ask::upgrade(asked, session).await,
+        Command::Status(asked) => status::run(asked, session).await,
+        Command::Explain(asked) => explain::run(&asked.node, session).await,
+        Command::History(asked) => history::run(&asked.node, session).await,
+        Command::Cancel(asked) => cancel::run(asked, session).await,
+        Command::Retry(asked) => ask::retry(asked, session).await,
+        Command::Rollback(asked) => ask::rollback(asked, session).await,
+        Command::Pause(asked) => pause::pause(asked, session).await,
+        Command::Resume(asked) => pause::resume(asked, session).await,
+        // It needs no API server, and was seen to before.
+        Command::Completion(_) => Ok(Exit::Done),
+    }
+}
+
+fn completion(shell: clap_complete::Shell, console: &mut Console) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    let mut command = Cli::command();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    console.print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,90 @@
+//! `kubectl careen pause` and `resume`.
+
+use super::Session;
+use super::act::{conclude, each, settle, told, write};
+use super::choose::choose;
+use crate::api::Write;
+use crate::cli::{Choice, Pause, Resume};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::outcome::Done;
+use crate::request::{self, Turn};
+use crate::standing::Standing;
+use crate::view::NodeView;
+
+/// Marks nodes.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    let (write, choice) = (write(asked.dry_run), Choice::from(&asked.nodes));
+    let (cluster, reason) = (&session.cluster, asked.reason.as_str());
+    let nodes = choose(cluster, &choice).await?;
+    let one = |node: NodeView| async move {
+        let decide = |node: &NodeView| (pausing(node), request::pausing(node, Some(reason)));
+        let (turn, after) = settle(cluster, node, write, decide).await?;
+        let detail = match Standing::of(&after) {
+            Standing::Working => "paused; what is under way goes on",
+            _ => "paused",
+        };
+        Ok(told(
+            &after.name,
+            turn,
+            Done::Paused,
+            detail.to_owned(),
+            write,
+        ))
+    };
+    let (outcomes, failure) = each(nodes, one).await;
+    let exit = conclude(session, &outcomes, failure)?;
+    if write == Write::Real {
+        warn(&choice, session)?;
+    }
+    Ok(exit)
+}
+
+/// Somebody else's reason stays.
+fn pausing(node: &NodeView) -> Turn {
+    match &node.paused {
+        Some(why) => Turn::Done(format!("paused already: {why}")),
+        None => Turn::Write,
+    }
+}
+
+/// A mark on each Node covers those that are there, and no others.
+fn warn(choice: &Choice, session: &mut Session<'_>) -> Result<(), Failure> {
+    let those = match choice {
+        Choice::Named(_) => return Ok(()),
+        Choice::Selected(_) => "nodes that get these labels",
+        Choice::All => "nodes that join",
+    };
+    session
+        .console
+        .say(&format!("note: {those} from now on are not paused"))
+}
+
+/// Unmarks nodes.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn resume(asked: &Resume, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    let write = write(asked.dry_run);
+    let cluster = &session.cluster;
+    let nodes = choose(cluster, &Choice::from(&asked.nodes)).await?;
+    let one = |node: NodeView| async move {
+        let why = node.paused.clone().unwrap_or_default();
+        let decide = |node: &NodeView| (resuming(node), request::pausing(node, None));
+        let (turn, after) = settle(cluster, node, write, decide).await?;
+        let detail = format!("resumed (it was paused: {why})");
+        Ok(told(&after.name, turn, Done::Resumed, detail, write))
+    };
+    let (outcomes, failure) = each(nodes, one).await;
+    conclude(session, &outcomes, failure)
+}
+
+fn resuming(node: &NodeView) -> Turn {
+    match node.paused {
+        Some(_) => Turn::Write,
+        None => Turn::Done("not paused".to_owned()),
+    }
+}

@@ -1,0 +1,133 @@
+//! `kubectl careen plan`.
+
+use upgrade::plan::Question;
+
+use super::Session;
+use super::act::settle;
+use super::choose::learn;
+use super::follow::{Course, End, follow};
+use super::show::Shown;
+use crate::api::Write;
+use crate::cli::{Choice, Plan};
+use crate::drain::{Moving, moving};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fleet::Fleet;
+use crate::render::formatted;
+use crate::render::plan::{self, Preview};
+use crate::request::{self, Turn};
+use crate::view::{NodeView, Ready};
+
+/// Shows what an upgrade would do.
+///
+/// # Errors
+/// [`Failure::Timeout`] when the node's agent does not answer; what is seen from here is shown before.
+pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    let node: NodeView = session.cluster.node(&asked.node).await?.into();
+    let answered = answer(asked, session).await?;
+    let choice = Choice::Named(vec![asked.node.clone()]);
+    let expected = learn(&session.cluster, &[], &choice).await;
+    let preview = Preview {
+        node: asked.node.clone(),
+        image: asked.image.to_string(),
+        pods: pods(&asked.node, session).await?,
+        plan: answered,
+        usual_seconds: expected.seconds(),
+    };
+    let look = session.console.look;
+    let text = formatted(session.format, &preview, |wide| {
+        plan::plan(&preview, wide, look)
+    })?;
+    session.console.print(&text)?;
+    match preview.plan {
+        None => Err(Failure::Timeout(silent(&node, asked))),
+        Some(plan) if plan.code.is_some() || plan.reason.is_some() => Ok(Exit::Failed),
+        Some(_) => Ok(Exit::Done),
+    }
+}
+
+/// The node's answer to a question of our own, if it comes. The question is taken off again either way.
+async fn answer(
+    asked: &Plan,
+    session: &mut Session<'_>,
+) -> Result<Option<upgrade::plan::Plan>, Failure> {
+    let id =
+        request::new_id(session.console.now()).map_err(|bad| Failure::Usage(bad.to_string()))?;
+    let question = Question {
+        image: asked.image.clone(),
+        id: Some(id),
+    }
+    .to_string();
+    let change = request::questioning(&question);
+    session
+        .cluster
+        .change(&asked.node, &change, Write::Real)
+        .await?;
+    let choice = Choice::Named(vec![asked.node.clone()]);
+    let course = Course {
+        choice: &choice,
+        timeout: Some(asked.timeout.0),
+    };
+    let found = |fleet: &Fleet| answer_of(fleet, &asked.node, &question).is_some();
+    let end = follow(session, course, &mut Shown::nothing(), found).await;
+    take_off(asked, &question, session).await?;
+    match end? {
+        End::Over(fleet) | End::TimeOut(fleet) => Ok(answer_of(&fleet, &asked.node, &question)),
+    }
+}
+
+/// An older answer, or one to somebody else, repeats another question.
+fn answer_of(fleet: &Fleet, node: &str, question: &str) -> Option<upgrade::plan::Plan> {
+    let plan = fleet.get(node)?.plan.as_ref()?;
+    (plan.asked == question).then(|| plan.clone())
+}
+
+/// Only our own question: somebody else may have put theirs over it.
+async fn take_off(asked: &Plan, question: &str, session: &Session<'_>) -> Result<(), Failure> {
+    let node = session.cluster.node(&asked.node).await?.into();
+    let decide = |node: &NodeView| {
+        let ours = node.question.as_deref() == Some(question);
+        let turn = if ours {
+            Turn::Write
+        } else {
+            Turn::Done(String::new())
+        };
+        (turn, request::unquestioning(node))
+    };
+    settle(&session.cluster, node, Write::Real, decide).await?;
+    Ok(())
+}
+
+/// The pods that move. Who may not see them gets a plan all the same.
+async fn pods(node: &str, session: &mut Session<'_>) -> Result<Option<Vec<Moving>>, Failure> {
+    let seen = async {
+        let pods = session.cluster.pods_on(node).await?;
+        let budgets = session.cluster.budgets().await?;
+        Ok::<_, Failure>(moving(&pods, &budgets))
+    };
+    match seen.await {
+        Ok(moving) => Ok(Some(moving)),
+        Err(Failure::Forbidden(why)) => {
+            session
+                .console
+                .say(&format!("note: pods are not shown: {why}"))?;
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Who is silent: a node that is away, an agent that has never been, or one that does not know the question.
+fn silent(node: &NodeView, asked: &Plan) -> String {
+    let time = crate::span::short(asked.timeout.0.as_secs());
+    let why = match (&node.ready, node.heard) {
+        (Ready::Unknown(_), _) => "its kubelet has not been heard of either: the node is away",
+        (Ready::Yes | Ready::No(_), None) => {
+            "no agent has ever written to this Node: is careen-agent in its image, and running?"
+        }
+        (Ready::Yes | Ready::No(_), Some(_)) => {
+            "its agent is too old to know careen.dev/plan, or does not run: `systemctl status careen-agent` on the node"
+        }
+    };
+    format!("{} did not answer in {time}: {why}", asked.node)
+}

@@ -1,0 +1,53 @@
+//! `kubectl careen status`.
+
+use super::Session;
+use super::choose::{choose, learn};
+use super::follow::{self, Course};
+use super::show::Shown;
+use crate::cli::{Choice, Status};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::formatted;
+use crate::render::report::{self, NodeReport};
+use crate::render::status::{Around, status};
+use crate::span;
+use crate::view::NodeView;
+
+/// Shows how far nodes are.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn run(asked: &Status, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    let choice = Choice::from(&asked.nodes);
+    let nodes = choose(&session.cluster, &choice).await?;
+    let expected = learn(&session.cluster, &nodes, &choice).await;
+    if asked.watch {
+        let mut shown = Shown::new(expected, session.format);
+        let course = Course {
+            choice: &choice,
+            timeout: None,
+        };
+        follow::follow(session, course, &mut shown, |_| false).await?;
+        return Ok(Exit::Done);
+    }
+    let now = span::seconds(session.console.now());
+    let reports: Vec<NodeReport> = nodes
+        .iter()
+        .map(|node| report::of(node, now, &expected))
+        .collect();
+    let look = session.console.look;
+    let text = formatted(session.format, &reports, |wide| {
+        let nodes: Vec<&NodeView> = nodes.iter().collect();
+        status(
+            &nodes,
+            Around {
+                now,
+                expected: &expected,
+                wide,
+                look,
+            },
+        )
+    })?;
+    session.console.print(&text)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,141 @@
+//! Where words go: data to standard output, talk to standard error, and a question back where somebody can be asked.
+
+mod captured;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use k8s_openapi::jiff::Timestamp;
+use terminal_size::{Height, Width, terminal_size};
+
+pub use captured::Captured;
+
+use crate::cli::When;
+use crate::failure::Failure;
+use crate::render::Look;
+
+/// Back to the first line of what was drawn, and nothing below.
+const CLEAR: &str = "\x1b[J";
+
+/// The three streams, and how to write on the first.
+pub struct Console {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    /// Where an answer comes from, when a person is there.
+    answers: Option<Box<dyn BufRead>>,
+    /// How to write data.
+    pub look: Look,
+    /// Lines that the next drawing replaces.
+    drawn: usize,
+}
+
+impl Console {
+    /// That of this process.
+    #[must_use]
+    pub fn of_process(color: When) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let size = terminal_size().filter(|_| terminal);
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colour = match color {
+            When::Always => true,
+            When::Never => false,
+            // no-color.org: present and not empty.
+            When::Auto => terminal && !dumb && !set("NO_COLOR"),
+        };
+        let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
+        Self {
+            out: Box::new(io::stdout()),
+            err: Box::new(io::stderr()),
+            answers: somebody.then(|| Box::new(io::stdin().lock()) as Box<dyn BufRead>),
+            look: Look {
+                colour,
+                width: size.map(|(Width(width), _)| width.into()),
+                height: size
+                    .filter(|_| !dumb)
+                    .map(|(_, Height(height))| height.into()),
+            },
+            drawn: 0,
+        }
+    }
+
+    /// One that a test reads, and that answers `answers` when it is asked.
+    #[must_use]
+    pub fn captured(look: Look, answers: Option<&'static str>) -> (Self, Captured) {
+        let captured = Captured::default();
+        let (out, err) = captured.sinks();
+        let console = Self {
+            out: Box::new(out),
+            err: Box::new(err),
+            answers: answers.map(|text| Box::new(text.as_bytes()) as Box<dyn BufRead>),
+            look,
+            drawn: 0,
+        };
+        (console, captured)
+    }
+
+    /// The time now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    /// Data.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.drawn = 0;
+        self.out.write_all(text.as_bytes())?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Data in the place of what was drawn before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn draw(&mut self, text: &str) -> Result<(), Failure> {
+        if self.drawn > 0 {
+            write!(self.out, "\x1b[{}A\r{CLEAR}", self.drawn)?;
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.drawn = text.lines().count();
+        Ok(self.out.flush()?)
+    }
+
+    /// Whether what was drawn can be replaced: a terminal, and not a dumb one.
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        self.look.height.is_some()
+    }
+
+    /// Talk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn say(&mut self, text: &str) -> Result<(), Failure> {
+        self.drawn = 0;
+        Ok(writeln!(self.err, "{text}")?)
+    }
+
+    /// A failure. One that cannot be told is lost: there is nobody else to tell.
+    pub fn complain(&mut self, failure: &Failure) {
+        let _ = writeln!(self.err, "error: {failure}");
+    }
+
+    /// Asks back.
+    ///
+    /// # Errors
+    /// When the answer is not yes, or nobody is there to give one.
+    pub fn consent(&mut self, question: &str) -> Result<(), Failure> {
+        let nobody = || Failure::Declined("nobody is there to be asked: say --yes".to_owned());
+        let answers = self.answers.as_mut().ok_or_else(nobody)?;
+        write!(self.err, "{question} [y/N] ")?;
+        self.err.flush()?;
+        let mut line = String::new();
+        answers.read_line(&mut line)?;
+        match line.trim() {
+            "y" | "Y" | "yes" => Ok(()),
+            _ => Err(Failure::Declined("nothing is asked for".to_owned())),
+        }
+    }
+}

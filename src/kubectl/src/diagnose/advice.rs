@@ -1,0 +1,182 @@
+//! What to do first about each reason, by its code. A test holds the list against `docs/reasons.md`, which has them all.
+
+/// How to go on when that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Ask for the same again.
+    Retry,
+    /// Ask for something else.
+    Another,
+    /// The one or the other.
+    Either,
+    /// There is nothing to ask for.
+    Nothing,
+}
+
+/// What to do about a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// First.
+    pub first: &'static str,
+    /// And then.
+    pub then: Then,
+}
+
+/// Where the code is of a newer agent than this program.
+pub const UNKNOWN: Advice = advice(
+    "this version of kubectl careen does not know that reason: docs/reasons.md of the agent's version does",
+    Then::Retry,
+);
+
+const LOOK_AT_TRIAL: Advice = advice(
+    "on the node, `journalctl -b -1` has the words of the trial, where /var/log/journal is kept; the image is remembered and not tried again unasked: mend the image or the node",
+    Then::Either,
+);
+const LOOK_AT_DRAIN: Advice = advice(
+    "the node was uncordoned and has not rebooted: see to the pod or the budget that is named",
+    Then::Retry,
+);
+const LOOK_AT_REQUEST: Advice = advice("correct what the sentence names", Then::Another);
+const LOOK_AT_IMAGE: Advice = advice(
+    "build or choose an image that has what the sentence names",
+    Then::Another,
+);
+const LOOK_AT_REMOTE: Advice = advice(
+    "see to the remote that is named: its url and keys under /etc/ostree/remotes.d on the node",
+    Then::Retry,
+);
+const LOOK_AT_DISK: Advice = advice(
+    "see to the node's disk: `df -h / /boot`, `journalctl -u careen-agent` and the kernel's log",
+    Then::Retry,
+);
+const LOOK_AT_POLICY: Advice = advice(
+    "mend /etc/careen/policy.toml on the node, or ask for what it allows",
+    Then::Either,
+);
+const LOOK_AT_VERSIONS: Advice = advice(
+    "upgrade in the order of the skew policy: control plane first, then the nodes",
+    Then::Either,
+);
+const LOOK_AT_SERVER: Advice = advice(
+    "see that the node reaches the API server; it goes on by itself when it does",
+    Then::Retry,
+);
+const LOOK_AT_NODE: Advice = advice(
+    "look at the node first: `careen-agent record` prints what it was doing, `ostree admin status` its systems; mend what the sentence names",
+    Then::Retry,
+);
+const NOTHING: Advice = advice("nothing is wrong: it was taken back", Then::Nothing);
+const BY_HAND: Advice = advice(
+    "let the node boot by itself: a trial is armed by the agent, never chosen from the menu",
+    Then::Retry,
+);
+
+/// What to do about the reason with this code.
+#[must_use]
+pub fn of(code: &str) -> Option<Advice> {
+    let found = ADVICE.iter().find(|(known, _)| *known == code);
+    found.map(|(_, advice)| *advice)
+}
+
+const fn advice(first: &'static str, then: Then) -> Advice {
+    Advice { first, then }
+}
+
+const ADVICE: &[(&str, Advice)] = &[
+    ("BadRequest", LOOK_AT_REQUEST),
+    ("BadPolicy", LOOK_AT_POLICY),
+    (
+        "LoaderUnfit",
+        advice(
+            "mend the boot loader as docs/bootloader.md says",
+            Then::Retry,
+        ),
+    ),
+    ("RemoteNotAllowed", LOOK_AT_POLICY),
+    ("UnknownRemote", LOOK_AT_REMOTE),
+    ("RememberedBad", LOOK_AT_TRIAL),
+    (
+        "ControlPlane",
+        advice("upgrade this node as you did before", Then::Nothing),
+    ),
+    ("NoSuchRef", LOOK_AT_REQUEST),
+    ("NoSuchCommit", LOOK_AT_REQUEST),
+    ("RemoteAway", LOOK_AT_REMOTE),
+    ("Unsigned", LOOK_AT_REMOTE),
+    ("WrongSignature", LOOK_AT_REMOTE),
+    ("VerificationOff", LOOK_AT_REMOTE),
+    ("NoKernel", LOOK_AT_IMAGE),
+    ("NoImageInfo", LOOK_AT_IMAGE),
+    ("NoStage", LOOK_AT_IMAGE),
+    ("WrongArchitecture", LOOK_AT_IMAGE),
+    ("VersionMismatch", LOOK_AT_REQUEST),
+    ("Downgrade", LOOK_AT_POLICY),
+    ("NewerThanApiServer", LOOK_AT_VERSIONS),
+    ("SkewTooLarge", LOOK_AT_VERSIONS),
+    ("Damaged", LOOK_AT_DISK),
+    ("NoRoom", LOOK_AT_DISK),
+    (
+        "LockHeld",
+        advice(
+            "see who works on the sysroot: `ostree admin status` on the node",
+            Then::Retry,
+        ),
+    ),
+    ("DeployFailed", LOOK_AT_DISK),
+    (
+        "EtcMerge",
+        advice("see to the file below /etc that is named", Then::Retry),
+    ),
+    ("DeployDied", LOOK_AT_DISK),
+    ("BudgetBlocks", LOOK_AT_DRAIN),
+    ("DrainDeadline", LOOK_AT_DRAIN),
+    ("DrainRefused", LOOK_AT_DRAIN),
+    ("ApiAway", LOOK_AT_SERVER),
+    ("Withdrawn", NOTHING),
+    ("SnapshotFailed", LOOK_AT_DISK),
+    ("ArmFailed", LOOK_AT_DISK),
+    ("TargetVanished", LOOK_AT_NODE),
+    (
+        "RebootRefused",
+        advice(
+            "`systemd-inhibit --list` on the node names who holds the reboot up",
+            Then::Retry,
+        ),
+    ),
+    ("StageRefused", LOOK_AT_TRIAL),
+    ("NoVerdict", LOOK_AT_TRIAL),
+    ("Unhealthy", LOOK_AT_TRIAL),
+    (
+        "KubeadmFailed",
+        advice(
+            "`journalctl -u careen-kubeadm` on the node has kubeadm's words",
+            Then::Retry,
+        ),
+    ),
+    ("UserCheck", LOOK_AT_TRIAL),
+    ("ApiAwayInTrial", LOOK_AT_SERVER),
+    ("NoApiFromNewSystem", LOOK_AT_TRIAL),
+    ("UnguardedBoot", BY_HAND),
+    ("RecordNewer", LOOK_AT_NODE),
+    ("RecordDamaged", LOOK_AT_NODE),
+    ("UnknownSystem", LOOK_AT_NODE),
+    ("ForeignDefault", LOOK_AT_NODE),
+    ("Unheard", LOOK_AT_TRIAL),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn there_is_advice_for_every_reason_and_for_nothing_else() {
+        let page =
+            Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs/reasons.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let codes: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        let advised: Vec<&str> = ADVICE.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, advised);
+    }
+}

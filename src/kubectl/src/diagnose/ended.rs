@@ -1,0 +1,76 @@
+//! What is to be said of an upgrade that has ended, and where there was none.
+
+use super::advice::{self, Then};
+use super::{Case, Finding, Weight};
+use crate::standing::Standing;
+
+/// Why it failed.
+pub(super) fn verdict(case: &Case<'_>) -> Option<Finding> {
+    if !case.standing.is_bad() {
+        return None;
+    }
+    let reason = case.node.reason().unwrap_or("the agent gives no reason");
+    let code = case
+        .node
+        .status
+        .as_ref()
+        .and_then(|status| status.code.as_deref());
+    let what = match code {
+        Some(code) => format!("{code}: {reason}"),
+        None => reason.to_owned(),
+    };
+    let advice = code.and_then(advice::of).unwrap_or(advice::UNKNOWN);
+    let so = match afterwards(case, advice.then) {
+        Some(then) => format!("{}; then {then}", advice.first),
+        None => advice.first.to_owned(),
+    };
+    let weight = Weight::Bad;
+    Some(Finding {
+        weight,
+        what,
+        so: Some(so),
+    })
+}
+
+/// How to ask again, of a node whose request may have been taken back.
+fn afterwards(case: &Case<'_>, then: Then) -> Option<String> {
+    let name = &case.node.name;
+    let retry = format!("`kubectl careen retry {name}`");
+    let another = format!("`kubectl careen upgrade {name} --image …`");
+    let ask = match (then, &case.node.asked) {
+        (Then::Nothing, _) => return None,
+        (Then::Another, _) | (_, None) => another,
+        (Then::Retry, Some(_)) => retry,
+        (Then::Either, Some(_)) => format!("{another} or {retry}"),
+    };
+    Some(match case.standing {
+        Standing::Halted => format!("`kubectl uncordon {name}` and {ask}"),
+        _ => ask,
+    })
+}
+
+/// That there is nothing to say.
+pub(super) fn nothing(case: &Case<'_>) -> Option<Finding> {
+    let name = &case.node.name;
+    let (what, so) = match case.standing {
+        Standing::Idle => (
+            "no request stands on this Node, and none was ever answered".to_owned(),
+            Some(format!(
+                "`kubectl careen upgrade {name} --image …` asks for one"
+            )),
+        ),
+        Standing::Upgraded => {
+            let image = case.node.image().unwrap_or("the image that was asked for");
+            (
+                format!("{image} is proven and the default; the old system is kept beside it"),
+                None,
+            )
+        }
+        _ => return None,
+    };
+    Some(Finding {
+        weight: Weight::Note,
+        what,
+        so,
+    })
+}

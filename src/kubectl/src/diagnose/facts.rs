@@ -1,0 +1,74 @@
+//! What is known of a node and its upgrade, beside what was found.
+
+use serde::Serialize;
+
+use super::Case;
+use crate::expected::{elapsed, in_phase_since};
+use crate::render::status::versions;
+use crate::span;
+use crate::standing::Standing;
+
+/// A name and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// The name.
+    pub name: &'static str,
+    /// The value.
+    pub value: String,
+}
+
+/// All that are known.
+pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
+    let node = case.node;
+    let heard = node.heard.map(|at| both(case, span::seconds(at)));
+    let facts = [
+        ("image", node.image().map(str::to_owned)),
+        ("id", id(case)),
+        ("asked", asked(case)),
+        ("kubelet", Some(versions(node))),
+        ("in this phase", in_this_phase(case)),
+        ("in all", elapsed(node, case.now).map(span::short)),
+        ("usual here", usual(case)),
+        ("trial boots", tries(case)),
+        ("last word", heard),
+    ];
+    let known = facts.into_iter().filter_map(|(name, value)| {
+        let value = value.filter(|value| !value.is_empty())?;
+        Some(Fact { name, value })
+    });
+    known.collect()
+}
+
+fn id(case: &Case<'_>) -> Option<String> {
+    let asked = case.node.asked.as_ref()?;
+    asked.raw.id.clone()
+}
+
+fn asked(case: &Case<'_>) -> Option<String> {
+    let since = case.node.asked.as_ref()?.since?;
+    Some(both(case, span::seconds(since)))
+}
+
+fn in_this_phase(case: &Case<'_>) -> Option<String> {
+    let since = in_phase_since(case.node)?;
+    (case.standing == Standing::Working).then(|| span::short(span::between(since, case.now)))
+}
+
+fn usual(case: &Case<'_>) -> Option<String> {
+    let usual = span::short(case.expected.seconds()?);
+    Some(format!("{usual} (median of {})", case.expected.of()))
+}
+
+fn tries(case: &Case<'_>) -> Option<String> {
+    let tries = case.node.status.as_ref()?.tries;
+    (tries > 0).then(|| tries.to_string())
+}
+
+/// A moment, and how long ago it was.
+fn both(case: &Case<'_>, at: u64) -> String {
+    format!(
+        "{} ({} ago)",
+        span::moment(at),
+        span::short(span::between(at, case.now))
+    )
+}

@@ -1,0 +1,116 @@
+//! Why a node is where it is, and what to do: each finding is a pure function of what was read.
+
+pub mod advice;
+mod ended;
+mod facts;
+mod machine;
+mod waiting;
+
+use serde::Serialize;
+
+use crate::expected::Expected;
+use crate::standing::Standing;
+use crate::view::NodeView;
+
+pub use facts::Fact;
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Weight {
+    /// Something is wrong.
+    Bad,
+    /// Something waits, perhaps for a person.
+    Held,
+    /// Good to know.
+    Note,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How much it weighs.
+    pub weight: Weight,
+    /// What it is.
+    pub what: String,
+    /// What to do about it.
+    pub so: Option<String>,
+}
+
+/// All that there is to say of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// One line.
+    pub headline: String,
+    /// What is known beside it.
+    pub facts: Vec<Fact>,
+    /// What was found, in the order in which it matters.
+    pub findings: Vec<Finding>,
+}
+
+/// What a finding is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The node.
+    pub node: &'a NodeView,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Seconds since 1970.
+    pub now: u64,
+    /// What the past teaches.
+    pub expected: &'a Expected,
+}
+
+/// Looks, in the order in which their findings are shown.
+const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 14] = [
+    ended::verdict,
+    waiting::hindrance,
+    waiting::pause,
+    waiting::no_answer,
+    waiting::malformed,
+    waiting::taken_back,
+    waiting::behind_another,
+    waiting::longer_than_usual,
+    machine::away,
+    machine::cordon,
+    machine::other_version,
+    machine::garbled,
+    machine::owned,
+    ended::nothing,
+];
+
+/// Explains a node as it is `now`, in seconds since 1970.
+#[must_use]
+pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
+    let standing = Standing::of(node);
+    let case = Case {
+        node,
+        standing,
+        now,
+        expected,
+    };
+    Explanation {
+        headline: headline(&case),
+        facts: facts::of(&case),
+        findings: LOOKS.iter().filter_map(|look| look(&case)).collect(),
+    }
+}
+
+fn headline(case: &Case<'_>) -> String {
+    let node = case.node;
+    let meaning = node.stage().meaning();
+    match (case.standing, &node.status) {
+        (Standing::Idle, _) => format!("{}: nothing was asked of it", node.name),
+        (Standing::Asked, _) => format!("{}: asked, and not answered yet", node.name),
+        (Standing::Held, _) => format!("{}: asked, and paused", node.name),
+        (Standing::Working, Some(status)) => {
+            format!(
+                "{}: {}, {} %: {meaning}",
+                node.name, status.phase, status.percent
+            )
+        }
+        (Standing::Working, None) => format!("{}: an upgrade is under way", node.name),
+        (Standing::Upgraded, _) => format!("{}: Upgraded", node.name),
+        (standing, _) => format!("{}: {}: {meaning}", node.name, standing.word()),
+    }
+}

@@ -1,0 +1,157 @@
+//! What an upgrade waits for.
+
+use upgrade::names;
+
+use super::{Case, Finding, Weight, advice};
+use crate::expected::elapsed;
+use crate::span;
+use crate::standing::{Standing, is_answered};
+use crate::view::Ready;
+
+/// An agent that runs answers within this, in seconds.
+const PROMPT: u64 = 30;
+
+/// An upgrade that lasts so many times as long as usual is worth a word.
+const SLOW: u64 = 2;
+
+/// What is in the way though it goes on.
+pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
+    let status = case
+        .node
+        .status
+        .as_ref()
+        .filter(|_| case.standing == Standing::Working)?;
+    let reason = status.reason.clone()?;
+    let advice = status.code.as_deref().and_then(advice::of);
+    let so = advice.map(|advice| advice.first.to_owned());
+    Some(Finding {
+        weight: Weight::Held,
+        what: format!("in the way now: {reason}"),
+        so,
+    })
+}
+
+/// Nothing new is begun.
+pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
+    let why = case.node.paused.as_ref()?;
+    let goes_on = match case.standing {
+        Standing::Working => "; what is under way goes on",
+        _ => "",
+    };
+    Some(Finding {
+        weight: Weight::Held,
+        what: format!("paused: {why}; nothing new is begun{goes_on}"),
+        so: Some(format!(
+            "`kubectl careen resume {}` lifts it",
+            case.node.name
+        )),
+    })
+}
+
+/// Nobody answers.
+pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
+    if case.standing != Standing::Asked {
+        return None;
+    }
+    let since = case.node.asked.as_ref()?.since.map(span::seconds);
+    let waited = since.map(|since| span::between(since, case.now));
+    if waited.is_some_and(|waited| waited <= PROMPT) {
+        let what = "it was asked just now; an agent answers within seconds".to_owned();
+        return Some(Finding {
+            weight: Weight::Note,
+            what,
+            so: None,
+        });
+    }
+    let (weight, what) = match waited {
+        Some(waited) => (
+            Weight::Bad,
+            format!("the agent has not answered for {}", span::short(waited)),
+        ),
+        None => (
+            Weight::Held,
+            "the agent has not answered; one that runs does within seconds".to_owned(),
+        ),
+    };
+    let so = Some(who_is_silent(case));
+    Some(Finding { weight, what, so })
+}
+
+/// The kubelet's silence says more of the machine, the agent's past more of the agent.
+fn who_is_silent(case: &Case<'_>) -> String {
+    let node = case.node;
+    if matches!(node.ready, Ready::Unknown(_)) {
+        return "its kubelet is silent too: look at the machine's power, console and network"
+            .to_owned();
+    }
+    if node.heard.is_some() || node.answer.is_some() {
+        return "an agent has served here before: on the node, `systemctl status careen-agent` and \
+                `journalctl -u careen-agent`"
+            .to_owned();
+    }
+    "no agent has ever written to this Node: see that its image has careen-agent and that the unit is enabled \
+     (`systemctl status careen-agent` on the node)"
+        .to_owned()
+}
+
+/// A request that is not of the accepted form, as far as we know it.
+pub(super) fn malformed(case: &Case<'_>) -> Option<Finding> {
+    let asked = case.node.asked.as_ref()?;
+    let bad = asked.parsed.as_ref().err()?;
+    // An agent that knows forms of image that we do not know will take it.
+    let told = is_answered(case.node) || asked.raw.image.as_deref() == Some(names::KEPT_IMAGE);
+    if told {
+        return None;
+    }
+    Some(Finding {
+        weight: Weight::Bad,
+        what: format!("the request is not of a form that this version knows: {bad}"),
+        so: Some("correct the annotation, or ask with `kubectl careen upgrade`".to_owned()),
+    })
+}
+
+/// The request was taken back while it was served.
+pub(super) fn taken_back(case: &Case<'_>) -> Option<Finding> {
+    let node = case.node;
+    if case.standing != Standing::Working || node.asked.is_some() {
+        return None;
+    }
+    let what = if node.stage().can_be_withdrawn() {
+        "the request was taken back: the agent is about to clear up"
+    } else {
+        "the request was taken back too late to be heeded: the upgrade comes to its own verdict"
+    };
+    Some(Finding {
+        weight: Weight::Note,
+        what: what.to_owned(),
+        so: None,
+    })
+}
+
+/// Another request waits.
+pub(super) fn behind_another(case: &Case<'_>) -> Option<Finding> {
+    let waits =
+        case.standing == Standing::Working && case.node.asked.is_some() && !is_answered(case.node);
+    let what = "the request that stands is newer than the upgrade under way: that one is stopped if it still can be, and this one follows";
+    waits.then(|| Finding {
+        weight: Weight::Note,
+        what: what.to_owned(),
+        so: None,
+    })
+}
+
+/// It should have ended by now.
+pub(super) fn longer_than_usual(case: &Case<'_>) -> Option<Finding> {
+    if case.standing != Standing::Working {
+        return None;
+    }
+    let (taken, usual) = (elapsed(case.node, case.now)?, case.expected.seconds()?);
+    if taken < usual.saturating_mul(SLOW) {
+        return None;
+    }
+    Some(Finding {
+        weight: Weight::Held,
+        what: format!("it takes {}, upgrades here usually take {}", span::short(taken), span::short(usual)),
+        so: Some("every step has its deadline, so it ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
+    })
+}

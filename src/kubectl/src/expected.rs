@@ -1,0 +1,87 @@
+//! How long an upgrade takes, by what this cluster's own nodes say of theirs; and how long one has taken so far.
+
+use upgrade::history::Past;
+use upgrade::record::Reached;
+use upgrade::report::Answer;
+
+use crate::span;
+use crate::standing::Standing;
+use crate::view::NodeView;
+
+/// Longer than any upgrade that teaches something, in seconds: a clock was set in it, or a node lay switched off.
+const LONGEST: u64 = 6 * 3600;
+
+/// What the past teaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Seconds of each upgrade that went well, the shortest first.
+    known: Vec<u64>,
+}
+
+impl Expected {
+    /// From all that these nodes remember.
+    #[must_use]
+    pub fn learn<'a>(nodes: impl IntoIterator<Item = &'a NodeView>) -> Self {
+        let mut known: Vec<u64> = nodes.into_iter().flat_map(lasted).collect();
+        known.sort_unstable();
+        Self { known }
+    }
+
+    /// The median, in seconds; none where nothing is known.
+    #[must_use]
+    pub fn seconds(&self) -> Option<u64> {
+        self.known.get(self.known.len() / 2).copied()
+    }
+
+    /// Of so many upgrades.
+    #[must_use]
+    pub const fn of(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// The good upgrades that one node remembers.
+fn lasted(node: &NodeView) -> Vec<u64> {
+    let past = node.history.iter().flatten();
+    let mut known: Vec<u64> = past.filter(|past| was_whole(past)).map(seconds).collect();
+    // An agent without a history still shows its last one.
+    if known.is_empty() && Standing::of(node) == Standing::Upgraded {
+        known.extend(elapsed(node, u64::MAX).filter(|_| tries(node) > 0));
+    }
+    known.retain(|seconds| (1..=LONGEST).contains(seconds));
+    known
+}
+
+fn was_whole(past: &Past) -> bool {
+    past.answer == Answer::Upgraded && past.tries > 0
+}
+
+fn seconds(past: &Past) -> u64 {
+    span::between(past.began, past.ended)
+}
+
+fn tries(node: &NodeView) -> u32 {
+    node.status.as_ref().map_or(0, |status| status.tries)
+}
+
+/// Seconds that the upgrade under way, or the last one, has taken. `now` is in seconds since 1970.
+#[must_use]
+pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
+    let reached = &node.status.as_ref()?.reached;
+    let began = reached.first()?.at;
+    let until = match Standing::of(node) {
+        Standing::Upgraded | Standing::Failed | Standing::Refused | Standing::Halted => {
+            reached.last()?.at
+        }
+        Standing::Working => now,
+        Standing::Idle | Standing::Asked | Standing::Held => return None,
+    };
+    Some(span::between(began, until))
+}
+
+/// Since when it is in the phase that it is in.
+#[must_use]
+pub fn in_phase_since(node: &NodeView) -> Option<u64> {
+    let last: &Reached = node.status.as_ref()?.reached.last()?;
+    Some(last.at)
+}

@@ -1,0 +1,126 @@
+//! What can go wrong, each with the code that the program ends with.
+
+use std::io;
+
+use kube::core::Status;
+use thiserror::Error;
+
+use crate::exit::Exit;
+
+/// Why a command did not do what it should.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The command line is wrong in a way that clap does not see.
+    #[error("{0}")]
+    Usage(String),
+    /// No API server, or none that knows us.
+    #[error("the API server is not reached: {0}")]
+    Unreachable(String),
+    /// A right is missing.
+    #[error("{0}; docs/kubectl-careen.md lists the rights that each command needs")]
+    Forbidden(String),
+    /// No such node.
+    #[error("{0}")]
+    Missing(String),
+    /// The state of a node does not allow it.
+    #[error("{0}")]
+    Refused(String),
+    /// The object was changed by somebody else since it was read.
+    #[error("the Node was changed by others again and again while it was to be written; try again")]
+    Conflict,
+    /// It took too long.
+    #[error("{0}")]
+    Timeout(String),
+    /// The answer was no, or nobody could be asked.
+    #[error("{0}")]
+    Declined(String),
+    /// Nowhere to write to.
+    #[error("cannot write: {0}")]
+    Write(#[from] io::Error),
+}
+
+impl Failure {
+    /// How the program ends with it.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Unreachable(_) | Self::Conflict => Exit::Unreachable,
+            Self::Forbidden(_) => Exit::Forbidden,
+            Self::Missing(_) => Exit::Missing,
+            Self::Refused(_) => Exit::Refused,
+            Self::Timeout(_) => Exit::Timeout,
+            Self::Declined(_) => Exit::Declined,
+            // A pipe that was closed is as it should be; any other error of writing is not.
+            Self::Write(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe) => Exit::Done,
+            Self::Write(_) => Exit::Failed,
+        }
+    }
+
+    /// Whether whoever was to read us has gone.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<kube::Error> for Failure {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => answered(&status),
+            other => Self::Unreachable(chain(&other)),
+        }
+    }
+}
+
+fn answered(status: &Status) -> Failure {
+    let said = || format!("{} ({})", status.message, status.code);
+    match status.code {
+        403 => Failure::Forbidden(status.message.clone()),
+        404 => Failure::Missing(status.message.clone()),
+        409 => Failure::Conflict,
+        401 | 408 | 429 | 500..=599 => Failure::Unreachable(said()),
+        _ => Failure::Refused(format!("the API server refuses: {}", said())),
+    }
+}
+
+/// An error with its causes: kube shows only its own layer, and the cause is what a person needs.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exit(code: u16) -> Exit {
+        let status = Status::failure("words", "").with_code(code).boxed();
+        Failure::from(kube::Error::Api(status)).exit()
+    }
+
+    #[test]
+    fn each_answer_of_the_server_has_its_own_code() {
+        assert_eq!(exit(401), Exit::Unreachable);
+        assert_eq!(exit(403), Exit::Forbidden);
+        assert_eq!(exit(404), Exit::Missing);
+        assert_eq!(exit(422), Exit::Refused);
+        assert_eq!(exit(503), Exit::Unreachable);
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_failure() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(failure.is_closed_pipe());
+        assert_eq!(failure.exit(), Exit::Done);
+    }
+}

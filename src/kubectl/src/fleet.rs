@@ -1,0 +1,135 @@
+//! The nodes that are watched, as the events of the watch leave them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::runtime::watcher::Event;
+
+use crate::api::Node;
+use crate::cli::Choice;
+use crate::view::NodeView;
+
+/// Nodes by name.
+#[derive(Clone, Debug, Default)]
+pub struct Fleet {
+    nodes: BTreeMap<String, NodeView>,
+    /// What a list that has begun has brought so far.
+    coming: Option<BTreeMap<String, NodeView>>,
+    /// The names that are meant; all without any.
+    meant: Option<BTreeSet<String>>,
+    whole: bool,
+}
+
+impl Fleet {
+    /// Of the nodes that are meant.
+    #[must_use]
+    pub fn of(choice: &Choice) -> Self {
+        let meant = match choice {
+            Choice::Named(names) => Some(names.iter().cloned().collect()),
+            Choice::Selected(_) | Choice::All => None,
+        };
+        Self {
+            meant,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what the watch brings.
+    pub fn take(&mut self, event: Event<Node>) {
+        match event {
+            Event::Init => self.coming = Some(BTreeMap::new()),
+            Event::InitApply(node) => {
+                if let Some((name, view)) = self.meant(node) {
+                    self.coming.get_or_insert_default().insert(name, view);
+                }
+            }
+            Event::InitDone => {
+                self.nodes = self.coming.take().unwrap_or_default();
+                self.whole = true;
+            }
+            Event::Apply(node) => {
+                if let Some((name, view)) = self.meant(node) {
+                    self.nodes.insert(name, view);
+                }
+            }
+            Event::Delete(node) => {
+                self.nodes
+                    .remove(node.metadata.name.as_deref().unwrap_or_default());
+            }
+        }
+    }
+
+    fn meant(&self, node: Node) -> Option<(String, NodeView)> {
+        let view = NodeView::from(node);
+        let meant = self
+            .meant
+            .as_ref()
+            .is_none_or(|names| names.contains(&view.name));
+        meant.then(|| (view.name.clone(), view))
+    }
+
+    /// Whether all that is there has been seen.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// The nodes, by name.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<&NodeView> {
+        self.nodes.values().collect()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&NodeView> {
+        self.nodes.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn node(name: &str) -> Node {
+        serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap()
+    }
+
+    fn names(fleet: &Fleet) -> Vec<&str> {
+        fleet
+            .nodes()
+            .into_iter()
+            .map(|node| node.name.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn a_watch_that_begins_anew_forgets_what_has_gone_meanwhile() {
+        let mut fleet = Fleet::of(&Choice::All);
+        let events = [
+            Event::Init,
+            Event::InitApply(node("a")),
+            Event::InitApply(node("b")),
+        ];
+        events.into_iter().for_each(|event| fleet.take(event));
+        assert!(!fleet.is_whole());
+        fleet.take(Event::InitDone);
+        assert_eq!(names(&fleet), ["a", "b"]);
+        let events = [Event::Init, Event::InitApply(node("b"))];
+        events.into_iter().for_each(|event| fleet.take(event));
+        assert_eq!(names(&fleet), ["a", "b"], "until the new list is whole");
+        fleet.take(Event::InitDone);
+        assert_eq!(names(&fleet), ["b"]);
+    }
+
+    #[test]
+    fn only_the_named_nodes_are_watched() {
+        let mut fleet = Fleet::of(&Choice::Named(vec!["b".to_owned()]));
+        for name in ["a", "b"] {
+            fleet.take(Event::Apply(node(name)));
+        }
+        assert_eq!(names(&fleet), ["b"]);
+        fleet.take(Event::Delete(node("b")));
+        assert!(names(&fleet).is_empty());
+    }
+}

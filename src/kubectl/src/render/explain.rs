@@ -1,0 +1,69 @@
+//! An explanation as text.
+
+use std::fmt::Write;
+
+use super::{Look, Tone};
+use crate::diagnose::{Explanation, Fact, Finding, Weight};
+
+/// Columns of the facts' names.
+const NAMES: usize = 15;
+
+/// Headline, facts, and each finding with what to do.
+#[must_use]
+pub fn explain(explanation: &Explanation, look: Look) -> String {
+    let mut text = look.paint(Tone::Strong, &explanation.headline) + "\n\n";
+    for Fact { name, value } in &explanation.facts {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "  {}{value}",
+            look.paint(Tone::Faint, &format!("{name:<NAMES$}"))
+        );
+    }
+    for finding in &explanation.findings {
+        text += "\n";
+        text += &shown(finding, look);
+    }
+    text
+}
+
+fn shown(finding: &Finding, look: Look) -> String {
+    let tone = match finding.weight {
+        Weight::Bad => Tone::Bad,
+        Weight::Held => Tone::Held,
+        Weight::Note => Tone::Plain,
+    };
+    let mut text = String::new();
+    for line in wrapped(&finding.what, look) {
+        let _ = writeln!(text, "{}", look.paint(tone, &line));
+    }
+    if let Some(so) = &finding.so {
+        let mut mark = "  -> ";
+        for line in wrapped(so, look) {
+            let _ = writeln!(text, "{mark}{line}");
+            mark = "     ";
+        }
+    }
+    text
+}
+
+/// Lines that fit the screen, with room for the mark; where there is no screen, one line.
+fn wrapped(text: &str, look: Look) -> Vec<String> {
+    let room = look
+        .width
+        .map_or(usize::MAX, |width| width.saturating_sub(5).max(20));
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > room {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}

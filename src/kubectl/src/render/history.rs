@@ -1,0 +1,58 @@
+//! The last upgrades of a node.
+
+use upgrade::history::Past;
+use upgrade::report::Answer;
+
+use super::table::{Cell, plain, table, toned};
+use super::{Look, Tone};
+use crate::span;
+
+/// A line for each, the latest first.
+#[must_use]
+pub fn history(past: &[Past], wide: bool, look: Look) -> String {
+    let mut heads = vec!["BEGAN", "TOOK", "ANSWER", "FROM", "TO", "TRIES"];
+    if wide {
+        heads.extend(["ID", "IMAGE"]);
+    }
+    heads.push("REASON");
+    let rows: Vec<Vec<Cell>> = past.iter().map(|past| row(past, wide)).collect();
+    table(&heads, &rows, look)
+}
+
+fn row(past: &Past, wide: bool) -> Vec<Cell> {
+    let version = |known: &Option<upgrade::Version>| {
+        plain(known.as_ref().map(ToString::to_string).unwrap_or_default())
+    };
+    let mut cells = vec![
+        plain(span::moment(past.began)),
+        plain(span::short(span::between(past.began, past.ended))),
+        answer(past),
+        version(&past.from),
+        version(&past.to),
+        plain(past.tries.to_string()),
+    ];
+    if wide {
+        cells.push(plain(
+            past.id
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        ));
+        cells.push(plain(&past.image));
+    }
+    let reason = past.reason.as_ref().or(past.code.as_ref());
+    cells.push(plain(reason.cloned().unwrap_or_default()));
+    cells
+}
+
+/// The code of a failure says more than the word.
+fn answer(past: &Past) -> Cell {
+    match past.answer {
+        Answer::Upgraded => toned(Tone::Good, Answer::Upgraded.as_str()),
+        Answer::InProgress => toned(Tone::Busy, Answer::InProgress.as_str()),
+        Answer::Failed => {
+            let code = past.code.as_deref().unwrap_or(Answer::Failed.as_str());
+            toned(Tone::Bad, code)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Views as text: pure functions of what was read, the time, and how the reader's screen is.
+
+pub mod explain;
+pub mod history;
+pub mod outcome;
+pub mod plan;
+pub mod report;
+mod size;
+pub mod status;
+pub mod table;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::failure::Failure;
+
+/// How the reader's screen is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Colours are wanted.
+    pub colour: bool,
+    /// Columns of a terminal; without one, nothing is cut and no bar is drawn.
+    pub width: Option<usize>,
+    /// Lines of a terminal on which text can be replaced.
+    pub height: Option<usize>,
+}
+
+/// What a text says beside its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing.
+    Plain,
+    /// Well.
+    Good,
+    /// Not well.
+    Bad,
+    /// Moving.
+    Busy,
+    /// Waiting for somebody.
+    Held,
+    /// Of less weight.
+    Faint,
+    /// Of more.
+    Strong,
+}
+
+impl Look {
+    /// A text in its tone.
+    #[must_use]
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        let style = match tone {
+            Tone::Plain => return text.to_owned(),
+            Tone::Good => AnsiColor::Green.on_default(),
+            Tone::Bad => AnsiColor::Red.on_default(),
+            Tone::Busy => AnsiColor::Cyan.on_default(),
+            Tone::Held => AnsiColor::Yellow.on_default(),
+            Tone::Faint => Style::new().dimmed(),
+            Tone::Strong => Style::new().bold(),
+        };
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        format!("{style}{text}{style:#}")
+    }
+}
+
+/// Data as JSON or YAML, or as the text that is made where neither is asked for.
+///
+/// # Errors
+/// When it cannot be rendered, which would be our fault.
+pub fn formatted<T: Serialize>(
+    format: Option<Format>,
+    data: &T,
+    text: impl FnOnce(bool) -> String,
+) -> Result<String, Failure> {
+    let ours =
+        |error: &dyn std::error::Error| Failure::Write(std::io::Error::other(error.to_string()));
+    match format {
+        None => Ok(text(false)),
+        Some(Format::Wide) => Ok(text(true)),
+        Some(Format::Json) => serde_json::to_string_pretty(data)
+            .map(|text| text + "\n")
+            .map_err(|error| ours(&error)),
+        Some(Format::Yaml) => serde_saphyr::to_string(data).map_err(|error| ours(&error)),
+    }
+}

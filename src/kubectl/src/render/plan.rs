@@ -1,0 +1,235 @@
+//! What an upgrade would do to a node.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use upgrade::plan::{Change, Package, PlaceRoom, Plan};
+
+use super::size::bytes;
+use super::table::{Cell, plain, table, toned};
+use super::{Look, Tone};
+use crate::drain::Moving;
+use crate::span;
+
+/// Columns of the names on the left.
+const NAMES: usize = 15;
+
+/// Packages that are shown where not all are asked for.
+const PACKAGES: usize = 20;
+
+/// All that is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// The node.
+    pub node: String,
+    /// The image.
+    pub image: String,
+    /// What the node's agent answers; absent when it does not.
+    pub plan: Option<Plan>,
+    /// Pods that move, as they are seen from here; absent when we may not see them.
+    pub pods: Option<Vec<Moving>>,
+    /// Seconds that upgrades usually take in this cluster.
+    pub usual_seconds: Option<u64>,
+}
+
+impl Preview {
+    /// How long it takes: the node's own past knows its disk and its pods, the cluster's is the next best.
+    #[must_use]
+    pub fn expected_seconds(&self) -> Option<u64> {
+        let own = self.plan.as_ref().and_then(|plan| plan.expected_seconds);
+        own.or(self.usual_seconds)
+    }
+}
+
+/// The plan as text.
+#[must_use]
+pub fn plan(preview: &Preview, wide: bool, look: Look) -> String {
+    let title = format!("{} to {}", preview.node, preview.image);
+    let mut text = look.paint(Tone::Strong, &title) + "\n\n";
+    for (name, value) in lines(preview) {
+        let name = look.paint(Tone::Faint, &format!("{name:<NAMES$}"));
+        let _ = writeln!(text, "  {name}{}", look.paint(value.tone, &value.text));
+    }
+    text += &packages(preview, wide, look);
+    text += &listed(
+        "/etc files that this node has changed and the image changes too (the node's stay)",
+        etc(preview),
+        look,
+    );
+    text += &listed("pods that would move", pods(preview), look);
+    text
+}
+
+fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
+    let mut lines = Vec::new();
+    let plan = preview.plan.as_ref();
+    if let Some(plan) = plan {
+        lines.push(("verdict", verdict(plan, preview.expected_seconds())));
+        lines.extend(
+            plan.kubelet
+                .as_ref()
+                .map(|change| ("kubelet", plain(changed(change)))),
+        );
+        lines.extend(
+            plan.kernel
+                .as_ref()
+                .map(|change| ("kernel", plain(changed(change)))),
+        );
+        lines.extend(
+            plan.fetch_bytes
+                .map(|size| ("to fetch", plain(bytes(size)))),
+        );
+        lines.extend(plan.room.iter().map(|room| ("room", fits(room))));
+        if plan.kept_goes {
+            lines.push((
+                "kept system",
+                toned(
+                    Tone::Held,
+                    "goes first, to make room: there is no rollback to it",
+                ),
+            ));
+        }
+    }
+    lines.extend(
+        preview
+            .expected_seconds()
+            .map(|seconds| ("takes", plain(format!("about {}", span::short(seconds))))),
+    );
+    let window = plan.and_then(|plan| plan.window_seconds);
+    lines.extend(window.map(|left| ("window", window_left(left, preview.expected_seconds()))));
+    lines
+}
+
+fn verdict(plan: &Plan, expected: Option<u64>) -> Cell {
+    match (&plan.code, &plan.reason) {
+        (None, None) if is_hindered(plan, expected) => toned(
+            Tone::Held,
+            "it would be taken, with what stands below in its way",
+        ),
+        (None, None) => toned(Tone::Good, "nothing is in its way that can be seen now"),
+        (code, reason) => {
+            let code = code.as_deref().unwrap_or("refused");
+            let reason = reason.as_deref().unwrap_or("no reason is given");
+            toned(Tone::Bad, format!("{code}: {reason}"))
+        }
+    }
+}
+
+fn is_hindered(plan: &Plan, expected: Option<u64>) -> bool {
+    let short = |left| expected.is_some_and(|expected| expected > left);
+    !plan.blocked.is_empty()
+        || plan.room.iter().any(|room| room.free < room.need)
+        || plan.window_seconds.is_some_and(short)
+}
+
+fn changed(change: &Change) -> String {
+    match (&change.from, &change.to) {
+        (Some(from), Some(to)) if from == to => format!("{from} (unchanged)"),
+        (Some(from), Some(to)) => format!("{from} -> {to}"),
+        (None, Some(to)) => format!("{to} (new)"),
+        (Some(from), None) => format!("{from} (goes)"),
+        (None, None) => "?".to_owned(),
+    }
+}
+
+fn fits(room: &PlaceRoom) -> Cell {
+    let text = format!(
+        "{}: needs {}, {} free",
+        room.place,
+        bytes(room.need),
+        bytes(room.free)
+    );
+    let tone = if room.free >= room.need {
+        Tone::Plain
+    } else {
+        Tone::Bad
+    };
+    toned(tone, text)
+}
+
+fn window_left(left: u64, expected: Option<u64>) -> Cell {
+    let text = format!("{} left", span::short(left));
+    match expected.is_some_and(|expected| expected > left) {
+        true => toned(Tone::Bad, format!("{text}: not enough")),
+        false => plain(text),
+    }
+}
+
+fn packages(preview: &Preview, wide: bool, look: Look) -> String {
+    let Some(plan) = preview
+        .plan
+        .as_ref()
+        .filter(|plan| !plan.packages.is_empty())
+    else {
+        return String::new();
+    };
+    let shown = if wide { plan.packages.len() } else { PACKAGES };
+    let rows: Vec<Vec<Cell>> = plan.packages.iter().take(shown).map(package).collect();
+    let mut text = "\n".to_owned() + &table(&["PACKAGE", "FROM", "TO", "SIZE"], &rows, look);
+    let hidden = plan.packages.len().saturating_sub(shown);
+    let hint = if hidden > 0 { " (-o wide)" } else { "" };
+    let left = hidden + usize::try_from(plan.packages_left_out).unwrap_or(usize::MAX);
+    if left > 0 {
+        let _ = writeln!(text, "… and {left} more{hint}");
+    }
+    text
+}
+
+fn package(package: &Package) -> Vec<Cell> {
+    let version =
+        |version: &Option<String>| plain(version.clone().unwrap_or_else(|| "-".to_owned()));
+    let sign = if package.bytes < 0 { "-" } else { "+" };
+    let size = format!("{sign}{}", bytes(package.bytes.unsigned_abs()));
+    vec![
+        plain(&package.name),
+        version(&package.change.from),
+        version(&package.change.to),
+        plain(size),
+    ]
+}
+
+fn etc(preview: &Preview) -> Vec<Cell> {
+    let conflicts = preview.plan.iter().flat_map(|plan| &plan.etc_conflicts);
+    conflicts.map(plain).collect()
+}
+
+/// What the node's own rehearsal says comes first; then what is seen from here and it does not name.
+fn pods(preview: &Preview) -> Vec<Cell> {
+    let blocked = preview
+        .plan
+        .as_ref()
+        .map(|plan| plan.blocked.as_slice())
+        .unwrap_or_default();
+    let rehearsed = blocked
+        .iter()
+        .map(|one| toned(Tone::Bad, format!("{}: held by {}", one.pod, one.by)));
+    let seen = preview.pods.iter().flatten();
+    let others = seen.filter(|one| blocked.iter().all(|known| known.pod != one.pod));
+    rehearsed.chain(others.map(moving)).collect()
+}
+
+fn moving(one: &Moving) -> Cell {
+    match (&one.held_by, one.bare) {
+        (Some(budget), _) => toned(
+            Tone::Bad,
+            format!("{}: held by {budget} at this moment", one.pod),
+        ),
+        (None, true) => toned(
+            Tone::Held,
+            format!("{}: nobody makes it anew elsewhere", one.pod),
+        ),
+        (None, false) => plain(&one.pod),
+    }
+}
+
+fn listed(title: &str, items: Vec<Cell>, look: Look) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{title}:\n");
+    for item in items {
+        let _ = writeln!(text, "  {}", look.paint(item.tone, &item.text));
+    }
+    text
+}

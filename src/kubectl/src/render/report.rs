@@ -1,0 +1,69 @@
+//! A node for programs: what `-o json` and `-o yaml` print. Fields may be added; none changes its meaning.
+
+use serde::Serialize;
+
+use crate::expected::{Expected, elapsed};
+use crate::standing::Standing;
+use crate::view::{NodeView, Ready};
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // Each is named as the column of the table, or the annotation, that it comes from.
+pub struct NodeReport {
+    pub node: String,
+    pub state: &'static str,
+    pub phase: Option<String>,
+    pub percent: Option<u8>,
+    pub code: Option<String>,
+    pub reason: Option<String>,
+    pub elapsed_seconds: Option<u64>,
+    pub expected_seconds: Option<u64>,
+    pub kubelet: String,
+    pub to_version: Option<String>,
+    pub image: Option<String>,
+    pub id: Option<String>,
+    pub tries: u32,
+    pub ready: bool,
+    pub cordoned: bool,
+    pub cordoned_by: Option<String>,
+    pub paused: Option<String>,
+}
+
+/// Reports a node as it is `now`, in seconds since 1970.
+#[must_use]
+pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
+    let standing = Standing::of(node);
+    let status = node.status.as_ref();
+    let state = if standing == Standing::Idle {
+        "Idle"
+    } else {
+        standing.word()
+    };
+    NodeReport {
+        node: node.name.clone(),
+        state,
+        phase: status.map(|status| status.phase.clone()),
+        percent: status.map(|status| status.percent),
+        code: status.and_then(|status| status.code.clone()),
+        reason: node.reason().map(str::to_owned),
+        elapsed_seconds: elapsed(node, now),
+        expected_seconds: expected.seconds().filter(|_| standing == Standing::Working),
+        kubelet: node.kubelet.clone(),
+        to_version: status.and_then(|status| status.to_version.as_ref().map(ToString::to_string)),
+        image: node.image().map(str::to_owned),
+        id: id(node),
+        tries: status.map_or(0, |status| status.tries),
+        ready: node.ready == Ready::Yes,
+        cordoned: node.cordoned,
+        cordoned_by: node.cordoned_by.clone(),
+        paused: node.paused.clone(),
+    }
+}
+
+/// That of the request that stands, or of the last answer.
+fn id(node: &NodeView) -> Option<String> {
+    let asked = node.asked.as_ref().and_then(|asked| asked.raw.id.clone());
+    let told = node.status.as_ref().and_then(|status| status.id.as_ref());
+    asked.or_else(|| told.map(ToString::to_string))
+}

@@ -1,0 +1,205 @@
+//! The table of `kubectl careen status`.
+
+use super::report;
+use super::table::{Cell, fitted, plain, toned};
+use super::{Look, Tone};
+use crate::expected::{Expected, elapsed};
+use crate::span;
+use crate::stage::Stage;
+use crate::standing::Standing;
+use crate::view::NodeView;
+
+/// Signs of a progress bar.
+const BAR: usize = 10;
+
+/// Columns that go first on a narrow screen.
+const LEAST: [&str; 6] = ["IMAGE", "ID", "EXPECTED", "VERSION", "ELAPSED", "PROGRESS"];
+
+/// What the table is made of beside the nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Seconds since 1970.
+    pub now: u64,
+    /// What the past teaches.
+    pub expected: &'a Expected,
+    /// With the columns that are mostly not wanted.
+    pub wide: bool,
+    /// The screen.
+    pub look: Look,
+}
+
+/// A line for each node.
+#[must_use]
+pub fn status(nodes: &[&NodeView], around: Around<'_>) -> String {
+    let mut heads = vec![
+        "NODE", "STATE", "PROGRESS", "ELAPSED", "EXPECTED", "VERSION",
+    ];
+    if around.wide {
+        heads.extend(["TRIES", "CORDON", "ID", "IMAGE"]);
+    }
+    heads.push("SAYS");
+    let rows: Vec<Vec<Cell>> = nodes.iter().map(|node| row(node, around)).collect();
+    fitted(&heads, &rows, around.look, &LEAST)
+}
+
+/// As many nodes as a screen holds, those first that need eyes, and how many there are beside.
+#[must_use]
+pub fn screenful(nodes: &[&NodeView], around: Around<'_>) -> String {
+    let room = around
+        .look
+        .height
+        .map_or(usize::MAX, |lines| lines.saturating_sub(3).max(1));
+    if nodes.len() <= room {
+        return status(nodes, around);
+    }
+    let mut urgent = nodes.to_vec();
+    urgent.sort_by_key(|node| (urgency(node), node.name.clone()));
+    let beside = urgent.split_off(room);
+    let counted = format!("… and {} more\n", beside.len());
+    status(&urgent, around) + &around.look.paint(Tone::Faint, &counted)
+}
+
+fn urgency(node: &NodeView) -> u8 {
+    match Standing::of(node) {
+        Standing::Halted | Standing::Failed | Standing::Refused => 0,
+        Standing::Working => 1,
+        Standing::Asked | Standing::Held => 2,
+        Standing::Upgraded => 3,
+        Standing::Idle => 4,
+    }
+}
+
+fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
+    let standing = Standing::of(node);
+    let seconds = |found: Option<u64>| found.map(span::short).unwrap_or_default();
+    let expected = around
+        .expected
+        .seconds()
+        .filter(|_| standing == Standing::Working);
+    let mut cells = vec![
+        plain(&node.name),
+        state(node),
+        progress(node, around.look),
+        plain(seconds(elapsed(node, around.now))),
+        plain(
+            expected
+                .map(|known| format!("~{}", span::short(known)))
+                .unwrap_or_default(),
+        ),
+        plain(versions(node)),
+    ];
+    if around.wide {
+        cells.extend(wide(node, around));
+    }
+    cells.push(says(node, around.now));
+    cells
+}
+
+fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 4] {
+    let report = report::of(node, around.now, around.expected);
+    let cordon = match (node.cordoned, &node.cordoned_by) {
+        (false, _) => "",
+        (true, Some(_)) => "ours",
+        (true, None) => "foreign",
+    };
+    [
+        plain(report.tries.to_string()),
+        plain(cordon),
+        plain(report.id.unwrap_or_default()),
+        plain(report.image.unwrap_or_default()),
+    ]
+}
+
+/// The phase of a node that works, else where it stands.
+#[must_use]
+pub fn state(node: &NodeView) -> Cell {
+    let standing = Standing::of(node);
+    let phase = node.status.as_ref().map(|status| status.phase.clone());
+    match standing {
+        Standing::Working => toned(
+            tone(standing),
+            phase.unwrap_or_else(|| standing.word().to_owned()),
+        ),
+        _ => toned(tone(standing), standing.word()),
+    }
+}
+
+const fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Idle => Tone::Faint,
+        Standing::Asked | Standing::Held => Tone::Held,
+        Standing::Working => Tone::Busy,
+        Standing::Upgraded => Tone::Good,
+        Standing::Failed | Standing::Refused | Standing::Halted => Tone::Bad,
+    }
+}
+
+fn progress(node: &NodeView, look: Look) -> Cell {
+    let status = node
+        .status
+        .as_ref()
+        .filter(|_| Standing::of(node) == Standing::Working);
+    let Some(percent) = status.map(|status| status.percent) else {
+        return plain("");
+    };
+    if look.width.is_none() {
+        return plain(format!("{percent}%"));
+    }
+    plain(format!("[{}] {percent:>3}%", bar(percent)))
+}
+
+fn bar(percent: u8) -> String {
+    let full = usize::from(percent) * BAR / 100;
+    "#".repeat(full) + &".".repeat(BAR.saturating_sub(full))
+}
+
+/// From which version to which, where one is on its way.
+#[must_use]
+pub fn versions(node: &NodeView) -> String {
+    let to = node
+        .status
+        .as_ref()
+        .and_then(|status| status.to_version.as_ref());
+    let to = to.map(ToString::to_string);
+    match to.filter(|to| Standing::of(node) == Standing::Working && *to != node.kubelet) {
+        Some(to) => format!("{} -> {to}", node.kubelet),
+        None => node.kubelet.clone(),
+    }
+}
+
+fn says(node: &NodeView, now: u64) -> Cell {
+    let standing = Standing::of(node);
+    let doing = || node.status.as_ref().and_then(|status| status.doing.clone());
+    match standing {
+        Standing::Idle | Standing::Upgraded => toned(Tone::Held, paused(node)),
+        Standing::Held => toned(Tone::Held, node.paused.clone().unwrap_or_default()),
+        Standing::Asked => plain(unanswered(node, now)),
+        Standing::Working => match node.reason() {
+            Some(reason) => toned(Tone::Held, reason),
+            None => plain(doing().unwrap_or_else(|| meaning(node))),
+        },
+        Standing::Failed | Standing::Refused | Standing::Halted => {
+            toned(Tone::Bad, node.reason().unwrap_or("no reason is given"))
+        }
+    }
+}
+
+fn paused(node: &NodeView) -> String {
+    let why = node.paused.as_ref();
+    why.map(|why| format!("paused: {why}")).unwrap_or_default()
+}
+
+fn unanswered(node: &NodeView, now: u64) -> String {
+    let since = node.asked.as_ref().and_then(|asked| asked.since);
+    match since.map(|since| span::between(span::seconds(since), now)) {
+        Some(seconds) => format!("asked {} ago, not answered yet", span::short(seconds)),
+        None => "not answered yet".to_owned(),
+    }
+}
+
+fn meaning(node: &NodeView) -> String {
+    match node.stage() {
+        Stage::Other => String::new(),
+        known => known.meaning().to_owned(),
+    }
+}

@@ -1,0 +1,153 @@
+//! What is written to a Node, and whether: pure functions of the Node as it was read.
+
+mod patch;
+
+use k8s_openapi::jiff::Timestamp;
+use upgrade::{Malformed, UpgradeId};
+
+pub use patch::{asking, pausing, questioning, unquestioning, withdrawing};
+
+use crate::stage::Stage;
+use crate::standing::{Standing, is_answered};
+use crate::view::NodeView;
+
+/// What is wished of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The image.
+    pub image: String,
+    /// The version that it must carry.
+    pub kubernetes: Option<String>,
+    /// Also where just this has failed.
+    pub despite_failure: bool,
+}
+
+/// What to do about a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Write.
+    Write,
+    /// It is asked for this already.
+    Join,
+    /// There is nothing to do, for this reason.
+    Done(String),
+    /// It does not allow it, for this reason.
+    Refuse(String),
+}
+
+/// An id for a request made at this moment. One person does not ask one node twice in a millisecond, and of two persons the
+/// API server lets the first one through.
+///
+/// # Errors
+/// Never: the form is a narrow one.
+pub fn new_id(now: Timestamp) -> Result<UpgradeId, Malformed> {
+    let millisecond = now.as_millisecond().rem_euclid(1000);
+    format!("k-{}-{millisecond:03}", now.strftime("%Y%m%dT%H%M%S")).parse()
+}
+
+/// Whether a node is to be asked for this.
+#[must_use]
+pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
+    let same = asks_for(node, wish);
+    match Standing::of(node) {
+        Standing::Working if same => Turn::Join,
+        Standing::Working => Turn::Refuse(under_way(node)),
+        Standing::Asked | Standing::Held if same => Turn::Join,
+        Standing::Failed | Standing::Refused | Standing::Halted
+            if same && !wish.despite_failure =>
+        {
+            let why = node.reason().unwrap_or("no reason is given");
+            Turn::Refuse(format!(
+                "it has answered this with Failed: {why}; `kubectl careen retry {}` asks again",
+                node.name
+            ))
+        }
+        Standing::Upgraded if same && runs_pinned(node, wish) => {
+            Turn::Done("it runs this image".to_owned())
+        }
+        Standing::Idle
+        | Standing::Asked
+        | Standing::Held
+        | Standing::Upgraded
+        | Standing::Failed
+        | Standing::Refused
+        | Standing::Halted => Turn::Write,
+    }
+}
+
+fn asks_for(node: &NodeView, wish: &Wish) -> bool {
+    node.asked.as_ref().is_some_and(|asked| {
+        asked.raw.image.as_deref() == Some(wish.image.as_str())
+            && asked.raw.kubernetes == wish.kubernetes
+    })
+}
+
+/// A ref may lead elsewhere by now; a commit does not.
+fn runs_pinned(node: &NodeView, wish: &Wish) -> bool {
+    let to = node.status.as_ref().and_then(|status| status.to.as_ref());
+    to.is_some_and(|to| wish.image.ends_with(&format!("@{to}")))
+}
+
+fn under_way(node: &NodeView) -> String {
+    let percent = node.status.as_ref().map_or(0, |status| status.percent);
+    let phase = node
+        .status
+        .as_ref()
+        .map_or("unknown", |status| status.phase.as_str());
+    let image = node
+        .image()
+        .unwrap_or("an image that is not asked for any more");
+    format!(
+        "an upgrade to {image} is under way ({phase}, {percent} %): wait for its end, or cancel it"
+    )
+}
+
+/// Whether what has failed can be asked for again, and what that was.
+///
+/// # Errors
+/// Why not, for a person.
+pub fn retry(node: &NodeView) -> Result<Wish, String> {
+    let standing = Standing::of(node);
+    if !standing.is_bad() {
+        return Err(match standing {
+            Standing::Working => under_way(node),
+            Standing::Asked | Standing::Held => "it has not answered yet".to_owned(),
+            _ => "nothing has failed on it".to_owned(),
+        });
+    }
+    let asked = node.asked.as_ref();
+    let image = asked.and_then(|asked| asked.raw.image.clone());
+    let image =
+        image.ok_or("its request was taken back since: ask with `kubectl careen upgrade`")?;
+    Ok(Wish {
+        image,
+        kubernetes: asked.and_then(|asked| asked.raw.kubernetes.clone()),
+        despite_failure: true,
+    })
+}
+
+/// Whether what is asked of a node can be taken back.
+#[must_use]
+pub fn cancel(node: &NodeView) -> Turn {
+    let standing = Standing::of(node);
+    if node.asked.is_none() {
+        return Turn::Done(match standing {
+            Standing::Working => {
+                "it is taken back already, and on its way to the old system".to_owned()
+            }
+            _ => "nothing is asked of it".to_owned(),
+        });
+    }
+    match (standing, node.stage()) {
+        // Taking back what has ended would let the agent forget that the image failed here.
+        (standing, _) if standing.is_end() => Turn::Done("nothing is under way on it".to_owned()),
+        // Another request waits behind the one under way: that one can go at any time.
+        (Standing::Working, _) if !is_answered(node) => Turn::Write,
+        (Standing::Working, Stage::Other) => Turn::Write,
+        (Standing::Working, stage) if !stage.can_be_withdrawn() => Turn::Refuse(format!(
+            "too late, {}; it comes to its own verdict, and to the old system if that is bad",
+            stage.meaning()
+        )),
+        _ => Turn::Write,
+    }
+}

@@ -1,0 +1,101 @@
+//! Lengths of time as people write and read them.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+
+/// The accepted form of a length of time.
+const ACCEPTED: &str = "numbers with s, m or h, as 90s, 15m or 1h30m";
+
+/// A length of time from the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+impl FromStr for Span {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("accepted is {ACCEPTED}");
+        let mut seconds = 0_u64;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
+            let (number, after) = rest.split_at(digits);
+            let number: u64 = number.parse().map_err(|_| bad())?;
+            let (unit, after) = after.split_at_checked(1).ok_or_else(bad)?;
+            let each = match unit {
+                "s" => 1,
+                "m" => 60,
+                "h" => 3600,
+                _ => return Err(bad()),
+            };
+            let part = number.checked_mul(each).ok_or_else(bad)?;
+            seconds = seconds.checked_add(part).ok_or_else(bad)?;
+            rest = after;
+        }
+        if seconds == 0 {
+            return Err(bad());
+        }
+        Ok(Self(Duration::from_secs(seconds)))
+    }
+}
+
+/// As `45s`, `6m10s`, `2h05m` or `3d4h`.
+#[must_use]
+pub fn short(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, _) => format!("{minutes}m{:02}s", seconds % 60),
+        (0, ..) => format!("{hours}h{:02}m", minutes % 60),
+        _ => format!("{days}d{}h", hours % 24),
+    }
+}
+
+/// Seconds from one moment to a later one; none when the clocks disagree.
+#[must_use]
+pub fn between(earlier: u64, later: u64) -> u64 {
+    later.saturating_sub(earlier)
+}
+
+/// Seconds since 1970.
+#[must_use]
+pub fn seconds(at: Timestamp) -> u64 {
+    u64::try_from(at.as_second()).unwrap_or(0)
+}
+
+/// A moment as `2026-11-22 07:31:05Z`.
+#[must_use]
+pub fn moment(at: u64) -> String {
+    let known = i64::try_from(at)
+        .ok()
+        .and_then(|at| Timestamp::from_second(at).ok());
+    known.map_or_else(|| "?".to_owned(), |at| at.to_string().replace('T', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_read_as_people_write_them() {
+        let read = |text: &str| text.parse::<Span>().map(|span| span.0.as_secs());
+        assert_eq!(read("90s"), Ok(90));
+        assert_eq!(read("1h30m"), Ok(5400));
+        for bad in ["", "5", "m", "1d", "0s", "99999999999999999999h", "1µ"] {
+            assert!(read(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn lengths_of_time_are_short() {
+        let shown = [0, 59, 60, 370, 7500, 273_600].map(short);
+        assert_eq!(shown, ["0s", "59s", "1m00s", "6m10s", "2h05m", "3d4h"]);
+    }
+
+    #[test]
+    fn a_moment_says_its_zone() {
+        assert_eq!(moment(1_700_000_000), "2023-11-14 22:13:20Z");
+        assert_eq!(moment(u64::MAX), "?");
+    }
+}

@@ -1,0 +1,125 @@
+//! Where a node stands with its request.
+
+use upgrade::UpgradeId;
+use upgrade::report::{Answer, Status};
+
+use crate::stage::Stage;
+use crate::view::{Asked, NodeView};
+
+/// Where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing was ever asked of it.
+    Idle,
+    /// It is asked and has not answered.
+    Asked,
+    /// It is asked and paused.
+    Held,
+    /// An upgrade is under way.
+    Working,
+    /// The last upgrade went well.
+    Upgraded,
+    /// The last one did not; the old system serves.
+    Failed,
+    /// The last request was refused.
+    Refused,
+    /// A person must look.
+    Halted,
+}
+
+impl Standing {
+    /// Of this node.
+    #[must_use]
+    pub fn of(node: &NodeView) -> Self {
+        match (node.answer, is_answered(node)) {
+            // Another request may wait behind it: it is taken when this one has ended.
+            (Some(Answer::InProgress), _) => Self::Working,
+            (_, false) if node.asked.is_none() => Self::Idle,
+            (_, false) if node.paused.is_some() => Self::Held,
+            (_, false) => Self::Asked,
+            (Some(Answer::Upgraded), true) => Self::Upgraded,
+            (Some(Answer::Failed), true) => failed(node.stage()),
+            (None, true) => Self::Idle,
+        }
+    }
+
+    /// Whether nothing more comes of the request that stands.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        match self {
+            Self::Upgraded | Self::Failed | Self::Refused | Self::Halted => true,
+            Self::Idle | Self::Asked | Self::Held | Self::Working => false,
+        }
+    }
+
+    /// Whether it ended badly.
+    #[must_use]
+    pub const fn is_bad(self) -> bool {
+        matches!(self, Self::Failed | Self::Refused | Self::Halted)
+    }
+
+    /// The word that is shown; of a node that works, the phase is.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "-",
+            Self::Asked => "Asked",
+            Self::Held => "Paused",
+            Self::Working => "Working",
+            Self::Upgraded => "Upgraded",
+            Self::Failed => "Failed",
+            Self::Refused => "Refused",
+            Self::Halted => "Halted",
+        }
+    }
+}
+
+const fn failed(stage: Stage) -> Standing {
+    match stage {
+        Stage::Halted => Standing::Halted,
+        Stage::Refused => Standing::Refused,
+        Stage::Accepted
+        | Stage::Fetched
+        | Stage::Verified
+        | Stage::Deployed
+        | Stage::Drained
+        | Stage::Armed
+        | Stage::Trial
+        | Stage::Healthy
+        | Stage::Blessed
+        | Stage::Upgraded
+        | Stage::Reverting
+        | Stage::Failed
+        | Stage::Other => Standing::Failed,
+    }
+}
+
+/// Whether the answer that stands is to the request that stands, or to the last one where none does.
+#[must_use]
+pub fn is_answered(node: &NodeView) -> bool {
+    match &node.asked {
+        None => node.answer.is_some(),
+        Some(asked) => answers(node, asked),
+    }
+}
+
+fn answers(node: &NodeView, asked: &Asked) -> bool {
+    match (&node.status, node.answer) {
+        (_, None) => false,
+        (Some(status), Some(_)) => echoes(status, asked),
+        // An answer whose details cannot be read: nothing tells the requests apart.
+        (None, Some(_)) => true,
+    }
+}
+
+/// A request without an id is told from an older one by the agent alone.
+fn echoes(status: &Status, asked: &Asked) -> bool {
+    match (&asked.raw.id, &status.id) {
+        (None, _) => true,
+        (Some(wanted), Some(told)) => wanted == told.as_str(),
+        // A record that cannot be read has no id, and an id that cannot be read is not repeated.
+        (Some(wanted), None) => {
+            Stage::of(&status.phase) == Stage::Halted || wanted.parse::<UpgradeId>().is_err()
+        }
+    }
+}

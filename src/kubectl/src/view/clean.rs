@@ -1,0 +1,63 @@
+//! The texts in what others wrote as JSON, made fit for a terminal.
+
+use upgrade::history::Past;
+use upgrade::plan::Plan;
+use upgrade::report::Status;
+
+use crate::plain;
+
+fn clean(text: &mut Option<String>) {
+    *text = text.take().map(|text| plain::line(&text));
+}
+
+/// A status.
+pub(super) fn status(mut status: Status) -> Status {
+    status.phase = plain::line(&status.phase);
+    for text in [
+        &mut status.step,
+        &mut status.doing,
+        &mut status.code,
+        &mut status.reason,
+    ] {
+        clean(text);
+    }
+    for reached in &mut status.reached {
+        reached.phase = plain::line(&reached.phase);
+    }
+    status.percent = status.percent.min(100);
+    status
+}
+
+/// An upgrade of the past.
+pub(super) fn past(mut past: Past) -> Past {
+    past.image = plain::line(&past.image);
+    clean(&mut past.code);
+    clean(&mut past.reason);
+    past
+}
+
+/// A plan.
+pub(super) fn plan(mut plan: Plan) -> Plan {
+    clean(&mut plan.code);
+    clean(&mut plan.reason);
+    for change in [&mut plan.kubelet, &mut plan.kernel].into_iter().flatten() {
+        clean(&mut change.from);
+        clean(&mut change.to);
+    }
+    for package in &mut plan.packages {
+        package.name = plain::line(&package.name);
+        clean(&mut package.change.from);
+        clean(&mut package.change.to);
+    }
+    for file in &mut plan.etc_conflicts {
+        *file = plain::line(file);
+    }
+    for room in &mut plan.room {
+        room.place = plain::line(&room.place);
+    }
+    for blocked in &mut plan.blocked {
+        blocked.pod = plain::line(&blocked.pod);
+        blocked.by = plain::line(&blocked.by);
+    }
+    plan
+}

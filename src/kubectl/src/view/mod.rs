@@ -1,0 +1,202 @@
+//! A Node as we look at it: everything that others wrote is parsed here, and texts are made fit for a terminal.
+
+mod clean;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+use k8s_openapi::jiff::Timestamp;
+use upgrade::history::Past;
+use upgrade::plan::Plan;
+use upgrade::report::{Answer, Status};
+use upgrade::{Malformed, RawRequest, Request, names};
+
+use crate::api::{Condition, Node};
+use crate::plain;
+use crate::stage::Stage;
+
+/// The longest JSON that is read; the agent's own is at most 16 KiB, an annotation can be 256 KiB.
+const JSON: usize = 64 * 1024;
+
+/// On the Node of a Machine: its name. Cluster API's own.
+const MACHINE: &str = "cluster.x-k8s.io/machine";
+
+/// A Node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeView {
+    /// Its name.
+    pub name: String,
+    /// Its UID: a node that was replaced is another one under the same name.
+    pub uid: String,
+    /// The version of the object that was read.
+    pub resource_version: String,
+    /// The kubelet's version.
+    pub kubelet: String,
+    /// The Machine of Cluster API that it belongs to.
+    pub machine: Option<String>,
+    /// What the kubelet's condition says.
+    pub ready: Ready,
+    /// No pods are scheduled to it.
+    pub cordoned: bool,
+    /// The upgrade that has cordoned it, by its mark.
+    pub cordoned_by: Option<String>,
+    /// What is asked for.
+    pub asked: Option<Asked>,
+    /// Why nothing new is begun.
+    pub paused: Option<String>,
+    /// The short answer.
+    pub answer: Option<Answer>,
+    /// The details of the answer.
+    pub status: Option<Status>,
+    /// There are details, and they cannot be read.
+    pub garbled: bool,
+    /// The sentence of a failure.
+    pub failure: Option<String>,
+    /// When the agent last wrote.
+    pub heard: Option<Timestamp>,
+    /// The last upgrades, the latest first; absent when the agent keeps none.
+    pub history: Option<Vec<Past>>,
+    /// The question for a plan.
+    pub question: Option<String>,
+    /// The answer to one.
+    pub plan: Option<Plan>,
+}
+
+/// What the condition `Ready` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// It is.
+    Yes,
+    /// It is not, since then.
+    No(Option<Timestamp>),
+    /// Its kubelet has not been heard of, since then.
+    Unknown(Option<Timestamp>),
+}
+
+/// A request as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Its annotations.
+    pub raw: RawRequest,
+    /// What they mean.
+    pub parsed: Result<Request, Malformed>,
+    /// When it was written, by the API server's books.
+    pub since: Option<Timestamp>,
+}
+
+impl NodeView {
+    /// The phase that the details name.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        self.status
+            .as_ref()
+            .map_or(Stage::Other, |status| Stage::of(&status.phase))
+    }
+
+    /// Why it failed or what is in the way, from whichever place says it.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        let told = self
+            .status
+            .as_ref()
+            .and_then(|status| status.reason.as_deref());
+        told.or(self.failure.as_deref())
+    }
+
+    /// The image that is asked for.
+    #[must_use]
+    pub fn image(&self) -> Option<&str> {
+        self.asked
+            .as_ref()
+            .and_then(|asked| asked.raw.image.as_deref())
+    }
+}
+
+impl From<Node> for NodeView {
+    fn from(node: Node) -> Self {
+        let meta = node.metadata;
+        let asked = asked(&meta);
+        let annotations = meta.annotations.unwrap_or_default();
+        let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
+        let status = node.status.unwrap_or_default();
+        let own = condition(&status.conditions, names::CONDITION);
+        let told: Option<Status> = json(&annotations, names::STATUS);
+        Self {
+            name: meta.name.unwrap_or_default(),
+            uid: meta.uid.unwrap_or_default(),
+            resource_version: meta.resource_version.unwrap_or_default(),
+            kubelet: plain::line(&status.node_info.kubelet_version),
+            machine: text(MACHINE),
+            ready: ready(condition(&status.conditions, "Ready")),
+            cordoned: node.spec.unwrap_or_default().unschedulable,
+            cordoned_by: text(names::CORDONED_BY),
+            asked,
+            paused: text(names::PAUSED),
+            answer: annotations.get(names::ANSWER).and_then(|word| answer(word)),
+            garbled: told.is_none() && annotations.contains_key(names::STATUS),
+            status: told.map(clean::status),
+            failure: text(names::FAILURE_REASON),
+            heard: own.and_then(|own| own.last_heartbeat_time.as_ref().map(|time| time.0)),
+            history: json::<Vec<Past>>(&annotations, names::HISTORY)
+                .map(|past| past.into_iter().map(clean::past).collect()),
+            question: annotations.get(names::PLAN).cloned(),
+            plan: json::<Plan>(&annotations, names::PLAN_RESULT).map(clean::plan),
+        }
+    }
+}
+
+fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.kind == kind)
+}
+
+fn ready(condition: Option<&Condition>) -> Ready {
+    let since = condition.and_then(|found| found.last_transition_time.as_ref().map(|time| time.0));
+    match condition.map(|found| found.status.as_str()) {
+        Some("True") => Ready::Yes,
+        Some("False") => Ready::No(since),
+        _ => Ready::Unknown(since),
+    }
+}
+
+fn answer(word: &str) -> Option<Answer> {
+    [Answer::InProgress, Answer::Upgraded, Answer::Failed]
+        .into_iter()
+        .find(|answer| answer.as_str() == word)
+}
+
+fn asked(meta: &ObjectMeta) -> Option<Asked> {
+    let get = |key: &str| {
+        let annotations = meta.annotations.as_ref()?;
+        annotations.get(key).map(|value| plain::line(value))
+    };
+    let raw = RawRequest {
+        request: get(names::REQUEST)?,
+        image: get(names::IMAGE),
+        kubernetes: get(names::KUBERNETES_VERSION),
+        id: get(names::UPGRADE_ID),
+    };
+    Some(Asked {
+        parsed: raw.parse(),
+        raw,
+        since: written(meta.managed_fields.as_deref().unwrap_or_default()),
+    })
+}
+
+/// When whoever holds the request wrote last.
+fn written(managed: &[ManagedFieldsEntry]) -> Option<Timestamp> {
+    let key = format!("f:{}", names::REQUEST);
+    let holds = |entry: &&ManagedFieldsEntry| {
+        let fields = entry.fields_v1.as_ref();
+        fields.is_some_and(|fields| !fields.0["f:metadata"]["f:annotations"][&key].is_null())
+    };
+    let holder = managed.iter().find(holds)?;
+    holder.time.as_ref().map(|time| time.0)
+}
+
+fn json<T: serde::de::DeserializeOwned>(
+    annotations: &BTreeMap<String, String>,
+    key: &str,
+) -> Option<T> {
+    let text = annotations.get(key).filter(|text| text.len() <= JSON)?;
+    serde_json::from_str(text).ok()
+}

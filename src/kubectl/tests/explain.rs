@@ -1,0 +1,264 @@
+//! Why a node is where it is, and what to do.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use kubectl::diagnose;
+use kubectl::expected::Expected;
+use kubectl::render::{Look, explain};
+use kubectl::view::NodeView;
+use scene::*;
+use serde_json::{Value, json};
+use upgrade::names;
+
+fn told(node: &NodeView) -> String {
+    let teacher = annotated("teacher", past(&[90]));
+    let expected = Expected::learn([&teacher]);
+    explain::explain(&diagnose::explain(node, NOW, &expected), Look::default())
+}
+
+fn says(node: &NodeView, words: &[&str]) {
+    let text = told(node);
+    for word in words {
+        assert!(text.contains(word), "not said: {word:?} in\n{text}");
+    }
+}
+
+/// `Ready` is this, since half past seven.
+fn ready(status: &str) -> Value {
+    let ready =
+        json!({ "type": "Ready", "status": status, "lastTransitionTime": "2025-11-22T07:30:00Z" });
+    json!({ "status": { "conditions": [ready] } })
+}
+
+fn asked_at(time: &str, change: Value) -> NodeView {
+    let fields =
+        json!({ "f:metadata": { "f:annotations": { format!("f:{}", names::REQUEST): {} } } });
+    let mut node_change = json!({
+        "metadata": {
+            "annotations": request("k-1"),
+            "managedFields": [{ "manager": "kubectl-careen", "time": time, "fieldsV1": fields }],
+        },
+    });
+    merge(&mut node_change, change);
+    node("worker-1", node_change)
+}
+
+#[test]
+fn a_failure_is_told_with_its_reason_and_the_way_on() {
+    let node = failed(
+        "worker-1",
+        "Failed",
+        "UserCheck",
+        "required check disk failed: no /dev/sdb",
+    );
+    golden("explain-failed.txt", &told(&node));
+}
+
+#[test]
+fn a_halt_names_the_cordon_that_is_left() {
+    let details = json!({ "phase": "Halted", "code": "UnknownSystem", "reason": "the booted deployment c is neither" });
+    let mut annotations = answer_to("k-1", "Failed", details);
+    annotations[names::CORDONED_BY] = json!("k-1");
+    let change =
+        json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": true } });
+    golden("explain-halted.txt", &told(&node("worker-1", change)));
+}
+
+#[test]
+fn a_trial_that_is_away_is_no_alarm() {
+    let annotations = answer_to(
+        "k-1",
+        "InProgress",
+        json!({ "phase": "Trial", "percent": 60 }),
+    );
+    let mut change = json!({ "metadata": { "annotations": annotations } });
+    merge(&mut change, ready("Unknown"));
+    golden("explain-trial.txt", &told(&node("worker-1", change)));
+}
+
+#[test]
+fn on_a_terminal_long_sentences_are_wrapped() {
+    let node = failed(
+        "worker-1",
+        "Failed",
+        "UserCheck",
+        "required check disk failed: no /dev/sdb",
+    );
+    let look = Look {
+        width: Some(60),
+        ..Look::default()
+    };
+    let text = explain::explain(&diagnose::explain(&node, NOW, &Expected::default()), look);
+    let prose = text.lines().filter(|line| !line.contains("ostree:"));
+    assert!(
+        prose.clone().all(|line| line.chars().count() <= 60),
+        "{text}"
+    );
+    assert!(prose.count() > 8, "{text}");
+}
+
+#[test]
+fn who_has_just_been_asked_is_given_time() {
+    says(
+        &asked_at("2025-11-22T08:26:30Z", json!({})),
+        &["asked just now"],
+    );
+}
+
+#[test]
+fn an_agent_that_never_wrote_is_told_from_one_that_has_stopped() {
+    let never = asked_at("2025-11-22T08:20:00Z", json!({}));
+    says(
+        &never,
+        &["has not answered for 6m40s", "no agent has ever written"],
+    );
+    let ours = json!({ "type": names::CONDITION, "status": "False", "lastHeartbeatTime": "2025-11-20T08:20:00Z" });
+    let ready = json!({ "type": "Ready", "status": "True" });
+    let stopped = asked_at(
+        "2025-11-22T08:20:00Z",
+        json!({ "status": { "conditions": [ready, ours] } }),
+    );
+    says(
+        &stopped,
+        &[
+            "an agent has served here before",
+            "journalctl -u careen-agent",
+        ],
+    );
+    let away = asked_at("2025-11-22T08:20:00Z", ready_unknown());
+    says(
+        &away,
+        &[
+            "its kubelet is silent too",
+            "has not been heard of since 2025-11-22 07:30:00Z",
+        ],
+    );
+}
+
+fn ready_unknown() -> Value {
+    ready("Unknown")
+}
+
+#[test]
+fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
+    let mut annotations = request("k-1");
+    annotations[names::PAUSED] = json!("an audit");
+    says(
+        &annotated("worker-1", annotations),
+        &[
+            "asked, and paused",
+            "paused: an audit",
+            "kubectl careen resume worker-1",
+        ],
+    );
+    let mut annotations = answer_to(
+        "k-1",
+        "InProgress",
+        json!({ "phase": "Fetched", "percent": 15 }),
+    );
+    annotations[names::PAUSED] = json!("an audit");
+    says(
+        &annotated("worker-1", annotations),
+        &["what is under way goes on"],
+    );
+}
+
+#[test]
+fn what_is_in_the_way_is_told_while_it_goes_on() {
+    let details = json!({ "phase": "Deployed", "percent": 35, "code": "BudgetBlocks", "reason": "drain: PodDisruptionBudget shop/web" });
+    let node = answered("worker-1", "InProgress", details);
+    says(
+        &node,
+        &[
+            "in the way now: drain: PodDisruptionBudget shop/web",
+            "see to the pod or the budget",
+        ],
+    );
+    says(&node, &["upgrades here usually take 1m30s"]);
+}
+
+#[test]
+fn a_cordon_of_others_is_left_to_them() {
+    let change = json!({ "spec": { "unschedulable": true } });
+    says(&node("worker-1", change), &["cordoned by somebody else"]);
+    let mut annotations = answer_to("k-1", "InProgress", json!({ "phase": "Drained" }));
+    annotations[names::CORDONED_BY] = json!("k-1");
+    let change =
+        json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": true } });
+    says(
+        &node("worker-1", change),
+        &["cordoned by this upgrade, which lifts it"],
+    );
+}
+
+#[test]
+fn a_request_behind_another_and_one_that_was_taken_back_are_told() {
+    let mut annotations = answer_to("k-1", "InProgress", json!({ "phase": "Fetched" }));
+    annotations[names::UPGRADE_ID] = json!("k-2");
+    says(
+        &annotated("worker-1", annotations),
+        &["newer than the upgrade under way"],
+    );
+    let mut annotations = answer_to("k-1", "InProgress", json!({ "phase": "Trial" }));
+    annotations.as_object_mut().unwrap().remove(names::REQUEST);
+    says(
+        &annotated("worker-1", annotations),
+        &["taken back too late"],
+    );
+}
+
+#[test]
+fn a_system_that_somebody_else_booted_since_is_noticed() {
+    let node = answered("worker-1", "Upgraded", json!({}));
+    says(
+        &node,
+        &["its kubelet is v1.35.4, though the upgrade brought v1.36.3"],
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_named_as_such() {
+    let garbled = annotated(
+        "worker-1",
+        json!({ names::STATUS: "{", names::ANSWER: "InProgress" }),
+    );
+    says(&garbled, &["careen.dev/status is there and cannot be read"]);
+    let mut annotations = request("k-1");
+    annotations[names::IMAGE] = json!("docker.io/os:latest");
+    says(
+        &annotated("worker-1", annotations),
+        &["not of a form that this version knows", "accepted is"],
+    );
+    let mut annotations = request("k-1");
+    annotations[names::IMAGE] = json!(names::KEPT_IMAGE);
+    assert!(!told(&annotated("worker-1", annotations)).contains("not of a form"));
+}
+
+#[test]
+fn a_node_of_which_nothing_was_asked_says_how_to_ask() {
+    says(
+        &node("worker-1", json!({})),
+        &["nothing was asked of it", "kubectl careen upgrade worker-1"],
+    );
+}
+
+#[test]
+fn a_node_of_a_machine_is_asked_there() {
+    let node = annotated(
+        "worker-1",
+        json!({ "cluster.x-k8s.io/machine": "site-7xk2p" }),
+    );
+    says(
+        &node,
+        &["belongs to Machine site-7xk2p", "docs/cluster-api.md"],
+    );
+}
+
+#[test]
+fn where_nobody_knows_since_when_it_was_asked_nothing_is_claimed() {
+    says(
+        &annotated("worker-1", request("k-1")),
+        &["has not answered; one that runs does within seconds"],
+    );
+}

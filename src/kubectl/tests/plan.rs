@@ -1,0 +1,98 @@
+//! A plan and a history as a person reads them.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use kubectl::drain::Moving;
+use kubectl::render::plan::{Preview, plan};
+use kubectl::render::{Look, history};
+use scene::*;
+use serde_json::json;
+use upgrade::plan::Plan;
+
+fn answer() -> Plan {
+    serde_json::from_value(json!({
+        "asked": NEW, "at": NOW,
+        "kubelet": { "from": "v1.35.4", "to": "v1.36.3" },
+        "kernel": { "from": "6.12.48", "to": "6.12.48" },
+        "packages": [
+            { "name": "linux-image-amd64", "from": "6.12.43-1", "to": "6.12.48-1", "bytes": 1_200_000 },
+            { "name": "nano", "from": "8.4-1", "bytes": -2_900_000 },
+            { "name": "zstd", "to": "1.5.7", "bytes": 900 },
+        ],
+        "packagesLeftOut": 12,
+        "fetchBytes": 272_629_760,
+        "etcConflicts": ["/etc/chrony/chrony.conf"],
+        "room": [{ "place": "/boot", "need": 95_000_000, "free": 61_000_000 }],
+        "keptGoes": true,
+        "blocked": [{ "pod": "shop/db-0", "by": "PodDisruptionBudget shop/db" }],
+        "expectedSeconds": 420,
+        "windowSeconds": 300,
+    }))
+    .unwrap()
+}
+
+fn preview(plan: Option<Plan>) -> Preview {
+    let pod = |name: &str, held: Option<&str>, bare: bool| Moving {
+        pod: name.to_owned(),
+        held_by: held.map(str::to_owned),
+        bare,
+    };
+    let pods = vec![
+        pod("shop/db-0", Some("shop/db"), false),
+        pod("shop/job", None, true),
+        pod("shop/web-1", None, false),
+    ];
+    Preview {
+        node: "worker-1".to_owned(),
+        image: NEW.to_owned(),
+        plan,
+        pods: Some(pods),
+        usual_seconds: Some(370),
+    }
+}
+
+#[test]
+fn a_plan_says_what_changes_what_moves_and_what_is_in_the_way() {
+    golden(
+        "plan.txt",
+        &plan(&preview(Some(answer())), false, Look::default()),
+    );
+}
+
+#[test]
+fn a_refusal_comes_first() {
+    let refused = Plan {
+        code: Some("Downgrade".to_owned()),
+        reason: Some("careen.dev/image carries v1.34.0, older than this node's v1.35.4".to_owned()),
+        ..Plan::default()
+    };
+    golden(
+        "plan-refused.txt",
+        &plan(&preview(Some(refused)), false, Look::default()),
+    );
+}
+
+#[test]
+fn without_an_answer_there_is_what_is_seen_from_outside() {
+    golden(
+        "plan-unanswered.txt",
+        &plan(&preview(None), false, Look::default()),
+    );
+}
+
+#[test]
+fn a_history_is_read_from_the_latest_to_the_first() {
+    let past = json!([
+        { "id": "k-2", "answer": "Upgraded", "image": NEW, "from": "v1.35.4", "to": "v1.36.3",
+          "began": NOW - 4000, "ended": NOW - 3630, "tries": 1 },
+        { "id": "k-1", "answer": "Failed", "image": NEW, "from": "v1.35.4", "to": "v1.36.3",
+          "began": NOW - 9000, "ended": NOW - 8100, "tries": 2, "code": "UserCheck",
+          "reason": "required check disk failed: no /dev/sdb" },
+    ]);
+    let past: Vec<upgrade::history::Past> = serde_json::from_value(past).unwrap();
+    golden(
+        "history.txt",
+        &history::history(&past, false, Look::default()),
+    );
+}

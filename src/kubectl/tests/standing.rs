@@ -1,0 +1,211 @@
+//! Where a node stands, and what may be written to it.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use k8s_openapi::jiff::Timestamp;
+use kubectl::request::{self, Turn, Wish};
+use kubectl::standing::Standing;
+use kubectl::view::NodeView;
+use scene::*;
+use serde_json::{Value, json};
+use upgrade::names;
+
+fn wish() -> Wish {
+    Wish {
+        image: NEW.to_owned(),
+        kubernetes: None,
+        despite_failure: false,
+    }
+}
+
+fn other_image() -> Wish {
+    Wish {
+        image: "ostree:site:edge/next".to_owned(),
+        ..wish()
+    }
+}
+
+fn without(mut annotations: Value, key: &str) -> Value {
+    annotations.as_object_mut().unwrap().remove(key);
+    annotations
+}
+
+fn with(mut annotations: Value, key: &str, value: &str) -> Value {
+    annotations[key] = json!(value);
+    annotations
+}
+
+#[test]
+fn an_answer_to_an_older_request_is_no_answer() {
+    let old = answer_to("k-1", "Failed", json!({}));
+    let node = annotated("a", with(old, names::UPGRADE_ID, "k-2"));
+    assert_eq!(Standing::of(&node), Standing::Asked);
+    let paused = with(request("k-2"), names::PAUSED, "an audit");
+    assert_eq!(Standing::of(&annotated("a", paused)), Standing::Held);
+}
+
+#[test]
+fn an_upgrade_under_way_is_seen_behind_a_newer_request() {
+    let old = answer_to("k-1", "InProgress", json!({ "phase": "Trial" }));
+    let node = annotated("a", with(old, names::UPGRADE_ID, "k-2"));
+    assert_eq!(Standing::of(&node), Standing::Working);
+}
+
+#[test]
+fn a_request_without_an_id_is_believed_to_be_answered() {
+    let node = annotated(
+        "a",
+        without(answer_to("r1-aa", "Upgraded", json!({})), names::UPGRADE_ID),
+    );
+    assert_eq!(Standing::of(&node), Standing::Upgraded);
+}
+
+#[test]
+fn a_refusal_without_an_id_answers_only_an_id_that_cannot_be_repeated() {
+    let refused = |id: &str| {
+        let details = json!({ "id": null, "phase": "Refused" });
+        Standing::of(&annotated(
+            "a",
+            with(answer_to("x", "Failed", details), names::UPGRADE_ID, id),
+        ))
+    };
+    assert_eq!(refused("../etc"), Standing::Refused);
+    assert_eq!(
+        refused("k-2"),
+        Standing::Asked,
+        "the refusal was of an older request"
+    );
+}
+
+#[test]
+fn a_record_that_cannot_be_read_halts_whatever_is_asked() {
+    let details = json!({ "id": null, "phase": "Halted" });
+    let node = annotated(
+        "a",
+        with(answer_to("x", "Failed", details), names::UPGRADE_ID, "k-2"),
+    );
+    assert_eq!(Standing::of(&node), Standing::Halted);
+}
+
+#[test]
+fn the_same_again_is_joined_while_it_is_under_way() {
+    assert_eq!(
+        request::upgrade(&working("a", "Trial", 60), &wish()),
+        Turn::Join
+    );
+    assert_eq!(
+        request::upgrade(&annotated("a", request("k-1")), &wish()),
+        Turn::Join
+    );
+}
+
+#[test]
+fn another_upgrade_under_way_is_not_disturbed() {
+    let turn = request::upgrade(&working("a", "Fetched", 15), &other_image());
+    assert!(
+        matches!(&turn, Turn::Refuse(why) if why.contains("under way (Fetched, 15 %)")),
+        "{turn:?}"
+    );
+}
+
+#[test]
+fn an_upgrade_does_not_repeat_what_has_failed_and_a_retry_does() {
+    let node = failed("a", "Failed", "UserCheck", "required check disk failed");
+    let turn = request::upgrade(&node, &wish());
+    assert!(
+        matches!(&turn, Turn::Refuse(why) if why.contains("kubectl careen retry a")),
+        "{turn:?}"
+    );
+    assert_eq!(request::upgrade(&node, &other_image()), Turn::Write);
+    let again = request::retry(&node).unwrap();
+    assert_eq!(again.image, NEW);
+    assert_eq!(request::upgrade(&node, &again), Turn::Write);
+}
+
+#[test]
+fn a_pinned_image_that_runs_is_not_asked_for_and_a_ref_is() {
+    let to = "b".repeat(64);
+    let node = answered("a", "Upgraded", json!({ "to": to }));
+    assert!(matches!(request::upgrade(&node, &wish()), Turn::Done(_)));
+    let by_ref = with(
+        answer_to("k-1", "Upgraded", json!({ "to": to })),
+        names::IMAGE,
+        "ostree:site:edge/next",
+    );
+    assert_eq!(
+        request::upgrade(&annotated("a", by_ref), &other_image()),
+        Turn::Write
+    );
+}
+
+#[test]
+fn only_what_has_failed_and_still_stands_can_be_retried() {
+    let refused = |node: &NodeView| request::retry(node).unwrap_err();
+    assert!(refused(&working("a", "Trial", 60)).contains("under way"));
+    assert!(refused(&answered("a", "Upgraded", json!({}))).contains("nothing has failed"));
+    assert!(refused(&annotated("a", request("k-1"))).contains("not answered yet"));
+    let gone = without(
+        answer_to("k-1", "Failed", json!({ "code": "Withdrawn" })),
+        names::REQUEST,
+    );
+    assert!(refused(&annotated("a", gone)).contains("taken back"));
+}
+
+#[test]
+fn a_request_can_be_taken_back_until_the_node_is_armed() {
+    assert_eq!(
+        request::cancel(&annotated("a", request("k-1"))),
+        Turn::Write
+    );
+    assert_eq!(request::cancel(&working("a", "Drained", 50)), Turn::Write);
+    let turn = request::cancel(&working("a", "Armed", 55));
+    assert!(
+        matches!(&turn, Turn::Refuse(why) if why.starts_with("too late")),
+        "{turn:?}"
+    );
+    assert!(matches!(
+        request::cancel(&node("a", json!({}))),
+        Turn::Done(_)
+    ));
+}
+
+#[test]
+fn what_has_ended_is_not_taken_back_or_the_agent_would_forget_the_bad_image() {
+    let node = failed("a", "Failed", "UserCheck", "x");
+    assert!(matches!(request::cancel(&node), Turn::Done(_)));
+}
+
+#[test]
+fn a_request_that_waits_behind_an_armed_upgrade_can_be_taken_back() {
+    let old = answer_to("k-1", "InProgress", json!({ "phase": "Trial" }));
+    let node = annotated("a", with(old, names::UPGRADE_ID, "k-2"));
+    assert_eq!(request::cancel(&node), Turn::Write);
+}
+
+#[test]
+fn a_request_is_one_patch_of_our_own_keys_on_the_node_as_it_was_read() {
+    let id = "k-2".parse().unwrap();
+    let patch = request::asking(&node("a", json!({})), &wish(), &id);
+    let expected = json!({ "metadata": {
+        "uid": "u",
+        "resourceVersion": "7",
+        "annotations": {
+            names::REQUEST: names::REQUEST_SCHEDULED,
+            names::IMAGE: NEW,
+            names::KUBERNETES_VERSION: null,
+            names::UPGRADE_ID: "k-2",
+        },
+    } });
+    assert_eq!(patch, expected);
+}
+
+#[test]
+fn ids_say_when_they_were_made_and_differ_from_one_moment_to_the_next() {
+    let at = |millisecond: i64| {
+        let now = Timestamp::from_millisecond(1_763_800_000_007 + millisecond).unwrap();
+        request::new_id(now).unwrap().to_string()
+    };
+    assert_eq!(at(0), "k-20251122T082640-007");
+    assert_ne!(at(0), at(1));
+}

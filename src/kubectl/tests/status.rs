@@ -1,0 +1,181 @@
+//! The table of nodes, on a terminal and in a pipe, and what programs get.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use kubectl::expected::Expected;
+use kubectl::render::Look;
+use kubectl::render::report;
+use kubectl::render::status::{Around, screenful, status};
+use kubectl::view::NodeView;
+use scene::*;
+use serde_json::json;
+use upgrade::names;
+
+fn nodes() -> Vec<NodeView> {
+    let mut asked = json!({ "annotations": request("k-1") });
+    let fields =
+        json!({ "f:metadata": { "f:annotations": { format!("f:{}", names::REQUEST): {} } } });
+    asked["managedFields"] = json!([{ "manager": "kubectl-careen", "time": "2025-11-22T08:20:00Z", "fieldsV1": fields }]);
+    let mut held = request("k-1");
+    held[names::PAUSED] = json!("an audit");
+    let blocked = json!({
+        "phase": "Deployed", "percent": 35, "code": "BudgetBlocks",
+        "reason": "drain: PodDisruptionBudget shop/web does not allow evicting pod shop/web-1 (waited 60 s)",
+    });
+    let fetching = json!({ "phase": "Accepted", "percent": 7, "doing": "fetching 120 of 260 MiB", "toVersion": null });
+    let mut history = answer_to("k-1", "Upgraded", json!({}));
+    merge(&mut history, past(&[300, 370, 9_000_000]));
+    let mut upgraded = json!({ "metadata": { "annotations": history } });
+    merge(
+        &mut upgraded,
+        json!({ "status": { "nodeInfo": { "kubeletVersion": "v1.36.3" } } }),
+    );
+    vec![
+        node("asked", json!({ "metadata": asked })),
+        answered("blocked", "InProgress", blocked),
+        failed(
+            "failed",
+            "Failed",
+            "UserCheck",
+            "required check disk failed: no /dev/sdb",
+        ),
+        answered("fetching", "InProgress", fetching),
+        failed(
+            "halted",
+            "Halted",
+            "UnknownSystem",
+            "the booted deployment c is neither the old nor the new system of this upgrade",
+        ),
+        annotated("held", held),
+        node("idle", json!({})),
+        failed(
+            "refused",
+            "Refused",
+            "BadPolicy",
+            "/etc/careen/policy.toml line 3, column 1: trials is 0",
+        ),
+        working("trial", "Trial", 60),
+        node("upgraded", upgraded),
+    ]
+}
+
+fn shown(look: Look, wide: bool) -> String {
+    let nodes = nodes();
+    let expected = Expected::learn(&nodes);
+    let nodes: Vec<&NodeView> = nodes.iter().collect();
+    status(
+        &nodes,
+        Around {
+            now: NOW,
+            expected: &expected,
+            wide,
+            look,
+        },
+    )
+}
+
+#[test]
+fn in_a_pipe_nothing_is_cut_and_no_bar_is_drawn() {
+    golden("status.txt", &shown(Look::default(), false));
+}
+
+#[test]
+fn on_a_terminal_there_are_bars_and_lines_fit() {
+    let look = Look {
+        width: Some(110),
+        ..Look::default()
+    };
+    let text = shown(look, false);
+    golden("status-terminal.txt", &text);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 110),
+        "{text}"
+    );
+}
+
+#[test]
+fn wide_shows_what_was_asked_for() {
+    golden("status-wide.txt", &shown(Look::default(), true));
+}
+
+#[test]
+fn colours_say_how_it_is() {
+    let look = Look {
+        colour: true,
+        width: Some(80),
+        ..Look::default()
+    };
+    golden("status-colour.txt", &shown(look, false));
+}
+
+#[test]
+fn a_small_screen_shows_first_what_needs_eyes() {
+    let nodes = nodes();
+    let nodes: Vec<&NodeView> = nodes.iter().collect();
+    let look = Look {
+        height: Some(6),
+        ..Look::default()
+    };
+    let expected = Expected::default();
+    let text = screenful(
+        &nodes,
+        Around {
+            now: NOW,
+            expected: &expected,
+            wide: false,
+            look,
+        },
+    );
+    let first: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(first, ["NODE", "failed", "halted", "refused", "…"]);
+}
+
+#[test]
+fn programs_get_the_same_as_data() {
+    let nodes = nodes();
+    let expected = Expected::learn(&nodes);
+    let reports: Vec<_> = nodes
+        .iter()
+        .map(|node| report::of(node, NOW, &expected))
+        .collect();
+    golden(
+        "status.json",
+        &(serde_json::to_string_pretty(&reports).unwrap() + "\n"),
+    );
+}
+
+#[test]
+fn what_a_node_says_of_itself_cannot_steer_the_terminal() {
+    let nasty = "gone\u{1b}[2J\u{1b}]0;owned\u{7}\nworker-2  Upgraded";
+    let node = failed("worker-1", "Failed", nasty, nasty);
+    let expected = Expected::default();
+    let look = Look {
+        width: Some(200),
+        ..Look::default()
+    };
+    let text = status(
+        &[&node],
+        Around {
+            now: NOW,
+            expected: &expected,
+            wide: true,
+            look,
+        },
+    );
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(
+        !text.contains('\u{1b}') && !text.contains('\u{7}'),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn what_lasted_too_long_to_be_true_teaches_nothing() {
+    let teacher = annotated("a", past(&[100, 200, 300, 9_000_000, 0]));
+    assert_eq!(Expected::learn([&teacher]).seconds(), Some(200));
+    assert_eq!(Expected::learn([&node("b", json!({}))]).seconds(), None);
+}

@@ -1,0 +1,8 @@
+//! `kubectl careen` against a real API server, and the agent where it matters that one answers.
+
+mod asking;
+mod person;
+mod planning;
+mod reading;
+mod rights;
+mod watching;

@@ -1,0 +1,113 @@
+//! Watching upgrades to their end, by the real agent on a small machine.
+
+use anyhow::{Result, ensure};
+use careen_tests::machine::NEW_IMAGE;
+use careen_tests::node::{TestNode, annotation};
+use careen_tests::scene::Scene;
+use k8s_openapi::api::core::v1::Node;
+use kubectl::exit::Exit;
+use serde_json::json;
+use upgrade::names;
+use upgrade::observe::Check;
+
+use crate::person::{answer_first, careen, own_nodes, value};
+
+fn upgrade(node: &TestNode, more: &str) -> String {
+    format!(
+        "upgrade {} --image {NEW_IMAGE} --yes --watch{more}",
+        node.name
+    )
+}
+
+#[tokio::test]
+async fn an_upgrade_that_is_watched_ends_with_it() -> Result<()> {
+    let _own = own_nodes().await;
+    let mut scene = Scene::new("watched").await?;
+    let line = upgrade(&scene.node, "");
+    let (ran, rebooted) = tokio::join!(careen(&line), scene.reboot());
+    rebooted?;
+    let ran = ran?.with(Exit::Done)?;
+    let last = ran.out.lines().last().unwrap_or_default();
+    assert_eq!(last, format!("{}: Upgraded", scene.node.name));
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_that_fails_ends_with_its_reason_and_a_code_of_its_own() -> Result<()> {
+    let _own = own_nodes().await;
+    let mut scene = Scene::new("watched-bad").await?;
+    let broken = ("disk".to_owned(), Check::Broken("no /dev/sdb".to_owned()));
+    scene
+        .machine
+        .set_local(|local| local.required = vec![broken]);
+    let line = upgrade(&scene.node, "");
+    let reboots = async {
+        scene.reboot().await?;
+        scene.reboot().await
+    };
+    let (ran, rebooted) = tokio::join!(careen(&line), reboots);
+    rebooted?;
+    let ran = ran?.with(Exit::Failed)?;
+    ensure!(
+        ran.out
+            .contains("Failed: required check disk failed: no /dev/sdb"),
+        "{ran:?}"
+    );
+    ensure!(ran.err.contains("kubectl careen explain"), "{ran:?}");
+    let told = careen(&format!("explain {}", scene.node.name))
+        .await?
+        .with(Exit::Done)?;
+    ensure!(
+        told.out.contains("UserCheck: required check disk failed"),
+        "{told:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn time_that_is_over_stops_the_watching_and_not_the_upgrade() -> Result<()> {
+    let _own = own_nodes().await;
+    let node = TestNode::new("slow").await?;
+    let ran = careen(&upgrade(&node, " --timeout 1s"))
+        .await?
+        .with(Exit::Timeout)?;
+    ensure!(
+        ran.err
+            .contains(&format!("not ended in time: {}", node.name)),
+        "{ran:?}"
+    );
+    assert_ne!(value(&node.now().await?, names::REQUEST), None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_by_one_stops_at_the_first_that_fails() -> Result<()> {
+    let _own = own_nodes().await;
+    let nodes = [
+        TestNode::new("first").await?,
+        TestNode::new("second").await?,
+        TestNode::new("third").await?,
+    ];
+    let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let line = format!(
+        "upgrade {} --image {NEW_IMAGE} --yes --one-by-one",
+        names.join(" ")
+    );
+    let agents = async {
+        let asked = |node: &Node| !annotation(node, names::REQUEST).is_empty();
+        nodes[0].until("the first asked", &asked).await?;
+        ensure!(
+            !asked(&nodes[1].now().await?),
+            "each waits for the one before"
+        );
+        answer_first(&nodes[0], "Upgraded", json!({})).await?;
+        answer_first(&nodes[1], "Failed", json!({ "reason": "no" })).await
+    };
+    let (ran, answered) = tokio::join!(careen(&line), agents);
+    answered?;
+    let ran = ran?.with(Exit::Failed)?;
+    let stopped = format!("stopped at {}; not asked: {}", names[1], names[2]);
+    ensure!(ran.err.contains(&stopped), "{ran:?}");
+    assert_eq!(value(&nodes[2].now().await?, names::REQUEST), None);
+    Ok(())
+}
