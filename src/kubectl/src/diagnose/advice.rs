@@ -174,7 +174,7 @@ mod tests {
         let page =
             Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs/reasons.md");
         let page = std::fs::read_to_string(page).unwrap();
-        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
         let codes: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
         let advised: Vec<&str> = ADVICE.iter().map(|(code, _)| *code).collect();
         assert_eq!(codes, advised);
