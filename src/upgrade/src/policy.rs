@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::listen::Listen;
 use crate::reason::Reason;
 
 /// The policy file.
@@ -32,6 +33,8 @@ pub struct Policy {
     pub health: Health,
     /// Limits of careen-deploy.
     pub limits: Limits,
+    /// Being watched.
+    pub metrics: Metrics,
 }
 
 impl Default for Policy {
@@ -49,6 +52,7 @@ impl Default for Policy {
             drain: Drain::default(),
             health: Health::default(),
             limits: Limits::default(),
+            metrics: Metrics::default(),
         }
     }
 }
@@ -142,6 +146,14 @@ impl Default for Limits {
             lock_seconds: 60,
         }
     }
+}
+
+/// Being watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Metrics {
+    /// Where Prometheus' metrics are served.
+    pub listen: Listen,
 }
 
 impl Policy {
