@@ -13,7 +13,7 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check docs test fuzz integration soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench
+.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -26,7 +26,7 @@ tools: setup
 
 check: tools ## the inner loop: format, clippy, dependency audit, links in the docs (once `make docs` was run), unit and brain tests
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 -- -D warnings
+	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 --test monitoring -- -D warnings
 	@.ci/audit
 	@.ci/docs if-there
 	cargo test --quiet -p upgrade -p host
@@ -46,6 +46,9 @@ rig: setup
 
 cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
 	cargo test --quiet -p careen-tests --test cluster_api
+
+monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
+	cargo test --quiet -p careen-tests --test monitoring
 
 soak: soak-model soak-power soak-rollouts ## all three below, one after the other (a night; wants a quiet machine)
 
