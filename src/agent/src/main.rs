@@ -1,6 +1,7 @@
 //! `careen-agent`: wiring. Mounts first, then the runtime, then the loop.
 
-use std::path::PathBuf;
+mod args;
+
 use std::process::ExitCode;
 
 use agent::cluster::{Cluster, SILENCE};
@@ -10,54 +11,12 @@ use agent::node::real::{self, Node};
 use agent::run::{Setup, run};
 use agent::{doctor, kubeadm, log, policy};
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use args::{Cli, Command};
+use clap::Parser;
 use host::Places;
 use host::journal::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
-use upgrade::names;
-
-/// Upgrades this node when its Node object is annotated so.
-#[derive(Debug, Parser)]
-#[command(name = "careen-agent", version)]
-struct Cli {
-    /// The root of the running system.
-    #[arg(long, global = true, default_value = "/")]
-    root: PathBuf,
-    /// The kubelet's kubeconfig.
-    #[arg(long, global = true, default_value = names::KUBELET_CONF)]
-    kubeconfig: PathBuf,
-    /// The node's policy.
-    #[arg(long, global = true, default_value = names::POLICY_FILE)]
-    policy: PathBuf,
-    /// Log more.
-    #[arg(long, short, global = true)]
-    verbose: bool,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Watch the Node and serve its requests (the default).
-    Run,
-    /// Run `kubeadm upgrade node` for the upgrade on trial, before the kubelet starts.
-    KubeadmUpgrade,
-    /// Print the record as JSON.
-    Record,
-    /// Check all that this node needs for an upgrade, and say how to mend it. Changes nothing. Exits with 0 when all is well, 1 when
-    /// something is worth a look, 2 when something is bad.
-    Doctor {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-        /// Ask the API server nothing.
-        #[arg(long)]
-        offline: bool,
-    },
-    /// Print the metrics once, as for node_exporter's textfile collector. What the API server says is left out.
-    Metrics,
-}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
