@@ -36,7 +36,7 @@ pub enum Command {
     /// Print the record as JSON.
     Record,
     /// Check all that this node needs for an upgrade, and say how to mend it. Changes nothing. Exits with 0 when all is well, 1 when
-    /// something is worth a look, 2 when something is bad.
+    /// something is worth a look, 3 when something is bad.
     Doctor {
         /// Print JSON.
         #[arg(long)]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
+use upgrade::exit;
 
 use super::{Finding, Verdict};
 
@@ -22,13 +23,13 @@ fn worst(findings: &[Finding]) -> Verdict {
     verdicts.max().unwrap_or(Verdict::Ok)
 }
 
-/// 0 when all is ok, 1 when the worst is a warning, 2 when something is bad.
+/// By the worst of them.
 #[must_use]
 pub fn exit_code(findings: &[Finding]) -> u8 {
     match worst(findings) {
-        Verdict::Ok => 0,
-        Verdict::Warn => 1,
-        Verdict::Bad => 2,
+        Verdict::Ok => exit::DONE,
+        Verdict::Warn => exit::FAILED,
+        Verdict::Bad => exit::UNFIT,
     }
 }
 
@@ -104,7 +105,7 @@ This node is not ready for an upgrade: 1 bad, 1 to look at.
     fn the_exit_code_is_the_worst() {
         let all = findings();
         let codes = [&all[..0], &all[..1], &all[..2], &all[..]].map(exit_code);
-        assert_eq!(codes, [0, 0, 1, 2]);
+        assert_eq!(codes, [0, 0, 1, 3]);
     }
 
     #[test]
