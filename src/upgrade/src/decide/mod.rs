@@ -10,6 +10,7 @@ mod charge;
 mod decision;
 mod disarm;
 mod facts;
+mod failed;
 mod fold;
 mod judge;
 mod memory;
