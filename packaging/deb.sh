@@ -10,7 +10,7 @@ mkdir "$work/debian"
 cd "$work"
 cp "$from/control" debian/control
 cat >debian/changelog <<END
-$package ($version) stable; urgency=medium
+$(sed -n 's/^Source: //p' debian/control) ($version) stable; urgency=medium
 
   * See changelog.gz beside this file.
 
@@ -38,7 +38,7 @@ if [ ! -s "$root/DEBIAN/conffiles" ]; then rm "$root/DEBIAN/conffiles"; fi
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 # Programs lie in bin and libexec; what dracut runs is shell.
 # shellcheck disable=SC2046 # paths of our own, without spaces
-dpkg-shlibdeps -Tdebian/substvars $(find "$root/usr/bin" "$root"/usr/libexec* -type f -printf '-e%p\n')
+dpkg-shlibdeps -Tdebian/substvars $(find "$root/usr" -type f \( -path '*/bin/*' -o -path '*/libexec/*' \) -printf '-e%p\n')
 dpkg-gencontrol -p"$package" -P"$root" -Tdebian/substvars
 # One thread: several cut the stream by their number.
 dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$out" >/dev/null

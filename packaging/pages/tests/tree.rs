@@ -1,4 +1,4 @@
-//! What the node's package lays out, with programs and papers of no content.
+//! What the packages lay out, with programs and papers of no content.
 
 // What helpers find amiss ends the test, as it should.
 #![allow(clippy::unwrap_used)]
@@ -10,11 +10,12 @@ use std::process::Command;
 use tempfile::TempDir;
 use upgrade::Policy;
 
-const PROGRAMS: [&str; 4] = [
+const PROGRAMS: [&str; 5] = [
     "careen-agent",
     "careen-deploy",
     "careen-grub",
     "careen-stage",
+    "kubectl-careen",
 ];
 
 fn source() -> PathBuf {
@@ -30,14 +31,19 @@ fn empty(folder: &Path, files: impl IntoIterator<Item = String>) {
     }
 }
 
-/// The laid out tree, below `tree` in the folder.
-fn laid_out() -> TempDir {
+/// The laid out tree of a package, below `tree` in the folder.
+fn laid_out(package: &str) -> TempDir {
     let work = TempDir::new().unwrap();
     let programs = work.path().join("programs");
     let papers = work.path().join("papers");
     empty(&programs, PROGRAMS.map(str::to_owned));
     pages::write(&papers).unwrap();
-    let said = ["careen-agent", "careen-deploy", "careen-stage"];
+    let said = [
+        "careen-agent",
+        "careen-deploy",
+        "careen-stage",
+        "kubectl-careen",
+    ];
     empty(
         &papers,
         said.map(|program| format!("sbom/{program}.cdx.json")),
@@ -46,7 +52,7 @@ fn laid_out() -> TempDir {
         &papers,
         said.map(|program| format!("licences/{program}.txt")),
     );
-    let status = Command::new(source().join("packaging/careen/tree.sh"))
+    let status = Command::new(source().join("packaging").join(package).join("tree.sh"))
         .args([&programs, &papers, &work.path().join("tree")])
         .status();
     assert!(status.unwrap().success());
@@ -55,7 +61,7 @@ fn laid_out() -> TempDir {
 
 #[test]
 fn the_policy_that_is_installed_changes_nothing_until_it_is_edited() {
-    let work = laid_out();
+    let work = laid_out("careen");
     let text = fs::read_to_string(work.path().join("tree/etc/careen/policy.toml")).unwrap();
     assert_eq!(toml::from_str::<Policy>(&text).unwrap(), Policy::default());
     let edited = text.replace("#trials = 2", "trials = 3");
@@ -64,7 +70,7 @@ fn the_policy_that_is_installed_changes_nothing_until_it_is_edited() {
 
 #[test]
 fn every_unit_and_every_file_of_the_dracut_module_is_laid_out() {
-    let work = laid_out();
+    let work = laid_out("careen");
     for (from, to) in [
         ("systemd/system", "usr/lib/systemd/system"),
         ("systemd/system-preset", "usr/lib/systemd/system-preset"),
@@ -76,5 +82,19 @@ fn every_unit_and_every_file_of_the_dracut_module_is_laid_out() {
             let there = work.path().join("tree").join(to).join(&name);
             assert!(there.exists(), "{}", there.display());
         }
+    }
+}
+
+#[test]
+fn the_plugin_comes_with_its_pages_and_the_roles_for_it() {
+    let work = laid_out("kubectl-careen");
+    for path in [
+        "usr/bin/kubectl-careen",
+        "usr/share/man/man1/kubectl-careen.1.gz",
+        "usr/share/man/man1/kubectl-careen-rollback.1.gz",
+        "usr/share/doc/kubectl-careen/clusterroles.yaml",
+    ] {
+        let there = work.path().join("tree").join(path);
+        assert!(there.exists(), "{}", there.display());
     }
 }
