@@ -26,7 +26,7 @@ put usr/lib/systemd/system-preset 644 "$source"/systemd/system-preset/90-careen.
 put usr/lib/tmpfiles.d 644 "$source"/systemd/tmpfiles.d/careen.conf
 
 # The default policy is the one in the docs (a test holds it against the code), with every setting commented out.
-install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/careen/snapshot.d"
+install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/careen/pre.d" "$tree/etc/careen/post.d" "$tree/etc/careen/snapshot.d"
 {
   echo '# What this node allows: docs/policy.md. These are the defaults; take the # away to change one.'
   sed -n '/^```toml$/,/^```$/p' "$source/docs/policy.md" | sed -e '/^```/d' -e 's/^[a-z]/#&/' -e 's/^\[\[/#&/'

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::hands::{Ended, Errand, Hands, Local};
+use agent::hooks::Hooks;
 use agent::metrics::Disk;
 use host::journal::Store;
 use tokio::sync::watch;
@@ -47,6 +49,7 @@ pub struct TestMachine {
     down: watch::Sender<bool>,
     begun: watch::Sender<Vec<&'static str>>,
     sysroot: PathBuf,
+    hooks: Hooks,
 }
 
 struct State {
@@ -114,6 +117,7 @@ impl TestMachine {
             down: watch::Sender::new(false),
             begun: watch::Sender::default(),
             sysroot,
+            hooks: Hooks::below(&folder.join("root")),
         }
     }
 
@@ -139,6 +143,22 @@ impl TestMachine {
     /// What the local checks of a trial find.
     pub fn set_local(&self, change: impl FnOnce(&mut Local)) {
         change(&mut self.state().local);
+    }
+
+    /// A hook of the operator's, below `/etc/careen`.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn add_hook(&self, name: &str, script: &str) -> std::io::Result<()> {
+        let path = self
+            .sysroot
+            .with_file_name("root")
+            .join("etc/careen")
+            .join(name);
+        let folder = path.parent().unwrap_or(&path);
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
     }
 
     /// What the boot loader is.
@@ -268,6 +288,8 @@ impl TestMachine {
             etc_stale: false,
             request: Asked::Unknown,
             paused: None,
+            opted_out: None,
+            hooks: self.hooks.seen(),
             api: Api::Away,
             running: None,
             finished: None,
@@ -354,6 +376,9 @@ impl Hands for TestMachine {
                 return Ok(Ended::Cancelled);
             }
             None => {}
+        }
+        if let Some(ended) = self.hooks.perform(&errand).await {
+            return ended;
         }
         if let Step::Reboot { .. } = errand.step {
             self.down.send_replace(true);

@@ -130,6 +130,18 @@ impl TestNode {
         Ok(())
     }
 
+    /// Sets labels as a kubelet or a person would; `null` removes one.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn label(&self, labels: Value) -> Result<()> {
+        let body = json!({ "metadata": { "labels": labels } });
+        self.nodes()
+            .patch(&self.name, &PatchParams::default(), &Patch::Merge(body))
+            .await?;
+        Ok(())
+    }
+
     /// Asks for an upgrade.
     ///
     /// # Errors

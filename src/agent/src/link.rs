@@ -16,6 +16,8 @@ pub struct Link {
     pub asked: Asked,
     /// Why nothing new may be begun.
     pub paused: Option<String>,
+    /// Why this node takes no request.
+    pub opted_out: Option<String>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
 }
@@ -26,6 +28,7 @@ impl Default for Link {
             api: Api::Away,
             asked: Asked::Unknown,
             paused: None,
+            opted_out: None,
             node: None,
         }
     }
@@ -52,6 +55,7 @@ impl Link {
             .as_ref()
             .map_or(Asked::Unknown, |node| node.asked.clone());
         self.paused = node.as_ref().and_then(|node| node.paused.clone());
+        self.opted_out = node.as_ref().and_then(|node| node.opted_out.clone());
         self.node = node;
     }
 

@@ -9,7 +9,7 @@ use agent::hands::Hands;
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::run::{Setup, run};
-use agent::{doctor, kubeadm, log, policy};
+use agent::{doctor, in_force, kubeadm, log};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -116,7 +116,7 @@ fn print_metrics(cli: &Cli) -> Result<()> {
         seen: node.look(&record).map_err(anyhow::Error::msg)?,
         read,
         link: None,
-        policy_holds: policy::read(&cli.policy).is_ok(),
+        policy_holds: in_force::read(&cli.policy).is_ok(),
         disk: node.disk(),
     };
     print!("{}", metrics::text(&shown));

@@ -26,6 +26,7 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
     Observation {
         request: link.asked.clone(),
         paused: link.paused.clone(),
+        opted_out: link.opted_out.clone(),
         api: link.api.clone(),
         running: around.running,
         finished: around.finished,

@@ -1,48 +1,44 @@
-//! The policy file: an absent one means the defaults, a broken one means that nothing new is begun.
+//! A policy's text: what it says, or where it is wrong.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::Path;
 
 use toml::de::DeTable;
 use upgrade::reason::complaint;
-use upgrade::{Policy, PolicyRead, Reason};
+use upgrade::{Policy, Reason};
 
-/// Reads the policy.
+/// Parses a policy's text; `file` is for the message. The rules of its time zone are not in it.
 ///
 /// # Errors
 /// [`Reason::BadPolicy`], with the place in the file.
-pub fn read(path: &Path) -> PolicyRead {
-    match fs::read_to_string(path) {
-        Ok(text) => parse(&path.display().to_string(), &text),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Policy::default()),
-        Err(error) => Err(bad(path, (1, 1), error.to_string())),
-    }
-}
-
-/// Parses a policy's text; `file` is for the message.
-///
-/// # Errors
-/// As [`read`].
-pub fn parse(file: &str, text: &str) -> PolicyRead {
-    let file = Path::new(file);
+pub fn parse(file: &str, text: &str) -> Result<Policy, Reason> {
     let policy: Policy = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let key = set_at(text, at).map_or_else(String::new, |key| format!("{key}: "));
         bad(file, place(text, at), format!("{key}{}", error.message()))
     })?;
-    policy.validate().map_err(|(field, accepted)| {
-        let (at, value) = find(text, field);
-        let detail = format!("{field} is {value}; accepted is {accepted}");
-        bad(file, place(text, at), detail)
-    })?;
+    policy
+        .validate()
+        .map_err(|(field, accepted)| refused(file, text, field, accepted))?;
     Ok(policy)
 }
 
-fn bad(file: &Path, (line, column): (usize, usize), detail: String) -> Reason {
+/// Why a value is refused that stands in this field.
+#[must_use]
+pub fn refused(file: &str, text: &str, field: &str, accepted: &str) -> Reason {
+    let (at, value) = find(text, field);
+    let detail = format!("{field} is {value}; accepted is {accepted}");
+    bad(file, place(text, at), detail)
+}
+
+/// Why a file is refused that cannot be read at all.
+#[must_use]
+pub fn unreadable(file: &str, error: &std::io::Error) -> Reason {
+    bad(file, (1, 1), error.to_string())
+}
+
+fn bad(file: &str, (line, column): (usize, usize), detail: String) -> Reason {
     Reason::BadPolicy {
-        file: file.display().to_string(),
+        file: file.to_owned(),
         line,
         column,
         detail: complaint(&detail),
@@ -108,7 +104,8 @@ fn find<'a>(text: &'a str, field: &str) -> (usize, &'a str) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::parse;
+    use upgrade::Reason;
 
     fn refused(text: &str) -> (usize, usize, String) {
         match parse("policy.toml", text) {
@@ -120,15 +117,6 @@ mod tests {
             }) => (line, column, detail),
             other => panic!("{other:?}"),
         }
-    }
-
-    #[test]
-    fn no_file_means_the_defaults() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(
-            read(&folder.path().join("policy.toml")),
-            Ok(Policy::default())
-        );
     }
 
     #[test]
@@ -187,6 +175,30 @@ mod tests {
             "limits.fetch-seconds is 59; accepted is 0, or 60 to 604800"
         );
         assert!(parse("policy.toml", "[limits]\nfetch-seconds = 0\n").is_ok());
+    }
+
+    #[test]
+    fn hours_that_are_none_are_refused_where_they_stand_with_what_hours_look_like() {
+        let text = "[window]\nopen = [\"Sat 02:00-04:00\",\n  \"Sun 4-6\"]\n";
+        let (line, column, detail) = refused(text);
+        assert_eq!((line, column), (3, 3), "{detail}");
+        for part in ["window.open: ", "Sun 4-6", "Mon-Fri 22:00-06:00"] {
+            assert!(detail.contains(part), "{detail}");
+        }
+    }
+
+    #[test]
+    fn a_zone_that_would_lead_out_of_its_folder_is_refused_where_it_stands() {
+        let (line, column, detail) = refused("[window]\nzone = \"../../etc/shadow\"\n");
+        assert_eq!((line, column), (2, 8), "{detail}");
+        assert!(detail.contains("Europe/Berlin"), "{detail}");
+    }
+
+    #[test]
+    fn a_group_that_names_no_pods_is_refused_where_the_order_stands() {
+        let (line, _, detail) = refused("[drain]\norder = [{ seconds = 60 }]\n");
+        assert_eq!(line, 2, "{detail}");
+        assert!(detail.starts_with("drain.order is "), "{detail}");
     }
 
     #[test]

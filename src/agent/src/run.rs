@@ -8,18 +8,19 @@ use host::journal::Store;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
+use upgrade::policy::in_force;
 use upgrade::{Act, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{decide, report};
 
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
 use crate::hands::Hands;
+use crate::in_force::PolicyFile;
 use crate::link::Link;
 use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
 use crate::notify::{self, Systemd};
 use crate::observe::{Around, observation};
-use crate::policy;
 use crate::report::{Reporter, Wanted};
 use crate::trial::Trial;
 use crate::work::{Tools, Work};
@@ -59,7 +60,7 @@ pub async fn run<H: Hands>(setup: Setup<H>, stop: impl Future<Output = ()>) {
 
 struct Agent<H> {
     tools: Tools<H>,
-    policy_file: PathBuf,
+    policy: PolicyFile,
     journal: Store,
     news: UnboundedReceiver<News>,
     link: Link,
@@ -94,7 +95,7 @@ impl<H: Hands> Agent<H> {
         };
         Self {
             tools,
-            policy_file: setup.policy,
+            policy: PolicyFile::new(setup.policy, setup.journal.folder()),
             journal: setup.journal,
             news,
             link: Link::default(),
@@ -119,7 +120,7 @@ impl<H: Hands> Agent<H> {
                 return self.trouble(&format!("this machine cannot be made out: {detail}"));
             }
         };
-        let policy = policy::read(&self.policy_file);
+        let policy = self.policy.read();
         self.metrics.follow(&policy);
         self.trial
             .follow(&self.tools.hands, &read, &machine, &policy);
@@ -163,7 +164,7 @@ impl<H: Hands> Agent<H> {
                     .map(|up| up.id.clone());
                 let node = self.link.node.as_ref().map(|node| node.name.clone());
                 seen.running = Some(step.clone());
-                let policy = Arc::new(policy.unwrap_or_default());
+                let policy = Arc::new(in_force(&policy).clone());
                 self.work = Some(Work::begin(self.tools.clone(), step, id, node, policy));
                 Wake::OnNews
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::decide::RecordRead;
+use upgrade::policy::in_force;
 use upgrade::{Observation, PolicyRead, UpgradeId};
 
 use crate::hands::{Hands, Local};
@@ -39,10 +40,7 @@ impl Trial {
         match (on_trial(read, machine), &self.running) {
             (Some(id), None) => {
                 let (sender, found) = watch::channel(None);
-                let (hands, policy) = (
-                    Arc::clone(hands),
-                    Arc::new(policy.clone().unwrap_or_default()),
-                );
+                let (hands, policy) = (Arc::clone(hands), Arc::new(in_force(policy).clone()));
                 let task = tokio::spawn(async move { hands.check(id, policy, sender).await });
                 self.running = Some(Checks { found, task });
             }

@@ -133,6 +133,13 @@ async fn perform<H: Hands>(
                 .map_err(ApiError::into_reason)?;
             Ok(Ended::Done(Effect::Rehearsed { blocked }))
         }
+        Step::Exclude => {
+            let (node, id) = (node.ok_or_else(unknown)?, drained_for(errand.id.as_ref())?);
+            drain::exclude(&tools.cluster, &node, id)
+                .await
+                .map(plain)
+                .map_err(ApiError::into_reason)
+        }
         Step::Release => {
             let (node, id) = (node.ok_or_else(unknown)?, drained_for(errand.id.as_ref())?);
             drain::release(&tools.cluster, &node, id)

@@ -162,7 +162,7 @@ async fn another_address_takes_the_place_of_the_former_and_a_broken_policy_chang
         column: 1,
         detail: "x".into(),
     };
-    metrics.follow(&Err(broken));
+    metrics.follow(&Err(broken.into()));
     let answer = asked(connect(second).await, "/metrics").await;
     assert!(answer.contains("Deployed"), "{answer}");
     assert!(TcpStream::connect(first).await.is_err(), "closed");

@@ -62,6 +62,12 @@ impl Store {
         }
     }
 
+    /// The folder of the record, for what belongs beside it.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Reads the record: the default when there has never been one, the reason when it may not be acted on.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use host::boot::{self, Link};
 use host::cmdline::Cmdline;
 use host::{Error, Places, Result, grubenv, os};
-use upgrade::{Api, Asked, Deployment, Health, Home, Observation, SinceBoot};
+use upgrade::{Api, Asked, Deployment, Health, Home, Hooks, Observation, SinceBoot};
 
 use crate::args::Args;
 
@@ -61,6 +61,8 @@ pub fn observe(
         etc_stale: false,
         request: Asked::Unknown,
         paused: None,
+        opted_out: None,
+        hooks: Hooks::default(),
         api: Api::Away,
         running: None,
         finished: None,

@@ -1,6 +1,5 @@
 //! Small types parsed at the edge, so that no bare string travels inward.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -58,13 +57,15 @@ macro_rules! parsed_string {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
             }
         }
     };
 }
+
+pub(crate) use parsed_string;
 
 parsed_string!(
     /// The checksum of an OSTree commit: 64 lower-case hexadecimal digits.

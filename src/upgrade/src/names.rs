@@ -8,6 +8,8 @@
 pub enum Kind {
     /// An annotation on the Node.
     Annotation,
+    /// A label on the Node.
+    Label,
     /// A condition type on the Node.
     Condition,
     /// A systemd unit.
@@ -49,6 +51,11 @@ pub const KEPT_IMAGE: &str = "kept:";
 pub const UPGRADE_ID: &str = "careen.dev/upgrade-id";
 /// While present nothing new is begun; the value is the reason.
 pub const PAUSED: &str = "careen.dev/paused";
+/// For how long the new system must be healthy before it is blessed. Safe in a requester's hand, for the policy's own time counts
+/// where that is longer.
+pub const SOAK: &str = "careen.dev/soak-seconds";
+/// While present every request is refused; the value is the reason.
+pub const OPT_OUT: &str = "careen.dev/opt-out";
 /// An image to try dry: see [`crate::plan::Question`].
 pub const PLAN: &str = "careen.dev/plan";
 /// What an upgrade to it would do: see [`crate::plan::Plan`]. It goes when [`PLAN`] goes.
@@ -63,6 +70,10 @@ pub const FAILURE_REASON: &str = "controlplane.cluster.x-k8s.io/failure-reason";
 pub const STATUS: &str = "careen.dev/status";
 /// Marks our own cordon with the upgrade's id; a cordon without it is never lifted.
 pub const CORDONED_BY: &str = "careen.dev/cordoned-by";
+/// Marks our own [`EXCLUDED`] with the upgrade's id; one without it is never taken away.
+pub const EXCLUDED_BY: &str = "careen.dev/excluded-by";
+/// Kubernetes' own label: load balancers leave the node out.
+pub const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 /// The Node condition that says whether an upgrade is under way.
 pub const CONDITION: &str = "CareenUpgrading";
@@ -112,12 +123,20 @@ pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
 pub const REQUIRED_CHECKS: &str = "/etc/careen/required.d";
 /// Checks that are told of and decide nothing; also below /usr/lib.
 pub const WANTED_CHECKS: &str = "/etc/careen/wanted.d";
+/// Hooks that must succeed before a node is taken from its users; also below /usr/lib.
+pub const PRE_HOOKS: &str = "/etc/careen/pre.d";
+/// Hooks that are run before it is given back; also below /usr/lib.
+pub const POST_HOOKS: &str = "/etc/careen/post.d";
 /// Lists of files that are saved before a trial; also below /usr/lib.
 pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
 /// Progress files and other state of this boot.
 pub const RUN_DIR: &str = "/run/careen";
 /// The node's policy.
 pub const POLICY_FILE: &str = "/etc/careen/policy.toml";
+/// The last policy that held, in [`STATE_DIR`].
+pub const LAST_POLICY: &str = "ostree/careen/policy.toml";
+/// Rules of time zones.
+pub const ZONES: &str = "/usr/share/zoneinfo";
 /// What an image says of itself, below its root.
 pub const IMAGE_INFO: &str = "usr/lib/careen/image.json";
 /// GRUB's environment block, below the physical root's /boot.
@@ -160,7 +179,15 @@ pub const TABLE: &[Name] = &[
         "agent",
         "1 to 63 of `a-z A-Z 0-9 . _ -`, optional",
     ),
+    row(
+        SOAK,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "0 to 86400, optional",
+    ),
     row(PAUSED, Kind::Annotation, "requester", "agent", "a reason"),
+    row(OPT_OUT, Kind::Annotation, "requester", "agent", "a reason"),
     row(
         PLAN,
         Kind::Annotation,
@@ -209,6 +236,20 @@ pub const TABLE: &[Name] = &[
         "agent",
         "agent",
         "the upgrade's id",
+    ),
+    row(
+        EXCLUDED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
+        EXCLUDED,
+        Kind::Label,
+        "agent, others",
+        "load balancers, agent",
+        "any; ours is `true`",
     ),
     row(
         CONDITION,
@@ -310,6 +351,20 @@ pub const TABLE: &[Name] = &[
         "programs that are told of",
     ),
     row(
+        PRE_HOOKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that must succeed before the drain",
+    ),
+    row(
+        POST_HOOKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that are run before the node is given back",
+    ),
+    row(
         SNAPSHOT_LISTS,
         Kind::Path,
         "operator; image below /usr/lib",
@@ -318,6 +373,14 @@ pub const TABLE: &[Name] = &[
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),
+    row(
+        LAST_POLICY,
+        Kind::Path,
+        "agent",
+        "agent",
+        "TOML, below the physical root",
+    ),
+    row(ZONES, Kind::Path, "image", "agent", "TZif"),
     row(
         IMAGE_INFO,
         Kind::Path,

@@ -14,7 +14,8 @@ pub struct Observation {
     pub home: Home,
     /// Since this boot.
     pub now: SinceBoot,
-    /// Seconds since 1970: for display alone, an initramfs may have no clock.
+    /// Seconds since 1970: for display, and for the hours in which the operator lets upgrades begin. Nothing else is decided by
+    /// it, for an initramfs may have no clock.
     pub wall: u64,
     /// This boot.
     pub boot: BootId,
@@ -40,6 +41,10 @@ pub struct Observation {
     pub request: Asked,
     /// The value of the pause annotation.
     pub paused: Option<String>,
+    /// The value of the annotation that takes the node out of all upgrades.
+    pub opted_out: Option<String>,
+    /// The operator's hooks that are there.
+    pub hooks: Hooks,
     /// The API server.
     pub api: Api,
     /// The step that is being performed.
@@ -72,6 +77,15 @@ pub enum Asked {
     Nothing,
     /// This.
     This(RawRequest),
+}
+
+/// Whether there are any hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// To be run before a node is taken from its users.
+    pub pre: bool,
+    /// To be run before it is given back.
+    pub post: bool,
 }
 
 /// The API server as seen from here.

@@ -5,12 +5,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::listen::Listen;
+use crate::order::Group;
 use crate::reason::Reason;
+use crate::window::Window;
+
+/// The longest soak, in seconds.
+pub const SOAK_MAX: u64 = 86_400;
 
 /// The policy file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
+    /// Why this node takes no request; empty where it takes them.
+    pub opt_out: String,
     /// Remotes that may be used; empty allows every configured one.
     pub remotes: Vec<String>,
     /// Let images through that are not signed.
@@ -27,6 +34,12 @@ pub struct Policy {
     pub tries: u32,
     /// Pause before the first retry, doubled for each further one, in seconds.
     pub retry_seconds: u64,
+    /// When upgrades may begin.
+    pub window: Window,
+    /// The operator's own programs before and after.
+    pub hooks: Hooks,
+    /// Being left out by load balancers before the drain.
+    pub load_balancer: LoadBalancer,
     /// Draining.
     pub drain: Drain,
     /// Judging a trial.
@@ -40,6 +53,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
+            opt_out: String::new(),
             remotes: Vec::new(),
             unsigned: false,
             unguarded: false,
@@ -49,10 +63,46 @@ impl Default for Policy {
             trials: 2,
             tries: 5,
             retry_seconds: 10,
+            window: Window::default(),
+            hooks: Hooks::default(),
+            load_balancer: LoadBalancer::default(),
             drain: Drain::default(),
             health: Health::default(),
             limits: Limits::default(),
             metrics: Metrics::default(),
+        }
+    }
+}
+
+/// Hooks: programs of pre.d and post.d.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Hooks {
+    /// Time limit of one hook, in seconds.
+    pub seconds: u64,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self { seconds: 60 }
+    }
+}
+
+/// Being left out by external load balancers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LoadBalancer {
+    /// Ask for it before the drain.
+    pub exclude: bool,
+    /// From asking to the drain: load balancers hear of it with a delay, and end what is open with another.
+    pub wait_seconds: u64,
+}
+
+impl Default for LoadBalancer {
+    fn default() -> Self {
+        Self {
+            exclude: false,
+            wait_seconds: 30,
         }
     }
 }
@@ -65,6 +115,10 @@ pub struct Drain {
     pub deadline_seconds: u64,
     /// What to do then.
     pub at_deadline: AtDeadline,
+    /// Cordon, and leave the pods where they are: for nodes whose workload bears a reboot under it.
+    pub skip: bool,
+    /// Pods that leave after all others, group by group.
+    pub order: Vec<Group>,
 }
 
 impl Default for Drain {
@@ -72,6 +126,8 @@ impl Default for Drain {
         Self {
             deadline_seconds: 600,
             at_deadline: AtDeadline::Abort,
+            skip: false,
+            order: Vec::new(),
         }
     }
 }
@@ -98,6 +154,8 @@ pub struct Health {
     pub api_away_hold_seconds: u64,
     /// Bless on local checks when the API server is away at the deadline: for sites without a steady one.
     pub bless_without_api: bool,
+    /// Seconds in which a trial must be healthy without a break before it is blessed.
+    pub soak_seconds: u64,
     /// Time limit of one user check, in seconds.
     pub check_seconds: u64,
     /// How often a failing required check is run before it counts.
@@ -110,6 +168,7 @@ impl Default for Health {
             deadline_seconds: 600,
             api_away_hold_seconds: 900,
             bless_without_api: false,
+            soak_seconds: 0,
             check_seconds: 60,
             check_tries: 3,
         }
@@ -177,6 +236,26 @@ impl Policy {
                 "1 to 86400",
             ),
             (
+                (1..=86_400).contains(&self.hooks.seconds),
+                "hooks.seconds",
+                "1 to 86400",
+            ),
+            (
+                self.load_balancer.wait_seconds <= 3600,
+                "load-balancer.wait-seconds",
+                "0 to 3600",
+            ),
+            (
+                self.drain.order.iter().all(Group::is_whole),
+                "drain.order",
+                "groups that name namespaces, a priority or both, with seconds = 0 to 86400",
+            ),
+            (
+                self.health.soak_seconds <= SOAK_MAX,
+                "health.soak-seconds",
+                "0 to 86400",
+            ),
+            (
                 (30..=86_400).contains(&self.health.deadline_seconds),
                 "health.deadline-seconds",
                 "30 to 86400",
@@ -219,5 +298,39 @@ impl Policy {
     }
 }
 
-/// What was read of the policy file: the policy in force, or why there is none.
-pub type PolicyRead = Result<Policy, Reason>;
+/// What was read of the policy file: the policy in force, or why nothing new is begun.
+pub type PolicyRead = Result<Policy, Broken>;
+
+/// A policy file that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Why.
+    pub reason: Reason,
+    /// The last one that was not: what is under way goes on with it.
+    pub last: Box<Policy>,
+}
+
+impl From<Reason> for Broken {
+    /// One behind which there is none that held.
+    fn from(reason: Reason) -> Self {
+        Self {
+            reason,
+            last: Box::default(),
+        }
+    }
+}
+
+impl From<Broken> for Reason {
+    fn from(broken: Broken) -> Self {
+        broken.reason
+    }
+}
+
+/// The policy that what is under way goes on with.
+#[must_use]
+pub fn in_force(read: &PolicyRead) -> &Policy {
+    match read {
+        Ok(policy) => policy,
+        Err(broken) => &broken.last,
+    }
+}

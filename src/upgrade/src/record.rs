@@ -128,6 +128,18 @@ pub struct Upgrade {
     /// The rehearsal of the drain has been held.
     #[serde(default)]
     pub rehearsed: bool,
+    /// Why nothing is begun at the moment, though nothing failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Reason>,
+    /// The pre-hooks have passed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub prepared: bool,
+    /// The node is being taken from its users or was, and the post-hooks have not been run since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub post_hooks_due: bool,
+    /// Since when load balancers are asked to leave the node out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excluded: Option<Moment>,
     /// When the drain was begun first: an agent that dies in it does not make it longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_begun: Option<Moment>,
@@ -162,6 +174,9 @@ pub struct Upgrade {
     /// The agent asks the deadman for patience until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Moment>,
+    /// Since when the new system is healthy without a break, where it must be so for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub well_since: Option<Moment>,
     /// The boot in which the stage let the new system through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<BootId>,
@@ -228,6 +243,10 @@ impl Upgrade {
             tries: 0,
             warning: None,
             rehearsed: false,
+            waits: None,
+            prepared: false,
+            post_hooks_due: false,
+            excluded: None,
             drain_begun: None,
             redeploying: false,
             redeployed: 0,
@@ -239,6 +258,7 @@ impl Upgrade {
             cleaned: false,
             deadline_seconds: 0,
             hold: None,
+            well_since: None,
             guarded: None,
             retry: None,
             reached: Vec::new(),
@@ -275,4 +295,9 @@ impl Upgrade {
     pub const fn commit(&self) -> Option<&Digest> {
         self.target.commit.as_ref()
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+const fn is_false(value: &bool) -> bool {
+    !*value
 }

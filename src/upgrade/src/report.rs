@@ -198,7 +198,12 @@ fn hindrance(up: &Upgrade) -> Option<Reason> {
         .warning
         .as_ref()
         .filter(|_| matches!(up.phase, Phase::Verified | Phase::Deployed));
-    retry.or(up.given_up.as_ref()).or(drain).cloned()
+    up.waits
+        .as_ref()
+        .or(retry)
+        .or(up.given_up.as_ref())
+        .or(drain)
+        .cloned()
 }
 
 /// Where a phase begins on the way from 0 to 100, and how much of it the step under way covers. Sized by what a phase took of

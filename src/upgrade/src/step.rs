@@ -30,6 +30,10 @@ pub enum Step {
     Rehearse,
     /// Write the deployment beside the running one.
     Deploy { commit: Digest },
+    /// Run the operator's programs of pre.d.
+    PreHooks,
+    /// Ask load balancers to leave the node out.
+    Exclude,
     /// Cordon and drain.
     Drain {
         /// Seconds of the deadline that are used up: by an agent that died, or by a try that failed.
@@ -48,7 +52,12 @@ pub enum Step {
     Kubeadm,
     /// Make the new deployment the default and pin the old one.
     Bless { commit: Digest },
-    /// Take our own cordon off.
+    /// Run the operator's programs of post.d.
+    PostHooks {
+        /// The new system is the default.
+        upgraded: bool,
+    },
+    /// Take our own cordon off, and let load balancers come back.
     Release,
     /// Remove the new deployment and what was fetched for it.
     Undo { commit: Digest },
@@ -67,6 +76,8 @@ impl Step {
             Self::Verify { .. } => "Verify",
             Self::Rehearse => "Rehearse",
             Self::Deploy { .. } => "Deploy",
+            Self::PreHooks => "PreHooks",
+            Self::Exclude => "Exclude",
             Self::Drain { .. } => "Drain",
             Self::Snapshot => "Snapshot",
             Self::Arm { .. } => "Arm",
@@ -74,6 +85,7 @@ impl Step {
             Self::Reboot { .. } => "Reboot",
             Self::Kubeadm => "Kubeadm",
             Self::Bless { .. } => "Bless",
+            Self::PostHooks { .. } => "PostHooks",
             Self::Release => "Release",
             Self::Undo { .. } => "Undo",
             Self::Clean => "Clean",

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Digest, Malformed, UpgradeId, malformed};
 use crate::names;
+use crate::policy::SOAK_MAX;
 use crate::version::Version;
 
 /// The accepted form of an image reference.
@@ -99,6 +100,9 @@ pub struct RawRequest {
     pub kubernetes: Option<String>,
     /// Value of [`names::UPGRADE_ID`].
     pub id: Option<String>,
+    /// Value of [`names::SOAK`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<String>,
 }
 
 /// A request that parsed.
@@ -110,6 +114,8 @@ pub struct Request {
     pub kubernetes: Option<Version>,
     /// The requester's id.
     pub id: Option<UpgradeId>,
+    /// For how long the new system must be healthy at least, in seconds.
+    pub soak_seconds: Option<u64>,
 }
 
 impl RawRequest {
@@ -139,6 +145,21 @@ impl RawRequest {
             target: image.parse()?,
             kubernetes: self.kubernetes.as_ref().map(version).transpose()?,
             id: self.id.as_deref().map(str::parse).transpose()?,
+            soak_seconds: self.soak_seconds()?,
         })
+    }
+
+    /// For how long the new system must be healthy at least, as far as the requester says.
+    ///
+    /// # Errors
+    /// When it is no such number.
+    pub fn soak_seconds(&self) -> Result<Option<u64>, Malformed> {
+        let Some(text) = &self.soak else {
+            return Ok(None);
+        };
+        match text.parse() {
+            Ok(seconds) if seconds <= SOAK_MAX => Ok(Some(seconds)),
+            Ok(_) | Err(_) => Err(malformed(names::SOAK, text, "0 to 86400")),
+        }
     }
 }

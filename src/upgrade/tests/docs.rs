@@ -18,8 +18,8 @@ fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
 
 #[test]
 fn the_table_of_exit_codes_in_the_docs_is_the_one_in_the_code() {
-    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. Of a check in `required.d` or `wanted.d` 0 means that it passes, \
-                anything else that it fails.\n\n";
+    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. Of a check in `required.d` or `wanted.d`, or a hook in `pre.d` or \
+                `post.d`, 0 means that it passes, anything else that it fails.\n\n";
     check_drift("exit-codes.md", &format!("{head}{}", exit::table()));
 }
 

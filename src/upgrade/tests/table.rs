@@ -145,7 +145,7 @@ fn policies() -> [PolicyRead; 2] {
         column: 1,
         detail: "x".into(),
     };
-    [Ok(Policy::default()), Err(broken)]
+    [Ok(Policy::default()), Err(broken.into())]
 }
 
 fn a_step_is_begun_only_where_it_is_at_home(line: &Line) {

@@ -194,7 +194,7 @@ fn a_broken_policy_file_refuses_every_request_and_says_where_it_is_broken() {
         column: 7,
         detail: "unknown key".into(),
     });
-    let text = answer(asked(), &policy).to_string();
+    let text = answer(asked(), &policy.map_err(Broken::from)).to_string();
     assert!(text.contains("line 3, column 7"), "{text}");
     assert!(
         text.contains("ask again"),

@@ -1,8 +1,8 @@
 //! The brain, given any record that can be read and each kind of moment.
 
 use upgrade::{
-    Act, Api, Asked, Deployment, Finished, Health, Home, Journal, Observation, OneShot, Outcome,
-    Policy, Reason, Record, SinceBoot, decide,
+    Act, Api, Asked, Deployment, Finished, Health, Home, Hooks, Journal, Observation, OneShot,
+    Outcome, Policy, Reason, Record, SinceBoot, decide,
 };
 
 /// How much one decision may add to a record, in bytes of JSON.
@@ -116,6 +116,8 @@ fn calm(booted: Deployment) -> Observation {
         etc_stale: false,
         request: Asked::Unknown,
         paused: None,
+        opted_out: None,
+        hooks: Hooks::default(),
         api: Api::Away,
         running: None,
         finished: None,

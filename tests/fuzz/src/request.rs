@@ -1,4 +1,4 @@
-//! The requester's annotations, one in a line: request, image, Kubernetes version, id. A line that is missing is an
+//! The requester's annotations, one in a line: request, image, Kubernetes version, id, soak. A line that is missing is an
 //! annotation that is missing.
 
 use upgrade::{Malformed, RawRequest, Reason, Request, names};
@@ -12,6 +12,7 @@ pub fn check(input: &[u8]) {
         image: lines.next(),
         kubernetes: lines.next(),
         id: lines.next(),
+        soak: lines.next(),
     };
     match raw.parse() {
         Ok(request) => taken(&raw, &request),
@@ -27,6 +28,8 @@ fn taken(raw: &RawRequest, request: &Request) {
         raw.kubernetes
     );
     assert_eq!(request.id.as_ref().map(ToString::to_string), raw.id);
+    let soak = raw.soak.as_ref().and_then(|text| text.parse().ok());
+    assert_eq!(request.soak_seconds, soak);
     // They become parts of paths, refs and unit names.
     let parts = [&request.target.remote, &request.target.reference];
     for part in parts.into_iter().flat_map(|part| part.split('/')) {
@@ -56,6 +59,7 @@ fn refused(raw: &RawRequest, bad: Malformed) {
         names::IMAGE => raw.image.as_ref(),
         names::KUBERNETES_VERSION => raw.kubernetes.as_ref(),
         names::UPGRADE_ID => raw.id.as_ref(),
+        names::SOAK => raw.soak.as_ref(),
         other => unreachable!("no annotation is called {other}"),
     };
     let value = of_field.map_or("", String::as_str);

@@ -88,8 +88,8 @@ impl Ask {
         RawRequest {
             request: REQUEST_SCHEDULED.to_owned(),
             image: Some(image),
-            kubernetes: None,
             id: id.map(str::to_owned),
+            ..RawRequest::default()
         }
     }
 

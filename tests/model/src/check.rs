@@ -34,6 +34,8 @@ pub struct Chain {
     pub flaws: Vec<Flaw>,
     /// The loader cannot clear its one-shot.
     pub stuck: bool,
+    /// The operator has hooks, hours, and load balancers that are told.
+    pub careful: bool,
     /// The misfortunes of one run.
     pub left: Left,
     /// The brain, when it is a broken one.
@@ -48,10 +50,18 @@ impl Chain {
         Self {
             flaws: flaws.to_vec(),
             stuck,
+            careful: false,
             left,
             mutant,
             resting: Mutex::default(),
         }
+    }
+
+    /// The same where the operator has hooks, hours, and load balancers that are told.
+    #[must_use]
+    pub fn with_care(mut self) -> Self {
+        self.careful = true;
+        self
     }
 
     /// What is wrong with where the run goes from here when nothing more breaks in. Every state is asked, and misfortunes
@@ -104,7 +114,10 @@ impl Model for Chain {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let state = |flaw: &Flaw| State::new(*flaw, self.stuck, self.left);
+        let state = |flaw: &Flaw| State {
+            careful: self.careful,
+            ..State::new(*flaw, self.stuck, self.left)
+        };
         self.flaws.iter().map(state).collect()
     }
 

@@ -42,6 +42,8 @@ pub enum Fault {
     Sickens,
     /// Somebody holds an inhibitor until the next boot: no polite reboot comes about.
     Inhibits,
+    /// The operator's hours end.
+    Shuts,
     /// What is done now takes until this second of the boot.
     Late(u16),
 }
@@ -113,6 +115,9 @@ fn world(state: &State, out: &mut Vec<Fault>) {
     if !state.running.inhibited {
         out.push(Fault::Inhibits);
     }
+    if state.careful && !state.shut {
+        out.push(Fault::Shuts);
+    }
     let late = LATE.into_iter().filter(|at| *at > state.running.now);
     out.extend(late.map(Fault::Late));
 }
@@ -157,6 +162,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Etc => next.disk.etc += 1,
         Fault::Sickens => next.running.sick = true,
         Fault::Inhibits => next.running.inhibited = true,
+        Fault::Shuts => next.shut = true,
         Fault::Late(at) => next.running.now = at,
     }
     if matches!(

@@ -22,8 +22,10 @@
 //!   beyond the next moment that matters. Left out: two things that are late by different amounts at once.
 //! - The record is written whole or not at all, and its generation and times are forgotten. Left out: torn copies
 //!   (`host::journal`'s tests), records of other versions.
+//! - The operator's hours end as a misfortune, and come again when that is waited for. Left out: their end as a moment that cuts a
+//!   wait short, and time zones (`upgrade`'s tests).
 //! - The cluster is one server with one Node; a patch is done or fails. Left out: single fields, watch and conflicts (the
-//!   cluster tests), wall time, which no decision looks at.
+//!   cluster tests), wall time, by which nothing but those hours goes.
 //! - A killed agent takes its step with it at the part that it has reached. Left out: a `careen-deploy` that outlives it.
 //! - People do one thing at a time, and none changes the default within the second in which the blessing swaps it.
 //! - Verify, rehearsal and drain have no contents: images differ by their flaw, pods are there or gone.

@@ -1,8 +1,8 @@
 //! What the brain is shown of a state.
 
 use upgrade::{
-    Api, Asked, Check, Effect, Finished, Health, Home, Observation, OneShot, Outcome, Reason,
-    SinceBoot, Step, Upgrade,
+    Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Observation, OneShot, Outcome,
+    Reason, SinceBoot, Step, Upgrade,
 };
 
 use crate::cast::{self, digest};
@@ -42,6 +42,11 @@ pub fn look(
             Some(Some(ask)) => Asked::This(ask.raw()),
         },
         paused: None,
+        opted_out: None,
+        hooks: Hooks {
+            pre: state.careful,
+            post: state.careful,
+        },
         api: match link.since {
             None => Api::Away,
             Some((since, versioned)) => Api::Reached {
@@ -105,6 +110,8 @@ pub fn step(state: &State, what: Do) -> Step {
         Do::Deploy(letter) => Step::Deploy {
             commit: digest(letter),
         },
+        Do::PreHooks => Step::PreHooks,
+        Do::Exclude => Step::Exclude,
         Do::Drain => Step::Drain { spent_seconds: 0 },
         Do::Snapshot => Step::Snapshot,
         Do::Arm(system) => Step::Arm {
@@ -116,6 +123,7 @@ pub fn step(state: &State, what: Do) -> Step {
         Do::Bless(letter) => Step::Bless {
             commit: digest(letter),
         },
+        Do::PostHooks(upgraded) => Step::PostHooks { upgraded },
         Do::Release => Step::Release,
         Do::Undo(letter) => Step::Undo {
             commit: digest(letter),
@@ -138,9 +146,13 @@ fn outcome(state: &State, what: Do, end: End) -> Outcome {
             Do::Reboot(_) => Reason::RebootRefused { detail: text() },
             Do::Arm(_) | Do::Disarm => Reason::ArmFailed { detail: text() },
             Do::Snapshot => Reason::SnapshotFailed { detail: text() },
-            Do::Drain | Do::Release | Do::Rehearse | Do::Kubeadm => {
+            Do::Exclude | Do::Drain | Do::Release | Do::Rehearse | Do::Kubeadm => {
                 Reason::ApiAway { detail: text() }
             }
+            Do::PreHooks | Do::PostHooks(_) => Reason::HookFailed {
+                hook: text(),
+                detail: text(),
+            },
             Do::Fetch
             | Do::Verify
             | Do::Deploy(_)
@@ -168,13 +180,16 @@ fn effect(state: &State, what: Do) -> Effect {
             .iter()
             .find(|one| one.letter == letter)
             .map_or(Effect::Plain, |one| Effect::Deployed(one.deployment())),
-        Do::Drain
+        Do::PreHooks
+        | Do::Exclude
+        | Do::Drain
         | Do::Snapshot
         | Do::Arm(_)
         | Do::Disarm
         | Do::Reboot(_)
         | Do::Kubeadm
         | Do::Bless(_)
+        | Do::PostHooks(_)
         | Do::Release
         | Do::Undo(_)
         | Do::Clean

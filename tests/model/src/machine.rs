@@ -108,6 +108,9 @@ fn without_agent(state: &mut State) -> bool {
     waits
 }
 
+/// Seconds until the operator's hours come, or the clock is looked at again.
+const TO_THE_HOURS: u16 = 3600;
+
 /// When the deadman ends a trial whose record says nothing of patience.
 const DEADMAN_AT: u16 = 660;
 
@@ -153,6 +156,8 @@ fn wait(state: &mut State, until: Option<u16>) -> bool {
         }
         match until {
             Some(until) => {
+                // Nobody waits as long for anything else.
+                state.shut &= until < state.running.now.saturating_add(TO_THE_HOURS);
                 state.running.now = until.max(state.running.now + 1);
                 // The kernel has written back by then.
                 state.disk.unflushed = None;
@@ -198,7 +203,8 @@ fn acts(state: &mut State, act: Act) {
 fn doing(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
     let news = state.api_answers() && state.running.link.asked != Some(state.cluster.ask);
     let listening = state.running.link.since.is_some();
-    if news && listening && part < steps::parts(what) && glance(mutant, state, what) {
+    let looks = news && listening || state.shut;
+    if looks && part < steps::parts(what) && glance(mutant, state, what) {
         state.pc = Pc::Turn(Some((what, crate::world::End::Cancelled)));
         return;
     }
@@ -268,6 +274,8 @@ fn step_of(step: &Step) -> Do {
         Step::Verify { .. } => Do::Verify,
         Step::Rehearse => Do::Rehearse,
         Step::Deploy { commit } => Do::Deploy(cast::letter(commit)),
+        Step::PreHooks => Do::PreHooks,
+        Step::Exclude => Do::Exclude,
         Step::Drain { .. } => Do::Drain,
         Step::Snapshot => Do::Snapshot,
         Step::Arm { deployment } => Do::Arm(System::of(deployment)),
@@ -275,6 +283,7 @@ fn step_of(step: &Step) -> Do {
         Step::Reboot { force } => Do::Reboot(*force),
         Step::Kubeadm => Do::Kubeadm,
         Step::Bless { commit } => Do::Bless(cast::letter(commit)),
+        Step::PostHooks { upgraded } => Do::PostHooks(*upgraded),
         Step::Release => Do::Release,
         Step::Undo { commit } => Do::Undo(cast::letter(commit)),
         Step::Clean => Do::Clean,

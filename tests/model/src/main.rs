@@ -1,5 +1,5 @@
 //! `careen-model`: explores the model. Without arguments the larger run, for `make soak`; with them one exploration:
-//! `careen-model <flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck]`.
+//! `careen-model <flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful]`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
             Some(run) => vec![run],
             None => {
                 eprintln!(
-                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck]]"
+                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful]]"
                 );
                 return ExitCode::FAILURE;
             }
@@ -56,8 +56,10 @@ fn one(args: &[String]) -> Option<Run> {
         people: people.parse().ok()?,
     };
     let stuck = rest.iter().any(|word| word == "stuck");
+    let chain = Chain::new(&flaws, stuck, left, mutant);
+    let careful = rest.iter().any(|word| word == "careful");
     (!flaws.is_empty()).then(|| Run {
         name: args.join(" "),
-        chain: Chain::new(&flaws, stuck, left, mutant),
+        chain: if careful { chain.with_care() } else { chain },
     })
 }

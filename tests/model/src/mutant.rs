@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 
+use upgrade::window::Hours;
 use upgrade::{
     Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
     Record, Step, Upgrade,
@@ -42,10 +43,12 @@ pub enum Mutant {
     ForgetsTheOldDefault,
     LeavesAHaltedCordon,
     SpinsOnARefusedReboot,
+    WorksOutsideTheHours,
+    ForgetsThePostHooks,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 25] = [
+pub const MUTANTS: [Mutant; 27] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -71,6 +74,8 @@ pub const MUTANTS: [Mutant; 25] = [
     Mutant::ForgetsTheOldDefault,
     Mutant::LeavesAHaltedCordon,
     Mutant::SpinsOnARefusedReboot,
+    Mutant::WorksOutsideTheHours,
+    Mutant::ForgetsThePostHooks,
 ];
 
 /// The model writes the record itself, as a step that a cut can come before.
@@ -84,12 +89,22 @@ impl Journal for Later {
     }
 }
 
-/// The policy: the defaults, but for fewer tries of a step, which end sooner and are otherwise like more.
-fn policy() -> Policy {
-    Policy {
+/// The policy: the defaults, but for fewer tries of a step, which end sooner and are otherwise like more; and for what a careful
+/// operator sets. The hours end as a misfortune, and come again when that is waited for.
+fn policy(state: &State, keeps_hours: bool) -> Policy {
+    let mut policy = Policy {
         tries: 2,
         ..Policy::default()
+    };
+    policy.load_balancer.exclude = state.careful;
+    if state.shut && keeps_hours {
+        // The clock on the wall stands at midnight, an hour before.
+        policy
+            .window
+            .open
+            .extend("daily 01:00-02:00".parse::<Hours>());
     }
+    policy
 }
 
 /// Asks the brain, or a broken one.
@@ -100,7 +115,8 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
     if let Some(mutant) = mutant {
         mislead(mutant, &mut record, &mut shown);
     }
-    let decision = upgrade::decide(&shown, &Ok(record), &Ok(policy()));
+    let policy = policy(state, mutant != Some(Mutant::WorksOutsideTheHours));
+    let decision = upgrade::decide(&shown, &Ok(record), &Ok(policy));
     let Ok((mut next, mut act)) = decision.commit(&mut Later);
     if let Some(mutant) = mutant {
         distort(mutant, former, seen, (&mut next, &mut act));
@@ -110,6 +126,9 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
 
 /// Changes what is remembered or seen.
 fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
+    if mutant == Mutant::ForgetsThePostHooks {
+        seen.hooks.post = false;
+    }
     if mutant == Mutant::IgnoresTheBadImage {
         record.bad.clear();
     }

@@ -19,6 +19,12 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
     }
     let former = before.record().upgrade.as_ref();
     let Some(up) = &next.upgrade else { return };
+    if state.shut && is_new(act, former) {
+        state.breaks("outside of the operator's hours nothing new is begun");
+    }
+    if matches!(act, Act::Wait(_)) && keeps_from_users(state, up) {
+        state.breaks("outside of the operator's hours the node is its users'");
+    }
     match act {
         Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
         Act::Begin(Do::Bless(letter)) => blesses(state, up, letter),
@@ -27,6 +33,26 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
         }
         Act::Begin(Do::Reboot(_)) => reboots(state, up),
         Act::Begin(_) | Act::Cancel | Act::Wait(_) => {}
+    }
+}
+
+/// Whether an act brings the request on. Who was armed before only arms again what a killed agent left.
+fn is_new(act: Act, former: Option<&Upgrade>) -> bool {
+    let armed = former.is_some_and(|former| matches!(former.phase, Phase::Armed { .. }));
+    match act {
+        Act::Begin(Do::Arm(_)) => !armed,
+        Act::Begin(what) => matches!(
+            what,
+            Do::Fetch
+                | Do::Verify
+                | Do::Rehearse
+                | Do::Deploy(_)
+                | Do::PreHooks
+                | Do::Exclude
+                | Do::Drain
+                | Do::Snapshot
+        ),
+        Act::Cancel | Act::Wait(_) => false,
     }
 }
 
@@ -50,6 +76,9 @@ fn arms(
     }
     if state.cluster.pods {
         state.breaks("the pods are gone before the node is armed");
+    }
+    if state.careful && !(state.ghost.hooked && state.cluster.excluded.is_some()) {
+        state.breaks("hooks and load balancers come before the arming");
     }
     if state.disk.snapshot.is_none() {
         state.breaks("the kubelet's state is saved before the node is armed");
@@ -113,6 +142,11 @@ pub fn begun(state: &mut State, act: Act) {
     let up = record.record().upgrade.as_ref();
     match act {
         Act::Begin(what) => {
+            match what {
+                Do::PreHooks => state.ghost.hooked = true,
+                Do::PostHooks(_) => state.ghost.hooked = false,
+                _ => {}
+            }
             let open = up.filter(|up| !up.phase.is_end());
             let noted = open.and_then(|up| up.intent.as_ref().map(upgrade::Step::name));
             let name = crate::look::step(state, what).name();
@@ -128,6 +162,16 @@ pub fn begun(state: &mut State, act: Act) {
         }
         Act::Wait(Some(_)) | Act::Cancel => {}
     }
+}
+
+/// Whether nobody sees to it that users get their node back. Who cannot tell the server, or could not just now, waits for that.
+fn keeps_from_users(state: &State, up: &Upgrade) -> bool {
+    let number = cast::id_number(&up.id);
+    let taken = state.cluster.cordon == Cordon::Ours(number)
+        || state.cluster.excluded == Some(number)
+        || state.ghost.hooked;
+    let could = state.running.link.since.is_some() && up.retry.is_none();
+    state.shut && taken && could && up.phase.can_be_withdrawn()
 }
 
 /// Judges a record that is about to be written, and takes note of what it says.
@@ -212,6 +256,9 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         }
         () if matches!(state.cluster.cordon, Cordon::Ours(_)) && !is_excused(state, halted) => {
             Some("I7: the node is schedulable, or says why not")
+        }
+        () if (state.cluster.excluded.is_some() || state.ghost.hooked) && !halted => {
+            Some("hooks and load balancers hear of the end")
         }
         () if !chosen && !default.is_some_and(|one| one.same(state.running.system)) => {
             Some("I6: what runs is the default")

@@ -22,6 +22,13 @@ fn run(name: &str, flaws: &[Flaw], stuck: bool, left: (u8, u8, u8)) -> Run {
     }
 }
 
+fn with_care(run: Run) -> Run {
+    Run {
+        chain: run.chain.with_care(),
+        ..run
+    }
+}
+
 /// Those whose kernel lives until the stage looks. Beside a loader that cannot clear its one-shot the others would boot for
 /// ever, which is why such a loader is refused before anything is touched; only what the stage sees can be mended by it.
 #[must_use]
@@ -39,6 +46,12 @@ pub fn bounded() -> Vec<Run> {
     vec![
         run("any image, one misfortune", &FLAWS, false, (1, 1, 1)),
         run(stuck, &reach_the_stage(), true, (1, 1, 1)),
+        with_care(run(
+            "a good and a bad image and a careful operator, one misfortune",
+            &[Flaw::None, Flaw::UserCheck],
+            false,
+            (1, 1, 1),
+        )),
         run(
             "any image, two misfortunes without people",
             &FLAWS,
@@ -55,6 +68,12 @@ pub fn soak() -> Vec<Run> {
     vec![
         run(stuck, &reach_the_stage(), true, (2, 2, 0)),
         run("any image, two misfortunes", &FLAWS, false, (2, 2, 2)),
+        with_care(run(
+            "any image and a careful operator, two misfortunes without people",
+            &FLAWS,
+            false,
+            (2, 2, 0),
+        )),
         run(
             "a good image, three misfortunes without people",
             &[Flaw::None],
@@ -73,6 +92,7 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
     vec![
         small(&FLAWS, 0, 0, 0),
         small(&FLAWS, 1, 1, 1),
+        small(&[Flaw::None], 1, 0, 0).with_care(),
         small(&[Flaw::None, Flaw::UserCheck], 2, 1, 2),
     ]
 }

@@ -11,15 +11,25 @@ pub const fn parts(what: Do) -> u8 {
     match what {
         Do::Deploy(_) | Do::Undo(_) => 5,
         Do::Clean => 3,
-        Do::Drain | Do::Snapshot | Do::Arm(_) | Do::Disarm | Do::Bless(_) => 2,
-        Do::Fetch | Do::Verify | Do::Rehearse | Do::Kubeadm | Do::Release | Do::Reboot(_) => 1,
+        Do::PreHooks | Do::Drain | Do::Snapshot | Do::Arm(_) | Do::Disarm | Do::Bless(_) => 2,
+        Do::Fetch
+        | Do::Verify
+        | Do::Rehearse
+        | Do::Exclude
+        | Do::Kubeadm
+        | Do::PostHooks(_)
+        | Do::Release
+        | Do::Reboot(_) => 1,
         Do::Pass => 0,
     }
 }
 
 /// The next part of a step, or its end.
 pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
-    let needs_api = matches!(what, Do::Rehearse | Do::Drain | Do::Kubeadm | Do::Release);
+    let needs_api = matches!(
+        what,
+        Do::Rehearse | Do::Exclude | Do::Drain | Do::Kubeadm | Do::Release
+    );
     if part >= parts(what) {
         state.pc = Pc::Turn(Some((what, End::Done)));
         return;
@@ -32,8 +42,9 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
     state.pc = Pc::Doing(what, part + 1, etc);
     match what {
         Do::Fetch => fetch(state),
-        Do::Verify | Do::Rehearse | Do::Pass => {}
+        Do::Verify | Do::Rehearse | Do::PreHooks | Do::PostHooks(_) | Do::Pass => {}
         Do::Deploy(letter) => deploy(state, letter, part, etc),
+        Do::Exclude => state.cluster.excluded = Some(number(state)),
         Do::Drain => drain(state, part),
         Do::Snapshot => snapshot(state, part),
         Do::Arm(system) => arm(state, system, part),
@@ -103,10 +114,15 @@ fn clear_folders(state: &mut State) {
     });
 }
 
+/// The number of the upgrade that marks what it sets.
+fn number(state: &State) -> u8 {
+    let up = state.disk.record.record().upgrade.as_ref();
+    up.map_or(0, |up| crate::cast::id_number(&up.id))
+}
+
 fn drain(state: &mut State, part: u8) {
     if part == 0 {
-        let up = state.disk.record.record().upgrade.as_ref();
-        let number = up.map_or(0, |up| crate::cast::id_number(&up.id));
+        let number = number(state);
         if state.cluster.cordon == Cordon::None {
             state.cluster.cordon = Cordon::Ours(number);
         }
@@ -176,8 +192,7 @@ const fn is_harmless(flaw: Flaw) -> bool {
 }
 
 fn release(mutant: Option<Mutant>, state: &mut State) {
-    let up = state.disk.record.record().upgrade.as_ref();
-    let number = up.map_or(0, |up| crate::cast::id_number(&up.id));
+    let number = number(state);
     let lifted = match state.cluster.cordon {
         Cordon::Ours(mark) => mark == number,
         Cordon::Foreign if mutant == Some(Mutant::LiftsAForeignCordon) => {
@@ -189,6 +204,7 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
     if lifted {
         state.cluster.cordon = Cordon::None;
     }
+    state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
     // Pods come back where they may.
     state.cluster.pods |= state.cluster.cordon == Cordon::None;
 }

@@ -174,6 +174,8 @@ pub struct Cluster {
     pub ask: Option<Ask>,
     /// The cordon.
     pub cordon: Cordon,
+    /// Load balancers leave the node out, for the upgrade of this number.
+    pub excluded: Option<u8>,
     /// Pods run on the node.
     pub pods: bool,
     /// The answer.
@@ -202,6 +204,8 @@ pub struct Ghost {
     pub condemned: Option<(char, u8)>,
     /// A person has booted an unproven system by hand: what its kubelet wrote is theirs to mend.
     pub by_hand: bool,
+    /// Pre-hooks were begun, and no post-hooks since.
+    pub hooked: bool,
     /// The first promise that was broken.
     pub broken: Option<&'static str>,
 }
@@ -213,6 +217,10 @@ pub struct State {
     pub flaw: Flaw,
     /// The loader cannot clear its one-shot.
     pub stuck: bool,
+    /// The operator has hooks, hours, and load balancers that are told.
+    pub careful: bool,
+    /// It is none of the operator's hours.
+    pub shut: bool,
     /// The disk.
     pub disk: Disk,
     /// The boot.
@@ -235,6 +243,8 @@ impl State {
         Self {
             flaw,
             stuck,
+            careful: false,
+            shut: false,
             disk: Disk {
                 record: Kept::new(Record::default()),
                 menu: vec![a],
@@ -266,6 +276,7 @@ impl State {
                 server: 'c',
                 ask: Some(Ask::First),
                 cordon: Cordon::None,
+                excluded: None,
                 pods: true,
                 told: None,
             },
@@ -276,6 +287,7 @@ impl State {
                 trials: 0,
                 condemned: None,
                 by_hand: false,
+                hooked: false,
                 broken: None,
             },
         }

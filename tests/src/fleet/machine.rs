@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::step::Effect;
 use upgrade::{
-    Act, Api, Asked, Deployment, Digest, Health, Home, ImageFacts, ImageInfo, Observation, OneShot,
-    Policy, Reason, Record, Room, Step, UpgradeId, decide,
+    Act, Api, Asked, Deployment, Digest, Health, Home, Hooks, ImageFacts, ImageInfo, Observation,
+    OneShot, Policy, Reason, Record, Room, Step, UpgradeId, decide,
 };
 
 use super::fate::Fate;
@@ -164,6 +164,8 @@ impl FleetMachine {
             etc_stale: false,
             request: Asked::Unknown,
             paused: None,
+            opted_out: None,
+            hooks: Hooks::default(),
             api: Api::Away,
             running: None,
             finished: None,

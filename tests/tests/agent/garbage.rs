@@ -125,8 +125,11 @@ fn copies(scene: &Scene) -> Result<BTreeMap<PathBuf, String>> {
     let mut copies = BTreeMap::new();
     for file in std::fs::read_dir(sysroot.join(names::STATE_DIR))? {
         let path = file?.path();
-        let text = std::fs::read_to_string(&path)?;
-        copies.insert(path, text);
+        // The last policy that held lies there too.
+        if path.file_stem().is_some_and(|stem| stem == "record") {
+            let text = std::fs::read_to_string(&path)?;
+            copies.insert(path, text);
+        }
     }
     Ok(copies)
 }

@@ -7,6 +7,7 @@ mod hand;
 mod life;
 mod outage;
 mod outsider;
+mod policy;
 mod rights;
 mod story;
 mod trial;

@@ -4,14 +4,14 @@
 use k8s_openapi::api::core::v1;
 use kube::Client;
 use kube::api::Api;
-use kube::core::{ApiResource, NotUsed, Object};
+use kube::core::{ApiResource, Object};
 use serde::{Deserialize, Serialize};
 
 /// A Node.
 pub type Node = Object<Option<NodeSpec>, NodeStatus>;
 
 /// A pod.
-pub type Pod = Object<Option<NotUsed>, PodStatus>;
+pub type Pod = Object<Option<PodSpec>, PodStatus>;
 
 /// What a Node is to be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -55,6 +55,14 @@ pub struct NodeInfo {
     /// The kubelet's version.
     #[serde(rename = "kubeletVersion")]
     pub kubelet_version: String,
+}
+
+/// What a pod is to be.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct PodSpec {
+    /// As its priority class says.
+    pub priority: i32,
 }
 
 /// How a pod is.

@@ -18,6 +18,8 @@ pub struct NodeSeen {
     pub asked: Asked,
     /// Why nothing new may be begun.
     pub paused: Option<String>,
+    /// Why this node takes no request.
+    pub opted_out: Option<String>,
     /// Whether the kubelet says Ready.
     pub ready: bool,
     /// The boot in which the kubelet last registered.
@@ -43,6 +45,7 @@ impl From<Node> for NodeSeen {
             uid: node.metadata.uid.unwrap_or_default(),
             asked: asked(&annotations),
             paused: get(names::PAUSED),
+            opted_out: get(names::OPT_OUT),
             ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),
             boot_id: info.boot_id,
             kubelet_version: info.kubelet_version,
@@ -69,6 +72,7 @@ fn asked(annotations: &BTreeMap<String, String>) -> Asked {
             image: get(names::IMAGE),
             kubernetes: get(names::KUBERNETES_VERSION),
             id: get(names::UPGRADE_ID),
+            soak: get(names::SOAK),
         }),
     }
 }

@@ -30,7 +30,7 @@ use upgrade::{Deployment, Policy};
 pub use render::{exit_code, json, text};
 pub use server::server;
 
-use crate::policy;
+use crate::in_force;
 
 /// How it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -115,7 +115,7 @@ struct Known {
 /// Every check that needs no network, in the order in which an upgrade would come upon them.
 #[must_use]
 pub fn examine(patient: &Patient) -> Vec<Finding> {
-    let read = policy::read(&patient.policy);
+    let read = in_force::read(&patient.policy);
     let booted = host::boot::booted(&patient.places.sysroot, &patient.places.root);
     let known = Known {
         policy: read.clone().unwrap_or_default(),

@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use upgrade::decide::RecordRead;
-use upgrade::{Phase, PolicyRead};
+use upgrade::{Phase, Policy, Reason};
 
 use super::{Finding, Patient};
 
 /// The policy file parses, and nobody but its owner may write it.
-pub(super) fn policy(patient: &Patient, read: &PolicyRead) -> Finding {
+pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Finding {
     const NAME: &str = "policy";
     let path = patient.policy.display();
     if let Err(reason) = read {

@@ -105,6 +105,7 @@ mod tests {
             namespace: "shop".to_owned(),
             name: name.to_owned(),
             uid: name.to_owned(),
+            priority: 0,
         }
     }
 

@@ -1,18 +1,16 @@
 //! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched: a
 //! mark outlives `kubectl uncordon`, so a former upgrade's may stand over a person's cordon.
 
+use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
 use kube::ResourceExt;
-use kube::api::{Api, PatchParams};
+use kube::api::Api;
 use serde_json::{Value, json};
 use upgrade::{UpgradeId, names};
 
+use super::change::{add, change, remove, test};
+use crate::cluster::ApiError;
 use crate::cluster::objects::Node;
-use crate::cluster::{ApiError, limited};
-
-/// How often a change is made anew that rested on what was true no more. Only whoever cordons or marks this very Node makes it so.
-const OVERTAKEN: u32 = 10;
 
 /// Makes the node unschedulable and marks that as ours, in one write; a foreign cordon stays foreign.
 ///
@@ -48,7 +46,7 @@ fn released(node: &Node, id: &UpgradeId) -> Option<Patch> {
     let change = || {
         Patch(vec![
             test(mark_at(), json!(id.as_str())),
-            PatchOperation::Remove(RemoveOperation { path: mark_at() }),
+            remove(mark_at()),
             add(cordon_at(), json!(false)),
         ])
     };
@@ -67,38 +65,6 @@ fn cordon_at() -> PointerBuf {
 /// A Node that was asked to upgrade has annotations.
 fn mark_at() -> PointerBuf {
     PointerBuf::from_tokens(["metadata", "annotations", names::CORDONED_BY])
-}
-
-fn test(path: PointerBuf, value: Value) -> PatchOperation {
-    PatchOperation::Test(TestOperation { path, value })
-}
-
-/// Sets what may be there or not.
-fn add(path: PointerBuf, value: Value) -> PatchOperation {
-    PatchOperation::Add(AddOperation { path, value })
-}
-
-/// Reads, and changes on the condition that what was read still holds: else a person's cordon, set just then, would become ours and
-/// be lifted at the end. What others write meanwhile does not matter: the server applies the change to what is there by then.
-async fn change(
-    nodes: &Api<Node>,
-    name: &str,
-    wanted: impl Fn(&Node) -> Option<Patch>,
-) -> Result<(), ApiError> {
-    let mut last = ApiError::Conflict;
-    for _ in 0..OVERTAKEN {
-        let node = limited(nodes.get(name)).await?;
-        let Some(patch) = wanted(&node) else {
-            return Ok(());
-        };
-        let patch = kube::api::Patch::Json::<()>(patch);
-        match limited(nodes.patch(name, &PatchParams::default(), &patch)).await {
-            Err(error @ (ApiError::Conflict | ApiError::Unfit(_))) => last = error,
-            Err(other) => return Err(other),
-            Ok(_) => return Ok(()),
-        }
-    }
-    Err(last)
 }
 
 #[cfg(test)]

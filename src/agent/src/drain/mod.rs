@@ -5,8 +5,10 @@
 
 mod answers;
 mod budget;
+mod change;
 mod cordon;
 mod evict;
+mod exclude;
 mod pods;
 
 use std::time::Duration;
@@ -15,8 +17,9 @@ use futures::StreamExt;
 use kube::Client;
 use kube::api::ListParams;
 use tokio::time::{Instant, sleep};
+use upgrade::order::{self, Turn};
 use upgrade::policy::{self, AtDeadline};
-use upgrade::{Reason, UpgradeId};
+use upgrade::{Reason, SinceBoot, UpgradeId};
 
 use crate::cluster::objects::pods as pods_of;
 use crate::cluster::{ApiError, Cluster, limited};
@@ -75,7 +78,11 @@ impl Drain<'_> {
 
     async fn until_empty(&self, start: Instant) -> Result<(), Reason> {
         self.cordoned().await?;
+        if self.policy.skip {
+            return Ok(());
+        }
         let mut answers = Answers::default();
+        let mut turn = Turn::default();
         let mut most = 1;
         loop {
             if let Ok((client, victims)) = self.victims().await {
@@ -84,12 +91,26 @@ impl Drain<'_> {
                 }
                 most = most.max(victims.len());
                 self.say(&victims, most, &answers, start);
-                let open = answers.open(&victims, Instant::now());
+                let at_turn = self.at_turn(&mut turn, &victims, start);
+                let open = answers.open(&at_turn, Instant::now());
                 let fresh = all(&client, open, false).await;
                 answers.take(fresh, Instant::now())?;
             }
             sleep(LOOK).await;
         }
+    }
+
+    /// The pods that are asked to go by now.
+    fn at_turn(&self, turn: &mut Turn, victims: &[Victim], start: Instant) -> Vec<Victim> {
+        let order = &self.policy.order;
+        let place = |victim: &Victim| order::place(order, &victim.namespace, victim.priority);
+        let left: Vec<_> = victims.iter().map(place).collect();
+        let now = SinceBoot(0).plus_seconds(start.elapsed().as_secs());
+        turn.go_on(order, &left, now);
+        let at_turn = victims
+            .iter()
+            .filter(|victim| turn.has_come_for(place(victim)));
+        at_turn.cloned().collect()
     }
 
     /// The cordon comes first, so that nothing new is scheduled meanwhile; an absent API server is waited for.
@@ -168,12 +189,22 @@ pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, A
     Ok(blocked(&answers, 0))
 }
 
-/// Takes this upgrade's own cordon off.
+/// Asks load balancers to leave the node out.
+///
+/// # Errors
+/// When the API server is away or refuses.
+pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
+    exclude::exclude(&cluster.nodes().await?, node, id).await
+}
+
+/// Takes this upgrade's own cordon off, and lets load balancers come back.
 ///
 /// # Errors
 /// When the API server is away or refuses.
 pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
-    cordon::release(&cluster.nodes().await?, node, id).await
+    let nodes = cluster.nodes().await?;
+    cordon::release(&nodes, node, id).await?;
+    exclude::readmit(&nodes, node, id).await
 }
 
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {

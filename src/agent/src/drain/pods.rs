@@ -16,6 +16,8 @@ pub struct Victim {
     pub name: String,
     /// Its UID.
     pub uid: String,
+    /// Its priority.
+    pub priority: i32,
 }
 
 impl std::fmt::Display for Victim {
@@ -35,6 +37,7 @@ fn victim(pod: &Pod) -> Victim {
         namespace: pod.namespace().unwrap_or_default(),
         name: pod.name_any(),
         uid: pod.uid().unwrap_or_default(),
+        priority: pod.spec.as_ref().map_or(0, |spec| spec.priority),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod check;
 mod kubelet;
+pub(crate) mod programs;
 mod runtime;
 pub mod said;
 mod trust;

@@ -1,15 +1,14 @@
 //! The operator's own checks: executables; exit 0 passes, else the last line of output is the reason.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use upgrade::observe::Check;
 use upgrade::policy;
 
 use super::check::{Limits, One, Pace};
-use super::trust;
+use super::programs;
 
 /// Checks of one kind, with what is known of each.
 pub struct UserChecks {
@@ -21,18 +20,11 @@ impl UserChecks {
     /// Finds the checks; of two with one name the later folder's counts. An absent folder holds none.
     #[must_use]
     pub fn read(folders: &[PathBuf], policy: &policy::Health, pace: Pace) -> Self {
-        let mut checks = BTreeMap::new();
-        for path in folders.iter().flat_map(|folder| executables(folder)) {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let fault = trust::fault(&path);
-            checks.insert(name, One::new(path, fault));
-        }
+        let checks = programs::find(folders).into_iter();
         Self {
-            checks,
+            checks: checks
+                .map(|(name, program)| (name, One::new(program.path, program.fault)))
+                .collect(),
             limits: Limits {
                 time: Duration::from_secs(policy.check_seconds),
                 tries: policy.check_tries,
@@ -78,21 +70,12 @@ impl UserChecks {
     }
 }
 
-fn executables(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let meta = std::fs::metadata(path);
-            meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     fn write(folder: &Path, name: &str, script: &str) {
         let path = folder.join(name);

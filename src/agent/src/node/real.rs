@@ -18,6 +18,7 @@ use super::deploy::{self, Deploy};
 use super::systemd::Bus;
 use super::{reboot, unit};
 use crate::hands::{Ended, Errand, Hands, Local};
+use crate::hooks::Hooks;
 use crate::metrics::Disk;
 use crate::{health, kubeadm};
 
@@ -92,6 +93,8 @@ impl Node {
             etc_stale: self.etc_is_stale(record, &booted),
             request: Asked::Unknown,
             paused: None,
+            opted_out: None,
+            hooks: self.hooks(record),
             api: Api::Away,
             running: None,
             finished: None,
@@ -108,7 +111,22 @@ impl Node {
         commit.is_some_and(|commit| etc::has_changed(&self.places, booted, commit).unwrap_or(true))
     }
 
+    /// Looked for while there may be something to run: idle, nobody asks.
+    fn hooks(&self, record: &Record) -> upgrade::Hooks {
+        let upgrade = record.upgrade.as_ref();
+        let due = upgrade.is_some_and(|up| !up.phase.is_end() || !up.released);
+        if due {
+            Hooks::below(&self.places.root).seen()
+        } else {
+            upgrade::Hooks::default()
+        }
+    }
+
     async fn do_step(&self, errand: Errand) -> Result<Ended, Reason> {
+        // They are the operator's, who may reboot in them, and stopped at any moment.
+        if let Some(ended) = Hooks::below(&self.places.root).perform(&errand).await {
+            return ended;
+        }
         let _lock = match &errand.step {
             // Others may reboot while nothing is half done; and our own reboot must not be held up by ourselves.
             Step::Reboot { .. } | Step::Fetch { .. } | Step::Verify { .. } => None,

@@ -58,12 +58,15 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         Step::Undo { commit: digest } => ("undo", commit(digest), true),
         Step::Clean => ("clean", Vec::new(), true),
         Step::Rehearse
+        | Step::PreHooks
+        | Step::Exclude
         | Step::Drain { .. }
         | Step::Snapshot
         | Step::Arm { .. }
         | Step::Disarm
         | Step::Reboot { .. }
         | Step::Kubeadm
+        | Step::PostHooks { .. }
         | Step::Release
         | Step::Pass => return None,
     };

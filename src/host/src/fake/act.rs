@@ -31,7 +31,10 @@ impl World {
     }
 
     fn effect(&mut self, step: &Step) -> Result<Outcome, Cut> {
-        let needs_api = matches!(step, Step::Drain { .. } | Step::Kubeadm | Step::Release);
+        let needs_api = matches!(
+            step,
+            Step::Exclude | Step::Drain { .. } | Step::Kubeadm | Step::Release
+        );
         if needs_api && !self.api_is_up() {
             let detail = "refused".to_owned();
             return Ok(Outcome::Failed(Reason::ApiAway { detail }));
@@ -77,7 +80,7 @@ impl World {
                 let detail = "somebody holds a lock".to_owned();
                 return Ok(Outcome::Failed(Reason::RebootRefused { detail }));
             }
-            Step::Pass => {}
+            Step::PreHooks | Step::Exclude | Step::PostHooks { .. } | Step::Pass => {}
         }
         Ok(Outcome::Done(Effect::Plain))
     }

@@ -1,7 +1,7 @@
 //! What the brain is shown of the world.
 
 use upgrade::{
-    Api, Asked, Check, Finished, Health, Home, Observation, OneShot, SinceBoot, Upgrade,
+    Api, Asked, Check, Finished, Health, Home, Hooks, Observation, OneShot, SinceBoot, Upgrade,
 };
 
 use super::{CONNECTED, Flaw, World};
@@ -31,6 +31,8 @@ impl World {
             etc_stale: self.etc_is_stale(),
             request: if up { asked() } else { Asked::Unknown },
             paused: None,
+            opted_out: None,
+            hooks: Hooks::default(),
             api: if up {
                 Api::Reached {
                     since: self.api_since(),

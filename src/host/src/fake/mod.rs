@@ -138,8 +138,8 @@ impl World {
         let request = RawRequest {
             request: upgrade::names::REQUEST_SCHEDULED.to_owned(),
             image: Some("ostree:careen:os/new".to_owned()),
-            kubernetes: None,
             id: Some("one".to_owned()),
+            ..RawRequest::default()
         };
         Self {
             disk: Disk {

@@ -161,6 +161,34 @@ const ADVICE: &[(&str, Advice)] = &[
     ("RecordDamaged", LOOK_AT_NODE),
     ("UnknownSystem", LOOK_AT_NODE),
     ("ForeignDefault", LOOK_AT_NODE),
+    (
+        "OptedOut",
+        advice(
+            "leave it alone, or take away what the sentence names: careen.dev/opt-out on the Node, or opt-out in its policy file",
+            Then::Retry,
+        ),
+    ),
+    (
+        "WindowClosed",
+        advice(
+            "nothing is wrong: it begins when the hours of its policy file do",
+            Then::Nothing,
+        ),
+    ),
+    (
+        "Soaking",
+        advice(
+            "nothing is wrong: it becomes the default when its time is over",
+            Then::Nothing,
+        ),
+    ),
+    (
+        "HookFailed",
+        advice(
+            "see to what the hook says; it lies in /etc/careen/pre.d on the node, or in /usr/lib/careen/pre.d",
+            Then::Retry,
+        ),
+    ),
     ("Unheard", LOOK_AT_TRIAL),
 ];
 

@@ -174,6 +174,7 @@ fn asked(meta: &ObjectMeta) -> Option<Asked> {
         image: get(names::IMAGE),
         kubernetes: get(names::KUBERNETES_VERSION),
         id: get(names::UPGRADE_ID),
+        soak: get(names::SOAK),
     };
     Some(Asked {
         parsed: raw.parse(),

@@ -2,10 +2,11 @@
 
 use super::{Act, System, disarm, memory, old, uncounted};
 use crate::id::UpgradeId;
+use crate::names;
 use crate::observe::{Api, Asked, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead};
-use crate::reason::Reason;
+use crate::reason::{Reason, complaint};
 use crate::record::{Record, Refused, Upgrade};
 use crate::step::Step;
 use crate::target::{RawRequest, Request};
@@ -47,7 +48,8 @@ fn is_proven(last: Option<&Upgrade>, seen: &Observation) -> bool {
 fn release_halted(former: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
     let halted = |up: &&Upgrade| matches!(up.phase, Phase::Halted { .. }) && !up.released;
     let former = former.filter(halted)?;
-    old::pause(former, seen).or(Some(match seen.api {
+    let first = old::pause(former, seen).or_else(|| old::post_hooks(former, seen));
+    first.or(Some(match seen.api {
         Api::Reached { .. } => Act::Begin(Step::Release),
         Api::Away => Act::Wait(None),
     }))
@@ -89,6 +91,7 @@ fn accept(
             policy,
         ));
     }
+    check_opt_out(seen, &policy)?;
     if let Some(commit) = &request.target.commit {
         memory::check(&record.bad, commit, request.id.as_ref())?;
     }
@@ -100,6 +103,20 @@ fn accept(
         upgrade(record, raw, request, seen, Phase::Accepted)?,
         policy,
     ))
+}
+
+/// Whoever keeps a node out says so in the file, or on the Node.
+fn check_opt_out(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
+    let file = Some(&policy.opt_out).filter(|why| !why.is_empty());
+    let file = file.map(|why| ("the policy's opt-out", why));
+    let node = seen.opted_out.as_ref().map(|why| (names::OPT_OUT, why));
+    match node.or(file) {
+        None => Ok(()),
+        Some((by, why)) => Err(Reason::OptedOut {
+            by: by.to_owned(),
+            why: complaint(why),
+        }),
+    }
 }
 
 fn check_remote(request: &Request, policy: &Policy) -> Result<(), Reason> {

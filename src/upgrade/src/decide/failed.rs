@@ -1,5 +1,6 @@
 //! What follows when a step has failed: once more, something else, or the end of the request.
 
+use super::fold::post_hooks_over;
 use super::give_up;
 use crate::id::Moment;
 use crate::observe::Observation;
@@ -31,6 +32,8 @@ enum Then {
     Settled,
     /// The upgrade ends without it.
     LeaveLying,
+    /// The upgrade goes on without the post-hooks.
+    GoOn,
     /// The request ends for this reason.
     GiveUp,
 }
@@ -54,6 +57,7 @@ pub(super) fn failed(
         Then::ArmAgain => disarm(up, again),
         Then::Settled => up.retry = None,
         Then::LeaveLying => up.cleaned = true,
+        Then::GoOn => post_hooks_over(up),
         Then::GiveUp => give_up(up, reason.clone()),
     }
 }
@@ -86,8 +90,11 @@ fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) ->
         Step::Bless { .. } => bless(failure, seen),
         Step::Verify { .. } | Step::Deploy { .. } => image(&up.phase, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
+        Step::PostHooks { .. } => post_hooks(failure),
         Step::Fetch { .. }
         | Step::Rehearse
+        | Step::PreHooks
+        | Step::Exclude
         | Step::Drain { .. }
         | Step::Snapshot
         | Step::Arm { .. }
@@ -146,6 +153,15 @@ fn image(phase: &Phase, failure: &Failure<'_>) -> Then {
 const fn clean_up(failure: &Failure<'_>) -> Then {
     if failure.last {
         Then::LeaveLying
+    } else {
+        Then::Again
+    }
+}
+
+/// They decide nothing: no node is kept from its users because of them.
+const fn post_hooks(failure: &Failure<'_>) -> Then {
+    if failure.last {
+        Then::GoOn
     } else {
         Then::Again
     }

@@ -1,6 +1,7 @@
 //! Folding the outcome of a step that has just ended into the record.
 
 use super::{facts, failed, give_up};
+use crate::id::Moment;
 use crate::observe::Observation;
 use crate::phase::Phase;
 use crate::policy::Policy;
@@ -35,14 +36,16 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
         Step::Verify { .. } => matches!(phase, Phase::Fetched),
         Step::Rehearse => matches!(phase, Phase::Verified),
         Step::Deploy { .. } => matches!(phase, Phase::Verified | Phase::Drained),
-        Step::Drain { .. } => matches!(phase, Phase::Deployed),
+        Step::PreHooks | Step::Exclude | Step::Drain { .. } => matches!(phase, Phase::Deployed),
         Step::Snapshot => matches!(phase, Phase::Drained),
         Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
         Step::Kubeadm => matches!(phase, Phase::Trial { .. }),
         Step::Bless { .. } => matches!(phase, Phase::Healthy { .. }),
-        // A halted upgrade's cordon goes when somebody asks anew.
-        Step::Release => {
-            matches!(phase, Phase::Halted { .. }) || !(phase.is_end() || phase.can_be_withdrawn())
+        // A halted upgrade's cordon goes when somebody asks anew; before the arming it goes with the operator's hours.
+        Step::PostHooks { .. } | Step::Release => {
+            let halted = matches!(phase, Phase::Halted { .. });
+            let taken = matches!(phase, Phase::Deployed | Phase::Drained);
+            halted || taken || !(phase.is_end() || phase.can_be_withdrawn())
         }
         Step::Undo { .. } => matches!(phase, Phase::Reverting { .. }),
         Step::Clean => matches!(phase, Phase::Blessed),
@@ -90,10 +93,18 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
                 up.phase = Phase::Deployed;
             }
         }
+        (Step::PreHooks, _) => up.prepared = true,
+        (Step::Exclude, _) => {
+            up.excluded = Some(Moment {
+                boot: seen.boot.clone(),
+                at: seen.now,
+            });
+        }
         (Step::Drain { .. }, _) => up.phase = Phase::Drained,
+        (Step::PostHooks { .. }, _) => post_hooks_over(up),
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,
-        (Step::Release, _) => up.released = true,
+        (Step::Release, _) => given_back(up),
         (Step::Undo { .. } | Step::Clean, _) => up.cleaned = true,
         // Their effect is seen, not told: the one-shot entry, the boot, the health. The rest brought no effect of its kind.
         (
@@ -109,4 +120,16 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             _,
         ) => {}
     }
+}
+
+/// The users have the node. The next time that it is taken from them begins anew, with the pre-hooks.
+fn given_back(up: &mut Upgrade) {
+    (up.released, up.prepared) = (true, false);
+    (up.excluded, up.drain_begun) = (None, None);
+}
+
+/// What the pre-hooks did is undone, as far as it goes.
+pub(super) fn post_hooks_over(up: &mut Upgrade) {
+    (up.post_hooks_due, up.prepared) = (false, false);
+    up.retry = None;
 }

@@ -12,11 +12,14 @@ mod disarm;
 mod facts;
 mod failed;
 mod fold;
+mod hold;
 mod judge;
 mod memory;
 mod new;
 mod old;
+mod soak;
 mod stage;
+mod take;
 mod uncounted;
 
 pub use decision::{Act, Decision, Journal};
@@ -25,7 +28,7 @@ use disarm::disarm;
 
 use crate::observe::{Api, Asked, Observation};
 use crate::phase::Phase;
-use crate::policy::{Policy, PolicyRead};
+use crate::policy::{Policy, PolicyRead, in_force};
 use crate::reason::{Disposition, Reason};
 use crate::record::{BadImage, Reached, Record, Upgrade};
 use crate::step::{Home, Step};
@@ -77,10 +80,10 @@ fn unreadable(seen: &Observation) -> Act {
 }
 
 fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
-    // An upgrade that is under way goes on with defaults when somebody breaks the policy meanwhile.
-    let in_force = policy.clone().unwrap_or_default();
+    // An upgrade that is under way goes on with the last policy that held when somebody breaks it meanwhile.
+    let in_force = in_force(policy);
     if let (Some(up), Some(finished)) = (&mut next.upgrade, &seen.finished) {
-        fold::fold(up, finished, seen, &in_force);
+        fold::fold(up, finished, seen, in_force);
         memory::check_fetched(up, finished, &next.bad);
     }
     // What has just ended is answered before anything else is taken, or the request that still stands would be taken again.
@@ -90,8 +93,8 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         next.bad.iter_mut().for_each(|bad| bad.asked_again = true);
     }
     let act = match (&seen.running, &mut next.upgrade) {
-        (Some(step), up) => while_running(step, up.as_ref(), seen),
-        (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, &in_force),
+        (Some(step), up) => while_running(step, up.as_ref(), seen, in_force),
+        (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
         (None, Some(_) | None) => accept::idle(next, seen, policy),
     };
     close(next);
@@ -118,13 +121,14 @@ fn asks_anew(next: &Record, seen: &Observation) -> bool {
 }
 
 /// A withdrawn request stops what can be stopped; a step inside libostree's swap is left to end.
-fn while_running(step: &Step, up: Option<&Upgrade>, seen: &Observation) -> Act {
+fn while_running(step: &Step, up: Option<&Upgrade>, seen: &Observation, policy: &Policy) -> Act {
     let stoppable = matches!(
         step,
-        Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse | Step::Drain { .. }
-    );
+        Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse
+    ) || hold::takes(step);
     match up {
         Some(up) if stoppable && withdrawn(up, seen) => Act::Cancel,
+        Some(_) if hold::takes(step) => hold::while_taking(seen, policy),
         Some(_) | None => Act::Wait(None),
     }
 }
@@ -198,6 +202,7 @@ fn withdrawn(up: &Upgrade, seen: &Observation) -> bool {
 /// Ends or turns back an upgrade, as the reason's disposition says. `Retry` here means that its tries are used up.
 fn give_up(up: &mut Upgrade, reason: Reason) {
     up.retry = None;
+    up.waits = None;
     up.phase = match reason.disposition() {
         Disposition::Retry | Disposition::RollBack => Phase::Reverting { reason },
         Disposition::Halt => Phase::Halted { reason },

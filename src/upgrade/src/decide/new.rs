@@ -1,8 +1,8 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
 use super::judge::{Judgement, judge};
-use super::{Act, disarm, give_up, old};
-use crate::id::Moment;
+use super::{Act, disarm, give_up, old, soak};
+use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Check, Observation};
 use crate::phase::Phase;
 use crate::policy::Policy;
@@ -34,8 +34,13 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
         .hold
         .as_ref()
         .is_some_and(|until| until.boot == seen.boot);
+    soak::disturb(up, &seen.health);
     match judge(seen, policy, held) {
         Judgement::Healthy => {
+            if let Some(until) = soak::left(up, seen, policy) {
+                let usual = SinceBoot(0).plus_seconds(policy.health.deadline_seconds);
+                return wait(up, seen, until, until > usual);
+            }
             up.phase = Phase::Healthy {
                 boot: seen.boot.clone(),
             };
@@ -74,7 +79,7 @@ fn bad(up: &mut Upgrade, seen: &Observation, reason: Reason) -> Act {
     leave(up, seen)
 }
 
-fn wait(up: &mut Upgrade, seen: &Observation, until: crate::id::SinceBoot, hold: bool) -> Act {
+fn wait(up: &mut Upgrade, seen: &Observation, until: SinceBoot, hold: bool) -> Act {
     if hold {
         up.hold = Some(Moment {
             boot: seen.boot.clone(),

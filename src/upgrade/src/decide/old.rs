@@ -1,7 +1,7 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
-use super::{Act, disarm, give_up, withdrawn};
-use crate::id::{Moment, SinceBoot};
+use super::{Act, disarm, give_up, hold, take, withdrawn};
+use crate::id::SinceBoot;
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::phase::Phase;
@@ -23,9 +23,14 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     if let Some(first) = disarm(Some(up), seen) {
         return first;
     }
-    if let Some(wait) = pause(up, seen) {
-        return wait;
+    if let Some(instead) = hold::hold(up, seen, policy) {
+        return instead;
     }
+    let act = pause(up, seen).unwrap_or_else(|| next(up, seen, policy));
+    hold::until_it_closes(act, seen, policy)
+}
+
+fn next(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     // Without a commit nothing is fetched, whatever the phase says.
     let Some(commit) = up.target.commit.clone() else {
         return fetch(up);
@@ -34,7 +39,7 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
         Phase::Accepted => fetch(up),
         Phase::Fetched => Act::Begin(Step::Verify { commit }),
         Phase::Verified => verified(up, commit, seen, policy),
-        Phase::Deployed => Act::Begin(drain(up, seen)),
+        Phase::Deployed => take::take(up, seen, policy),
         Phase::Drained => drained(up, commit, seen, policy),
         // The table leads none of these here.
         Phase::Armed { .. }
@@ -52,21 +57,6 @@ fn fetch(up: &Upgrade) -> Act {
     Act::Begin(Step::Fetch {
         target: up.target.clone(),
     })
-}
-
-/// The drain, whose time runs since it was begun first in this boot: no restart of the agent extends the cordon.
-fn drain(up: &mut Upgrade, seen: &Observation) -> Step {
-    let first = up
-        .drain_begun
-        .take()
-        .filter(|first| first.boot == seen.boot);
-    let begun = first.unwrap_or_else(|| Moment {
-        boot: seen.boot.clone(),
-        at: seen.now,
-    });
-    let spent_seconds = seen.now.seconds_since(begun.at);
-    up.drain_begun = Some(begun);
-    Step::Drain { spent_seconds }
 }
 
 /// The pause before another try, if one is due.
@@ -87,7 +77,8 @@ fn verified(
             give_up(up, reason);
             revert(up, seen)
         }
-        Some(Ok(())) if !up.rehearsed => Act::Begin(Step::Rehearse),
+        // Where no pod is evicted no budget is in the way.
+        Some(Ok(())) if !up.rehearsed && !policy.drain.skip => Act::Begin(Step::Rehearse),
         Some(Ok(())) => Act::Begin(Step::Deploy { commit }),
     }
 }
@@ -183,6 +174,7 @@ fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Po
     up.redeployed = 0;
     up.given_up = None;
     up.hold = None;
+    up.well_since = None;
     up.guarded = None;
     up.deadline_seconds = policy.health.deadline_seconds;
     up.phase = Phase::Armed {
@@ -232,6 +224,7 @@ fn again_from(up: &mut Upgrade) -> Phase {
     up.cleaned = false;
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
+        (up.prepared, up.excluded) = (false, None);
         Phase::Deployed
     } else {
         Phase::Drained
@@ -260,16 +253,26 @@ fn no_verdict(up: &Upgrade) -> Reason {
     }
 }
 
-/// What comes before cleaning up: our cordon, as long as the API server can be told or soon may be.
+/// What comes before cleaning up: the operator's hooks, then our cordon, as long as the API server can be told or soon may be.
 pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
     if up.released {
         return None;
+    }
+    if let Some(first) = post_hooks(up, seen) {
+        return Some(first);
     }
     match seen.api {
         Api::Reached { .. } => Some(Act::Begin(Step::Release)),
         Api::Away if seen.now < CONNECTING => Some(Act::Wait(Some(CONNECTING))),
         Api::Away => None,
     }
+}
+
+/// The hooks that undo what the pre-hooks did, while the node is not given back yet.
+pub(super) fn post_hooks(up: &Upgrade, seen: &Observation) -> Option<Act> {
+    let upgraded = up.phase == Phase::Blessed;
+    let due = up.post_hooks_due && seen.hooks.post;
+    due.then_some(Act::Begin(Step::PostHooks { upgraded }))
 }
 
 /// Back in the old system for good: nothing armed, schedulable again, the new deployment gone, then the answer.

@@ -31,6 +31,9 @@ impl Reason {
             | Self::Damaged { .. }
             | Self::ApiAwayInTrial { .. }
             | Self::KubeadmFailed { .. }
+            | Self::WindowClosed { .. }
+            | Self::Soaking { .. }
+            | Self::HookFailed { .. }
             | Self::UnguardedBoot => Retry,
             Self::BadRequest { .. }
             | Self::BadPolicy { .. }
@@ -65,6 +68,7 @@ impl Reason {
             | Self::Unhealthy { .. }
             | Self::UserCheck { .. }
             | Self::NoApiFromNewSystem
+            | Self::OptedOut { .. }
             | Self::Unheard => RollBack,
             Self::RecordNewer { .. }
             | Self::RecordDamaged { .. }

@@ -275,6 +275,24 @@ pub enum Reason {
     )]
     ForeignDefault { default: String },
 
+    // The operator's own rules.
+    /// The node takes part in no upgrade.
+    #[error(
+        "this node takes no upgrade: {by} says {why:?}; take that away and ask again with a new careen.dev/upgrade-id"
+    )]
+    OptedOut { by: String, why: String },
+    /// It is none of the operator's hours.
+    #[error("waits for the maintenance window: {opens}")]
+    WindowClosed { opens: String },
+    /// The new system is well, and the operator or the requester wants to see more of it.
+    #[error(
+        "the new system is healthy, and is watched for {seconds} s before it becomes the default"
+    )]
+    Soaking { seconds: u64 },
+    /// A hook did not succeed.
+    #[error("hook {hook} failed: {detail}")]
+    HookFailed { hook: String, detail: String },
+
     // Read, never given.
     /// A newer version wrote a reason that this one does not know. The old system reads what a trial wrote, and must come to
     /// an end with it all the same.

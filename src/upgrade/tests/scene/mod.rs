@@ -72,6 +72,8 @@ pub fn quiet() -> Observation {
         etc_stale: false,
         request: Asked::Nothing,
         paused: None,
+        opted_out: None,
+        hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
             version: Some("v1.36.3".parse().unwrap()),
@@ -223,6 +225,8 @@ pub fn steps() -> Vec<(Step, Effect)> {
     ];
     let deployment = deployment('b');
     let plain = [
+        Step::PreHooks,
+        Step::Exclude,
         drain(),
         Step::Snapshot,
         Step::Arm { deployment },
@@ -230,6 +234,7 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::Reboot { force: false },
         Step::Kubeadm,
         Step::Bless { commit: commit() },
+        Step::PostHooks { upgraded: true },
         Step::Release,
         Step::Undo { commit: commit() },
         Step::Clean,

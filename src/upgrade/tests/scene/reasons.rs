@@ -162,6 +162,18 @@ pub fn all() -> Vec<Reason> {
         },
         Reason::UnknownSystem { booted: x() },
         Reason::ForeignDefault { default: x() },
+        Reason::OptedOut {
+            by: "careen.dev/opt-out".into(),
+            why: "holds the lab's only GPU".into(),
+        },
+        Reason::WindowClosed {
+            opens: "it opens Mon 22:00 Europe/Berlin".into(),
+        },
+        Reason::Soaking { seconds: 600 },
+        Reason::HookFailed {
+            hook: "10-battery".into(),
+            detail: x(),
+        },
         Reason::Unheard,
     ]
 }
@@ -218,6 +230,10 @@ pub fn place(reason: &Reason) -> usize {
         Reason::RecordDamaged { .. } => 45,
         Reason::UnknownSystem { .. } => 46,
         Reason::ForeignDefault { .. } => 47,
-        Reason::Unheard => 48,
+        Reason::OptedOut { .. } => 48,
+        Reason::WindowClosed { .. } => 49,
+        Reason::Soaking { .. } => 50,
+        Reason::HookFailed { .. } => 51,
+        Reason::Unheard => 52,
     }
 }

@@ -1,0 +1,147 @@
+//! Being left out by external load balancers, with our own mark, and its undoing. A label without this upgrade's mark is somebody
+//! else's and stays, as a foreign cordon does.
+//!
+//! It is Kubernetes' own label: cloud controllers and MetalLB take a node that has it, with any value, out of their pools. The kubelet's
+//! credential may set it, for NodeRestriction leaves `node.kubernetes.io/` to kubelets.
+
+use json_patch::Patch;
+use json_patch::jsonptr::PointerBuf;
+use kube::ResourceExt;
+use kube::api::Api;
+use serde_json::{Value, json};
+use upgrade::{UpgradeId, names};
+
+use super::change::{add, change, remove, test};
+use crate::cluster::ApiError;
+use crate::cluster::objects::Node;
+
+/// Sets label and mark in one write; a foreign label stays foreign.
+///
+/// # Errors
+/// When the API server is away or refuses.
+pub async fn exclude(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
+    change(nodes, name, |node| excluded(node, id)).await
+}
+
+/// Takes this upgrade's own label away, and the mark with it.
+///
+/// # Errors
+/// When the API server is away or refuses.
+pub async fn readmit(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
+    change(nodes, name, |node| readmitted(node, id)).await
+}
+
+/// What makes the label ours; nothing when there is one, by whomever.
+fn excluded(node: &Node, id: &UpgradeId) -> Option<Patch> {
+    let change = || {
+        Patch(vec![
+            test(label_at(), Value::Null),
+            add(mark_at(), json!(id.as_str())),
+            add(label_at(), json!("true")),
+        ])
+    };
+    (!has_label(node)).then(change)
+}
+
+/// What takes our label away; nothing when the mark is not ours.
+fn readmitted(node: &Node, id: &UpgradeId) -> Option<Patch> {
+    let mark = node.annotations().get(names::EXCLUDED_BY)?;
+    if mark != id.as_str() {
+        return None;
+    }
+    let mut change = vec![test(mark_at(), json!(id.as_str())), remove(mark_at())];
+    if has_label(node) {
+        change.push(remove(label_at()));
+    }
+    Some(Patch(change))
+}
+
+fn has_label(node: &Node) -> bool {
+    node.labels().contains_key(names::EXCLUDED)
+}
+
+/// A Node has labels: its kubelet sets some when it registers.
+fn label_at() -> PointerBuf {
+    PointerBuf::from_tokens(["metadata", "labels", names::EXCLUDED])
+}
+
+/// A Node that was asked to upgrade has annotations.
+fn mark_at() -> PointerBuf {
+    PointerBuf::from_tokens(["metadata", "annotations", names::EXCLUDED_BY])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "r2-bbbbbbbbbbbb";
+    const FORMER: &str = "r1-aaaaaaaaaaaa";
+
+    fn node(label: Option<&str>, mark: Option<&str>) -> Node {
+        let mut node = json!({ "metadata": { "name": "n", "labels": {}, "annotations": {} } });
+        if let Some(label) = label {
+            node["metadata"]["labels"][names::EXCLUDED] = json!(label);
+        }
+        if let Some(mark) = mark {
+            node["metadata"]["annotations"][names::EXCLUDED_BY] = json!(mark);
+        }
+        serde_json::from_value(node).unwrap()
+    }
+
+    fn ours() -> UpgradeId {
+        OURS.parse().unwrap()
+    }
+
+    /// What a server makes of a Node's label and mark; nothing when a test in the change does not hold.
+    fn after(change: &Patch, node: &Node) -> Option<[Value; 2]> {
+        let mut shown =
+            json!({ "metadata": { "labels": node.labels(), "annotations": node.annotations() } });
+        // A server takes null for what is not there; this library knows that as little as RFC 6902.
+        if !has_label(node) {
+            shown["metadata"]["labels"][names::EXCLUDED] = Value::Null;
+        }
+        json_patch::patch(&mut shown, change).ok()?;
+        let label = shown["metadata"]["labels"][names::EXCLUDED].clone();
+        let mark = shown["metadata"]["annotations"][names::EXCLUDED_BY].clone();
+        Some([label, mark])
+    }
+
+    #[test]
+    fn a_node_without_the_label_gets_it_with_our_mark_whatever_mark_was_left_there() {
+        for mark in [None, Some(FORMER)] {
+            let node = node(None, mark);
+            let change = excluded(&node, &ours()).unwrap();
+            assert_eq!(after(&change, &node), Some([json!("true"), json!(OURS)]));
+        }
+    }
+
+    #[test]
+    fn a_label_that_is_there_is_left_as_it_is() {
+        assert_eq!(excluded(&node(Some("by-hand"), None), &ours()), None);
+    }
+
+    #[test]
+    fn a_label_that_somebody_sets_just_then_does_not_become_ours() {
+        let change = excluded(&node(None, None), &ours()).unwrap();
+        assert_eq!(after(&change, &node(Some("by-hand"), None)), None);
+    }
+
+    #[test]
+    fn only_this_upgrades_label_is_taken_away() {
+        let excluded = node(Some("true"), Some(OURS));
+        let change = readmitted(&excluded, &ours()).unwrap();
+        let gone = Some([Value::Null, Value::Null]);
+        assert_eq!(after(&change, &excluded), gone);
+        for mark in [None, Some(FORMER)] {
+            let foreign = node(Some("true"), mark);
+            assert_eq!(readmitted(&foreign, &ours()), None, "{mark:?}");
+        }
+    }
+
+    #[test]
+    fn where_somebody_took_the_label_away_the_mark_goes_too() {
+        let node = node(None, Some(OURS));
+        let change = readmitted(&node, &ours()).unwrap();
+        assert_eq!(after(&change, &node), Some([Value::Null, Value::Null]));
+    }
+}

@@ -1,0 +1,48 @@
+//! The operator's own programs: where they lie, and whether they may be run.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::trust;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Why it must not be run; nothing when only root can have written it.
+    pub fault: Option<String>,
+}
+
+/// The programs of these folders in the order of their names; of two with one name the later folder's counts. An absent folder
+/// holds none.
+#[must_use]
+pub fn find(folders: &[PathBuf]) -> BTreeMap<String, Program> {
+    let paths = folders.iter().flat_map(|folder| executables(folder));
+    paths.map(named).collect()
+}
+
+/// Whether there are any.
+#[must_use]
+pub fn are_there(folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| !executables(folder).is_empty())
+}
+
+fn named(path: PathBuf) -> (String, Program) {
+    let name = path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().into_owned();
+    let fault = trust::fault(&path);
+    (name, Program { path, fault })
+}
+
+fn executables(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let meta = std::fs::metadata(path);
+            meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        })
+        .collect()
+}

@@ -1,0 +1,231 @@
+//! The operator's own programs around the time in which a node is taken from its users: found, trusted and run as the checks of a
+//! trial are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+use upgrade::step::Effect;
+use upgrade::{Reason, Step};
+
+use crate::hands::{Ended, Errand};
+use crate::health::programs::{self, Program};
+use crate::health::said::last_line;
+
+/// Below these folders of a system, the operator's after the image's.
+const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
+
+/// The folders of hooks.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    pre: Vec<PathBuf>,
+    post: Vec<PathBuf>,
+}
+
+impl Hooks {
+    /// Those of the system at this root.
+    #[must_use]
+    pub fn below(root: &Path) -> Self {
+        let folders = |name: &str| HOMES.map(|home| root.join(home).join(name)).to_vec();
+        Self {
+            pre: folders("pre.d"),
+            post: folders("post.d"),
+        }
+    }
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn seen(&self) -> upgrade::Hooks {
+        upgrade::Hooks {
+            pre: programs::are_there(&self.pre),
+            post: programs::are_there(&self.post),
+        }
+    }
+
+    /// Runs the hooks of a step; nothing when it is none of hooks.
+    ///
+    /// # Errors
+    /// [`Reason::HookFailed`] with the first that did not succeed; those behind it are not run.
+    pub async fn perform(&self, errand: &Errand) -> Option<Result<Ended, Reason>> {
+        let (folders, outcome) = match errand.step {
+            Step::PreHooks => (&self.pre, ""),
+            Step::PostHooks { upgraded: true } => (&self.post, "Upgraded"),
+            Step::PostHooks { upgraded: false } => (&self.post, "NotUpgraded"),
+            _ => return None,
+        };
+        let run = Run {
+            id: errand.id.as_ref().map_or("", upgrade::UpgradeId::as_str),
+            outcome,
+            limit: Duration::from_secs(errand.policy.hooks.seconds),
+        };
+        let mut cancel = errand.cancel.clone();
+        Some(tokio::select! {
+            ended = run.all(folders) => ended.map(|()| Ended::Done(Effect::Plain)),
+            Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
+        })
+    }
+}
+
+/// What hooks are given.
+struct Run<'a> {
+    id: &'a str,
+    outcome: &'a str,
+    limit: Duration,
+}
+
+impl Run<'_> {
+    async fn all(&self, folders: &[PathBuf]) -> Result<(), Reason> {
+        for (hook, program) in programs::find(folders) {
+            let ended = self.one(&program).await;
+            ended.map_err(|detail| Reason::HookFailed { hook, detail })?;
+        }
+        Ok(())
+    }
+
+    async fn one(&self, program: &Program) -> Result<(), String> {
+        if let Some(fault) = &program.fault {
+            return Err(fault.clone());
+        }
+        match tokio::time::timeout(self.limit, self.output(&program.path)).await {
+            Ok(Ok(output)) if output.status.success() => Ok(()),
+            Ok(Ok(output)) => Err(last_line(&output)),
+            Ok(Err(error)) => Err(format!("cannot be run: {error}")),
+            Err(_) => Err(format!(
+                "no answer in {} s (hooks.seconds of the policy)",
+                self.limit.as_secs()
+            )),
+        }
+    }
+
+    async fn output(&self, path: &Path) -> std::io::Result<Output> {
+        // Dropped at its time limit or on the way back, it must not go on beside what follows.
+        Command::new(path)
+            .env("CAREEN_UPGRADE_ID", self.id)
+            .env("CAREEN_OUTCOME", self.outcome)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use tokio::sync::watch;
+    use upgrade::Policy;
+
+    use super::*;
+
+    fn write(root: &Path, name: &str, script: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn errand(step: Step) -> (Errand, watch::Sender<bool>) {
+        let (stop, cancel) = watch::channel(false);
+        let mut policy = Policy::default();
+        policy.hooks.seconds = 1;
+        let errand = Errand {
+            step,
+            id: Some("u1".parse().unwrap()),
+            policy: Arc::new(policy),
+            cancel,
+            doing: watch::channel(None).0,
+        };
+        (errand, stop)
+    }
+
+    async fn ended(root: &Path, step: Step) -> Result<Ended, Reason> {
+        let (errand, _stop) = errand(step);
+        Hooks::below(root).perform(&errand).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn hooks_run_in_the_order_of_their_names_and_the_first_that_fails_ends_it() {
+        let root = tempfile::tempdir().unwrap();
+        let log = root.path().join("log");
+        let say = |word: &str| format!("echo {word} >> {}", log.display());
+        write(root.path(), "etc/careen/pre.d/20-noout", &say("second"));
+        write(root.path(), "usr/lib/careen/pre.d/10-image", &say("first"));
+        let fails = "echo 'battery at 20 %'; exit 1";
+        write(root.path(), "etc/careen/pre.d/30-battery", fails);
+        write(root.path(), "etc/careen/pre.d/40-last", &say("never"));
+        let failed = Reason::HookFailed {
+            hook: "30-battery".into(),
+            detail: "battery at 20 %".into(),
+        };
+        assert_eq!(ended(root.path(), Step::PreHooks).await, Err(failed));
+        assert_eq!(fs::read_to_string(log).unwrap(), "first\nsecond\n");
+    }
+
+    #[tokio::test]
+    async fn a_post_hook_is_told_which_upgrade_it_was_and_how_it_ended() {
+        let root = tempfile::tempdir().unwrap();
+        let log = root.path().join("log");
+        let say = format!(
+            "echo $CAREEN_UPGRADE_ID $CAREEN_OUTCOME >> {}",
+            log.display()
+        );
+        write(root.path(), "etc/careen/post.d/10-log", &say);
+        for upgraded in [true, false] {
+            let step = Step::PostHooks { upgraded };
+            assert!(ended(root.path(), step).await.is_ok());
+        }
+        let said = fs::read_to_string(log).unwrap();
+        assert_eq!(said, "u1 Upgraded\nu1 NotUpgraded\n");
+    }
+
+    #[tokio::test]
+    async fn a_hook_that_hangs_fails_at_its_limit() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "etc/careen/pre.d/slow", "exec sleep 100");
+        let Err(reason) = ended(root.path(), Step::PreHooks).await else {
+            panic!("it passed");
+        };
+        assert!(reason.to_string().contains("no answer in 1 s"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_hook_that_others_may_write_is_not_run_and_has_failed() {
+        let root = tempfile::tempdir().unwrap();
+        let ran = root.path().join("ran");
+        let hook = "etc/careen/pre.d/open";
+        write(root.path(), hook, &format!("touch {}", ran.display()));
+        let everybody = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(root.path().join(hook), everybody).unwrap();
+        let Err(reason) = ended(root.path(), Step::PreHooks).await else {
+            panic!("it passed");
+        };
+        assert!(!ran.exists() && reason.to_string().contains("not run as root"));
+    }
+
+    #[tokio::test]
+    async fn hooks_that_are_not_wanted_any_more_are_stopped() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "etc/careen/pre.d/slow", "exec sleep 100");
+        let (errand, stop) = errand(Step::PreHooks);
+        stop.send_replace(true);
+        let ended = Hooks::below(root.path()).perform(&errand).await;
+        assert_eq!(ended, Some(Ok(Ended::Cancelled)));
+    }
+
+    #[test]
+    fn only_programs_count_as_hooks() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "etc/careen/post.d/10-log", "");
+        fs::create_dir_all(root.path().join("etc/careen/pre.d")).unwrap();
+        fs::write(root.path().join("etc/careen/pre.d/README"), "none").unwrap();
+        let there = upgrade::Hooks {
+            pre: false,
+            post: true,
+        };
+        assert_eq!(Hooks::below(root.path()).seen(), there);
+    }
+}

@@ -1,0 +1,190 @@
+//! The policy in force: the file with the rules of its time zone, and behind a file that is refused the last one that was not.
+//!
+//! That last one is kept beside the record, for a trial is judged by an agent that has only just started.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use host::durable;
+use tracing::{error, warn};
+use upgrade::{Broken, Policy, PolicyRead, Reason, names};
+
+use crate::{policy, zones};
+
+/// Reads the policy file; an absent one means the defaults.
+///
+/// # Errors
+/// [`Reason::BadPolicy`], with the place in the file.
+pub fn read(path: &Path) -> Result<Policy, Reason> {
+    Ok(load(path, Path::new(names::ZONES))?.policy)
+}
+
+/// A policy that holds, and its text.
+struct Loaded {
+    text: String,
+    policy: Policy,
+}
+
+fn load(path: &Path, zones: &Path) -> Result<Loaded, Reason> {
+    let file = path.display().to_string();
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(|error| policy::unreadable(&file, &error))?,
+    };
+    let mut policy = policy::parse(&file, &text)?;
+    let window = &mut policy.window;
+    window.rules = zones::rules(zones, &window.zone)
+        .map_err(|accepted| policy::refused(&file, &text, "window.zone", &accepted))?;
+    Ok(Loaded { text, policy })
+}
+
+/// The policy file as the loop reads it, again and again.
+pub struct PolicyFile {
+    path: PathBuf,
+    zones: PathBuf,
+    kept: PathBuf,
+    last: Option<Loaded>,
+    told: Option<Reason>,
+}
+
+impl PolicyFile {
+    /// The file, and the folder of the record.
+    #[must_use]
+    pub fn new(path: PathBuf, state: &Path) -> Self {
+        let name = Path::new(names::LAST_POLICY).file_name();
+        Self {
+            path,
+            zones: PathBuf::from(names::ZONES),
+            kept: state.join(name.unwrap_or_default()),
+            last: None,
+            told: None,
+        }
+    }
+
+    /// What the file says now. What is wrong with it is told once.
+    pub fn read(&mut self) -> PolicyRead {
+        match load(&self.path, &self.zones) {
+            Ok(loaded) => {
+                self.told = None;
+                let policy = loaded.policy.clone();
+                self.keep(loaded);
+                Ok(policy)
+            }
+            Err(reason) => {
+                if self.told.as_ref() != Some(&reason) {
+                    error!("{reason}; what is under way goes on with the last policy that held");
+                    self.told = Some(reason.clone());
+                }
+                let last = Box::new(self.last());
+                Err(Broken { reason, last })
+            }
+        }
+    }
+
+    /// Remembers a policy that holds, also for the next agent.
+    fn keep(&mut self, loaded: Loaded) {
+        let before = self.last.take().map(|last| last.text);
+        if before.as_ref() != Some(&loaded.text)
+            && let Err(error) = self.write(&loaded.text)
+        {
+            warn!("the policy in force is not kept: {error}");
+        }
+        self.last = Some(loaded);
+    }
+
+    /// Without a file nothing is kept: the defaults need none.
+    fn write(&self, text: &str) -> host::Result<()> {
+        if fs::read_to_string(&self.kept).unwrap_or_default() == text {
+            return Ok(());
+        }
+        if let Some(folder) = self.kept.parent() {
+            durable::make_private_folder(folder)?;
+        }
+        durable::write(&self.kept, text.as_bytes(), 0o600)
+    }
+
+    fn last(&mut self) -> Policy {
+        if self.last.is_none() {
+            self.last = load(&self.kept, &self.zones).ok();
+        }
+        let last = self.last.as_ref();
+        last.map(|last| last.policy.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with this policy in it, and the file as an agent that has just started reads it.
+    fn with(text: &str) -> (tempfile::TempDir, PolicyFile) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("policy.toml"), text).unwrap();
+        let file = of(folder.path());
+        (folder, file)
+    }
+
+    fn of(folder: &Path) -> PolicyFile {
+        PolicyFile::new(folder.join("policy.toml"), &folder.join("state"))
+    }
+
+    fn trials(file: &mut PolicyFile) -> Result<u32, u32> {
+        let read = file.read();
+        read.map(|policy| policy.trials)
+            .map_err(|broken| broken.last.trials)
+    }
+
+    #[test]
+    fn no_file_means_the_defaults_and_nothing_is_kept_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(of(folder.path()).read(), Ok(Policy::default()));
+        assert!(!folder.path().join("state").exists());
+    }
+
+    #[test]
+    fn behind_a_broken_file_stands_the_last_one_that_held() {
+        let (folder, mut file) = with("trials = 3\n");
+        assert_eq!(trials(&mut file), Ok(3));
+        fs::write(folder.path().join("policy.toml"), "trials = 0\n").unwrap();
+        assert_eq!(trials(&mut file), Err(3));
+    }
+
+    #[test]
+    fn an_agent_that_starts_over_a_broken_file_still_has_the_last_one_that_held() {
+        let (folder, mut file) = with("trials = 3\n");
+        assert_eq!(trials(&mut file), Ok(3));
+        fs::write(folder.path().join("policy.toml"), "trials = ").unwrap();
+        assert_eq!(trials(&mut of(folder.path())), Err(3));
+    }
+
+    #[test]
+    fn without_one_that_ever_held_the_defaults_stand_there() {
+        let (_folder, mut file) = with("trials = 0\n");
+        assert_eq!(trials(&mut file), Err(Policy::default().trials));
+    }
+
+    #[test]
+    fn a_zone_that_this_system_does_not_know_is_refused_where_it_stands() {
+        let (folder, mut file) = with("[window]\nzone = \"Europe/Atlantis\"\n");
+        file.zones = folder.path().join("zoneinfo");
+        let Err(Broken {
+            reason:
+                Reason::BadPolicy {
+                    line,
+                    column,
+                    detail,
+                    ..
+                },
+            ..
+        }) = file.read()
+        else {
+            panic!("taken");
+        };
+        assert_eq!((line, column), (2, 1));
+        assert!(
+            detail.contains("\"Europe/Atlantis\"") && detail.contains("zoneinfo"),
+            "{detail}"
+        );
+    }
+}

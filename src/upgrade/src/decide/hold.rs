@@ -1,0 +1,101 @@
+//! The operator's hours. Outside of them nothing new is begun, and a node that was taken from its users and is not armed yet is given
+//! back to them; what is armed goes on to its end.
+
+use super::{Act, old};
+use crate::id::SinceBoot;
+use crate::observe::Observation;
+use crate::phase::Phase;
+use crate::policy::Policy;
+use crate::reason::Reason;
+use crate::record::Upgrade;
+use crate::step::Step;
+use crate::window::Door;
+
+/// After so many seconds the clock on the wall is looked at again: somebody may have put it right meanwhile.
+const LOOK_AGAIN: u64 = 3600;
+
+/// What is done instead of going on; nothing while the door is open.
+pub(super) fn hold(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Option<Act> {
+    let opens = match policy.window.at(seen.wall) {
+        Door::Closed { opens } if !may_go_on_outside(up, policy) => opens,
+        Door::Closed { .. } | Door::Open { .. } => {
+            up.waits = None;
+            return None;
+        }
+    };
+    up.waits = Some(Reason::WindowClosed {
+        opens: format!("it opens {}", policy.window.shown(opens)),
+    });
+    let wait = || Act::Wait(Some(wake(seen, opens)));
+    Some(give_back(up, seen).unwrap_or_else(wait))
+}
+
+/// What nobody on the node notices, where the operator lets it begin at any time.
+const fn may_go_on_outside(up: &Upgrade, policy: &Policy) -> bool {
+    policy.window.fetch_outside
+        && match up.phase {
+            Phase::Accepted | Phase::Fetched => true,
+            Phase::Verified => !up.rehearsed && !policy.drain.skip,
+            Phase::Deployed
+            | Phase::Drained
+            | Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed
+            | Phase::Upgraded
+            | Phase::Reverting { .. }
+            | Phase::Failed { .. }
+            | Phase::Halted { .. } => false,
+        }
+}
+
+/// When a moment of the clock on the wall comes, as far as it can be told now.
+fn wake(seen: &Observation, moment: u64) -> SinceBoot {
+    let left = moment.saturating_sub(seen.wall);
+    seen.now.plus_seconds(left.clamp(1, LOOK_AGAIN))
+}
+
+/// The way back to the users; nothing when they have the node.
+fn give_back(up: &mut Upgrade, seen: &Observation) -> Option<Act> {
+    if !is_taken(up) {
+        return None;
+    }
+    if let Some(first) = old::pause(up, seen).or_else(|| old::release(up, seen)) {
+        return Some(first);
+    }
+    if !up.released {
+        return Some(Act::Wait(None));
+    }
+    up.phase = Phase::Deployed;
+    None
+}
+
+/// Whether anything of what precedes the arming was begun and not given back.
+fn is_taken(up: &Upgrade) -> bool {
+    let begun = up.post_hooks_due || up.excluded.is_some() || up.drain_begun.is_some();
+    up.phase == Phase::Drained || begun && !up.released
+}
+
+/// While a step takes the node from its users: it ends with the hours.
+pub(super) fn while_taking(seen: &Observation, policy: &Policy) -> Act {
+    match policy.window.at(seen.wall) {
+        Door::Closed { .. } => Act::Cancel,
+        Door::Open { .. } => until_it_closes(Act::Wait(None), seen, policy),
+    }
+}
+
+/// Whether a step takes the node from its users.
+pub(super) const fn takes(step: &Step) -> bool {
+    matches!(step, Step::PreHooks | Step::Exclude | Step::Drain { .. })
+}
+
+/// No wait outlasts the hours unnoticed.
+pub(super) fn until_it_closes(act: Act, seen: &Observation, policy: &Policy) -> Act {
+    match (act, policy.window.at(seen.wall)) {
+        (Act::Wait(until), Door::Open { until: Some(end) }) => {
+            let end = wake(seen, end);
+            Act::Wait(Some(until.map_or(end, |until| until.min(end))))
+        }
+        (act, _) => act,
+    }
+}

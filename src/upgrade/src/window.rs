@@ -1,0 +1,228 @@
+//! The operator's hours: whether what is new may begin now, and when next.
+//!
+//! They are read by the clock on the wall of one time zone. The zone's rules come in as values, so that nothing here reads a
+//! file or a clock: who reads the policy file fills them in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::id::{Malformed, malformed};
+use crate::zone::{Rules, ZoneName};
+
+/// What [`Hours`] look like.
+pub const ACCEPTED: &str = "days and hours, as \"Mon-Fri 22:00-06:00\", \"Sat,Sun 00:00-24:00\" or \"daily 02:00-04:30\", that do not end where they begin";
+
+/// Hours come again after a week, or an hour later.
+const DAYS_AHEAD: i64 = 8;
+
+const DAY: i64 = 86_400;
+
+/// From Monday on, as people write them.
+const WEEK: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// 1970 began on a Thursday.
+const FIRST_DAY: i64 = 3;
+
+/// When upgrades may begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Window {
+    /// In these hours; with none at any time.
+    pub open: Vec<Hours>,
+    /// The time zone that they are read in.
+    pub zone: ZoneName,
+    /// What nobody on the node notices (fetch, verify, rehearsal) may begin at any time.
+    pub fetch_outside: bool,
+    /// The rules of the zone.
+    #[serde(skip)]
+    pub rules: Rules,
+}
+
+/// The same hours on some days of each week. They belong to the day on which they begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
+pub struct Hours {
+    text: String,
+    days: [bool; 7],
+    /// Minutes of the day.
+    from: i64,
+    /// Minutes of the same day, or of the next when not after `from`.
+    to: i64,
+}
+
+/// Whether what is new may begin. Moments are seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// It may.
+    Open {
+        /// Until then; without it for ever.
+        until: Option<u64>,
+    },
+    /// It may not.
+    Closed {
+        /// Until then.
+        opens: u64,
+    },
+}
+
+impl Window {
+    /// How it is at this moment.
+    #[must_use]
+    pub fn at(&self, wall: u64) -> Door {
+        if self.open.is_empty() {
+            return Door::Open { until: None };
+        }
+        let now = i64::try_from(wall).unwrap_or(0);
+        let spans = self.spans(now);
+        match spans.first() {
+            Some((begin, end)) if *begin <= now => Door::Open {
+                until: Some(unsigned(without_a_gap(*end, &spans))),
+            },
+            // Each week has these hours.
+            next => Door::Closed {
+                opens: unsigned(next.map_or(now + DAY, |(begin, _)| *begin)),
+            },
+        }
+    }
+
+    /// What is open now or will be, the earliest first, each as its begin and end.
+    fn spans(&self, now: i64) -> Vec<(i64, i64)> {
+        let today = (now + self.rules.offset(now)).div_euclid(DAY);
+        // What began yesterday may go on beyond midnight.
+        let days = today - 1..=today + DAYS_AHEAD;
+        let mut spans: Vec<_> = days
+            .flat_map(|day| self.open.iter().map(move |hours| (day, hours)))
+            .filter(|(day, hours)| hours.days[weekday(*day)])
+            .map(|(day, hours)| hours.on(day, &self.rules))
+            .filter(|(_, end)| now < *end)
+            .collect();
+        spans.sort_unstable();
+        spans
+    }
+
+    /// A moment by the zone's clock, for a person. Hours come again each week, so the day of the week says which day it is.
+    #[must_use]
+    pub fn shown(&self, moment: u64) -> String {
+        let moment = i64::try_from(moment).unwrap_or(0);
+        let local = moment + self.rules.offset(moment);
+        let (day, minute) = (local.div_euclid(DAY), local.rem_euclid(DAY) / 60);
+        let (hour, minute) = (minute / 60, minute % 60);
+        format!("{} {hour:02}:{minute:02} {}", WEEK[weekday(day)], self.zone)
+    }
+}
+
+/// The end of what goes on where the first span ends, and so on.
+fn without_a_gap(first: i64, spans: &[(i64, i64)]) -> i64 {
+    let later = spans.iter();
+    later.fold(first, |end, (begin, next)| match *begin <= end {
+        true => end.max(*next),
+        false => end,
+    })
+}
+
+fn weekday(day: i64) -> usize {
+    usize::try_from((day + FIRST_DAY).rem_euclid(7)).unwrap_or(0)
+}
+
+fn unsigned(moment: i64) -> u64 {
+    u64::try_from(moment).unwrap_or(0)
+}
+
+impl Hours {
+    /// Begin and end of those that begin on this day (counted from 1970).
+    fn on(&self, day: i64, rules: &Rules) -> (i64, i64) {
+        let next = if self.to > self.from { 0 } else { DAY };
+        let local = |minutes: i64| day * DAY + minutes * 60;
+        let (from, to) = (local(self.from), local(self.to) + next);
+        let (begin, end) = (rules.moment(from), rules.moment(to));
+        // Hours that are skipped with the clock come as if it had not been put forward.
+        (begin, if end > begin { end } else { begin + to - from })
+    }
+}
+
+impl FromStr for Hours {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        parse(text).ok_or_else(|| malformed("hours", text, ACCEPTED))
+    }
+}
+
+fn parse(text: &str) -> Option<Hours> {
+    let (days, hours) = text.split_once(' ')?;
+    let (from, to) = hours.split_once('-')?;
+    let (from, to) = (minutes(from)?, minutes(to)?);
+    let hours = Hours {
+        text: text.to_owned(),
+        days: days_of(days)?,
+        from,
+        to,
+    };
+    (from < 24 * 60 && from != to).then_some(hours)
+}
+
+fn days_of(text: &str) -> Option<[bool; 7]> {
+    if text == "daily" {
+        return Some([true; 7]);
+    }
+    let mut days = [false; 7];
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (day_of(first)?, day_of(last)?);
+        // Fri-Mon goes on into the next week.
+        let length = (last + 7 - first) % 7;
+        (first..=first + length).for_each(|day| days[day % 7] = true);
+    }
+    Some(days)
+}
+
+fn day_of(text: &str) -> Option<usize> {
+    WEEK.iter().position(|day| *day == text)
+}
+
+/// Of a time of day, 00:00 to 24:00.
+fn minutes(text: &str) -> Option<i64> {
+    let (hour, minute) = text.split_once(':')?;
+    let number = |text: &str| -> Option<i64> {
+        let two_digits = text.len() == 2 && text.bytes().all(|c| c.is_ascii_digit());
+        two_digits.then(|| text.parse().ok()).flatten()
+    };
+    let (hour, minute) = (number(hour)?, number(minute)?);
+    let all = hour * 60 + minute;
+    (minute < 60 && all <= 24 * 60).then_some(all)
+}
+
+impl fmt::Display for Hours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Not by `TryFrom`: of what stands in a list a parser knows the place only as long as it reads it.
+impl<'de> Deserialize<'de> for Hours {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Reading)
+    }
+}
+
+struct Reading;
+
+impl Visitor<'_> for Reading {
+    type Value = Hours;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ACCEPTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Hours, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+impl From<Hours> for String {
+    fn from(hours: Hours) -> Self {
+        hours.text
+    }
+}

@@ -1,0 +1,93 @@
+//! A time zone as values: its name, and which offset from UTC holds since when. Where the rules come from is the reader's business.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Malformed, malformed, parsed_string};
+
+/// What needs no rules.
+const UTC: &str = "UTC";
+
+parsed_string!(
+    /// A zone's name in the IANA database, as `Europe/Berlin`.
+    ZoneName
+);
+
+impl FromStr for ZoneName {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        // It becomes part of a path: nothing that leads elsewhere is let in.
+        let allowed = |c: u8| c.is_ascii_alphanumeric() || b"_+-".contains(&c);
+        let part = |part: &str| !part.is_empty() && part.bytes().all(allowed);
+        if text.len() <= 64 && text.split('/').all(part) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(malformed(
+                "zone",
+                text,
+                "a name of the IANA time zone database, as \"Europe/Berlin\", or \"UTC\"",
+            ))
+        }
+    }
+}
+
+impl Default for ZoneName {
+    fn default() -> Self {
+        Self(UTC.to_owned())
+    }
+}
+
+impl ZoneName {
+    /// Whether it is UTC, whose rules need no database.
+    #[must_use]
+    pub fn is_utc(&self) -> bool {
+        self.0 == UTC
+    }
+}
+
+/// The rules of a zone; the default is UTC.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules(Vec<Offset>);
+
+/// An offset, and since when it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Offset {
+    /// In seconds since 1970; the first holds also before.
+    pub since: i64,
+    /// By how many seconds the zone's clock is ahead of UTC.
+    pub ahead: i64,
+}
+
+impl Rules {
+    /// The rules with these offsets.
+    #[must_use]
+    pub fn new(mut offsets: Vec<Offset>) -> Self {
+        offsets.sort_unstable();
+        Self(offsets)
+    }
+
+    /// By how many seconds the zone's clock is ahead of UTC at a moment.
+    #[must_use]
+    pub fn offset(&self, moment: i64) -> i64 {
+        let last = self.0.iter().rfind(|offset| offset.since <= moment);
+        last.or(self.0.first()).map_or(0, |offset| offset.ahead)
+    }
+
+    /// The moment at which the zone's clock shows this. RFC 5545, 3.3.5: what it shows twice means the first time, what it
+    /// skips is read as if it had not been put forward.
+    #[must_use]
+    pub fn moment(&self, local: i64) -> i64 {
+        let mut before = None;
+        for (at, offset) in self.0.iter().enumerate() {
+            let until = self.0.get(at + 1).map_or(i64::MAX, |next| next.since);
+            let moment = local - offset.ahead;
+            if moment < until {
+                let skipped = before.filter(|_| moment < offset.since);
+                return skipped.map_or(moment, |ahead: i64| local - ahead);
+            }
+            before = Some(offset.ahead);
+        }
+        local
+    }
+}

@@ -1,0 +1,243 @@
+//! What the operator's hours do to an upgrade.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+/// Friday 2027-01-15 08:00 UTC, as the scene has it; the hours begin at 22:00.
+const TO_THE_HOURS: u64 = 14 * 3600;
+
+fn night() -> Policy {
+    let mut policy = Policy::default();
+    policy
+        .window
+        .open
+        .push("daily 22:00-06:00".parse().unwrap());
+    policy
+}
+
+fn by_night(seen: &Observation, record: &Record) -> (Record, Act) {
+    next_with(seen, record, &Ok(night()))
+}
+
+/// The same, within the hours; they end in `left` seconds.
+fn in_the_hours(left: u64, seen: Observation) -> Observation {
+    Observation {
+        wall: WALL + TO_THE_HOURS + 8 * 3600 - left,
+        ..seen
+    }
+}
+
+fn waits_for(record: &Record) -> Option<String> {
+    let waits = record.upgrade.as_ref().unwrap().waits.clone();
+    waits.map(|why| why.to_string())
+}
+
+#[test]
+fn outside_of_the_hours_a_request_is_taken_and_waits_and_says_until_when() {
+    let (record, act) = by_night(&asked(), &Record::default());
+    assert_eq!(phase_of(&record), Phase::Accepted);
+    let soon = asked().now.plus_seconds(3600);
+    assert_eq!(act, Act::Wait(Some(soon)), "the clock may be put right");
+    let said = "waits for the maintenance window: it opens Fri 22:00 UTC";
+    assert_eq!(waits_for(&record).as_deref(), Some(said));
+    let report = report(&Ok(record), &asked(), None).unwrap();
+    assert_eq!(report.status.reason.as_deref(), Some(said));
+}
+
+#[test]
+fn a_bad_request_is_refused_at_once_whatever_the_hour() {
+    let seen = Observation {
+        request: Asked::This(raw("nothing")),
+        ..quiet()
+    };
+    let (record, _) = by_night(&seen, &Record::default());
+    assert!(record.refused.is_some());
+}
+
+#[test]
+fn within_the_hours_it_goes_on_and_nothing_is_said_of_them_any_more() {
+    let (waiting, _) = by_night(&asked(), &Record::default());
+    let (record, act) = by_night(&in_the_hours(3600, asked()), &waiting);
+    assert_eq!((begun(&act), waits_for(&record)), (Some("Fetch"), None));
+}
+
+#[test]
+fn a_wait_for_hours_that_are_near_ends_with_their_first_second() {
+    let seen = Observation {
+        wall: WALL + TO_THE_HOURS - 90,
+        ..asked()
+    };
+    let (_, act) = by_night(&seen, &Record::default());
+    assert_eq!(act, Act::Wait(Some(seen.now.plus_seconds(90))));
+}
+
+#[test]
+fn nothing_of_what_leads_to_the_arming_is_begun_outside() {
+    for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
+        let seen = Observation {
+            deployments: on_trial().deployments,
+            ..asked()
+        };
+        let (_, act) = by_night(&seen, &upgrade_in(phase.clone()));
+        // A node that was drained before the hours ended goes back to its users.
+        let back = (phase == Phase::Drained).then_some("Release");
+        assert_eq!(begun(&act), back, "{phase:?}");
+    }
+}
+
+#[test]
+fn what_nobody_notices_may_be_begun_outside_where_the_policy_says_so() {
+    let mut policy = night();
+    policy.window.fetch_outside = true;
+    let step = |phase| {
+        let decided = next_with(&asked(), &upgrade_in(phase), &Ok(policy.clone()));
+        begun(&decided.1)
+    };
+    assert_eq!(step(Phase::Accepted), Some("Fetch"));
+    assert_eq!(step(Phase::Fetched), Some("Verify"));
+    assert_eq!(step(Phase::Verified), Some("Rehearse"));
+    let mut rehearsed = upgrade_in(Phase::Verified);
+    rehearsed.upgrade.as_mut().unwrap().rehearsed = true;
+    let decided = next_with(&asked(), &rehearsed, &Ok(policy.clone()));
+    assert_eq!(begun(&decided.1), None, "the disk is changed");
+    assert_eq!(step(Phase::Deployed), None);
+}
+
+#[test]
+fn what_is_armed_goes_on_to_its_end() {
+    let armed = Observation {
+        one_shot: OneShot::Set,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let decided = by_night(&armed, &upgrade_in(Phase::Armed { boot: boot(1) }));
+    assert_eq!(begun(&decided.1), Some("Reboot"));
+    let well = Observation {
+        health: healthy(),
+        ..on_trial()
+    };
+    let decided = by_night(&well, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(begun(&decided.1), Some("Bless"));
+}
+
+#[test]
+fn a_second_trial_is_not_begun_outside_and_the_old_system_serves_meanwhile() {
+    let back = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (record, act) = by_night(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(begun(&act), Some("Release"));
+    let released = Observation {
+        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
+        ..back
+    };
+    let (record, act) = by_night(&released, &record);
+    assert_eq!((phase_of(&record), begun(&act)), (Phase::Deployed, None));
+    let (_, act) = by_night(&in_the_hours(3600, asked()), &record);
+    assert_eq!(begun(&act), Some("Drain"), "drained once more");
+}
+
+#[test]
+fn a_drain_is_stopped_by_the_end_of_the_hours_and_looks_for_it() {
+    let draining = Observation {
+        running: Some(drain()),
+        ..asked()
+    };
+    let record = upgrade_in(Phase::Deployed);
+    let (_, act) = by_night(&in_the_hours(60, draining.clone()), &record);
+    assert_eq!(act, Act::Wait(Some(draining.now.plus_seconds(60))));
+    assert_eq!(by_night(&draining, &record).1, Act::Cancel);
+}
+
+#[test]
+fn a_fetch_that_runs_when_the_hours_end_comes_to_its_end() {
+    let target = "ostree:careen:os".parse().unwrap();
+    let fetching = Observation {
+        running: Some(Step::Fetch { target }),
+        ..asked()
+    };
+    let (_, act) = by_night(&fetching, &upgrade_in(Phase::Accepted));
+    assert_eq!(act, Act::Wait(None));
+}
+
+#[test]
+fn a_drain_that_was_stopped_gives_the_node_back_and_the_next_has_its_whole_time() {
+    let early = in_the_hours(60, asked());
+    let (record, act) = by_night(&early, &upgrade_in(Phase::Deployed));
+    assert_eq!(act, Act::Begin(drain()));
+    let stopped = Observation {
+        finished: finished(drain(), Outcome::Cancelled),
+        ..asked()
+    };
+    let (record, act) = by_night(&stopped, &record);
+    assert_eq!(begun(&act), Some("Release"));
+    let released = Observation {
+        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
+        ..asked()
+    };
+    let (record, _) = by_night(&released, &record);
+    let much_later = Observation {
+        now: asked().now.plus_seconds(50_000),
+        ..in_the_hours(3600, asked())
+    };
+    let (_, act) = by_night(&much_later, &record);
+    assert_eq!(act, Act::Begin(drain()));
+}
+
+#[test]
+fn a_node_that_was_given_back_is_asked_for_from_the_first_hook_on() {
+    let hooks = Hooks {
+        pre: true,
+        post: false,
+    };
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    (up.post_hooks_due, up.prepared) = (true, true);
+    let given_back = Observation {
+        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
+        hooks,
+        ..asked()
+    };
+    let (record, _) = by_night(&given_back, &record);
+    let next_night = Observation { hooks, ..asked() };
+    let (_, act) = by_night(&in_the_hours(3600, next_night), &record);
+    assert_eq!(act, Act::Begin(Step::PreHooks));
+}
+
+#[test]
+fn a_wait_within_the_hours_is_cut_short_by_their_end() {
+    let mut record = upgrade_in(Phase::Drained);
+    let up = record.upgrade.as_mut().unwrap();
+    up.given_up = Some(Reason::ApiAwayInTrial { seconds: 1500 });
+    let away = Observation {
+        api: Api::Away,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (_, act) = by_night(&in_the_hours(60, away.clone()), &record);
+    assert_eq!(act, Act::Wait(Some(away.now.plus_seconds(60))));
+}
+
+#[test]
+fn a_request_that_waits_can_be_taken_back() {
+    let (waiting, _) = by_night(&asked(), &Record::default());
+    let (record, _) = by_night(&quiet(), &waiting);
+    let reason = Reason::Withdrawn;
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+    assert_eq!(waits_for(&record), None);
+}
+
+#[test]
+fn a_policy_that_is_broken_keeps_the_hours_of_the_last_one_for_what_is_under_way() {
+    let broken = Broken {
+        reason: Reason::Withdrawn,
+        last: Box::new(night()),
+    };
+    let (_, act) = next_with(&asked(), &upgrade_in(Phase::Deployed), &Err(broken));
+    assert_eq!(begun(&act), None);
+}
