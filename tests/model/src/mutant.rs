@@ -42,10 +42,11 @@ pub enum Mutant {
     ForgetsTheOldDefault,
     LeavesAHaltedCordon,
     SpinsOnARefusedReboot,
+    HearsNoPause,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 25] = [
+pub const MUTANTS: [Mutant; 26] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -71,6 +72,7 @@ pub const MUTANTS: [Mutant; 25] = [
     Mutant::ForgetsTheOldDefault,
     Mutant::LeavesAHaltedCordon,
     Mutant::SpinsOnARefusedReboot,
+    Mutant::HearsNoPause,
 ];
 
 /// The model writes the record itself, as a step that a cut can come before.
@@ -115,6 +117,9 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     }
     if mutant == Mutant::TakesASpentRequestAgain {
         record.spent = None;
+    }
+    if mutant == Mutant::HearsNoPause {
+        seen.paused = None;
     }
     if mutant == Mutant::IgnoresChangedEtc {
         seen.etc_stale = false;

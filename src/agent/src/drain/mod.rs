@@ -15,6 +15,7 @@ use futures::StreamExt;
 use kube::Client;
 use kube::api::ListParams;
 use tokio::time::{Instant, sleep};
+use upgrade::plan::Pods;
 use upgrade::policy::{self, AtDeadline};
 use upgrade::{Reason, UpgradeId};
 
@@ -166,6 +167,19 @@ pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, A
     let victims = victims(&client, node).await?;
     let answers = all(&client, victims, true).await;
     Ok(blocked(&answers, 0))
+}
+
+/// Tries the drain dry, and names every pod that would move and every one that would not.
+///
+/// # Errors
+/// As [`rehearse`].
+pub async fn preview(cluster: &Cluster, node: &str) -> Result<Pods, ApiError> {
+    let client = cluster.client().await?;
+    let victims = victims(&client, node).await?;
+    let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
+    moving.sort();
+    let blocked = answers::holders(&all(&client, victims, true).await);
+    Ok(Pods { moving, blocked })
 }
 
 /// Takes this upgrade's own cordon off.

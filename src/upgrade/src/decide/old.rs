@@ -23,6 +23,9 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     if let Some(first) = disarm(Some(up), seen) {
         return first;
     }
+    if is_held(up, seen) {
+        return Act::Wait(None);
+    }
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
@@ -46,6 +49,16 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
         | Phase::Failed { .. }
         | Phase::Halted { .. } => Act::Wait(None),
     }
+}
+
+/// Whether the requester has paused the Node: then no further step towards arming is begun. What was seen last holds until the
+/// Node is seen again.
+fn is_held(up: &mut Upgrade, seen: &Observation) -> bool {
+    match seen.request {
+        Asked::Unknown => {}
+        Asked::Nothing | Asked::This(_) => up.held = seen.paused.is_some(),
+    }
+    up.held
 }
 
 fn fetch(up: &Upgrade) -> Act {

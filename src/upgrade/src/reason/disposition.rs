@@ -29,6 +29,8 @@ impl Reason {
             | Self::ArmFailed { .. }
             | Self::RebootRefused { .. }
             | Self::Damaged { .. }
+            | Self::Paused { .. }
+            | Self::Busy { .. }
             | Self::ApiAwayInTrial { .. }
             | Self::KubeadmFailed { .. }
             | Self::UnguardedBoot => Retry,
@@ -38,6 +40,7 @@ impl Reason {
             | Self::RemoteNotAllowed { .. }
             | Self::UnknownRemote { .. }
             | Self::RememberedBad { .. }
+            | Self::NothingKept
             | Self::ControlPlane { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
