@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent::hands::{Ended, Errand, Hands, Local};
+use agent::hands::{Ahead, Ended, Errand, Hands, Local};
 use agent::hooks::Hooks;
 use agent::metrics::Disk;
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
+use upgrade::plan::{Change, Found, Package};
 use upgrade::step::Effect;
 use upgrade::{
     Act, Api, Asked, Deployment, Digest, Health, Home, ImageFacts, ImageInfo, Observation, OneShot,
@@ -33,6 +34,9 @@ pub const NEW_IMAGE: &str =
 pub const OLD_IMAGE: &str =
     "ostree:site:edge/stable@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
+/// What [`TestMachine::fault`] calls the look at an image for a plan.
+pub const PLAN: &str = "Plan";
+
 /// What a step does instead of what it should.
 #[derive(Clone, Debug)]
 pub enum Fault {
@@ -48,13 +52,14 @@ pub struct TestMachine {
     state: Arc<Mutex<State>>,
     down: watch::Sender<bool>,
     begun: watch::Sender<Vec<&'static str>>,
+    looked: watch::Sender<usize>,
     sysroot: PathBuf,
     hooks: Hooks,
 }
 
 struct State {
     boots: u32,
-    new_runs: bool,
+    booted: Deployment,
     trial: bool,
     deployments: Vec<Deployment>,
     one_shot: OneShot,
@@ -62,8 +67,42 @@ struct State {
     faults: HashMap<&'static str, Fault>,
     local: Local,
     /// When this boot began, by the clock of this process, and what a test has added since.
-    booted: Instant,
+    since: Instant,
     added: Duration,
+}
+
+impl State {
+    /// Writes a deployment last, as `careen-deploy deploy` does, in the place of what was deployed of the commit before. What is
+    /// kept stays, and the new one has another serial.
+    fn deploy(&mut self, commit: &Digest) -> Deployment {
+        let booted = self.booted.clone();
+        let stays = |one: &Deployment| one.digest != *commit || one.pinned || one.same(&booted);
+        self.deployments.retain(stays);
+        let there = self.deployments.iter().any(|one| one.digest == *commit);
+        let made = Deployment {
+            serial: u32::from(there),
+            ..deployment(&commit.as_str()[..1])
+        };
+        self.deployments.push(made.clone());
+        made
+    }
+
+    /// Puts the tried one first and keeps but the one that was first.
+    fn bless(&mut self, commit: &Digest) {
+        let new = self.deployments.iter().rfind(|one| one.digest == *commit);
+        let old = self.deployments.first().cloned();
+        let old = old.map(|old| Deployment {
+            pinned: true,
+            ..old
+        });
+        self.deployments = new.cloned().into_iter().chain(old).collect();
+    }
+
+    fn undo(&mut self) {
+        let first = self.deployments.first().cloned();
+        let stays = |one: &Deployment| one.pinned || Some(one) == first.as_ref();
+        self.deployments.retain(stays);
+    }
 }
 
 fn digest(letter: &str) -> Digest {
@@ -101,14 +140,14 @@ impl TestMachine {
     pub fn new(folder: &Path) -> Self {
         let state = State {
             boots: 0,
-            new_runs: false,
+            booted: deployment("a"),
             trial: false,
             deployments: vec![deployment("a")],
             one_shot: OneShot::Clear,
             loader: Ok(()),
             faults: HashMap::new(),
             local: passing(),
-            booted: Instant::now(),
+            since: Instant::now(),
             added: Duration::ZERO,
         };
         let sysroot = folder.join("sysroot");
@@ -116,6 +155,7 @@ impl TestMachine {
             state: Arc::new(Mutex::new(state)),
             down: watch::Sender::new(false),
             begun: watch::Sender::default(),
+            looked: watch::Sender::default(),
             sysroot,
             hooks: Hooks::below(&folder.join("root")),
         }
@@ -194,6 +234,21 @@ impl TestMachine {
         let _ = self.begun.subscribe().wait_for(count).await;
     }
 
+    /// How often an image was looked at for a plan so far.
+    #[must_use]
+    pub fn looked(&self) -> usize {
+        *self.looked.borrow()
+    }
+
+    /// Waits until an image is looked at for a plan (again, after `after` times).
+    pub async fn until_looking(&self, after: usize) {
+        let _ = self
+            .looked
+            .subscribe()
+            .wait_for(|looked| *looked > after)
+            .await;
+    }
+
     /// Waits until it goes down for a reboot.
     pub async fn until_down(&self) {
         let _ = self.down.subscribe().wait_for(|down| *down).await;
@@ -208,7 +263,7 @@ impl TestMachine {
     /// Whether the new system runs.
     #[must_use]
     pub fn runs_new(&self) -> bool {
-        self.state().new_runs
+        self.state().booted.digest == digest("b")
     }
 
     /// How many boots there were.
@@ -249,11 +304,12 @@ impl TestMachine {
     fn boot(&self) {
         let mut state = self.state();
         state.boots += 1;
-        (state.booted, state.added) = (Instant::now(), Duration::ZERO);
+        (state.since, state.added) = (Instant::now(), Duration::ZERO);
         state.trial = state.one_shot == OneShot::Set;
         state.one_shot = OneShot::Clear;
-        let next = usize::from(state.trial && state.deployments.len() > 1);
-        state.new_runs = state.deployments[next].digest == digest("b");
+        let last = state.deployments.len().saturating_sub(1);
+        let next = if state.trial { last } else { 0 };
+        state.booted = state.deployments[next].clone();
     }
 
     fn guard_lets_through(&self) -> bool {
@@ -268,8 +324,7 @@ impl TestMachine {
     fn machine(&self) -> Observation {
         let (boot, version) = (self.boot_id(), self.version());
         let state = self.state();
-        let (old, new) = (deployment("a"), deployment("b"));
-        let up = state.booted.elapsed() + state.added;
+        let up = state.since.elapsed() + state.added;
         Observation {
             home: Home::Agent,
             now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
@@ -277,7 +332,7 @@ impl TestMachine {
             boot: boot
                 .parse()
                 .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
-            booted: if state.new_runs { new } else { old },
+            booted: state.booted.clone(),
             version: version.parse().ok(),
             trial: state.trial,
             deployments: state.deployments.clone(),
@@ -307,14 +362,11 @@ impl TestMachine {
                 };
             }
             Step::Verify { commit } => return Effect::Verified(facts(commit.clone())),
-            Step::Deploy { .. } => {
-                state.deployments = vec![deployment("a"), deployment("b")];
-                return Effect::Deployed(deployment("b"));
-            }
+            Step::Deploy { commit } => return Effect::Deployed(state.deploy(commit)),
             Step::Arm { .. } => state.one_shot = OneShot::Set,
             Step::Disarm => state.one_shot = OneShot::Clear,
-            Step::Bless { .. } => state.deployments = vec![deployment("b"), deployment("a")],
-            Step::Undo { .. } => state.deployments = vec![deployment("a")],
+            Step::Bless { commit } => state.bless(commit),
+            Step::Undo { .. } => state.undo(),
             Step::Kubeadm => state.local.kubeadm = Check::Pass,
             _ => {}
         }
@@ -324,9 +376,14 @@ impl TestMachine {
 
 fn facts(commit: Digest) -> ImageFacts {
     let room = Room { need: 1, free: 2 };
+    let version = if commit == digest("b") {
+        NEW_VERSION
+    } else {
+        OLD_VERSION
+    };
     let info = ImageInfo {
         format: 1,
-        kubernetes: NEW_VERSION
+        kubernetes: version
             .parse()
             .unwrap_or_else(|_| unreachable!("a version")),
         architecture: "x86_64".to_owned(),
@@ -340,6 +397,27 @@ fn facts(commit: Digest) -> ImageFacts {
         timestamp: 0,
         root: room,
         boot: room,
+    }
+}
+
+fn found(commit: Digest) -> Found {
+    let change = Change {
+        from: Some("1.7.24".to_owned()),
+        to: Some("2.0.5".to_owned()),
+    };
+    let package = Package {
+        name: "containerd".to_owned(),
+        change,
+        bytes: 1 << 20,
+    };
+    Found {
+        facts: facts(commit),
+        kernel: Some("6.1.0".to_owned()),
+        packages: vec![package],
+        fetch_bytes: None,
+        etc_conflicts: vec!["/etc/motd".to_owned()],
+        etc_refusal: None,
+        kept_goes: false,
     }
 }
 
@@ -362,6 +440,19 @@ impl Hands for TestMachine {
             root_free: free,
             boot_free: free,
             boot_kernel: Some(1 << 26),
+        }
+    }
+
+    async fn look_ahead(&self, mut ahead: Ahead) -> Result<Found, Reason> {
+        self.looked.send_modify(|looked| *looked += 1);
+        let fault = self.state().faults.get(PLAN).cloned();
+        match fault {
+            Some(Fault::Fails(reason)) => Err(reason),
+            Some(Fault::Hangs) => {
+                let _ = ahead.cancel.wait_for(|cancel| *cancel).await;
+                Err(Reason::Withdrawn)
+            }
+            None => Ok(found(digest("b"))),
         }
     }
 

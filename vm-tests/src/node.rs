@@ -28,6 +28,8 @@ pub struct View {
     pub reason: Option<String>,
     /// The agent's status.
     pub status: Option<Status>,
+    /// The answer to a question for a plan.
+    pub plan: Option<String>,
     /// The value of the kubelet's Ready condition.
     pub ready: bool,
     /// Not cordoned.
@@ -85,6 +87,7 @@ impl View {
             answer: annotation(names::ANSWER),
             reason: annotation(names::FAILURE_REASON),
             status: annotation(names::STATUS).and_then(|text| serde_json::from_str(&text).ok()),
+            plan: annotation(names::PLAN_RESULT),
             ready: condition("Ready").is_some_and(|ready| ready.status == "True"),
             schedulable: !node
                 .spec

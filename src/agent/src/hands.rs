@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use upgrade::observe::Check;
+use upgrade::plan::{Found, Look};
 use upgrade::step::Effect;
 use upgrade::{Doing, Observation, Policy, Reason, Record, Step, UpgradeId};
 
@@ -24,6 +25,17 @@ pub struct Errand {
     pub cancel: watch::Receiver<bool>,
     /// Where it says how far it is.
     pub doing: watch::Sender<Option<Doing>>,
+}
+
+/// What looking at an image for a plan needs.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    /// The image.
+    pub look: Look,
+    /// The policy in force.
+    pub policy: Arc<Policy>,
+    /// Becomes true when it is to be given up.
+    pub cancel: watch::Receiver<bool>,
 }
 
 /// How an errand ended well.
@@ -61,6 +73,13 @@ pub trait Hands: Send + Sync + 'static {
     fn disk(&self) -> Disk {
         Disk::default()
     }
+
+    /// Looks at an image for a plan; nothing of the systems on this node changes. It ends soon when it is told to, and a step
+    /// that is performed meanwhile does not wait for it: whoever performs it sees to that.
+    ///
+    /// # Errors
+    /// Why the image cannot be had.
+    fn look_ahead(&self, ahead: Ahead) -> impl Future<Output = Result<Found, Reason>> + Send;
 
     /// Performs one step that is none of the API server's.
     fn perform(&self, errand: Errand) -> impl Future<Output = Result<Ended, Reason>> + Send;

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod node;
 pub mod notify;
 pub mod observe;
+pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod run;

@@ -59,12 +59,15 @@ impl Chronicle {
     /// Logs what the Node is told, when phase or reason are others than before.
     pub fn tell(&mut self, report: &Report, node: Option<&str>) {
         let status = &report.status;
-        let now = (status.phase.clone(), status.code.clone());
+        let code = report.now().map(upgrade::Reason::code);
+        // A report that was read has the code alone.
+        let code = code.or_else(|| status.code.clone());
+        let now = (status.phase.clone(), code.clone());
         if self.told.as_ref() == Some(&now) {
             return;
         }
         let upgrade_id = status.id.as_ref().map(upgrade::UpgradeId::as_str);
-        let (phase, reason) = (status.phase.as_str(), status.code.as_deref());
+        let (phase, reason) = (status.phase.as_str(), code.as_deref());
         let said = match sentence(report) {
             // Where there is nothing to say beyond it.
             same if same == phase => same,
@@ -109,14 +112,14 @@ mod tests {
 
     fn report(phase: &str, code: Option<&str>) -> Report {
         Report {
-            answer: Answer::InProgress,
-            reason: None,
+            answer: Some(Answer::InProgress),
             status: Status {
                 id: "u1".parse().ok(),
                 phase: phase.to_owned(),
                 code: code.map(str::to_owned),
                 ..Status::default()
             },
+            ..Report::default()
         }
     }
 

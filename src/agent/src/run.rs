@@ -21,6 +21,7 @@ use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
 use crate::notify::{self, Systemd};
 use crate::observe::{Around, observation};
+use crate::plan::{Asked, Planner};
 use crate::report::{Reporter, Wanted};
 use crate::trial::Trial;
 use crate::work::{Tools, Work};
@@ -68,6 +69,7 @@ struct Agent<H> {
     finished: Option<Finished>,
     trial: Trial,
     reporter: Reporter,
+    planner: Planner,
     metrics: Metrics,
     chronicle: Chronicle,
     systemd: Systemd,
@@ -102,6 +104,7 @@ impl<H: Hands> Agent<H> {
             work: None,
             finished: None,
             trial: Trial::default(),
+            planner: Planner::default(),
             metrics: Metrics::new(move || looker.disk()),
             chronicle: Chronicle::default(),
             reporter,
@@ -134,7 +137,8 @@ impl<H: Hands> Agent<H> {
             Ok((record, act)) => {
                 self.finished = None;
                 let read = record.map_or(read, Ok);
-                let wake = self.act(act, &read, policy, &mut seen);
+                let wake = self.act(act, &read, policy.clone(), &mut seen);
+                self.plan(&read, &policy, &seen);
                 self.metrics.show(&read, &seen, self.linked(), policy_holds);
                 self.tell(&read, &seen);
                 wake
@@ -180,6 +184,17 @@ impl<H: Hands> Agent<H> {
                 ))
             }
         }
+    }
+
+    /// After the act: what has just been begun is an upgrade under way, which a plan makes way for.
+    fn plan(&mut self, read: &RecordRead, policy: &PolicyRead, seen: &Observation) {
+        let asked = Asked {
+            node: self.link.node.as_deref(),
+            read,
+            policy,
+            seen,
+        };
+        self.planner.follow(&self.tools, &asked);
     }
 
     const fn linked(&self) -> Linked {
@@ -241,6 +256,7 @@ impl<H: Hands> Agent<H> {
                 self.end(ended);
             },
             () = self.trial.news() => {}
+            () = self.planner.news() => {}
             () = sleeping(pause) => {}
         }
     }

@@ -25,6 +25,8 @@ pub struct Cli {
 pub enum Verb {
     /// Pull a commit from a remote and check its signature.
     Fetch(Fetch),
+    /// Look at what a commit would change, without deploying it. Of the image only what tells that is fetched, and given back.
+    Plan(Fetch),
     /// Check the fetched commit's objects, what the image says of itself, and the room for it.
     Verify(Target),
     /// Write the commit as a deployment that is not the default.
@@ -85,6 +87,7 @@ impl Verb {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Fetch(_) => "fetch",
+            Self::Plan(_) => "plan",
             Self::Verify(_) => "verify",
             Self::Deploy(_) => "deploy",
             Self::Bless(_) => "bless",
@@ -97,6 +100,6 @@ impl Verb {
 
     /// Whether a signal may stop it. Never inside libostree's swap, where /boot is frozen.
     pub const fn cancellable(&self) -> bool {
-        matches!(self, Self::Fetch(_) | Self::Verify(_))
+        matches!(self, Self::Fetch(_) | Self::Plan(_) | Self::Verify(_))
     }
 }

@@ -4,9 +4,9 @@ use std::fs;
 
 use host::Places;
 use ostree_ext::ostree;
-use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
+use upgrade::{Reason, names};
 
 use crate::deploy::write;
 use crate::leftovers;
@@ -26,7 +26,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     site.report
         .progress(10, format!("removing {} old deployments", going.len()));
     write::drop_deployments(site, &going)?;
-    undo::release(site, None)?;
+    undo::release(site, names::TARGET_REF, None)?;
     forget_gone(site)?;
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use ostree_ext::glib;
-use upgrade::Reason;
 use upgrade::id::Digest;
+use upgrade::{Reason, names};
 
 use crate::deploy::spare;
 use crate::site::Site;
 use crate::stray;
+use crate::undo;
 
 /// Clears, and leaves the repository's objects alone: pruning takes as long as a whole deploy.
 ///
@@ -26,6 +27,8 @@ pub fn clear(site: &Site) -> Result<(), Reason> {
 /// # Errors
 /// When libostree cannot write.
 pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
+    // No plan is being made while anybody prunes, so this is of one that was cut off.
+    undo::release(site, names::PLAN_REF, None)?;
     past_obstacles(site, || site.sysroot.cleanup(site.never()))?;
     remove_kernels(site)
 }

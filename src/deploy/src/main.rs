@@ -10,6 +10,7 @@ mod deploy;
 mod fetch;
 mod leftovers;
 mod lock;
+mod plan;
 mod process;
 mod relay;
 mod report;
@@ -63,6 +64,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
     }
     match &cli.verb {
         Verb::Fetch(fetch) => fetch::run(&site, fetch),
+        Verb::Plan(image) => plan::run(&site, image),
         Verb::Verify(target) => verify::run(&site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(&site, deploy),
         Verb::Bless(target) => bless::run(&site, &target.commit),

@@ -63,7 +63,7 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     if private_mounts {
         private_namespace().map_err(|error| failed(error.to_string()))?;
     }
-    if let Verb::Fetch(fetch) = &cli.verb
+    if let Verb::Fetch(fetch) | Verb::Plan(fetch) = &cli.verb
         && let Some(rate) = fetch.bandwidth
     {
         cap(rate).map_err(failed)?.serve();

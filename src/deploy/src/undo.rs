@@ -23,7 +23,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     site.report.progress(10, "removing the deployment");
     write::drop_deployments(site, &again::replaceable(site, &wanted))?;
     site.report.progress(40, "removing what held the image");
-    release(site, Some(commit))?;
+    release(site, names::TARGET_REF, Some(commit))?;
     if site.deployments_of(commit).is_empty() {
         site.forget(commit)?;
     }
@@ -36,7 +36,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
 
 /// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
 /// have left the note alone.
-fn forget_half(site: &Site, commit: &Digest) -> Result<(), Reason> {
+pub fn forget_half(site: &Site, commit: &Digest) -> Result<(), Reason> {
     if site.sysroot.repo().load_commit(commit.as_str()).is_ok() {
         return Ok(());
     }
@@ -44,17 +44,17 @@ fn forget_half(site: &Site, commit: &Digest) -> Result<(), Reason> {
     host::durable::remove(&site.path.join(note)).map_err(|error| site.broken(error))
 }
 
-/// Removes our ref; with a commit given, only if it holds that one. Deployments hold their commits by themselves.
-pub fn release(site: &Site, only: Option<&Digest>) -> Result<(), Reason> {
+/// Removes a ref of ours; with a commit given, only if it holds that one. Deployments hold their commits by themselves.
+pub fn release(site: &Site, name: &str, only: Option<&Digest>) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
     let held = repo
-        .resolve_rev(names::TARGET_REF, true)
+        .resolve_rev(name, true)
         .map_err(|error| site.failed(&error))?;
     match (held, only) {
         (None, _) => Ok(()),
         (Some(held), Some(only)) if held != only.as_str() => Ok(()),
         (Some(_), _) => repo
-            .set_ref_immediate(None, names::TARGET_REF, None, site.never())
+            .set_ref_immediate(None, name, None, site.never())
             .map_err(|error| site.failed(&error)),
     }
 }

@@ -1,15 +1,11 @@
 //! How long an upgrade takes, by what this cluster's own nodes say of theirs; and how long one has taken so far.
 
-use upgrade::history::Past;
+use upgrade::history::{self, Past};
 use upgrade::record::Reached;
-use upgrade::report::Answer;
 
 use crate::span;
 use crate::standing::Standing;
 use crate::view::NodeView;
-
-/// Longer than any upgrade that teaches something, in seconds: a clock was set in it, or a node lay switched off.
-const LONGEST: u64 = 6 * 3600;
 
 /// What the past teaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +26,7 @@ impl Expected {
     /// The median, in seconds; none where nothing is known.
     #[must_use]
     pub fn seconds(&self) -> Option<u64> {
-        self.known.get(self.known.len() / 2).copied()
+        history::usual(self.known.clone())
     }
 
     /// Of so many upgrades.
@@ -43,21 +39,13 @@ impl Expected {
 /// The good upgrades that one node remembers.
 fn lasted(node: &NodeView) -> Vec<u64> {
     let past = node.history.iter().flatten();
-    let mut known: Vec<u64> = past.filter(|past| was_whole(past)).map(seconds).collect();
+    let mut known: Vec<u64> = past.filter_map(Past::lasted).collect();
     // An agent without a history still shows its last one.
     if known.is_empty() && Standing::of(node) == Standing::Upgraded {
         known.extend(elapsed(node, u64::MAX).filter(|_| tries(node) > 0));
     }
-    known.retain(|seconds| (1..=LONGEST).contains(seconds));
+    known.retain(history::teaches);
     known
-}
-
-fn was_whole(past: &Past) -> bool {
-    past.answer == Answer::Upgraded && past.tries > 0
-}
-
-fn seconds(past: &Past) -> u64 {
-    span::between(past.began, past.ended)
 }
 
 fn tries(node: &NodeView) -> u32 {

@@ -160,8 +160,15 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
     annotations[names::PAUSED] = json!("an audit");
     says(
         &annotated("worker-1", annotations),
-        &["what is under way goes on"],
+        &["the upgrade under way waits where it is"],
     );
+    let mut annotations = answer_to(
+        "k-1",
+        "InProgress",
+        json!({ "phase": "Trial", "percent": 60 }),
+    );
+    annotations[names::PAUSED] = json!("an audit");
+    says(&annotated("worker-1", annotations), &["and goes on"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::Digest;
 use crate::image::{Deployment, ImageFacts};
+use crate::plan::Found;
 use crate::reason::Reason;
 
 /// One line.
@@ -43,6 +44,8 @@ pub enum Done {
     Undone,
     /// Deployments that nothing needs are gone.
     Cleaned,
+    /// What an upgrade to a commit would change; nothing of it is left behind.
+    Planned(Box<Found>),
     /// Deployments, the default first.
     Status { deployments: Vec<Deployment> },
 }

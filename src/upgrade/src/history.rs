@@ -1,10 +1,14 @@
-//! The JSON of [`crate::names::HISTORY`]: a list of [`Past`], the latest first. Whoever writes it leaves out the oldest until
-//! it fits; whoever reads it passes over what it does not know.
+//! The last upgrades of a node: kept in the record, told as the JSON of [`crate::names::HISTORY`], a list of [`Past`], the latest
+//! first. Whoever writes it leaves out the oldest until it fits; whoever reads it passes over what it does not know.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::UpgradeId;
+use crate::phase::Phase;
+use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::report::Answer;
+use crate::target::RawRequest;
 use crate::version::Version;
 
 /// The longest history, in bytes.
@@ -12,6 +16,15 @@ pub const BYTES: usize = 4 * 1024;
 
 /// The most upgrades in it.
 pub const LENGTH: usize = 10;
+
+/// The longest part of an image's name that is kept, in characters: one that parses has no more than about 400.
+const IMAGE: usize = 400;
+
+/// The longest part of a reason's text that is kept, in characters: the code and the runbook say the rest.
+const REASON: usize = 160;
+
+/// Longer than any upgrade that teaches something, in seconds: a clock was set in it, or the node lay switched off.
+const LONGEST: u64 = 6 * 3600;
 
 /// One upgrade that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,4 +56,114 @@ pub struct Past {
     /// The reason's text, perhaps cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl Past {
+    /// An upgrade that has come to its end at this moment.
+    pub(crate) fn ended(up: &Upgrade, wall: u64) -> Self {
+        let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
+        let past = Self {
+            id: Some(up.id.clone()),
+            from: up.from_version.clone(),
+            to: info.map(|info| info.kubernetes.clone()),
+            began: up.reached.first().map_or(wall, |first| first.at),
+            tries: up.tries,
+            ..Self::new(&up.request, wall)
+        };
+        match &up.phase {
+            Phase::Failed { reason } | Phase::Halted { reason } => past.failed(reason),
+            // The table leads here from none of the others but Upgraded.
+            Phase::Upgraded
+            | Phase::Accepted
+            | Phase::Fetched
+            | Phase::Verified
+            | Phase::Deployed
+            | Phase::Drained
+            | Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed
+            | Phase::Reverting { .. } => past,
+        }
+    }
+
+    /// A request that is refused at this moment.
+    pub(crate) fn refused(
+        raw: &RawRequest,
+        id: Option<UpgradeId>,
+        reason: &Reason,
+        wall: u64,
+    ) -> Self {
+        let past = Self {
+            id,
+            ..Self::new(raw, wall)
+        };
+        past.failed(reason)
+    }
+
+    fn new(raw: &RawRequest, wall: u64) -> Self {
+        Self {
+            id: None,
+            answer: Answer::Upgraded,
+            image: cut(raw.image.as_deref().unwrap_or_default(), IMAGE),
+            from: None,
+            to: None,
+            began: wall,
+            ended: wall,
+            tries: 0,
+            code: None,
+            reason: None,
+        }
+    }
+
+    fn failed(self, reason: &Reason) -> Self {
+        Self {
+            answer: Answer::Failed,
+            code: Some(reason.code()),
+            reason: Some(cut(&reason.to_string(), REASON)),
+            ..self
+        }
+    }
+
+    /// How long it took, in seconds, if that says how long the next one takes.
+    #[must_use]
+    pub fn lasted(&self) -> Option<u64> {
+        let whole = self.answer == Answer::Upgraded && self.tries > 0;
+        let seconds = self.ended.saturating_sub(self.began);
+        Some(seconds).filter(|_| whole).filter(teaches)
+    }
+}
+
+/// Whether so many seconds say how long an upgrade takes.
+#[must_use]
+pub fn teaches(seconds: &u64) -> bool {
+    (1..=LONGEST).contains(seconds)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    text.chars().take(longest).collect()
+}
+
+/// How long an upgrade takes by what others took: the median, in seconds; none where nothing is known.
+#[must_use]
+pub fn usual(mut known: Vec<u64>) -> Option<u64> {
+    known.sort_unstable();
+    known.get(known.len() / 2).copied()
+}
+
+/// Puts it before the others and forgets the oldest.
+pub(crate) fn remember(past: &mut Vec<Past>, latest: Past) {
+    past.insert(0, latest);
+    past.truncate(LENGTH);
+}
+
+/// As JSON of at most [`BYTES`]: the oldest go first.
+#[must_use]
+pub fn json(past: &[Past]) -> String {
+    let text = |count: usize| serde_json::to_string(&past[..count]).unwrap_or_default();
+    (0..=past.len().min(LENGTH))
+        .rev()
+        .map(text)
+        .find(|text| text.len() <= BYTES)
+        .unwrap_or_default()
 }

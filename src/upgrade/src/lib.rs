@@ -40,5 +40,5 @@ pub use reason::{Disposition, Reason};
 pub use record::{Record, Upgrade};
 pub use report::{Doing, Report, report};
 pub use step::{Effect, Finished, Home, Outcome, Step};
-pub use target::{RawRequest, Request, Target};
+pub use target::{RawRequest, Request, Target, Wanted};
 pub use version::Version;

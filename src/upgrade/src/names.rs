@@ -104,6 +104,8 @@ pub const INITRD_DEADMAN_TIMER: &str = "careen-initrd-deadman.timer";
 pub const INITRD_DEADMAN_UNIT: &str = "careen-initrd-deadman.service";
 /// One run of careen-deploy; transient.
 pub const DEPLOY_UNITS: &str = "careen-deploy-<id>-<verb>.service";
+/// The run of careen-deploy that looks for a plan. There is one at a time, whatever is asked.
+pub const PLAN_UNIT: &str = "careen-deploy-dry-plan.service";
 /// The kubelet.
 pub const KUBELET_UNIT: &str = "kubelet.service";
 /// The container runtime.
@@ -145,6 +147,8 @@ pub const GRUBENV: &str = "boot/grub/grubenv";
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 /// The ref that holds a fetched commit against pruning.
 pub const TARGET_REF: &str = "careen/target";
+/// The ref that holds what was fetched of a commit for a plan, while it is looked at.
+pub const PLAN_REF: &str = "careen/plan";
 
 /// On the kernel command line of a trial, and only there.
 pub const TRIAL_ARGUMENT: &str = "careen.trial=1";
@@ -186,14 +190,20 @@ pub const TABLE: &[Name] = &[
         "agent",
         "0 to 86400, optional",
     ),
-    row(PAUSED, Kind::Annotation, "requester", "agent", "a reason"),
+    row(
+        PAUSED,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "a reason; while it is there nothing new is begun",
+    ),
     row(OPT_OUT, Kind::Annotation, "requester", "agent", "a reason"),
     row(
         PLAN,
         Kind::Annotation,
         "requester",
         "agent",
-        "an image, and after a space an id of the question, optional",
+        "an image or `kept:`, and after a space an id of the question, optional",
     ),
     row(
         PLAN_RESULT,
@@ -279,6 +289,13 @@ pub const TABLE: &[Name] = &[
         "agent",
         "systemd, agent",
         "transient, one for each run",
+    ),
+    row(
+        PLAN_UNIT,
+        Kind::Unit,
+        "agent",
+        "systemd, agent",
+        "transient, looks for a plan",
     ),
     row(
         KUBELET_UNIT,
@@ -401,6 +418,13 @@ pub const TABLE: &[Name] = &[
         "careen-deploy",
         "careen-deploy",
         "the commit that is asked for",
+    ),
+    row(
+        PLAN_REF,
+        Kind::Ref,
+        "careen-deploy",
+        "careen-deploy",
+        "what is looked at for a plan",
     ),
     row(
         TRIAL_ARGUMENT,

@@ -154,6 +154,14 @@ impl Observation {
             .is_some_and(|default| default.same(deployment))
     }
 
+    /// The former system that lies pinned behind the running one: the first such in the boot menu, where the blessing puts it.
+    #[must_use]
+    pub fn kept(&self) -> Option<&Deployment> {
+        self.deployments.iter().find(|one| {
+            one.pinned && one.stateroot == self.booted.stateroot && !one.same(&self.booted)
+        })
+    }
+
     /// Why nothing may be tried with the default as it is.
     #[must_use]
     pub fn foreign_default(&self) -> Reason {

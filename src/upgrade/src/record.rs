@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::bill::Bill;
+use crate::history::Past;
 use crate::id::{BootId, Digest, Moment, UpgradeId};
 use crate::image::{Deployment, ImageFacts};
+use crate::observe::Asked;
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::step::Step;
@@ -49,6 +51,9 @@ pub struct Record {
     /// How they ended.
     #[serde(default, skip_serializing_if = "Tally::is_blank")]
     pub tally: Tally,
+    /// The last of them, the latest first: for display alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<Past>,
     /// What a newer version wrote and this one does not know.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
@@ -66,6 +71,7 @@ impl Default for Record {
             answered: 0,
             bad: Vec::new(),
             tally: Tally::default(),
+            past: Vec::new(),
             unknown: Map::new(),
         }
     }
@@ -103,6 +109,9 @@ pub struct Upgrade {
     pub request: RawRequest,
     /// The image; pinned from `Fetched` on.
     pub target: Target,
+    /// The image is the system that this node has kept: nothing is fetched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
     /// How far it has come.
     pub phase: Phase,
     /// The step that was begun and whose outcome is not known yet.
@@ -159,6 +168,10 @@ pub struct Upgrade {
     /// The API server was away during a whole trial, and the old system has reached it since.
     #[serde(default)]
     pub api_reached_from_old: bool,
+    /// The Node was paused when it was seen last, and the next step is not begun. An agent that was restarted knows the Node's
+    /// annotations only later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Our cordon is off again.
     #[serde(default)]
     pub released: bool,
@@ -217,6 +230,15 @@ pub struct Reached {
 }
 
 impl Record {
+    /// The request that stands and is not answered yet.
+    #[must_use]
+    pub fn unanswered<'a>(&self, asked: &'a Asked) -> Option<&'a RawRequest> {
+        match asked {
+            Asked::This(raw) => Some(raw).filter(|raw| self.spent.as_ref() != Some(*raw)),
+            Asked::Unknown | Asked::Nothing => None,
+        }
+    }
+
     /// Remembers an image that failed, once.
     pub fn remember_bad(&mut self, bad: BadImage) {
         self.bad.retain(|known| known.digest != bad.digest);
@@ -234,6 +256,7 @@ impl Upgrade {
             id,
             request,
             target,
+            kept: false,
             phase: Phase::Accepted,
             intent: None,
             from,
@@ -253,6 +276,7 @@ impl Upgrade {
             snapshot: false,
             given_up: None,
             api_reached_from_old: false,
+            held: false,
             released: false,
             closed: false,
             cleaned: false,

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::decide::RecordRead;
+use crate::history::Past;
 use crate::id::{BootId, Digest, UpgradeId};
 use crate::observe::Observation;
 use crate::phase::Phase;
-use crate::reason::Reason;
+use crate::reason::{Reason, complaint};
 use crate::record::{Reached, Record, Refused, Upgrade};
 use crate::version::Version;
 
@@ -34,14 +35,26 @@ impl Answer {
 }
 
 /// The whole answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The short answer.
-    pub answer: Answer,
+    /// The short answer; none while the first request of all waits.
+    pub answer: Option<Answer>,
     /// Why it failed, or what is in the way at the moment.
     pub reason: Option<Reason>,
+    /// Why the request that stands is not taken yet. What is answered stays: it is an older one's.
+    pub waits: Option<Reason>,
     /// The details.
     pub status: Status,
+    /// The last upgrades, the latest first; none where they cannot be read.
+    pub past: Option<Vec<Past>>,
+}
+
+impl Report {
+    /// What there is to say of this moment in one word and one sentence, for whoever looks now.
+    #[must_use]
+    pub fn now(&self) -> Option<&Reason> {
+        self.waits.as_ref().or(self.reason.as_ref())
+    }
 }
 
 /// The JSON of [`crate::names::STATUS`].
@@ -81,6 +94,9 @@ pub struct Status {
     pub boot: Option<BootId>,
     /// Trial boots so far.
     pub tries: u32,
+    /// Why nothing new is begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
     /// When phases were reached, in wall time.
     pub reached: Vec<Reached>,
 }
@@ -97,20 +113,53 @@ pub struct Doing {
 /// What the Node is told now; nothing when there never was a request.
 #[must_use]
 pub fn report(read: &RecordRead, seen: &Observation, doing: Option<&Doing>) -> Option<Report> {
-    match read {
-        Err(reason) => Some(unreadable(reason, seen)),
-        Ok(Record {
+    let record = match read {
+        Err(reason) => return Some(unreadable(reason, seen)),
+        Ok(record) => record,
+    };
+    let waits = waiting(record, seen);
+    let answered = match record {
+        Record {
             refused: Some(refused),
             ..
-        }) => Some(refusal(refused, seen)),
-        Ok(Record {
+        } => Some(refusal(refused, seen)),
+        Record {
             upgrade: Some(up), ..
-        }) => Some(progress(up, seen, doing)),
-        Ok(Record {
+        } => Some(progress(up, seen, doing)),
+        Record {
             upgrade: None,
             refused: None,
             ..
-        }) => None,
+        } => waits.is_some().then(|| first(seen)),
+    };
+    let mut report = answered?;
+    report.status.paused = seen.paused.as_ref().map(complaint);
+    report.past = Some(record.past.clone());
+    report.waits = waits;
+    Some(report)
+}
+
+/// Why a request is not taken while nothing else is under way.
+fn waiting(record: &Record, seen: &Observation) -> Option<Reason> {
+    let idle = record.upgrade.as_ref().is_none_or(|up| up.phase.is_end());
+    let open = record.unanswered(&seen.request).filter(|_| idle);
+    pause(seen).filter(|_| open.is_some())
+}
+
+fn pause(seen: &Observation) -> Option<Reason> {
+    seen.paused.as_deref().map(Reason::paused)
+}
+
+/// Nothing was ever answered here.
+fn first(seen: &Observation) -> Report {
+    let status = Status {
+        phase: "Idle".to_owned(),
+        boot: Some(seen.boot.clone()),
+        ..Status::default()
+    };
+    Report {
+        status,
+        ..Report::default()
     }
 }
 
@@ -141,9 +190,10 @@ fn with_reason(answer: Answer, mut status: Status, reason: Option<Reason>) -> Re
     status.code = reason.as_ref().map(Reason::code);
     status.reason = reason.as_ref().map(ToString::to_string);
     Report {
-        answer,
+        answer: Some(answer),
         reason,
         status,
+        ..Report::default()
     }
 }
 
@@ -186,24 +236,22 @@ fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
         | Phase::Armed { .. }
         | Phase::Trial { .. }
         | Phase::Healthy { .. }
-        | Phase::Blessed => (Answer::InProgress, hindrance(up)),
+        | Phase::Blessed => (Answer::InProgress, hindrance(up, seen)),
     };
     with_reason(answer, status, reason)
 }
 
 /// What is in the way at the moment, though the upgrade goes on.
-fn hindrance(up: &Upgrade) -> Option<Reason> {
+fn hindrance(up: &Upgrade, seen: &Observation) -> Option<Reason> {
+    // The step under way ends; no other begins before the trial is armed.
+    let pause = pause(seen).filter(|_| up.phase.can_be_withdrawn());
     let retry = up.retry.as_ref().map(|retry| &retry.reason);
     let drain = up
         .warning
         .as_ref()
         .filter(|_| matches!(up.phase, Phase::Verified | Phase::Deployed));
-    up.waits
-        .as_ref()
-        .or(retry)
-        .or(up.given_up.as_ref())
-        .or(drain)
-        .cloned()
+    let waits = up.waits.as_ref().or(retry);
+    pause.or_else(|| waits.or(up.given_up.as_ref()).or(drain).cloned())
 }
 
 /// Where a phase begins on the way from 0 to 100, and how much of it the step under way covers. Sized by what a phase took of

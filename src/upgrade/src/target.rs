@@ -13,6 +13,39 @@ use crate::version::Version;
 /// The accepted form of an image reference.
 pub const ACCEPTED_IMAGE: &str = "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>]";
 
+/// The accepted forms of what may be asked for.
+pub const ACCEPTED_WANTED: &str =
+    "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>], or kept:";
+
+/// What is asked for: an image, or the system that this node has kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// An image.
+    Image(Target),
+    /// The old deployment that the last upgrade has kept.
+    Kept,
+}
+
+impl FromStr for Wanted {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        if text == names::KEPT_IMAGE {
+            return Ok(Self::Kept);
+        }
+        let image = text.parse().map(Self::Image);
+        image.map_err(|_: Malformed| malformed(names::IMAGE, text, ACCEPTED_WANTED))
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Image(image) => image.fmt(f),
+            Self::Kept => f.write_str(names::KEPT_IMAGE),
+        }
+    }
+}
+
 /// An image on an OSTree remote. Without a commit it is resolved once and pinned in the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -23,6 +56,19 @@ pub struct Target {
     pub reference: String,
     /// The commit, when pinned.
     pub commit: Option<Digest>,
+}
+
+impl Target {
+    /// A system that lies on this node already. It has the form of an image on a remote, since the kept system may be older than
+    /// this form of a request, and must read the record of its own trial.
+    #[must_use]
+    pub fn here(commit: Digest) -> Self {
+        Self {
+            remote: "kept".to_owned(),
+            reference: "kept".to_owned(),
+            commit: Some(commit),
+        }
+    }
 }
 
 impl FromStr for Target {
@@ -108,8 +154,8 @@ pub struct RawRequest {
 /// A request that parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The image.
-    pub target: Target,
+    /// What is asked for.
+    pub wanted: Wanted,
     /// The version that the image must carry.
     pub kubernetes: Option<Version>,
     /// The requester's id.
@@ -142,7 +188,7 @@ impl RawRequest {
             })
         };
         Ok(Request {
-            target: image.parse()?,
+            wanted: image.parse()?,
             kubernetes: self.kubernetes.as_ref().map(version).transpose()?,
             id: self.id.as_deref().map(str::parse).transpose()?,
             soak_seconds: self.soak_seconds()?,

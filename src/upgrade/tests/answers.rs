@@ -20,6 +20,10 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
   else the phase; its `message` is that reason's sentence, else what is being done, else the phase.
 - An Event (namespace `default`, about the Node, reporting controller `careen.dev/agent`, action `Upgrade`) for each new answer, reason or phase, with the
   reason and the message of the condition: `Warning` when the answer is `Failed` or a reason is named, else `Normal`. Nobody should decide by Events.
+- While `careen.dev/paused` is on the Node, `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
+  reason `Paused`; one that is armed goes on. A request that waits for the pause to end leaves the last answer as it is: the condition alone says `Paused`.
+- `careen.dev/history`: the last ten upgrades and refused requests, as JSON of at most 4 KiB, the latest first; in the same write.
+- `careen.dev/plan-result`: the answer to `careen.dev/plan`, in a write of its own ([planning](plan.md)).
 - `InProgress` with a reason means that something is in the way, and that the upgrade goes on: a step that is tried again, a drain that will be
   held up.
 
@@ -58,7 +62,7 @@ fn told(record: Record, doing: Option<&Doing>) -> Report {
 }
 
 fn row(phase: &str, report: &Report, means: &str) -> String {
-    let answer = report.answer.as_str();
+    let answer = report.answer.unwrap().as_str();
     let percent = report.status.percent;
     format!("| `{phase}` | `{answer}` | {percent} | {means} |\n")
 }
@@ -87,7 +91,7 @@ fn table_of_phases() -> String {
 }
 
 /// Every key of the status, with what it says.
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 14] = [
     (
         "id",
         "the upgrade's id: `careen.dev/upgrade-id`, or one that the agent made",
@@ -106,6 +110,10 @@ const KEYS: [(&str, &str); 13] = [
     ("toVersion", "the Kubernetes version in it"),
     ("boot", "the id of the boot that speaks"),
     ("tries", "trial boots so far"),
+    (
+        "paused",
+        "why nothing new is begun, while `careen.dev/paused` is on the Node",
+    ),
     (
         "reached",
         "phases, in the order in which they were reached: `phase` and `at`, in seconds since 1970 by the node's clock",
@@ -127,6 +135,7 @@ fn full() -> Value {
         at: WALL,
     }];
     let seen = Observation {
+        paused: Some("an audit".into()),
         running: Some(Step::Deploy {
             commit: digest('b'),
         }),

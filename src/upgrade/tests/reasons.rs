@@ -57,6 +57,7 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
         ("RemoteNotAllowed", [image, "theirs", "ours"]),
         ("UnknownRemote", [image, "theirs", "ostree remote list"]),
         ("RememberedBad", ["image", "bbbb", "careen.dev/upgrade-id"]),
+        ("NothingKept", [image, "kept:", "ask for an image"]),
         ("NoSuchRef", [image, "os/none", "ostree remote refs theirs"]),
         ("NoSuchCommit", [image, "bbbb", "accepted is"]),
         ("RemoteAway", [image, "theirs", "/etc/ostree/remotes.d"]),

@@ -2,7 +2,7 @@
 
 use upgrade::{
     Act, Api, Asked, Deployment, Finished, Health, Home, Hooks, Journal, Observation, OneShot,
-    Outcome, Policy, Reason, Record, SinceBoot, decide,
+    Outcome, Policy, Reason, Record, SinceBoot, Step, decide,
 };
 
 /// How much one decision may add to a record, in bytes of JSON.
@@ -19,14 +19,45 @@ pub fn check(input: &[u8]) {
         return;
     }
     for seen in moments(&record) {
-        let decision = decide(&seen, &Ok(record.clone()), &Ok(Policy::default()));
-        let Ok((next, act)) = decision.commit(&mut Written { before: &record });
+        let act = decided(&seen, &record);
         if let Act::Begin(step) = act {
             assert!(step.at_home(seen.home), "{step:?} in {:?}", seen.home);
         }
-        if let Some(next) = next {
-            assert!(next != record);
-        }
+        paused(seen, &record);
+    }
+}
+
+fn decided(seen: &Observation, record: &Record) -> Act {
+    let decision = decide(seen, &Ok(record.clone()), &Ok(Policy::default()));
+    let Ok((next, act)) = decision.commit(&mut Written { before: record });
+    if let Some(next) = next {
+        assert!(next != *record);
+    }
+    act
+}
+
+/// On a Node that is seen, and paused, nothing is begun that leads to a trial.
+fn paused(seen: Observation, record: &Record) {
+    if seen.request == Asked::Unknown {
+        return;
+    }
+    let seen = Observation {
+        paused: Some("an audit".to_owned()),
+        ..seen
+    };
+    if let Act::Begin(step) = decided(&seen, record) {
+        let new = matches!(
+            step,
+            Step::Fetch { .. }
+                | Step::Verify { .. }
+                | Step::Rehearse
+                | Step::Deploy { .. }
+                | Step::PreHooks
+                | Step::Exclude
+                | Step::Drain { .. }
+                | Step::Snapshot
+        );
+        assert!(!new, "{step:?} while paused");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The requester's annotations, one in a line: request, image, Kubernetes version, id, soak. A line that is missing is an
 //! annotation that is missing.
 
-use upgrade::{Malformed, RawRequest, Reason, Request, names};
+use upgrade::{Malformed, RawRequest, Reason, Request, Target, Wanted, names};
 
 /// What parses prints as it was written and can lead nowhere; what does not is refused by its field, cut to a message's length.
 pub fn check(input: &[u8]) {
@@ -22,7 +22,7 @@ pub fn check(input: &[u8]) {
 
 fn taken(raw: &RawRequest, request: &Request) {
     assert_eq!(raw.request, names::REQUEST_SCHEDULED);
-    assert_eq!(Some(request.target.to_string()), raw.image);
+    assert_eq!(Some(request.wanted.to_string()), raw.image);
     assert_eq!(
         request.kubernetes.as_ref().map(ToString::to_string),
         raw.kubernetes
@@ -30,8 +30,17 @@ fn taken(raw: &RawRequest, request: &Request) {
     assert_eq!(request.id.as_ref().map(ToString::to_string), raw.id);
     let soak = raw.soak.as_ref().and_then(|text| text.parse().ok());
     assert_eq!(request.soak_seconds, soak);
-    // They become parts of paths, refs and unit names.
-    let parts = [&request.target.remote, &request.target.reference];
+    if let Wanted::Image(target) = &request.wanted {
+        image(target);
+    }
+    if let Some(id) = &request.id {
+        assert!(!id.as_str().contains('/') && id.as_str() != "..");
+    }
+}
+
+/// Its names become parts of paths, refs and unit names.
+fn image(target: &Target) {
+    let parts = [&target.remote, &target.reference];
     for part in parts.into_iter().flat_map(|part| part.split('/')) {
         assert!(
             !part.is_empty() && !part.starts_with(['.', '-']),
@@ -39,15 +48,9 @@ fn taken(raw: &RawRequest, request: &Request) {
         );
         assert!(!part.contains(|letter: char| letter.is_whitespace() || letter.is_control()));
     }
-    assert!(!request.target.remote.contains('/'));
-    if let Some(id) = &request.id {
-        assert!(!id.as_str().contains('/') && id.as_str() != "..");
-    }
-    let json = serde_json::to_string(&request.target).unwrap_or_default();
-    assert_eq!(
-        serde_json::from_str(&json).ok().as_ref(),
-        Some(&request.target)
-    );
+    assert!(!target.remote.contains('/'));
+    let json = serde_json::to_string(target).unwrap_or_default();
+    assert_eq!(serde_json::from_str(&json).ok().as_ref(), Some(target));
 }
 
 /// The longest part of a value that a message repeats, in characters.

@@ -30,6 +30,8 @@ pub enum Fault {
     OlderServer,
     /// The requester writes something else, or takes the request back.
     Asks(Option<Ask>),
+    /// The requester pauses the Node.
+    Pauses,
     /// A person cordons the node.
     Cordons,
     /// A person chooses this entry from the menu.
@@ -126,6 +128,9 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
     let asks = std::iter::once(None).chain(ASKS.map(Some));
     let others = asks.filter(|ask| *ask != state.cluster.ask);
     out.extend(others.map(Fault::Asks));
+    if !state.cluster.paused {
+        out.push(Fault::Pauses);
+    }
     if state.cluster.cordon == Cordon::None {
         out.push(Fault::Cordons);
     }
@@ -156,6 +161,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Server(up) => next.cluster.up = up,
         Fault::OlderServer => next.cluster.server = 'a',
         Fault::Asks(ask) => next.cluster.ask = ask,
+        Fault::Pauses => next.cluster.paused = true,
         Fault::Cordons => next.cluster.cordon = Cordon::Foreign,
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
         Fault::OwnDefault => own_default(&mut next),
@@ -167,7 +173,12 @@ pub fn strike(state: &State, fault: Fault) -> State {
     }
     if matches!(
         fault,
-        Fault::Asks(_) | Fault::Cordons | Fault::Picks(_) | Fault::OwnDefault | Fault::OlderServer
+        Fault::Asks(_)
+            | Fault::Pauses
+            | Fault::Cordons
+            | Fault::Picks(_)
+            | Fault::OwnDefault
+            | Fault::OlderServer
     ) {
         next.left.people -= 1;
     }

@@ -21,6 +21,7 @@ impl Kept {
     pub fn new(mut record: Record) -> Self {
         record.generation = 0;
         record.tally = Tally::default();
+        record.past.clear();
         if let Some(up) = &mut record.upgrade {
             let surplus = up.reached.len().saturating_sub(1);
             up.reached.drain(..surplus);

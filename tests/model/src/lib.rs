@@ -9,7 +9,7 @@
 //! record, written between decision and act. The kubelet's state, which an older one cannot read, its snapshot and
 //! `careen-restore`. The deadman. The API server: away, back, older than it was, hearing of a change late; the version known
 //! later than the server. The requester and other people: another request, the same by another id, by none, taken back; a
-//! cordon; a default of their own; another entry of the menu. /etc changing. Steps that fail before, within or behind their
+//! pause, which ends when nothing else is left to wait for; a cordon; a default of their own; another entry of the menu. /etc changing. Steps that fail before, within or behind their
 //! effect.
 //!
 //! **Misfortunes cost.** Each state has one calm successor, or none at rest; everything else costs one of a finite number.

@@ -41,7 +41,7 @@ pub fn look(
             Some(None) => Asked::Nothing,
             Some(Some(ask)) => Asked::This(ask.raw()),
         },
-        paused: None,
+        paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
         hooks: Hooks {
             pre: state.careful,

@@ -122,12 +122,12 @@ fn deadman_is_due(state: &State) -> bool {
 /// What the watch has brought since. An agent that has just started decides once before it knows anything; the server's
 /// version is known one turn after the server is reached.
 fn hear(state: &mut State) {
-    let (up, ask, now) = (state.api_answers(), state.cluster.ask, state.running.now);
+    let (up, cluster, now) = (state.api_answers(), state.cluster, state.running.now);
     let link = &mut state.running.link;
     if link.fresh {
         link.fresh = false;
     } else if up {
-        link.asked = Some(ask);
+        (link.asked, link.paused) = (Some(cluster.ask), cluster.paused);
         link.since = Some(link.since.map_or((now, false), |(since, _)| (since, true)));
     } else {
         link.since = None;
@@ -138,13 +138,18 @@ fn has_heard_all(state: &State) -> bool {
     let link = state.running.link;
     match link.since {
         None => !state.api_answers(),
-        Some((_, versioned)) => {
-            state.api_answers() && versioned && link.asked == Some(state.cluster.ask)
-        }
+        Some((_, versioned)) => state.api_answers() && versioned && !has_news(state),
     }
 }
 
-/// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back.
+/// Whether the Node says other than was heard.
+fn has_news(state: &State) -> bool {
+    let (link, cluster) = (state.running.link, state.cluster);
+    link.asked != Some(cluster.ask) || link.paused != cluster.paused
+}
+
+/// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back, and
+/// then a pause ends.
 fn wait(state: &mut State, until: Option<u16>) -> bool {
     if has_heard_all(state) {
         if state.running.link.since.is_some()
@@ -163,6 +168,7 @@ fn wait(state: &mut State, until: Option<u16>) -> bool {
                 state.disk.unflushed = None;
             }
             None if !state.cluster.up => state.cluster.up = true,
+            None if state.cluster.paused => state.cluster.paused = false,
             // Whoever waits for nothing in a trial has the deadman to reckon with.
             None if state.running.trial && state.running.now < DEADMAN_AT => {
                 state.running.now = DEADMAN_AT;
@@ -201,7 +207,7 @@ fn acts(state: &mut State, act: Act) {
 
 /// A step goes on; but news that come meanwhile are looked at first.
 fn doing(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
-    let news = state.api_answers() && state.running.link.asked != Some(state.cluster.ask);
+    let news = state.api_answers() && has_news(state);
     let listening = state.running.link.since.is_some();
     let looks = news && listening || state.shut;
     if looks && part < steps::parts(what) && glance(mutant, state, what) {
@@ -246,7 +252,7 @@ pub fn answer(state: &State, record: &upgrade::Record) -> Option<Told> {
     let seen = look(state, Home::Agent, None, None);
     let report = upgrade::report(&Ok(record.clone()), &seen, None)?;
     Some(Told {
-        answer: match report.answer {
+        answer: match report.answer? {
             upgrade::report::Answer::InProgress => Answer::InProgress,
             upgrade::report::Answer::Upgraded => Answer::Upgraded,
             upgrade::report::Answer::Failed => Answer::Failed(report.reason.is_some()),

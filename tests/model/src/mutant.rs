@@ -43,12 +43,13 @@ pub enum Mutant {
     ForgetsTheOldDefault,
     LeavesAHaltedCordon,
     SpinsOnARefusedReboot,
+    HearsNoPause,
     WorksOutsideTheHours,
     ForgetsThePostHooks,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 27] = [
+pub const MUTANTS: [Mutant; 28] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -74,6 +75,7 @@ pub const MUTANTS: [Mutant; 27] = [
     Mutant::ForgetsTheOldDefault,
     Mutant::LeavesAHaltedCordon,
     Mutant::SpinsOnARefusedReboot,
+    Mutant::HearsNoPause,
     Mutant::WorksOutsideTheHours,
     Mutant::ForgetsThePostHooks,
 ];
@@ -134,6 +136,9 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     }
     if mutant == Mutant::TakesASpentRequestAgain {
         record.spent = None;
+    }
+    if mutant == Mutant::HearsNoPause {
+        seen.paused = None;
     }
     if mutant == Mutant::IgnoresChangedEtc {
         seen.etc_stale = false;

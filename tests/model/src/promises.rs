@@ -18,6 +18,9 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
         state.breaks("the record's generation rises");
     }
     let former = before.record().upgrade.as_ref();
+    if seen.paused.is_some() && leads_to_a_trial(act) {
+        state.breaks("while the Node is paused nothing new is begun");
+    }
     let Some(up) = &next.upgrade else { return };
     if state.shut && is_new(act, former) {
         state.breaks("outside of the operator's hours nothing new is begun");
@@ -71,6 +74,9 @@ fn arms(
     if first && state.disk.etc_carried != state.disk.etc {
         state.breaks("I9: the new system has the /etc that the old one has");
     }
+    if first && seen.paused.is_some() {
+        state.breaks("while the Node is paused nothing is armed");
+    }
     if first && is_withdrawn(seen, up) {
         state.breaks("a withdrawn request arms nothing");
     }
@@ -96,6 +102,23 @@ fn arms(
     {
         state.breaks("a bad image is tried again only when somebody asks again");
     }
+}
+
+/// Steps before a trial is armed.
+const fn leads_to_a_trial(act: Act) -> bool {
+    matches!(
+        act,
+        Act::Begin(
+            Do::Fetch
+                | Do::Verify
+                | Do::Rehearse
+                | Do::Deploy(_)
+                | Do::PreHooks
+                | Do::Exclude
+                | Do::Drain
+                | Do::Snapshot
+        )
+    )
 }
 
 fn is_withdrawn(seen: &Observation, up: &Upgrade) -> bool {

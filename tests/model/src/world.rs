@@ -94,6 +94,8 @@ pub struct Link {
     pub fresh: bool,
     /// What was asked for when it was last heard.
     pub asked: Option<Option<Ask>>,
+    /// Whether the Node was paused then.
+    pub paused: bool,
     /// Since when the API server is reached, and whether its version is known.
     pub since: Option<(u16, bool)>,
 }
@@ -103,6 +105,7 @@ impl Link {
     pub const NEW: Self = Self {
         fresh: true,
         asked: None,
+        paused: false,
         since: None,
     };
 }
@@ -172,6 +175,8 @@ pub struct Cluster {
     pub server: char,
     /// The request.
     pub ask: Option<Ask>,
+    /// The requester's pause.
+    pub paused: bool,
     /// The cordon.
     pub cordon: Cordon,
     /// Load balancers leave the node out, for the upgrade of this number.
@@ -275,6 +280,7 @@ impl State {
                 up: true,
                 server: 'c',
                 ask: Some(Ask::First),
+                paused: false,
                 cordon: Cordon::None,
                 excluded: None,
                 pods: true,

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent::hands::{Ended, Errand, Hands, Local};
+use agent::hands::{Ahead, Ended, Errand, Hands, Local};
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
+use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
     Act, Api, Asked, Deployment, Digest, Health, Home, Hooks, ImageFacts, ImageInfo, Observation,
@@ -256,6 +257,11 @@ fn guard_sees(machine: Observation) -> Observation {
 impl Hands for FleetMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
         Ok(self.machine())
+    }
+
+    /// Nobody asks these hosts for a plan.
+    async fn look_ahead(&self, _: Ahead) -> Result<Found, Reason> {
+        Err(Reason::Withdrawn)
     }
 
     async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {

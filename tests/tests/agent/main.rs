@@ -1,5 +1,6 @@
 //! The agent against a real API server and etcd. Only the machine below it is small: see `careen_tests::machine`.
 
+mod answers;
 mod captured;
 mod drain;
 mod garbage;

@@ -16,6 +16,7 @@ mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
 mod deploy_killed_while_frozen_does_not_hang;
 mod foreign_cordon_stays;
+mod goes_back_to_what_it_has_kept;
 mod inhibitor_held_up_then_a_full_reboot;
 mod initramfs_without_its_root_falls_back;
 mod kernel_panic_falls_back;
@@ -65,6 +66,7 @@ pub const ALL: &[Scenario] = &[
     cluster_api_upgrades_a_node::SCENARIO,
     deploy_killed_while_frozen_does_not_hang::SCENARIO,
     foreign_cordon_stays::SCENARIO,
+    goes_back_to_what_it_has_kept::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
     kernel_panic_falls_back::SCENARIO,
     new_system_without_network_falls_back::SCENARIO,

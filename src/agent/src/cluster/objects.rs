@@ -32,7 +32,7 @@ pub struct NodeStatus {
 }
 
 /// One condition of a Node.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// Its type.
@@ -40,6 +40,9 @@ pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// The word for why.
+    #[serde(default)]
+    pub reason: String,
     /// When it changed last, as the API writes it.
     #[serde(default)]
     pub last_transition_time: Option<String>,

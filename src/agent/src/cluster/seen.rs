@@ -7,6 +7,14 @@ use upgrade::{RawRequest, names};
 
 use super::objects::{Condition, Node};
 
+/// The annotations that a report is made of.
+pub const ANSWERS: [&str; 4] = [
+    names::ANSWER,
+    names::FAILURE_REASON,
+    names::STATUS,
+    names::HISTORY,
+];
+
 /// Our Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSeen {
@@ -20,14 +28,18 @@ pub struct NodeSeen {
     pub paused: Option<String>,
     /// Why this node takes no request.
     pub opted_out: Option<String>,
+    /// The question for a plan.
+    pub question: Option<String>,
+    /// The answer to one as it stands there.
+    pub plan: Option<String>,
     /// Whether the kubelet says Ready.
     pub ready: bool,
     /// The boot in which the kubelet last registered.
     pub boot_id: String,
     /// The kubelet's version.
     pub kubelet_version: String,
-    /// Our own condition as it stands there: status and time of its last change.
-    pub condition: Option<(String, Option<String>)>,
+    /// Our own condition as it stands there.
+    pub condition: Option<Condition>,
     /// Our own answers as they stand there.
     pub answers: BTreeMap<&'static str, String>,
 }
@@ -46,15 +58,13 @@ impl From<Node> for NodeSeen {
             asked: asked(&annotations),
             paused: get(names::PAUSED),
             opted_out: get(names::OPT_OUT),
+            question: get(names::PLAN),
+            plan: get(names::PLAN_RESULT),
             ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),
             boot_id: info.boot_id,
             kubelet_version: info.kubelet_version,
-            condition: find(&conditions, names::CONDITION)
-                .map(|own| (own.status.clone(), own.last_transition_time.clone())),
-            answers: [names::ANSWER, names::FAILURE_REASON, names::STATUS]
-                .into_iter()
-                .filter_map(own)
-                .collect(),
+            condition: find(&conditions, names::CONDITION).cloned(),
+            answers: ANSWERS.into_iter().filter_map(own).collect(),
         }
     }
 }

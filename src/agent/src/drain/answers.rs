@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use upgrade::Reason;
+use upgrade::plan::Blocked;
 
 use super::evict::Answer;
 use super::pods::Victim;
@@ -82,6 +83,23 @@ pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
         .map(|(pdb, pod)| Reason::BudgetBlocks { pdb, pod, seconds })
 }
 
+/// Each pod that would not go, and what holds it.
+#[must_use]
+pub fn holders(answers: &[(Victim, Answer)]) -> Vec<Blocked> {
+    let held = answers.iter().filter_map(|(victim, answer)| {
+        let by = match answer {
+            Answer::Going => return None,
+            Answer::Budget(name) => format!("PodDisruptionBudget {name}"),
+            Answer::Later(words) | Answer::Refused(words) => words.clone(),
+        };
+        let pod = victim.to_string();
+        Some(Blocked { pod, by })
+    });
+    let mut held: Vec<_> = held.collect();
+    held.sort();
+    held
+}
+
 /// Pods that are still there, each with what the server says of it.
 #[must_use]
 pub fn still_there(answers: &[(Victim, Answer)]) -> String {
@@ -146,6 +164,26 @@ mod tests {
         assert_eq!(answers.take(said, start), Ok(()));
         assert_eq!(answers.open(&all, start), std::slice::from_ref(&new));
         assert_eq!(answers.open(&all, start + AGAIN), [missing, new]);
+    }
+
+    #[test]
+    fn every_pod_that_would_not_go_is_named_with_what_holds_it() {
+        let answers = [
+            (pod("web"), refused()),
+            (pod("db"), Answer::Budget("shop/one".to_owned())),
+            (pod("job"), Answer::Going),
+        ];
+        let held: Vec<_> = holders(&answers)
+            .into_iter()
+            .map(|blocked| format!("{}: {}", blocked.pod, blocked.by))
+            .collect();
+        assert_eq!(
+            held,
+            [
+                "shop/db: PodDisruptionBudget shop/one",
+                "shop/web: forbidden"
+            ]
+        );
     }
 
     #[test]

@@ -18,6 +18,7 @@ use kube::Client;
 use kube::api::ListParams;
 use tokio::time::{Instant, sleep};
 use upgrade::order::{self, Turn};
+use upgrade::plan::Pods;
 use upgrade::policy::{self, AtDeadline};
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
@@ -195,6 +196,19 @@ pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, A
 /// When the API server is away or refuses.
 pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
     exclude::exclude(&cluster.nodes().await?, node, id).await
+}
+
+/// Tries the drain dry, and names every pod that would move and every one that would not.
+///
+/// # Errors
+/// As [`rehearse`].
+pub async fn preview(cluster: &Cluster, node: &str) -> Result<Pods, ApiError> {
+    let client = cluster.client().await?;
+    let victims = victims(&client, node).await?;
+    let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
+    moving.sort();
+    let blocked = answers::holders(&all(&client, victims, true).await);
+    Ok(Pods { moving, blocked })
 }
 
 /// Takes this upgrade's own cordon off, and lets load balancers come back.

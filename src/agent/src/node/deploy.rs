@@ -46,6 +46,21 @@ pub struct Deploy<'a> {
     pub doing: &'a watch::Sender<Option<Doing>>,
 }
 
+/// Ends the look for a plan, if there is one, and waits until it has ended: what it fetched it takes off the repository again,
+/// which must not be while somebody else fetches. An agent that ran here before may have begun it.
+///
+/// # Errors
+/// When systemd does not answer.
+pub async fn end_plan(bus: &Bus) -> zbus::Result<()> {
+    while bus.is_alive(names::PLAN_UNIT).await? {
+        let systemd = bus.systemd().await?;
+        // One that has just ended by itself is what was wanted.
+        let _ = timed(systemd.stop_unit(names::PLAN_UNIT, "replace")).await;
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
+}
+
 impl Deploy<'_> {
     /// Runs it to its end. `cancel` stops what can be stopped; inside libostree's swap careen-deploy itself pays no heed.
     ///

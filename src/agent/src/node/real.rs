@@ -8,6 +8,7 @@ use host::cmdline::Cmdline;
 use host::{Places, boot, etc, grubenv, image_info, os, room, snapshot};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
+use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
     Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, Step,
@@ -17,7 +18,7 @@ use upgrade::{
 use super::deploy::{self, Deploy};
 use super::systemd::Bus;
 use super::{reboot, unit};
-use crate::hands::{Ended, Errand, Hands, Local};
+use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::hooks::Hooks;
 use crate::metrics::Disk;
 use crate::{health, kubeadm};
@@ -148,10 +149,7 @@ impl Node {
 
     async fn deploy(&self, errand: &Errand, run: &unit::Run) -> Result<Ended, Reason> {
         let (id, limits) = (id(errand)?, &errand.policy.limits);
-        let bus = Bus::connect().await.map_err(|error| Reason::DeployDied {
-            verb: run.verb.to_owned(),
-            detail: error.to_string(),
-        })?;
+        let bus = bus_without_a_plan(run).await?;
         let deploy = Deploy {
             bus: &bus,
             run,
@@ -166,6 +164,25 @@ impl Node {
                 self.tidy(&errand.step, id);
                 Ok(Ended::Done(effect(done)))
             }
+        }
+    }
+
+    async fn plan(&self, ahead: Ahead) -> Result<Found, Reason> {
+        let run = unit::plan(&ahead.look, &ahead.policy);
+        let bus = bus_without_a_plan(&run).await?;
+        let (id, (doing, _)) = (unit::PLAN_ID.parse::<UpgradeId>()?, watch::channel(None));
+        let deploy = Deploy {
+            bus: &bus,
+            run: &run,
+            id: &id,
+            limits: &ahead.policy.limits,
+            doing: &doing,
+        };
+        match deploy.perform(ahead.cancel).await? {
+            deploy::Ended::Verdict(Ok(Done::Planned(found))) => Ok(*found),
+            deploy::Ended::Verdict(Err(reason)) => Err(reason),
+            deploy::Ended::Verdict(Ok(_)) => Err(died(&run, "its answer is to another question")),
+            deploy::Ended::Cancelled => Err(died(&run, "it was given up")),
         }
     }
 
@@ -217,6 +234,23 @@ impl Node {
     }
 }
 
+/// The bus, once nobody looks for a plan any more.
+async fn bus_without_a_plan(run: &unit::Run) -> Result<Bus, Reason> {
+    let ready = async {
+        let bus = Bus::connect().await?;
+        deploy::end_plan(&bus).await?;
+        Ok::<_, zbus::Error>(bus)
+    };
+    ready.await.map_err(|error| died(run, error))
+}
+
+fn died(run: &unit::Run, detail: impl ToString) -> Reason {
+    Reason::DeployDied {
+        verb: run.verb.to_owned(),
+        detail: detail.to_string(),
+    }
+}
+
 fn id(errand: &Errand) -> Result<&UpgradeId, Reason> {
     errand.id.as_ref().ok_or_else(|| not_ours(&errand.step))
 }
@@ -234,7 +268,9 @@ fn effect(done: Done) -> Effect {
         Done::Fetched { commit, .. } => Effect::Fetched { commit },
         Done::Verified(facts) => Effect::Verified(facts),
         Done::Deployed(deployment) => Effect::Deployed(deployment),
-        Done::Blessed | Done::Undone | Done::Cleaned | Done::Status { .. } => Effect::Plain,
+        Done::Blessed | Done::Undone | Done::Cleaned | Done::Planned(_) | Done::Status { .. } => {
+            Effect::Plain
+        }
     }
 }
 
@@ -251,6 +287,10 @@ impl Hands for Node {
             boot_free: room::free(&places.boot).ok(),
             boot_kernel: booted.and_then(|booted| room::kernel(places, booted).ok()),
         }
+    }
+
+    async fn look_ahead(&self, ahead: Ahead) -> Result<Found, Reason> {
+        self.plan(ahead).await
     }
 
     async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {

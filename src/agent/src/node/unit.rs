@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use upgrade::plan::Look;
 use upgrade::policy::{Limits, Policy};
 use upgrade::{Reason, Step, UpgradeId};
 use zbus::Variant;
@@ -33,6 +34,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// With the time that a fetch may take.
+    fn timed(self, policy: &Policy) -> Self {
+        let limit = policy.limits.fetch_seconds;
+        Self {
+            seconds: (limit > 0).then_some(limit),
+            ..self
+        }
+    }
+
     /// A reason for its end. Who is stopped cannot say by whom, and systemd by then knows nothing of the unit any more.
     #[must_use]
     pub fn with_its_time(&self, reason: Reason) -> Reason {
@@ -44,6 +54,15 @@ impl Run {
             (other, _) => other,
         }
     }
+}
+
+/// Whose unit the run for a plan is: fixed, for there is one at a time, and whoever needs the repository ends it by its name.
+pub const PLAN_ID: &str = "dry";
+
+/// The run that looks at an image for a plan.
+#[must_use]
+pub fn plan(look: &Look, policy: &Policy) -> Run {
+    run_of("plan", fetch(&look.target, policy), false, policy).timed(policy)
 }
 
 /// The run that performs a step; nothing for steps that are none of careen-deploy's.
@@ -70,6 +89,12 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         | Step::Release
         | Step::Pass => return None,
     };
+    let run = run_of(verb, more, swaps, policy);
+    let fetches = matches!(step, Step::Fetch { .. });
+    Some(if fetches { run.timed(policy) } else { run })
+}
+
+fn run_of(verb: &'static str, more: Vec<String>, swaps: bool, policy: &Policy) -> Run {
     let lock = [
         "--lock-seconds".to_owned(),
         policy.limits.lock_seconds.to_string(),
@@ -78,13 +103,12 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         .chain(lock)
         .chain(more)
         .collect();
-    Some(Run {
+    Run {
         verb,
         arguments,
         swaps,
-        seconds: matches!(step, Step::Fetch { .. } if policy.limits.fetch_seconds > 0)
-            .then_some(policy.limits.fetch_seconds),
-    })
+        seconds: None,
+    }
 }
 
 fn fetch(target: &upgrade::Target, policy: &Policy) -> Vec<String> {
@@ -251,6 +275,22 @@ mod tests {
     fn fetching() -> Run {
         let target = "ostree:images:os/stable".parse().unwrap();
         run(&Step::Fetch { target }, &Policy::default()).unwrap()
+    }
+
+    #[test]
+    fn the_look_for_a_plan_fetches_in_time_under_a_name_of_its_own() {
+        let look = Look {
+            target: "ostree:images:os/stable".parse().unwrap(),
+            kept: false,
+        };
+        let run = plan(&look, &Policy::default());
+        assert_eq!((run.swaps, run.seconds), (false, Some(3600)));
+        assert_eq!(
+            run.arguments[3..],
+            ["--remote", "images", "--ref", "os/stable"]
+        );
+        let id = PLAN_ID.parse().unwrap();
+        assert_eq!(name(&id, run.verb), upgrade::names::PLAN_UNIT);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub async fn publish(cluster: Arc<Cluster>, report: Report, node: Arc<NodeSeen>,
 }
 
 fn event(report: &Report, node: &NodeSeen, now: Timestamp) -> Event {
-    let bad = report.answer == Answer::Failed || report.reason.is_some();
+    let bad = report.answer == Some(Answer::Failed) || report.now().is_some();
     let regarding = ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),

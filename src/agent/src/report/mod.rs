@@ -176,8 +176,8 @@ impl Writer {
 
     fn after(&mut self, report: Report, node: &Arc<NodeSeen>) {
         let new = |last: &Report| {
-            (&last.answer, &last.reason, &last.status.phase)
-                != (&report.answer, &report.reason, &report.status.phase)
+            (&last.answer, last.now(), &last.status.phase)
+                != (&report.answer, report.now(), &report.status.phase)
         };
         let event = self.written.as_ref().is_none_or(|last| new(&last.report));
         self.remember(&report, node);
@@ -195,7 +195,7 @@ mod tests {
     use crate::cluster::SILENCE;
     use crate::cluster::objects::Node;
     use serde_json::json;
-    use upgrade::report::{Answer, Status};
+    use upgrade::report::Answer;
 
     fn reporter() -> Reporter {
         let cluster = Cluster::new("/nowhere".as_ref(), SILENCE);
@@ -206,9 +206,8 @@ mod tests {
         let node = json!({ "metadata": { "name": "n", "uid": "u" } });
         let node: Node = serde_json::from_value(node).unwrap();
         let report = Report {
-            answer: Answer::InProgress,
-            reason: None,
-            status: Status::default(),
+            answer: Some(Answer::InProgress),
+            ..Report::default()
         };
         Wanted {
             report: Some(report),

@@ -23,7 +23,8 @@ pub fn due(written: Option<(&Report, Instant)>, wanted: &Report) -> Option<Insta
     let answer = |report: &Report| {
         (
             report.answer,
-            report.reason.clone(),
+            report.now().cloned(),
+            report.status.paused.clone(),
             report.status.id.clone(),
         )
     };

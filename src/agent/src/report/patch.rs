@@ -2,10 +2,10 @@
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
-use upgrade::names;
 use upgrade::report::{Answer, Report};
+use upgrade::{history, names};
 
-use crate::cluster::seen::NodeSeen;
+use crate::cluster::seen::{ANSWERS, NodeSeen};
 
 /// The body of a strategic merge patch.
 #[must_use]
@@ -20,34 +20,39 @@ pub fn body(report: &Report, node: &NodeSeen, now: Timestamp) -> Value {
 #[must_use]
 pub fn is_there(report: &Report, node: &NodeSeen) -> bool {
     let wanted = annotations(report);
-    let same = |key: &str| wanted[key].as_str() == node.answers.get(key).map(String::as_str);
+    let same = |key: &&str| match wanted.get(*key) {
+        Some(value) => value.as_str() == node.answers.get(*key).map(String::as_str),
+        None => true,
+    };
     let condition = node
         .condition
         .as_ref()
-        .is_some_and(|(status, _)| status == status_of(report));
-    condition
-        && [names::ANSWER, names::FAILURE_REASON, names::STATUS]
-            .iter()
-            .all(|key| same(key))
+        .is_some_and(|there| there.status == status_of(report) && there.reason == code(report));
+    condition && ANSWERS.iter().all(same)
 }
 
 fn annotations(report: &Report) -> Value {
     let failure = match report.answer {
-        Answer::Failed => report.reason.as_ref().map(ToString::to_string),
-        Answer::InProgress | Answer::Upgraded => None,
+        Some(Answer::Failed) => report.reason.as_ref().map(ToString::to_string),
+        Some(Answer::InProgress | Answer::Upgraded) | None => None,
     };
-    json!({
-        names::ANSWER: report.answer.as_str(),
+    let mut annotations = json!({
+        names::ANSWER: report.answer.map(Answer::as_str),
         names::FAILURE_REASON: failure,
         names::STATUS: serde_json::to_string(&report.status).unwrap_or_default(),
-    })
+    });
+    // A record that cannot be read takes nothing off the Node.
+    if let Some(past) = &report.past {
+        annotations[names::HISTORY] = json!(history::json(past));
+    }
+    annotations
 }
 
 fn condition(report: &Report, node: &NodeSeen, now: Timestamp) -> Value {
     let status = status_of(report);
-    let unchanged = node.condition.as_ref().filter(|(was, _)| was == status);
+    let unchanged = node.condition.as_ref().filter(|was| was.status == status);
     let since = unchanged
-        .and_then(|(_, since)| since.clone())
+        .and_then(|was| was.last_transition_time.clone())
         .unwrap_or_else(|| second(now));
     json!({
         "type": names::CONDITION,
@@ -68,8 +73,8 @@ fn second(time: Timestamp) -> String {
 
 const fn status_of(report: &Report) -> &'static str {
     match report.answer {
-        Answer::InProgress => "True",
-        Answer::Upgraded | Answer::Failed => "False",
+        Some(Answer::InProgress) => "True",
+        Some(Answer::Upgraded | Answer::Failed) | None => "False",
     }
 }
 
@@ -77,15 +82,14 @@ const fn status_of(report: &Report) -> &'static str {
 #[must_use]
 pub fn code(report: &Report) -> String {
     report
-        .reason
-        .as_ref()
+        .now()
         .map_or_else(|| report.status.phase.clone(), upgrade::Reason::code)
 }
 
 /// The sentence for the condition and the Event.
 #[must_use]
 pub fn message(report: &Report) -> String {
-    match (&report.reason, &report.status.doing) {
+    match (report.now(), &report.status.doing) {
         (Some(reason), _) => reason.to_string(),
         (None, Some(doing)) => doing.clone(),
         (None, None) => report.status.phase.clone(),

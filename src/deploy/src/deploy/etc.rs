@@ -87,6 +87,24 @@ fn new_folder(relative: &Path, image: &Tree) -> Option<String> {
     })
 }
 
+/// The files and links of /etc that were changed on the node, or are its own, by their paths below /etc.
+///
+/// # Errors
+/// When /etc cannot be read.
+pub fn own(site: &Site, current: &Path) -> Result<Vec<PathBuf>, Reason> {
+    let (ours, defaults) = (current.join("etc"), current.join("usr/etc"));
+    let mut own = Vec::new();
+    let walked = walk(&ours, &mut |path, facts| {
+        let relative = path.strip_prefix(&ours).unwrap_or(path);
+        if !facts.is_dir() && changed(path, facts, &defaults.join(relative)) {
+            own.push(relative.to_owned());
+        }
+        Ok(())
+    });
+    walked.map_err(|error| site.broken(format!("reading /etc: {error}")))?;
+    Ok(own)
+}
+
 /// Whether an entry of /etc differs from the default it came with.
 fn changed(path: &Path, facts: &Metadata, default: &Path) -> bool {
     let Ok(before) = default.symlink_metadata() else {

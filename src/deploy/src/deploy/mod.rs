@@ -3,7 +3,7 @@
 
 pub mod again;
 pub mod arguments;
-mod etc;
+pub mod etc;
 pub mod origin;
 pub mod spare;
 pub mod write;
@@ -11,6 +11,7 @@ pub mod write;
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::deploy::Done;
+use upgrade::id::Digest;
 use upgrade::image::Deployment;
 
 use crate::args::Deploy;
@@ -60,7 +61,7 @@ fn make(
     site.report
         .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;
-    make_room(site, &tree)?;
+    make_room(site, &tree, &wanted.commit)?;
     site.report
         .progress(20, "checking out the image and merging /etc");
     let written = write::write(site, wanted, current, fingerprint);
@@ -73,7 +74,7 @@ fn make(
 }
 
 /// Checks the room; when /boot is short, kept deployments make way first.
-fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
+fn make_room(site: &Site, tree: &Tree, commit: &Digest) -> Result<(), Reason> {
     let kernel = tree.kernel();
     let no_room = |place: &str, room: upgrade::image::Room| {
         let place = place.to_owned();
@@ -97,7 +98,7 @@ fn make_room(site: &Site, tree: &Tree) -> Result<(), Reason> {
     }
     site.report
         .progress(15, "removing the kept deployment to make room on /boot");
-    write::drop_deployments(site, &room::droppable(site))
+    write::drop_deployments(site, &room::makes_way(site, commit))
 }
 
 fn finish(site: &Site, wanted: &Deploy, made: &ostree::Deployment) -> Result<Deployment, Reason> {

@@ -31,24 +31,12 @@ const RETRIES: u32 = 3;
 /// The reason, told apart by type: see [`why`].
 pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
-    asked::check(site, &repo, wanted)?;
     let mut fetched = 0;
-    let commit = match &wanted.commit {
-        Some(commit) => commit.clone(),
-        None => resolve(site, &repo, wanted, &mut fetched)?,
-    };
+    let commit = pin(site, &repo, wanted, &mut fetched)?;
     if complete(&repo, &commit) && signature::check(&repo, wanted, &commit).is_ok() {
         site.report.progress(100, "fetched already");
     } else {
-        let one = [commit.as_str()];
-        fetched += pull(
-            site,
-            &repo,
-            wanted,
-            &one,
-            RepoPullFlags::NONE,
-            Asked::Commit(&commit),
-        )?;
+        fetched += pull(site, &repo, wanted, Asked::Commit(&commit))?;
     }
     signature::check(&repo, wanted, &commit)?;
     on_branch(&repo, wanted, &commit)?;
@@ -62,7 +50,50 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     })
 }
 
-fn complete(repo: &Repo, commit: &Digest) -> bool {
+/// The commit that is asked for, once that it may be asked for is checked.
+///
+/// # Errors
+/// As [`run`].
+pub fn pin(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Result<Digest, Reason> {
+    asked::check(site, repo, wanted)?;
+    match &wanted.commit {
+        Some(commit) => Ok(commit.clone()),
+        None => resolve(site, repo, wanted, fetched),
+    }
+}
+
+/// Fetches of a commit what lies at these paths, its signature checked; without any the commit's own object alone. The rest
+/// is left out, and libostree notes so.
+///
+/// # Errors
+/// As [`run`].
+pub fn parts(
+    site: &Site,
+    repo: &Repo,
+    wanted: &Fetch,
+    commit: &Digest,
+    paths: &[String],
+) -> Result<(), Reason> {
+    if !complete(repo, commit) {
+        pull(site, repo, wanted, Asked::Parts(commit, paths))?;
+    }
+    signature::check(repo, wanted, commit)?;
+    on_branch(repo, wanted, commit)
+}
+
+/// Fetches the rest of a commit that is there in parts.
+///
+/// # Errors
+/// As [`run`].
+pub fn rest(site: &Site, repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason> {
+    if !complete(repo, commit) {
+        pull(site, repo, wanted, Asked::Commit(commit))?;
+    }
+    Ok(())
+}
+
+/// Whether nothing of it is missing, as far as libostree has noted.
+pub fn complete(repo: &Repo, commit: &Digest) -> bool {
     repo.load_commit(commit.as_str())
         .is_ok_and(|(_, state)| !state.contains(RepoCommitState::PARTIAL))
 }
@@ -73,14 +104,7 @@ fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
     let failed = |error| site.failed(&error);
     let refspec = format!("{remote}:{branch}");
     let before = repo.resolve_rev(&refspec, true).map_err(failed)?;
-    *fetched += pull(
-        site,
-        repo,
-        wanted,
-        &[branch],
-        RepoPullFlags::COMMIT_ONLY,
-        Asked::Branch,
-    )?;
+    *fetched += pull(site, repo, wanted, Asked::Branch)?;
     let commit = repo.require_rev(&refspec).map_err(failed)?;
     repo.set_ref_immediate(Some(remote), branch, before.as_deref(), site.never())
         .map_err(failed)?;
@@ -89,16 +113,19 @@ fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
         .map_err(|_| site.broken("the remote answered with something that is not a commit"))
 }
 
-fn pull(
-    site: &Site,
-    repo: &Repo,
-    wanted: &Fetch,
-    refs: &[&str],
-    flags: RepoPullFlags,
-    asked: Asked<'_>,
-) -> Result<u64, Reason> {
+fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u64, Reason> {
+    let (refs, flags) = match asked {
+        Asked::Branch => ([wanted.reference.as_str()], RepoPullFlags::COMMIT_ONLY),
+        Asked::Parts(commit, []) => ([commit.as_str()], RepoPullFlags::COMMIT_ONLY),
+        Asked::Parts(commit, _) | Asked::Commit(commit) => ([commit.as_str()], RepoPullFlags::NONE),
+    };
     let options = glib::VariantDict::new(None);
-    options.insert_value("refs", &refs.to_variant());
+    options.insert_value("refs", &refs.as_slice().to_variant());
+    if let Asked::Parts(_, paths @ [_, ..]) = asked {
+        options.insert_value("subdirs", &paths.to_variant());
+        // A delta brings the whole.
+        options.insert_value("disable-static-deltas", &true.to_variant());
+    }
     // The option is a signed 32-bit flag word in libostree's documentation of ostree_repo_pull_with_options.
     options.insert_value("flags", &(flags.bits() as i32).to_variant());
     options.insert_value("update-frequency", &TICK.to_variant());

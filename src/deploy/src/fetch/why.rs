@@ -19,6 +19,8 @@ const SLACK: u64 = 64 << 20;
 pub enum Asked<'a> {
     /// The head of the branch.
     Branch,
+    /// A commit and what of it lies at these paths.
+    Parts(&'a Digest, &'a [String]),
     /// A commit and all that belongs to it.
     Commit(&'a Digest),
 }
@@ -34,7 +36,7 @@ pub fn reason(
     eprintln!("libostree: {error}");
     let commit = match asked {
         Asked::Branch => &wanted.reference,
-        Asked::Commit(commit) => commit.as_str(),
+        Asked::Parts(commit, _) | Asked::Commit(commit) => commit.as_str(),
     };
     if error.matches(gio::IOErrorEnum::Cancelled) {
         return site.stopped();
@@ -53,10 +55,12 @@ pub fn reason(
             reference: wanted.reference.clone(),
         },
         // A commit that came while something below it did not: the remote is broken, not the request.
-        Asked::Commit(commit) if missing && !begun(repo, commit) => Reason::NoSuchCommit {
-            remote,
-            commit: commit.to_string(),
-        },
+        Asked::Parts(commit, _) | Asked::Commit(commit) if missing && !begun(repo, commit) => {
+            Reason::NoSuchCommit {
+                remote,
+                commit: commit.to_string(),
+            }
+        }
         _ => away(remote, error),
     }
 }

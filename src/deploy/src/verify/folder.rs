@@ -45,6 +45,18 @@ impl Folder {
         found.folder(rest)
     }
 
+    /// The object of what is no folder at a path below; nothing where there is none. Links are not followed.
+    pub fn object_at(&self, path: &str) -> Option<String> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = self.folder(folder)?;
+        object_of(&folder.files, name).map(str::to_owned)
+    }
+
+    /// The name of each folder in it, and the object that lists it.
+    pub fn lists(&self) -> &[(String, String)] {
+        &self.folders
+    }
+
     /// The names of the folders in it.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.folders.iter().map(|(name, _)| name.as_str())

@@ -140,6 +140,14 @@ impl Tree {
         }
     }
 
+    /// Passes the content of the file at a path on in pieces; its length, or nothing when there is none that can be read.
+    pub fn read(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Option<u64> {
+        if !self.has_file(path) {
+            return None;
+        }
+        self.feed(&self.root.resolve_relative_path(path), each)
+    }
+
     fn content(&self, file: &gio::File) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.feed(file, &mut |piece| bytes.extend_from_slice(piece))

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ostree_ext::ostree;
 use upgrade::Reason;
+use upgrade::id::Digest;
 use upgrade::image::Room;
 
 use super::image::{Kernel, Tree};
@@ -23,9 +24,20 @@ pub const BOOT_MARGIN: u64 = 2 << 20;
 /// Room on root. A checkout links the files; what it takes is folders, its own copy of /etc, and the margin; the
 /// kernel too where /boot lies on the same file system.
 pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
+    root_like(site, tree, kernel, tree)
+}
+
+/// The same of an image of which not all lists of folders are here: it is taken to have as many as another.
+pub fn root_like(
+    site: &Site,
+    tree: &Tree,
+    kernel: Option<&Kernel>,
+    counted: &Tree,
+) -> Result<Room, Reason> {
     let image = tree.folder()?;
     let damaged = |error| tree.damaged(&error);
-    let mut need = ROOT_MARGIN + image.count().map_err(damaged)? * BLOCK;
+    let folders = counted.folder()?.count();
+    let mut need = ROOT_MARGIN + folders.map_err(|error| counted.damaged(&error))? * BLOCK;
     if let Some(etc) = ["usr/etc", "etc"]
         .iter()
         .find_map(|path| image.folder(path))
@@ -83,6 +95,13 @@ pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
         .filter(|other| !same(other, &current) && other.osname() == current.osname())
         .filter(|other| !origin::is_kept_by_others(other))
         .collect()
+}
+
+/// Those of them that go for this commit's sake. Another deployment of it is the kept one that is asked for: it stays until the
+/// new one is proven.
+pub fn makes_way(site: &Site, commit: &Digest) -> Vec<ostree::Deployment> {
+    let other = |one: &ostree::Deployment| one.csum() != commit.as_str();
+    droppable(site).into_iter().filter(other).collect()
 }
 
 fn droppable_kernels(site: &Site) -> u64 {

@@ -6,6 +6,7 @@ use upgrade::Reason;
 use upgrade::deploy::{Done, Line, Progress};
 use upgrade::id::Digest;
 use upgrade::image::{Deployment, ImageFacts};
+use upgrade::plan::Found;
 
 /// Runs a program that must succeed; its standard output.
 pub fn succeed(command: &mut Command) -> String {
@@ -67,6 +68,13 @@ impl Answer {
             Ok(Done::Verified(facts)) => facts,
             other => panic!("not verified: {other:?}"),
         }
+    }
+
+    pub fn planned(self) -> Result<Found, Reason> {
+        self.verdict.map(|done| match done {
+            Done::Planned(found) => *found,
+            other => panic!("not planned: {other:?}"),
+        })
     }
 
     pub fn deployed(self) -> Deployment {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use upgrade::{Target, Version};
+use upgrade::{Target, Version, Wanted};
 
 pub use nodes::{Choice, Chosen, ChosenOrAll};
 
@@ -87,7 +87,7 @@ pub enum Command {
     Retry(Again),
     /// Go back to the system that the last upgrade has kept: an upgrade of its own, with drain and trial.
     Rollback(Again),
-    /// Let nodes begin nothing new; what is under way goes on.
+    /// Let nodes begin nothing new: an upgrade that is armed goes on, one that is not waits where it is.
     Pause(Pause),
     /// Lift a pause.
     Resume(Resume),
@@ -100,9 +100,9 @@ pub enum Command {
 pub struct Plan {
     /// The node.
     pub node: String,
-    /// The image.
+    /// The image, or `kept:` for what `rollback` would do.
     #[arg(long)]
-    pub image: Target,
+    pub image: Wanted,
     /// How long to wait for the node's answer.
     #[arg(long, value_name = "TIME", default_value = "2m")]
     pub timeout: Span,

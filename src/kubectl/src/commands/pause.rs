@@ -24,7 +24,10 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
         let decide = |node: &NodeView| (pausing(node), request::pausing(node, Some(reason)));
         let (turn, after) = settle(cluster, node, write, decide).await?;
         let detail = match Standing::of(&after) {
-            Standing::Working => "paused; what is under way goes on",
+            Standing::Working if after.stage().can_be_withdrawn() => {
+                "paused; the upgrade under way waits where it is, `cancel` gives it up"
+            }
+            Standing::Working => "paused; the upgrade under way is past that, and goes on",
             _ => "paused",
         };
         Ok(told(

@@ -96,8 +96,29 @@ const ADVICE: &[(&str, Advice)] = &[
     ("UnknownRemote", LOOK_AT_REMOTE),
     ("RememberedBad", LOOK_AT_TRIAL),
     (
+        "NothingKept",
+        advice(
+            "ask for the former image by its commit; `kubectl careen history` names it",
+            Then::Another,
+        ),
+    ),
+    (
         "ControlPlane",
         advice("upgrade this node as you did before", Then::Nothing),
+    ),
+    (
+        "Paused",
+        advice(
+            "`kubectl careen resume` lets it go on, `cancel` gives it up",
+            Then::Nothing,
+        ),
+    ),
+    (
+        "Busy",
+        advice(
+            "ask for the plan again when the upgrade has ended",
+            Then::Nothing,
+        ),
     ),
     ("NoSuchRef", LOOK_AT_REQUEST),
     ("NoSuchCommit", LOOK_AT_REQUEST),

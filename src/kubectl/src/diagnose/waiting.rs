@@ -1,7 +1,5 @@
 //! What an upgrade waits for.
 
-use upgrade::names;
-
 use super::{Case, Finding, Weight, advice};
 use crate::expected::elapsed;
 use crate::span;
@@ -21,6 +19,10 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
         .status
         .as_ref()
         .filter(|_| case.standing == Standing::Working)?;
+    // A pause has its own words, below.
+    if status.paused.is_some() && case.node.paused.is_some() {
+        return None;
+    }
     let reason = status.reason.clone()?;
     let advice = status.code.as_deref().and_then(advice::of);
     let so = advice.map(|advice| advice.first.to_owned());
@@ -35,7 +37,10 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     let why = case.node.paused.as_ref()?;
     let goes_on = match case.standing {
-        Standing::Working => "; what is under way goes on",
+        Standing::Working if case.node.stage().can_be_withdrawn() => {
+            "; the upgrade under way waits where it is"
+        }
+        Standing::Working => "; the upgrade under way is past that, and goes on",
         _ => "",
     };
     Some(Finding {
@@ -99,8 +104,7 @@ pub(super) fn malformed(case: &Case<'_>) -> Option<Finding> {
     let asked = case.node.asked.as_ref()?;
     let bad = asked.parsed.as_ref().err()?;
     // An agent that knows forms of image that we do not know will take it.
-    let told = is_answered(case.node) || asked.raw.image.as_deref() == Some(names::KEPT_IMAGE);
-    if told {
+    if is_answered(case.node) {
         return None;
     }
     Some(Finding {

@@ -191,7 +191,11 @@ fn package(package: &Package) -> Vec<Cell> {
 
 fn etc(preview: &Preview) -> Vec<Cell> {
     let conflicts = preview.plan.iter().flat_map(|plan| &plan.etc_conflicts);
-    conflicts.map(plain).collect()
+    let left_out = preview
+        .plan
+        .as_ref()
+        .map(|plan| plan.etc_conflicts_left_out);
+    conflicts.map(plain).chain(more(left_out)).collect()
 }
 
 /// What the node's own rehearsal says comes first; then what is seen from here and it does not name.
@@ -204,9 +208,22 @@ fn pods(preview: &Preview) -> Vec<Cell> {
     let rehearsed = blocked
         .iter()
         .map(|one| toned(Tone::Bad, format!("{}: held by {}", one.pod, one.by)));
-    let seen = preview.pods.iter().flatten();
-    let others = seen.filter(|one| blocked.iter().all(|known| known.pod != one.pod));
+    let is_other = |pod: &str| blocked.iter().all(|known| known.pod != pod);
+    let Some(seen) = &preview.pods else {
+        // Who may not see pods is told what the node says of them.
+        let plan = preview.plan.as_ref();
+        let told = plan.iter().flat_map(|plan| &plan.moving);
+        let others = told.filter(|pod| is_other(pod)).map(plain);
+        let left_out = plan.map(|plan| plan.moving_left_out);
+        return rehearsed.chain(others).chain(more(left_out)).collect();
+    };
+    let others = seen.iter().filter(|one| is_other(&one.pod));
     rehearsed.chain(others.map(moving)).collect()
+}
+
+fn more(left_out: Option<u32>) -> Option<Cell> {
+    let left_out = left_out.filter(|count| *count > 0)?;
+    Some(plain(format!("… and {left_out} more")))
 }
 
 fn moving(one: &Moving) -> Cell {

@@ -18,6 +18,7 @@ pub(super) fn status(mut status: Status) -> Status {
         &mut status.doing,
         &mut status.code,
         &mut status.reason,
+        &mut status.paused,
     ] {
         clean(text);
     }
@@ -49,8 +50,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         clean(&mut package.change.from);
         clean(&mut package.change.to);
     }
-    for file in &mut plan.etc_conflicts {
-        *file = plain::line(file);
+    for text in plan.etc_conflicts.iter_mut().chain(&mut plan.moving) {
+        *text = plain::line(text);
     }
     for room in &mut plan.room {
         room.place = plain::line(&room.place);

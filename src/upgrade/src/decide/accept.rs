@@ -1,15 +1,16 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
 use super::{Act, System, disarm, memory, old, uncounted};
+use crate::history::{self, Past};
 use crate::id::UpgradeId;
 use crate::names;
-use crate::observe::{Api, Asked, Observation};
+use crate::observe::{Api, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead};
 use crate::reason::{Reason, complaint};
 use crate::record::{Record, Refused, Upgrade};
 use crate::step::Step;
-use crate::target::{RawRequest, Request};
+use crate::target::{RawRequest, Target, Wanted};
 
 /// What to do when no upgrade is under way.
 pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
@@ -20,16 +21,14 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
     if let Some(first) = disarm(None, seen) {
         return first;
     }
-    let Asked::This(raw) = &seen.request else {
+    let open = next.unanswered(&seen.request);
+    let Some(raw) = open.filter(|_| seen.paused.is_none()) else {
         return Act::Wait(None);
     };
-    if next.spent.as_ref() == Some(raw) || seen.paused.is_some() {
-        return Act::Wait(None);
-    }
     match accept(next, raw, seen, policy) {
         Ok((up, policy)) => release_halted(next.upgrade.as_ref(), seen)
             .unwrap_or_else(|| begin(next, up, seen, &policy)),
-        Err(reason) => refuse(next, raw, reason),
+        Err(reason) => refuse(next, raw, reason, seen.wall),
     }
 }
 
@@ -66,9 +65,13 @@ fn begin(next: &mut Record, mut up: Upgrade, seen: &Observation, policy: &Policy
     act
 }
 
-fn refuse(next: &mut Record, raw: &RawRequest, reason: Reason) -> Act {
-    let id = raw.id.as_deref().and_then(|id| id.parse().ok());
+fn refuse(next: &mut Record, raw: &RawRequest, reason: Reason, wall: u64) -> Act {
+    let id: Option<UpgradeId> = raw.id.as_deref().and_then(|id| id.parse().ok());
     next.tally.count_refused(&reason);
+    history::remember(
+        &mut next.past,
+        Past::refused(raw, id.clone(), &reason, wall),
+    );
     next.refused = Some(Refused { id, reason });
     next.spent = Some(raw.clone());
     next.answered = next.answered.saturating_add(1);
@@ -83,26 +86,37 @@ fn accept(
 ) -> Result<(Upgrade, Policy), Reason> {
     let policy = policy.clone()?;
     let request = raw.parse()?;
-    check_remote(&request, &policy)?;
+    let id = request.id.as_ref();
+    let target = check(record, &request.wanted, id, seen, &policy)?;
+    let id = match request.id {
+        Some(id) => id,
+        None => derived_id(record, seen)?,
+    };
+    Ok((upgrade(raw, id, &request.wanted, target, seen), policy))
+}
+
+/// What is wanted, with all that speaks against it before anything is touched. A plan is told the same.
+pub(crate) fn check(
+    record: &Record,
+    wanted: &Wanted,
+    id: Option<&UpgradeId>,
+    seen: &Observation,
+    policy: &Policy,
+) -> Result<Target, Reason> {
+    let target = resolve(wanted, seen, policy)?;
     check_default(seen)?;
-    if request.target.commit.as_ref() == Some(&seen.booted.digest) {
-        return Ok((
-            upgrade(record, raw, request, seen, Phase::Upgraded)?,
-            policy,
-        ));
+    if runs(&target, seen) {
+        return Ok(target);
     }
-    check_opt_out(seen, &policy)?;
-    if let Some(commit) = &request.target.commit {
-        memory::check(&record.bad, commit, request.id.as_ref())?;
+    check_opt_out(seen, policy)?;
+    if let Some(commit) = &target.commit {
+        memory::check(&record.bad, commit, id)?;
     }
     if let Some(sign) = &seen.control_plane {
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
     seen.loader.clone()?;
-    Ok((
-        upgrade(record, raw, request, seen, Phase::Accepted)?,
-        policy,
-    ))
+    Ok(target)
 }
 
 /// Whoever keeps a node out says so in the file, or on the Node.
@@ -119,8 +133,27 @@ fn check_opt_out(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
     }
 }
 
-fn check_remote(request: &Request, policy: &Policy) -> Result<(), Reason> {
-    let remote = &request.target.remote;
+/// The image; of what is kept here the commit, once and for all.
+fn resolve(wanted: &Wanted, seen: &Observation, policy: &Policy) -> Result<Target, Reason> {
+    match wanted {
+        Wanted::Image(target) => {
+            check_remote(target, policy)?;
+            Ok(target.clone())
+        }
+        Wanted::Kept => {
+            let kept = seen.kept().ok_or(Reason::NothingKept)?;
+            Ok(Target::here(kept.digest.clone()))
+        }
+    }
+}
+
+/// Whether the image is the one that runs, as far as is known before it is fetched.
+pub(crate) fn runs(target: &Target, seen: &Observation) -> bool {
+    target.commit.as_ref() == Some(&seen.booted.digest)
+}
+
+fn check_remote(target: &Target, policy: &Policy) -> Result<(), Reason> {
+    let remote = &target.remote;
     if policy.remotes.is_empty() || policy.remotes.contains(remote) {
         return Ok(());
     }
@@ -141,20 +174,23 @@ fn check_default(seen: &Observation) -> Result<(), Reason> {
 }
 
 fn upgrade(
-    record: &Record,
     raw: &RawRequest,
-    request: Request,
+    id: UpgradeId,
+    wanted: &Wanted,
+    target: Target,
     seen: &Observation,
-    phase: Phase,
-) -> Result<Upgrade, Reason> {
-    let id = match request.id {
-        Some(id) => id,
-        None => derived_id(record, seen)?,
+) -> Upgrade {
+    let running = runs(&target, seen);
+    let mut up = Upgrade::new(id, raw.clone(), target, seen.booted.clone());
+    up.kept = *wanted == Wanted::Kept;
+    up.phase = match (running, up.kept) {
+        (true, _) => Phase::Upgraded,
+        // It lies here as a deployment, which holds its commit.
+        (false, true) => Phase::Fetched,
+        (false, false) => Phase::Accepted,
     };
-    let mut up = Upgrade::new(id, raw.clone(), request.target, seen.booted.clone());
-    up.phase = phase;
     up.from_version.clone_from(&seen.version);
-    Ok(up)
+    up
 }
 
 /// Unique on this node: the number of the request, and the system it found.

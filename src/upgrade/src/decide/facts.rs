@@ -7,10 +7,32 @@ use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::version::Version;
 
+/// Whom the image is for.
+pub(crate) struct For<'a> {
+    /// The version that it must carry.
+    pub kubernetes: Option<Version>,
+    /// The version that runs.
+    pub from: Option<&'a Version>,
+    /// It is what this node has kept.
+    pub kept: bool,
+}
+
+impl<'a> From<&'a Upgrade> for For<'a> {
+    fn from(up: &'a Upgrade) -> Self {
+        // It parsed when the request was taken; a request that no longer does asks for no version.
+        let kubernetes = up.request.kubernetes.as_deref();
+        Self {
+            kubernetes: kubernetes.and_then(|text| text.parse().ok()),
+            from: up.from_version.as_ref(),
+            kept: up.kept,
+        }
+    }
+}
+
 /// The first thing that speaks against the image.
-pub(super) fn judge(
+pub(crate) fn judge(
     facts: &ImageFacts,
-    up: &Upgrade,
+    whom: &For<'_>,
     seen: &Observation,
     policy: &Policy,
 ) -> Result<(), Reason> {
@@ -36,27 +58,26 @@ pub(super) fn judge(
         let (commit, found) = (commit(), info.stage);
         return Err(Reason::NoStage { commit, found });
     }
-    versions(info, up, policy)?;
+    versions(info, whom, policy)?;
     room("the root file system", facts.root)?;
     room("/boot", facts.boot)
 }
 
-fn versions(info: &ImageInfo, up: &Upgrade, policy: &Policy) -> Result<(), Reason> {
+fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {
     let carried = info.kubernetes.clone();
-    // It parsed when the request was taken; a request that no longer does asks for no version.
-    let wanted: Option<Version> = up
-        .request
-        .kubernetes
-        .as_deref()
-        .and_then(|text| text.parse().ok());
-    if let Some(wanted) = wanted.filter(|wanted| *wanted != carried) {
+    let other = |wanted: &&Version| **wanted != carried;
+    if let Some(wanted) = whom.kubernetes.as_ref().filter(other) {
+        let wanted = wanted.clone();
         return Err(Reason::VersionMismatch { wanted, carried });
     }
-    match &up.from_version {
-        Some(from) if carried < *from && !policy.downgrade => Err(Reason::Downgrade {
-            from: from.clone(),
-            to: carried,
-        }),
+    match whom.from {
+        // Who asks for what this node ran before asks for its version.
+        Some(from) if carried < *from && !policy.downgrade && !whom.kept => {
+            Err(Reason::Downgrade {
+                from: from.clone(),
+                to: carried,
+            })
+        }
         Some(_) | None => Ok(()),
     }
 }

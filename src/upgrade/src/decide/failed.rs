@@ -88,7 +88,7 @@ fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) ->
         Step::Reboot { .. } => reboot(&up.phase, failure),
         Step::Disarm => disarming(&up.phase, failure),
         Step::Bless { .. } => bless(failure, seen),
-        Step::Verify { .. } | Step::Deploy { .. } => image(&up.phase, failure),
+        Step::Verify { .. } | Step::Deploy { .. } => image(up, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
         Step::PostHooks { .. } => post_hooks(failure),
         Step::Fetch { .. }
@@ -141,9 +141,13 @@ fn bless(failure: &Failure<'_>, seen: &Observation) -> Then {
 
 /// What was damaged is gone by now, and only a fetch brings it again. Not any more once the node is drained: what is left of
 /// its time is for the old system.
-fn image(phase: &Phase, failure: &Failure<'_>) -> Then {
+fn image(up: &Upgrade, failure: &Failure<'_>) -> Then {
     let damaged = matches!(failure.reason, Reason::Damaged { .. });
-    if damaged && matches!(phase, Phase::Fetched | Phase::Verified) && !failure.last {
+    if damaged && up.kept {
+        // Nobody has another copy of it.
+        return Then::GiveUp;
+    }
+    if damaged && matches!(up.phase, Phase::Fetched | Phase::Verified) && !failure.last {
         return Then::FetchAgain;
     }
     again_if_it_may_help(failure)

@@ -75,7 +75,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             };
         }
         (Step::Verify { .. }, Effect::Verified(found)) => {
-            match facts::judge(found, up, seen, policy) {
+            match facts::judge(found, &(&*up).into(), seen, policy) {
                 Ok(()) => up.phase = Phase::Verified,
                 Err(reason) => give_up(up, reason),
             }

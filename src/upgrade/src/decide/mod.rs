@@ -5,11 +5,11 @@
 //! No arm is a wildcard: whoever adds a phase or a step is asked everywhere what becomes of it.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-mod accept;
+pub(crate) mod accept;
 mod charge;
 mod decision;
 mod disarm;
-mod facts;
+pub(crate) mod facts;
 mod failed;
 mod fold;
 mod hold;
@@ -26,6 +26,7 @@ pub use decision::{Act, Decision, Journal};
 
 use disarm::disarm;
 
+use crate::history::{self, Past};
 use crate::observe::{Api, Asked, Observation};
 use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead, in_force};
@@ -87,7 +88,7 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         memory::check_fetched(up, finished, &next.bad);
     }
     // What has just ended is answered before anything else is taken, or the request that still stands would be taken again.
-    close(next);
+    close(next, seen.wall);
     if seen.request == Asked::Nothing {
         next.spent = None;
         next.bad.iter_mut().for_each(|bad| bad.asked_again = true);
@@ -97,7 +98,7 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
         (None, Some(_) | None) => accept::idle(next, seen, policy),
     };
-    close(next);
+    close(next, seen.wall);
     if act == Act::Wait(None) && asks_anew(next, seen) {
         return Act::Wait(Some(seen.now.plus_seconds(ANSWER)));
     }
@@ -108,16 +109,11 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
 /// but for an API server that is away and comes back.
 fn asks_anew(next: &Record, seen: &Observation) -> bool {
     let ended = next.upgrade.as_ref().is_some_and(|up| up.phase.is_end());
-    match &seen.request {
-        Asked::This(raw) => {
-            ended
-                && matches!(seen.api, Api::Reached { .. })
-                && seen.running.is_none()
-                && seen.paused.is_none()
-                && next.spent.as_ref() != Some(raw)
-        }
-        Asked::Unknown | Asked::Nothing => false,
-    }
+    ended
+        && matches!(seen.api, Api::Reached { .. })
+        && seen.running.is_none()
+        && seen.paused.is_none()
+        && next.unanswered(&seen.request).is_some()
 }
 
 /// A withdrawn request stops what can be stopped; a step inside libostree's swap is left to end.
@@ -210,13 +206,14 @@ fn give_up(up: &mut Upgrade, reason: Reason) {
 }
 
 /// When an upgrade has come to its end: the request is spent, and a bad image remembered.
-fn close(next: &mut Record) {
+fn close(next: &mut Record, wall: u64) {
     let Some(up) = &next.upgrade else { return };
     if !up.phase.is_end() || up.closed {
         return;
     }
     let bad = blamed(up);
     next.tally.count(up);
+    history::remember(&mut next.past, Past::ended(up, wall));
     next.spent = Some(up.request.clone());
     next.answered = next.answered.saturating_add(1);
     if let Some(up) = &mut next.upgrade {

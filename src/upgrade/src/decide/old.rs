@@ -23,8 +23,13 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     if let Some(first) = disarm(Some(up), seen) {
         return first;
     }
+    let held = is_held(up, seen);
     if let Some(instead) = hold::hold(up, seen, policy) {
         return instead;
+    }
+    if held {
+        // A node that was taken from its users is given back with the end of the hours all the same.
+        return hold::until_it_closes(Act::Wait(None), seen, policy);
     }
     let act = pause(up, seen).unwrap_or_else(|| next(up, seen, policy));
     hold::until_it_closes(act, seen, policy)
@@ -51,6 +56,16 @@ fn next(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
         | Phase::Failed { .. }
         | Phase::Halted { .. } => Act::Wait(None),
     }
+}
+
+/// Whether the requester has paused the Node: then no further step towards arming is begun. What was seen last holds until the
+/// Node is seen again.
+fn is_held(up: &mut Upgrade, seen: &Observation) -> bool {
+    match seen.request {
+        Asked::Unknown => {}
+        Asked::Nothing | Asked::This(_) => up.held = seen.paused.is_some(),
+    }
+    up.held
 }
 
 fn fetch(up: &Upgrade) -> Act {

@@ -13,6 +13,16 @@ pub fn complaint(error: &impl std::fmt::Display) -> String {
     error.to_string().chars().take(SHOWN).collect()
 }
 
+impl Reason {
+    /// What the Node's pause means for what is asked of it.
+    #[must_use]
+    pub fn paused(why: &str) -> Self {
+        Self::Paused {
+            why: complaint(&why),
+        }
+    }
+}
+
 impl From<Malformed> for Reason {
     fn from(bad: Malformed) -> Self {
         Self::BadRequest {

@@ -29,6 +29,8 @@ impl Reason {
             | Self::ArmFailed { .. }
             | Self::RebootRefused { .. }
             | Self::Damaged { .. }
+            | Self::Paused { .. }
+            | Self::Busy { .. }
             | Self::ApiAwayInTrial { .. }
             | Self::KubeadmFailed { .. }
             | Self::WindowClosed { .. }
@@ -41,6 +43,7 @@ impl Reason {
             | Self::RemoteNotAllowed { .. }
             | Self::UnknownRemote { .. }
             | Self::RememberedBad { .. }
+            | Self::NothingKept
             | Self::ControlPlane { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }

@@ -64,11 +64,26 @@ pub enum Reason {
         "image {digest} failed here before ({before}); ask again with a new careen.dev/upgrade-id"
     )]
     RememberedBad { digest: String, before: String },
+    /// No former system lies pinned here.
+    #[error(
+        "careen.dev/image is \"kept:\", but no former system is kept on this node: the first upgrade keeps one, and one that is short of room on /boot gives it up; ask for an image instead"
+    )]
+    NothingKept,
     /// Control planes are not handled yet.
     #[error(
         "this node runs a control plane ({sign}), which this version does not upgrade in place"
     )]
     ControlPlane { sign: String },
+
+    // Waiting.
+    /// The requester has paused the Node.
+    #[error("paused: {why}; nothing new is begun until careen.dev/paused is taken off the Node")]
+    Paused { why: String },
+    /// A plan is asked for while an upgrade is under way.
+    #[error(
+        "an upgrade is under way on this node ({phase}); ask for the plan again when it has ended"
+    )]
+    Busy { phase: String },
 
     // Fetching.
     /// The remote has no such ref.

@@ -3,13 +3,22 @@
 //! The answer repeats the question letter by letter, so that nobody takes an older answer for it. When the question is taken
 //! off, so is the answer.
 
+mod answer;
+mod turn;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Digest, Malformed, UpgradeId};
-use crate::target::Target;
+pub use answer::{Case, answer, answers, refusal};
+pub use turn::{Look, Turn, turn};
+
+use crate::id::{Digest, Malformed, UpgradeId, malformed};
+use crate::image::ImageFacts;
+use crate::names;
+use crate::reason::Reason;
+use crate::target::{ACCEPTED_WANTED, Wanted};
 
 /// The longest answer, in bytes.
 pub const BYTES: usize = 16 * 1024;
@@ -17,8 +26,8 @@ pub const BYTES: usize = 16 * 1024;
 /// The value of [`crate::names::PLAN`]: an image, and an id that sets the question apart from the same one asked before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The image to try.
-    pub image: Target,
+    /// What to try.
+    pub image: Wanted,
     /// The question's own id.
     pub id: Option<UpgradeId>,
 }
@@ -30,10 +39,10 @@ impl FromStr for Question {
             None => (text, None),
             Some((image, id)) => (image, Some(id.parse()?)),
         };
-        Ok(Self {
-            image: image.parse()?,
-            id,
-        })
+        let image = image
+            .parse()
+            .map_err(|_: Malformed| malformed(names::PLAN, image, ACCEPTED_WANTED))?;
+        Ok(Self { image, id })
     }
 }
 
@@ -76,10 +85,19 @@ pub struct Plan {
     pub fetch_bytes: Option<u64>,
     /// Files of /etc that were changed on the node and are changed by the image too: the node's stay.
     pub etc_conflicts: Vec<String>,
+    /// How many more there are that did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub etc_conflicts_left_out: u32,
     /// Room on the file systems that are written.
     pub room: Vec<PlaceRoom>,
     /// The kept old deployment goes first, to make room.
     pub kept_goes: bool,
+    /// Pods that will move, by namespace and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moving: Vec<String>,
+    /// How many more there are that did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub moving_left_out: u32,
     /// Pods that a rehearsal of the drain could not move.
     pub blocked: Vec<Blocked>,
     /// How long it takes by this node's own past, in seconds.
@@ -88,6 +106,41 @@ pub struct Plan {
     /// Seconds left of the maintenance window that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_seconds: Option<u64>,
+}
+
+const fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What `careen-deploy plan` finds of an image, without deploying it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// What the commit holds, as `careen-deploy verify` tells it.
+    pub facts: ImageFacts,
+    /// The kernel that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Packages that differ; folders, where one of both systems has no list of packages that can be read.
+    pub packages: Vec<Package>,
+    /// What is yet to be fetched, in bytes, where the commit says how large its objects are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetch_bytes: Option<u64>,
+    /// Files of /etc that were changed on the node and are changed by the image too.
+    pub etc_conflicts: Vec<String>,
+    /// Why /etc could not be merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etc_refusal: Option<Reason>,
+    /// /boot is short, and the kept deployment would go first.
+    pub kept_goes: bool,
+}
+
+/// What a rehearsal of the drain finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pods {
+    /// Pods that would move, by namespace and name.
+    pub moving: Vec<String>,
+    /// Those that could not.
+    pub blocked: Vec<Blocked>,
 }
 
 /// From one version to another; one of them is missing where something comes or goes.
@@ -128,7 +181,7 @@ pub struct PlaceRoom {
 }
 
 /// A pod that does not move.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Blocked {
     /// Namespace and name, with a slash between.

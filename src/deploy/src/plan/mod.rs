@@ -1,0 +1,187 @@
+//! What an upgrade to a commit would change, found without deploying it and given back afterwards.
+//!
+//! Of the image is fetched what tells: the commit's own object, `image.json`, the list of packages, /usr/etc and the kernel. That is
+//! a small part of it. Only where one of both systems has no list of packages that can be read is the whole image fetched, to
+//! compare files. Whether its objects are whole nobody knows before `verify`.
+
+mod conflicts;
+mod dpkg;
+mod files;
+mod packages;
+mod rpm;
+
+use ostree_ext::ostree::{self, ObjectType, Repo};
+use upgrade::deploy::Done;
+use upgrade::id::Digest;
+use upgrade::image::ImageFacts;
+use upgrade::plan::{Found, Package};
+use upgrade::{Reason, names};
+
+use crate::args::Fetch;
+use crate::deploy::etc;
+use crate::fetch;
+use crate::leftovers;
+use crate::lock;
+use crate::site::Site;
+use crate::undo;
+use crate::verify::image::Tree;
+use crate::verify::{fsck, room};
+
+/// Where kernels lie in an image.
+const MODULES: &str = "usr/lib/modules";
+
+/// Plans.
+///
+/// # Errors
+/// Why the image cannot be had: as of `fetch`.
+pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
+    let repo = site.sysroot.repo();
+    let deployed = |commit: &&Digest| !site.deployments_of(commit).is_empty();
+    if let Some(commit) = wanted.commit.as_ref().filter(deployed) {
+        // What is kept came here by an upgrade, and is held by its deployment.
+        return look(site, &repo, None, commit);
+    }
+    let commit = fetch::pin(site, &repo, wanted, &mut 0)?;
+    let lay_here = fetch::complete(&repo, &commit);
+    let found = look(site, &repo, Some(wanted), &commit);
+    if !lay_here && let Err(reason) = give_back(site, &commit) {
+        // The next clean-up does it.
+        eprintln!("careen-deploy plan: what was fetched is still there: {reason}");
+    }
+    found
+}
+
+/// Takes off the repository what nothing else holds.
+fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
+    site.report.progress(95, "giving back what was fetched");
+    let _held = lock::acquire(site)?;
+    leftovers::clear_and_prune(site)?;
+    undo::forget_half(site, commit)
+}
+
+fn look(site: &Site, repo: &Repo, wanted: Option<&Fetch>, commit: &Digest) -> Result<Done, Reason> {
+    let current = site
+        .current()
+        .ok_or_else(|| site.broken("there is no deployment to compare with"))?;
+    let source = Source {
+        site,
+        repo,
+        wanted,
+        commit,
+    };
+    source.bring(&[])?;
+    // Before its parts come: those are to be fetched too.
+    let fetch_bytes = fetch_bytes(repo, commit);
+    source.bring(&first_parts())?;
+    source.bring_kernels()?;
+    let tree = Tree::open(site, commit)?;
+    let before = Tree::open(site, &site.facts(&current)?.digest)?;
+    let kernel = tree.kernel();
+    let folder = site.folder(&current);
+    site.report.progress(90, "comparing both systems");
+    let packages = source.packages(&before, &tree)?;
+    // With the whole image here its folders can be counted.
+    let counted = if fetch::complete(repo, commit) {
+        &tree
+    } else {
+        &before
+    };
+    Ok(Done::Planned(Box::new(Found {
+        facts: ImageFacts {
+            commit: commit.clone(),
+            info: tree.info()?,
+            kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
+            timestamp: timestamp(repo, commit)?,
+            root: room::root_like(site, &tree, kernel.as_ref(), counted)?,
+            boot: room::boot(site, &tree, kernel.as_ref())?,
+        },
+        kernel: before.kernel().map(|kernel| kernel.version),
+        packages,
+        fetch_bytes,
+        etc_conflicts: conflicts::of(site, &folder, &before, &tree)?,
+        etc_refusal: etc::check(site, &folder, &tree).err(),
+        kept_goes: !room::boot_now(site, &tree, kernel.as_ref())?.fits()
+            && !room::makes_way(site, commit).is_empty(),
+    })))
+}
+
+fn first_parts() -> Vec<String> {
+    let plain = [names::IMAGE_INFO, "usr/etc", "etc"];
+    let lists = packages::PLACES.iter().copied();
+    // Nothing has such a name: what comes is the list of the folder's own entries.
+    let modules = format!("{MODULES}/-");
+    let all = plain.into_iter().chain(lists).map(str::to_owned);
+    all.chain([modules])
+        .map(|path| format!("/{path}"))
+        .collect()
+}
+
+/// Where parts of the image come from.
+struct Source<'a> {
+    site: &'a Site,
+    repo: &'a Repo,
+    /// Nothing where it all lies here.
+    wanted: Option<&'a Fetch>,
+    commit: &'a Digest,
+}
+
+impl Source<'_> {
+    fn bring(&self, paths: &[String]) -> Result<(), Reason> {
+        let Some(wanted) = self.wanted else {
+            return Ok(());
+        };
+        fetch::parts(self.site, self.repo, wanted, self.commit, paths)?;
+        let (name, commit) = (names::PLAN_REF, self.commit.as_str());
+        self.repo
+            .set_ref_immediate(None, name, Some(commit), self.site.never())
+            .map_err(|error| self.site.failed(&error))
+    }
+
+    /// The kernels that it has, by name: their length decides whether /boot has room.
+    fn bring_kernels(&self) -> Result<(), Reason> {
+        let image = Tree::open(self.site, self.commit)?.folder()?;
+        let Some(modules) = image.folder(MODULES) else {
+            return Ok(());
+        };
+        let paths = |version: &str| {
+            ["vmlinuz", "initramfs.img"].map(|file| format!("/{MODULES}/{version}/{file}"))
+        };
+        let paths: Vec<_> = modules.folders().flat_map(paths).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        self.bring(&paths)
+    }
+
+    fn packages(&self, before: &Tree, after: &Tree) -> Result<Vec<Package>, Reason> {
+        match (packages::list(before), packages::list(after)) {
+            (Some(before), Some(after)) => Ok(packages::changes(&before, &after)),
+            (None, _) | (_, None) => {
+                if let Some(wanted) = self.wanted {
+                    fetch::rest(self.site, self.repo, wanted, self.commit)?;
+                }
+                files::changes(before, after)
+            }
+        }
+    }
+}
+
+/// What is missing here, where the commit says how large its objects are on the remote (`ostree commit --generate-sizes`).
+fn fetch_bytes(repo: &Repo, commit: &Digest) -> Option<u64> {
+    let variant = repo
+        .load_variant(ObjectType::Commit, commit.as_str())
+        .ok()?;
+    let sizes = ostree::commit_get_object_sizes(&variant).ok()?;
+    let never = None::<&ostree_ext::gio::Cancellable>;
+    let missing = sizes.iter().filter(|entry| {
+        let here = repo.has_object(entry.objtype(), &entry.checksum(), never);
+        !here.unwrap_or(false)
+    });
+    Some(missing.map(ostree::CommitSizesEntry::archived).sum())
+}
+
+fn timestamp(repo: &Repo, commit: &Digest) -> Result<u64, Reason> {
+    let loaded = repo.load_commit(commit.as_str());
+    let (variant, _) = loaded.map_err(|error| fsck::damaged(commit, error.message()))?;
+    Ok(ostree::commit_get_timestamp(&variant))
+}

@@ -1,0 +1,103 @@
+//! The packages of a system, by whichever list it keeps in its tree, and what changes between two.
+
+use std::collections::BTreeMap;
+
+use upgrade::plan::{Change, Package};
+
+use super::{dpkg, rpm};
+use crate::verify::image::Tree;
+
+/// Where lists may lie: dpkg's where Debian's tree was made one of OSTree (docs/images.md), rpm's as rpm-ostree and bootc have it.
+pub const PLACES: &[&str] = &[
+    "usr/lib/sysimage/dpkg/status",
+    "usr/share/dpkg/status",
+    "var/lib/dpkg/status",
+    "usr/share/rpm",
+    "usr/lib/sysimage/rpm",
+];
+
+/// One package as it is installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// Its version.
+    pub version: String,
+    /// What it takes, in bytes.
+    pub bytes: u64,
+}
+
+/// Packages by name.
+pub type List = BTreeMap<String, Installed>;
+
+/// The packages in a tree; nothing where none of the lists is there or can be read.
+pub fn list(tree: &Tree) -> Option<List> {
+    PLACES.iter().find_map(|place| {
+        if tree.has_folder(place) {
+            rpm::list(tree, place)
+        } else {
+            dpkg::list(tree, place)
+        }
+    })
+}
+
+/// What comes, goes or has another version.
+pub fn changes(before: &List, after: &List) -> Vec<Package> {
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
+    let names = after.keys().chain(gone);
+    let change = |name: &String| {
+        let (from, to) = (before.get(name), after.get(name));
+        let version = |one: Option<&Installed>| one.map(|one| one.version.clone());
+        let (old, new) = (version(from), version(to));
+        let bytes = |one: Option<&Installed>| one.map_or(0, |one| one.bytes);
+        (old != new).then(|| Package {
+            name: name.clone(),
+            change: Change { from: old, to: new },
+            bytes: growth(bytes(from), bytes(to)),
+        })
+    };
+    names.filter_map(change).collect()
+}
+
+/// By how much something grows.
+pub fn growth(from: u64, to: u64) -> i64 {
+    let grown = i128::from(to) - i128::from(from);
+    i64::try_from(grown).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list_of(packages: &[(&str, &str, u64)]) -> List {
+        let one = |(name, version, bytes): &(&str, &str, u64)| {
+            let installed = Installed {
+                version: (*version).to_owned(),
+                bytes: *bytes,
+            };
+            ((*name).to_owned(), installed)
+        };
+        packages.iter().map(one).collect()
+    }
+
+    #[test]
+    fn what_comes_goes_or_changes_is_told_and_what_stays_is_not() {
+        let before = list_of(&[
+            ("bash", "5.2", 7),
+            ("gone", "1", 5),
+            ("kubelet", "1.35", 100),
+        ]);
+        let after = list_of(&[("bash", "5.2", 7), ("kubelet", "1.36", 90), ("new", "2", 3)]);
+        let told: Vec<_> = changes(&before, &after)
+            .into_iter()
+            .map(|one| (one.name, one.change.from, one.change.to, one.bytes))
+            .collect();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            told,
+            [
+                ("kubelet".to_owned(), some("1.35"), some("1.36"), -10),
+                ("new".to_owned(), None, some("2"), 3),
+                ("gone".to_owned(), some("1"), None, -5),
+            ]
+        );
+    }
+}

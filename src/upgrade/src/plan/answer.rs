@@ -1,0 +1,209 @@
+//! The answer to a question, put together of what was found and cut to what an annotation may hold.
+
+use super::{BYTES, Change, Found, Look, Package, PlaceRoom, Plan, Pods};
+use crate::decide::facts::{For, judge};
+use crate::history::{self, Past};
+use crate::image::Room;
+use crate::observe::{Api, Observation};
+use crate::policy::Policy;
+use crate::reason::{Reason, complaint};
+use crate::record::Record;
+use crate::step::skew;
+use crate::window::Door;
+
+/// The most entries of a list other than the packages; and the longest text in one, in characters. Together they leave room.
+const ENTRIES: usize = 24;
+const TEXT: usize = 120;
+
+/// What an answer is given about.
+pub struct Case<'a> {
+    /// The question as it stands on the Node.
+    pub asked: &'a str,
+    /// What was looked at.
+    pub look: &'a Look,
+    /// What is remembered.
+    pub record: &'a Record,
+    /// What is seen.
+    pub seen: &'a Observation,
+    /// The policy in force.
+    pub policy: &'a Policy,
+}
+
+/// The answer to a question whose image, or whose node, was found unfit.
+#[must_use]
+pub fn refusal(asked: &str, wall: u64, reason: &Reason) -> Plan {
+    let mut plan = Plan {
+        // A question that is no question can be as long as it likes.
+        asked: complaint(&asked),
+        at: wall,
+        ..Plan::default()
+    };
+    refuse(&mut plan, reason);
+    plan
+}
+
+/// Whether it is the answer to this question.
+#[must_use]
+pub fn answers(plan: &Plan, asked: &str) -> bool {
+    plan.asked == complaint(&asked)
+}
+
+fn refuse(plan: &mut Plan, reason: &Reason) {
+    plan.code = Some(reason.code());
+    plan.reason = Some(complaint(reason));
+}
+
+/// The answer where the image runs already.
+pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
+    let version = seen.version.as_ref().map(ToString::to_string);
+    Plan {
+        asked: asked.to_owned(),
+        at: seen.wall,
+        commit: Some(seen.booted.digest.clone()),
+        kubelet: changed(version.clone(), version),
+        ..Plan::default()
+    }
+}
+
+/// The answer, when the image was looked at.
+#[must_use]
+pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
+    let seen = case.seen;
+    let against = against(case, &found);
+    let info = found.facts.info.as_ref();
+    let mut plan = Plan {
+        asked: case.asked.to_owned(),
+        at: seen.wall,
+        commit: Some(found.facts.commit.clone()),
+        kubelet: changed(
+            seen.version.as_ref().map(ToString::to_string),
+            info.map(|info| info.kubernetes.to_string()),
+        ),
+        kernel: changed(found.kernel, found.facts.kernel.clone()),
+        packages: largest_first(found.packages),
+        fetch_bytes: found.fetch_bytes,
+        etc_conflicts: found.etc_conflicts,
+        room: rooms(found.facts.root, found.facts.boot),
+        kept_goes: found.kept_goes,
+        moving: pods.moving,
+        blocked: pods.blocked,
+        expected_seconds: history::usual(
+            case.record.past.iter().filter_map(Past::lasted).collect(),
+        ),
+        window_seconds: left_of_the_window(case),
+        ..Plan::default()
+    };
+    if let Some(reason) = against {
+        refuse(&mut plan, &reason);
+    }
+    cut_to_fit(&mut plan);
+    plan
+}
+
+/// What an upgrade to it would end with, in the order in which it would find out.
+fn against(case: &Case<'_>, found: &Found) -> Option<Reason> {
+    let whom = For {
+        kubernetes: None,
+        from: case.seen.version.as_ref(),
+        kept: case.look.kept,
+    };
+    let judged = judge(&found.facts, &whom, case.seen, case.policy);
+    let judged = judged.and_then(|()| skews(case, found));
+    judged.err().or_else(|| found.etc_refusal.clone())
+}
+
+fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {
+    match (&case.seen.api, &found.facts.info) {
+        (
+            Api::Reached {
+                version: Some(server),
+                ..
+            },
+            Some(info),
+        ) => skew(&info.kubernetes, server, case.policy.skew),
+        (Api::Reached { .. } | Api::Away, _) => Ok(()),
+    }
+}
+
+/// Nothing where there are no hours, or they are not open.
+fn left_of_the_window(case: &Case<'_>) -> Option<u64> {
+    let wall = case.seen.wall;
+    match case.policy.window.at(wall) {
+        Door::Open { until } => until.map(|end| end.saturating_sub(wall)),
+        Door::Closed { .. } => None,
+    }
+}
+
+fn changed(from: Option<String>, to: Option<String>) -> Option<Change> {
+    (from.is_some() || to.is_some()).then_some(Change { from, to })
+}
+
+fn rooms(root: Room, boot: Room) -> Vec<PlaceRoom> {
+    let place = |place: &str, room: Room| PlaceRoom {
+        place: place.to_owned(),
+        need: room.need,
+        free: room.free,
+    };
+    vec![place("/", root), place("/boot", boot)]
+}
+
+fn largest_first(mut packages: Vec<Package>) -> Vec<Package> {
+    packages.sort_by(|a, b| {
+        let size = |package: &Package| std::cmp::Reverse(package.bytes.unsigned_abs());
+        (size(a), &a.name).cmp(&(size(b), &b.name))
+    });
+    packages
+}
+
+/// Packages give way first, the smallest change before the others: what is in the way of an upgrade matters more.
+fn cut_to_fit(plan: &mut Plan) {
+    plan.etc_conflicts_left_out = shorten(&mut plan.etc_conflicts);
+    plan.moving_left_out = shorten(&mut plan.moving);
+    plan.blocked.truncate(ENTRIES);
+    for blocked in &mut plan.blocked {
+        (blocked.pod, blocked.by) = (cut(&blocked.pod), cut(&blocked.by));
+    }
+    let all = std::mem::take(&mut plan.packages);
+    let (mut fits, mut too_many) = (0, all.len() + 1);
+    while too_many - fits > 1 {
+        let half = fits.midpoint(too_many);
+        keep(plan, &all, half);
+        if length(plan) <= BYTES {
+            fits = half;
+        } else {
+            too_many = half;
+        }
+    }
+    keep(plan, &all, fits);
+}
+
+fn keep(plan: &mut Plan, all: &[Package], count: usize) {
+    plan.packages = all[..count].to_vec();
+    plan.packages_left_out = number(all.len() - count);
+}
+
+fn shorten(list: &mut Vec<String>) -> u32 {
+    let surplus = list.len().saturating_sub(ENTRIES);
+    list.truncate(ENTRIES);
+    list.iter_mut().for_each(|text| *text = cut(text));
+    number(surplus)
+}
+
+/// Without what JSON would write at greater length, too.
+fn cut(text: &str) -> String {
+    let plain = |letter: char| match letter {
+        '"' | '\\' => '?',
+        letter if letter.is_control() => '?',
+        letter => letter,
+    };
+    let bytes = text.char_indices().take_while(|(at, _)| *at < TEXT);
+    bytes.map(|(_, letter)| plain(letter)).collect()
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn length(plan: &Plan) -> usize {
+    serde_json::to_string(plan).map_or(usize::MAX, |text| text.len())
+}

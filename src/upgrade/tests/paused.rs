@@ -1,0 +1,169 @@
+//! The Node's pause: nothing new is begun while it is there, and everything comes to its end.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+const WHY: &str = "an audit";
+
+fn paused(seen: Observation) -> Observation {
+    Observation {
+        paused: Some(WHY.into()),
+        ..seen
+    }
+}
+
+fn two_systems(seen: Observation) -> Observation {
+    Observation {
+        deployments: on_trial().deployments,
+        ..seen
+    }
+}
+
+fn before_arming() -> Vec<Phase> {
+    let before = phases().into_iter();
+    before.filter(Phase::can_be_withdrawn).collect()
+}
+
+fn told(seen: &Observation, record: Record) -> Report {
+    report(&Ok(record), seen, None).unwrap()
+}
+
+#[test]
+fn an_upgrade_that_is_not_armed_begins_no_step_until_the_pause_ends() {
+    for phase in before_arming() {
+        let seen = two_systems(asked());
+        let (held, act) = next(&paused(seen.clone()), &upgrade_in(phase.clone()));
+        assert_eq!(act, Act::Wait(None), "{phase:?}");
+        assert_eq!(phase_of(&held), phase);
+        let (_, resumed) = next(&seen, &held);
+        let (_, never_paused) = next(&seen, &upgrade_in(phase.clone()));
+        assert_eq!(resumed, never_paused, "{phase:?}");
+        assert!(begun(&resumed).is_some(), "{phase:?}");
+    }
+}
+
+#[test]
+fn the_step_under_way_when_the_pause_comes_ends_and_none_follows() {
+    let running = Observation {
+        running: Some(drain()),
+        ..paused(two_systems(asked()))
+    };
+    let (record, act) = next(&running, &upgrade_in(Phase::Deployed));
+    assert_eq!(act, Act::Wait(None), "it is not cut off");
+    let ended = Observation {
+        finished: finished(drain(), Outcome::Done(Effect::Plain)),
+        ..paused(two_systems(asked()))
+    };
+    let (record, act) = next(&ended, &record);
+    assert_eq!(
+        (phase_of(&record), act),
+        (Phase::Drained, Act::Wait(None)),
+        "drained, and not armed"
+    );
+}
+
+#[test]
+fn an_upgrade_that_is_armed_goes_on() {
+    let armed = Observation {
+        one_shot: OneShot::Set,
+        ..paused(two_systems(asked()))
+    };
+    let (_, act) = next(&armed, &upgrade_in(Phase::Armed { boot: boot(1) }));
+    assert_eq!(begun(&act), Some("Reboot"));
+    let proven = Observation {
+        health: healthy(),
+        ..paused(on_trial())
+    };
+    let (_, act) = next(&proven, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(begun(&act), Some("Bless"));
+}
+
+#[test]
+fn an_upgrade_that_is_paused_can_be_withdrawn() {
+    for phase in before_arming() {
+        let (held, _) = next(&paused(two_systems(asked())), &upgrade_in(phase.clone()));
+        let (record, act) = next(&paused(two_systems(quiet())), &held);
+        assert_eq!(begun(&act), Some("Release"), "{phase:?}");
+        assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+    }
+}
+
+#[test]
+fn a_trial_that_fell_back_is_not_tried_again_while_paused() {
+    let back = Observation {
+        boot: boot(3),
+        ..paused(two_systems(asked()))
+    };
+    let (record, act) = next(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!((phase_of(&record), act), (Phase::Drained, Act::Wait(None)));
+}
+
+#[test]
+fn an_agent_that_was_restarted_and_has_not_seen_the_node_yet_stays_held() {
+    let (held, _) = next(&paused(two_systems(asked())), &upgrade_in(Phase::Deployed));
+    let blind = Observation {
+        request: Asked::Unknown,
+        api: Api::Away,
+        ..two_systems(quiet())
+    };
+    assert_eq!(next(&blind, &held), (held, Act::Wait(None)));
+}
+
+#[test]
+fn a_held_upgrade_says_why_and_that_it_is_in_progress() {
+    let seen = paused(two_systems(asked()));
+    let report = told(&seen, upgrade_in(Phase::Deployed));
+    assert_eq!(report.answer, Some(report::Answer::InProgress));
+    assert_eq!(report.reason, Some(Reason::Paused { why: WHY.into() }));
+    assert_eq!(report.status.paused.as_deref(), Some(WHY));
+    assert_eq!(report.status.code.as_deref(), Some("Paused"));
+}
+
+#[test]
+fn an_upgrade_that_goes_on_under_a_pause_names_it_as_no_hindrance() {
+    let report = told(
+        &paused(on_trial()),
+        upgrade_in(Phase::Trial { boot: boot(2) }),
+    );
+    assert_eq!(report.reason, None);
+    assert_eq!(report.status.paused.as_deref(), Some(WHY));
+}
+
+#[test]
+fn the_first_request_of_all_waits_and_is_not_answered() {
+    let report = told(&paused(asked()), Record::default());
+    assert_eq!((report.answer, &report.reason), (None, &None));
+    assert_eq!(report.waits, Some(Reason::Paused { why: WHY.into() }));
+    assert_eq!(report.now(), report.waits.as_ref());
+}
+
+#[test]
+fn a_request_that_waits_leaves_the_answer_of_the_one_before() {
+    let mut record = upgrade_in(Phase::Failed {
+        reason: Reason::Withdrawn,
+    });
+    record.spent = Some(pinned('c'));
+    record.upgrade.as_mut().unwrap().closed = true;
+    let report = told(&paused(asked()), record);
+    assert_eq!(report.answer, Some(report::Answer::Failed));
+    assert_eq!(report.reason, Some(Reason::Withdrawn));
+    assert_eq!(report.waits, Some(Reason::Paused { why: WHY.into() }));
+}
+
+#[test]
+fn a_node_of_which_nothing_is_asked_has_nothing_to_say_of_a_pause() {
+    assert_eq!(report(&Ok(Record::default()), &paused(quiet()), None), None);
+}
+
+#[test]
+fn a_reason_without_end_is_cut() {
+    let seen = Observation {
+        paused: Some("x".repeat(100_000)),
+        ..asked()
+    };
+    let status = told(&seen, upgrade_in(Phase::Deployed)).status;
+    assert!(serde_json::to_string(&status).unwrap().len() < 3000);
+}
