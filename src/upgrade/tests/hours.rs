@@ -241,3 +241,18 @@ fn a_policy_that_is_broken_keeps_the_hours_of_the_last_one_for_what_is_under_way
     let (_, act) = next_with(&asked(), &upgrade_in(Phase::Deployed), &Err(broken));
     assert_eq!(begun(&act), None);
 }
+
+#[test]
+fn a_pause_holds_within_the_hours_and_their_end_gives_the_node_back_all_the_same() {
+    let paused = |seen: Observation| Observation {
+        paused: Some("an audit".into()),
+        deployments: on_trial().deployments,
+        ..seen
+    };
+    let within = paused(in_the_hours(90, asked()));
+    let (held, act) = by_night(&within, &upgrade_in(Phase::Drained));
+    assert_eq!(act, Act::Wait(Some(within.now.plus_seconds(90))));
+    assert_eq!(phase_of(&held), Phase::Drained);
+    let (_, act) = by_night(&paused(asked()), &held);
+    assert_eq!(begun(&act), Some("Release"));
+}

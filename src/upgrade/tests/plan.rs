@@ -47,6 +47,10 @@ fn package(number: usize) -> Package {
 
 /// The answer about image `b`.
 fn answered(found: Found, pods: Pods) -> Plan {
+    answered_by(&Policy::default(), found, pods)
+}
+
+fn answered_by(policy: &Policy, found: Found, pods: Pods) -> Plan {
     let asked = image('b');
     let Turn::Look(look) = asks(&asked, &quiet()) else {
         panic!()
@@ -56,7 +60,7 @@ fn answered(found: Found, pods: Pods) -> Plan {
         look: &look,
         record: &Record::default(),
         seen: &quiet(),
-        policy: &Policy::default(),
+        policy,
     };
     answer(&case, found, pods)
 }
@@ -107,14 +111,37 @@ fn a_request_that_would_be_refused_is_not_looked_at() {
     let read = Ok(Record::default());
     let told = turn(&image('b'), &read, &quiet(), &Ok(policy));
     assert_eq!(refused(told), "RemoteNotAllowed");
-    let broken = Err(Reason::BadPolicy {
+    let broken = Broken::from(Reason::BadPolicy {
         file: "policy.toml".into(),
         line: 1,
         column: 1,
         detail: "x".into(),
     });
-    let told = turn(&image('b'), &read, &quiet(), &broken);
+    let told = turn(&image('b'), &read, &quiet(), &Err(broken));
     assert_eq!(refused(told), "BadPolicy");
+}
+
+#[test]
+fn a_node_that_is_kept_out_says_so_to_a_plan_too() {
+    let kept_out = Observation {
+        opted_out: Some("holds the only GPU".into()),
+        ..quiet()
+    };
+    assert_eq!(refused(asks(&image('b'), &kept_out)), "OptedOut");
+}
+
+#[test]
+fn a_plan_tells_what_is_left_of_the_hours_while_they_are_open() {
+    let left = |hours: &str| {
+        let mut policy = Policy::default();
+        policy.window.open.push(hours.parse().unwrap());
+        answered_by(&policy, found(), Pods::default()).window_seconds
+    };
+    // It is Friday, 08:00.
+    assert_eq!(left("Fri 07:00-09:30"), Some(5400));
+    assert_eq!(left("Fri 22:00-23:00"), None);
+    let plan = answered(found(), Pods::default());
+    assert_eq!(plan.window_seconds, None);
 }
 
 #[test]
