@@ -45,7 +45,7 @@ fn is_unseen(scenario: &Scenario) -> bool {
 
 /// Those on Cluster API take none: its managers are built for a quarter of an hour before, and `make cluster-api` is theirs.
 fn takes_turns(scenario: &Scenario) -> bool {
-    !is_unseen(scenario) && !is_on_cluster_api(scenario)
+    !is_unseen(scenario) && !is_on_cluster_api(scenario.name)
 }
 
 /// The turn walks through all others as commits come, and is the same whenever one commit is tested again.

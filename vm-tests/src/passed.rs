@@ -10,24 +10,32 @@ use crate::joined::qemu_version;
 use crate::programs;
 use crate::runner::Outcome;
 use crate::scenario::Scenario;
+use crate::scenarios::is_on_cluster_api;
 
-/// What a scenario depends on, besides our programs as built: their sources, for careen-provider is built apart from them, the image
-/// side, the rig, and what all are built with.
-const CONTENT: [&str; 10] = [
+/// What a scenario depends on, besides our programs as built: the sources that the rig shares with them, the image side, the rig, and
+/// what all are built with.
+const CONTENT: [&str; 9] = [
     "Cargo.lock",
     "Cargo.toml",
     "dracut",
-    "packaging",
-    "src",
+    "src/host",
+    "src/upgrade",
     "systemd",
-    "vm-tests/cluster-api",
     "vm-tests/images",
     "vm-tests/kube",
     "vm-tests/src",
 ];
+/// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
+/// the managers.
+const CLUSTER_API: [&str; 3] = ["packaging", "src/provider", "vm-tests/cluster-api"];
 
 /// The scenarios that have passed with what is here now.
-pub struct Passed(PathBuf);
+pub struct Passed {
+    /// Of these on a node alone.
+    node: PathBuf,
+    /// Of these on Cluster API.
+    cluster_api: PathBuf,
+}
 
 impl Passed {
     /// Those of this source tree and of the programs in this folder.
@@ -40,16 +48,30 @@ impl Passed {
             .text(qemu_version()?)
             .files(our_programs)?
             .built(&images::root()?);
-        let key = CONTENT
-            .iter()
-            .try_fold(key, |key, name| key.files(&tree.join(name)))?;
-        Ok(Self(programs::cache()?.join("passed").join(key.digits())))
+        let add = |key: Key, names: &[&str]| {
+            let mut names = names.iter();
+            names.try_fold(key, |key, name| key.files(&tree.join(name)))
+        };
+        let node = add(key, &CONTENT)?;
+        let folder = programs::cache()?.join("passed");
+        Ok(Self {
+            node: folder.join(node.digits()),
+            cluster_api: folder.join(add(node, &CLUSTER_API)?.digits()),
+        })
+    }
+
+    fn folder(&self, name: &str) -> &Path {
+        if is_on_cluster_api(name) {
+            &self.cluster_api
+        } else {
+            &self.node
+        }
     }
 
     /// How this one passed, if it did.
     #[must_use]
     pub fn outcome(&self, scenario: &Scenario) -> Option<Outcome> {
-        let text = fs::read(self.0.join(scenario.name)).ok()?;
+        let text = fs::read(self.folder(scenario.name).join(scenario.name)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -61,10 +83,11 @@ impl Passed {
         if !outcome.passed {
             return Ok(());
         }
-        fs::create_dir_all(&self.0).with_context(|| format!("cannot make {}", self.0.display()))?;
-        let part = self.0.join(format!("{}.new", outcome.name));
+        let folder = self.folder(&outcome.name);
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let part = folder.join(format!("{}.new", outcome.name));
         fs::write(&part, serde_json::to_string(outcome)?)?;
-        fs::rename(&part, self.0.join(&outcome.name))?;
+        fs::rename(&part, folder.join(&outcome.name))?;
         Ok(())
     }
 }
@@ -86,7 +109,10 @@ mod tests {
     #[test]
     fn only_what_has_passed_is_remembered() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let passed = Passed(folder.path().join("key"));
+        let passed = Passed {
+            node: folder.path().join("node"),
+            cluster_api: folder.path().join("cluster-api"),
+        };
         assert!(passed.outcome(&ALL[0]).is_none());
         passed.note(&outcome(false))?;
         assert!(passed.outcome(&ALL[0]).is_none());
