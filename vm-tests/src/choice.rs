@@ -11,12 +11,7 @@ const TURN: usize = 1;
 
 /// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
 /// has nothing to do with it. Whoever sees one pass takes it out.
-const UNSEEN: &[&str] = &[
-    "a-person-reboots-in-between",
-    "clock-jumps-during-the-drain",
-    "inhibitor-held-up-then-a-full-reboot",
-    "logind-hangs-and-comes-back",
-];
+const UNSEEN: &[&str] = &["a-person-reboots-in-between"];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
 ///
