@@ -13,7 +13,7 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check docs test fuzz integration soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench
+.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -26,7 +26,7 @@ tools: setup
 
 check: tools ## the inner loop: format, clippy, dependency audit, links in the docs (once `make docs` was run), unit and brain tests
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 -- -D warnings
+	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 --test monitoring -- -D warnings
 	@.ci/audit
 	@.ci/docs if-there
 	cargo test --quiet -p upgrade -p host
@@ -46,6 +46,9 @@ rig: setup
 
 cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
 	cargo test --quiet -p careen-tests --test cluster_api
+
+monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
+	cargo test --quiet -p careen-tests --test monitoring
 
 soak: soak-model soak-power soak-rollouts ## all three below, one after the other (a night; wants a quiet machine)
 
@@ -76,6 +79,16 @@ vm-shell: rig ## a shell in a joined node
 
 manifests: ## write the release of careen-provider (packaging/provider) and its part of the docs anew from the code
 	CAREEN_BLESS=1 cargo test --quiet -p careen-provider --test release
+
+packages: ## write .deb and .rpm of what a node needs into packaging/out (docs/packaging.md)
+	@vm-tests/setup.sh rpm
+	@.ci/tools packages
+	packaging/build.sh packaging/out
+
+packages-check: ## build the packages twice, compare them, see lintian, install and remove them in a Debian root (root; a quarter of an hour)
+	@vm-tests/setup.sh rpm lintian
+	@.ci/tools packages
+	cargo test --quiet -p vm-tests --test packages
 
 bench: rig ## the benchmarks: the agent's (P5 to P7), careen-provider with 100 to 10,000 nodes (half an hour; NODES=100,1000 other sizes), then upgrades beside the same by hand (P1, P3, P4, P9; about three quarters of an hour)
 	cargo build --quiet --profile image -p careen-agent -p careen-provider -p careen-tests --bin careen-agent --bin careen-provider --bin agent-bench --bin provider-bench

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the rig and the builds need from Debian 12 or 13. Says what it does; does nothing, at once, when all is there. Needs root.
+# Installs what the rig and the builds need from Debian 12 or 13, and the packages that it is called with. Says what it does; does nothing, at once, when all is there. Needs root.
 # Rust and Go are not among it: the versions must be those of rust-toolchain.toml and of kube/*/go.mod, newer than Debian's.
 set -eu
 packages="
@@ -7,7 +7,7 @@ packages="
   qemu-system-x86 qemu-utils ovmf
   mmdebstrap debian-archive-keyring ostree gnupg
   fdisk e2fsprogs dosfstools mtools lvm2 util-linux iproute2
-  ca-certificates git make jq"
+  ca-certificates git make jq $*"
 missing=
 for package in $packages; do
   state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=

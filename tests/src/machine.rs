@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::hands::{Ended, Errand, Hands, Local};
+use agent::metrics::Disk;
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
@@ -331,6 +332,15 @@ fn guard_sees(machine: Observation) -> Observation {
 impl Hands for TestMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
         Ok(self.machine())
+    }
+
+    fn disk(&self) -> Disk {
+        let free = host::room::free(&std::env::temp_dir()).ok();
+        Disk {
+            root_free: free,
+            boot_free: free,
+            boot_kernel: Some(1 << 26),
+        }
     }
 
     async fn perform(&self, mut errand: Errand) -> Result<Ended, Reason> {

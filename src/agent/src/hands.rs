@@ -9,6 +9,8 @@ use upgrade::observe::Check;
 use upgrade::step::Effect;
 use upgrade::{Doing, Observation, Policy, Reason, Record, Step, UpgradeId};
 
+use crate::metrics::Disk;
+
 /// What a step needs to be performed.
 #[derive(Clone, Debug)]
 pub struct Errand {
@@ -54,6 +56,11 @@ pub trait Hands: Send + Sync + 'static {
     /// # Errors
     /// In a person's words, when what boots here cannot be made out.
     fn look(&self, record: &Record) -> Result<Observation, String>;
+
+    /// Room on the disk. Asked for only when somebody asks for metrics.
+    fn disk(&self) -> Disk {
+        Disk::default()
+    }
 
     /// Performs one step that is none of the API server's.
     fn perform(&self, errand: Errand) -> impl Future<Output = Result<Ended, Reason>> + Send;

@@ -4,11 +4,14 @@
 //! drain and to tell; it does not need it to finish an upgrade or to fall back.
 
 pub mod cluster;
+pub mod doctor;
 pub mod drain;
 pub mod hands;
 pub mod health;
 pub mod kubeadm;
 pub mod link;
+pub mod log;
+pub mod metrics;
 pub mod node;
 pub mod notify;
 pub mod observe;

@@ -1,72 +1,40 @@
 //! `careen-agent`: wiring. Mounts first, then the runtime, then the loop.
 
-use std::path::PathBuf;
+mod args;
+
 use std::process::ExitCode;
 
-use agent::cluster::SILENCE;
-use agent::kubeadm;
+use agent::cluster::{Cluster, SILENCE};
+use agent::hands::Hands;
+use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::run::{Setup, run};
+use agent::{doctor, kubeadm, log, policy};
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use args::{Cli, Command};
+use clap::Parser;
 use host::Places;
 use host::journal::Store;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::Level;
-use upgrade::names;
-
-/// Upgrades this node when its Node object is annotated so.
-#[derive(Debug, Parser)]
-#[command(name = "careen-agent", version)]
-struct Cli {
-    /// The root of the running system.
-    #[arg(long, global = true, default_value = "/")]
-    root: PathBuf,
-    /// The kubelet's kubeconfig.
-    #[arg(long, global = true, default_value = names::KUBELET_CONF)]
-    kubeconfig: PathBuf,
-    /// The node's policy.
-    #[arg(long, global = true, default_value = names::POLICY_FILE)]
-    policy: PathBuf,
-    /// Log more.
-    #[arg(long, short, global = true)]
-    verbose: bool,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Watch the Node and serve its requests (the default).
-    Run,
-    /// Run `kubeadm upgrade node` for the upgrade on trial, before the kubelet starts.
-    KubeadmUpgrade,
-    /// Print the record as JSON.
-    Record,
-}
+use tracing::level_filters::LevelFilter;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // No filter by expressions: a regex engine would be a tenth of this program.
-    let level = if cli.verbose {
-        Level::DEBUG
+    log::start(if cli.verbose {
+        LevelFilter::DEBUG
     } else {
-        Level::INFO
-    };
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .without_time()
-        .with_target(false)
-        .with_ansi(false)
-        .init();
+        LevelFilter::INFO
+    });
+    let well = |()| ExitCode::SUCCESS;
     let done = match cli.command {
-        None | Some(Command::Run) => serve(&cli),
-        Some(Command::KubeadmUpgrade) => kubeadm_upgrade(&cli),
-        Some(Command::Record) => print_record(&cli),
+        None | Some(Command::Run) => serve(&cli).map(well),
+        Some(Command::KubeadmUpgrade) => kubeadm_upgrade(&cli).map(well),
+        Some(Command::Record) => print_record(&cli).map(well),
+        Some(Command::Doctor { json, offline }) => examine(&cli, json, offline),
+        Some(Command::Metrics) => print_metrics(&cli).map(well),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("careen-agent: {error:#}");
             ExitCode::FAILURE
@@ -115,6 +83,43 @@ fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
 fn print_record(cli: &Cli) -> Result<()> {
     let record = Store::new(&Places::running(&cli.root).sysroot).read()?;
     println!("{}", serde_json::to_string_pretty(&record)?);
+    Ok(())
+}
+
+fn examine(cli: &Cli, json: bool, offline: bool) -> Result<ExitCode> {
+    let patient = doctor::Patient {
+        places: Places::running(&cli.root),
+        kernel: cli.root.clone(),
+        kubeconfig: cli.kubeconfig.clone(),
+        policy: cli.policy.clone(),
+        clock: doctor::Clock {
+            wall: host::os::wall(),
+            in_step: host::os::clock_in_step(),
+        },
+    };
+    let mut findings = doctor::examine(&patient);
+    if !offline {
+        let cluster = Cluster::new(&cli.kubeconfig, SILENCE);
+        findings.push(runtime()?.block_on(doctor::server(&cluster)));
+    }
+    let render = if json { doctor::json } else { doctor::text };
+    print!("{}", render(&findings));
+    Ok(ExitCode::from(doctor::exit_code(&findings)))
+}
+
+fn print_metrics(cli: &Cli) -> Result<()> {
+    let places = Places::running(&cli.root);
+    let read = Store::new(&places.sysroot).read();
+    let node = Node::new(places);
+    let record = read.clone().unwrap_or_default();
+    let shown = Shown {
+        seen: node.look(&record).map_err(anyhow::Error::msg)?,
+        read,
+        link: None,
+        policy_holds: policy::read(&cli.policy).is_ok(),
+        disk: node.disk(),
+    };
+    print!("{}", metrics::text(&shown));
     Ok(())
 }
 

@@ -35,14 +35,19 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
 }
 
 fn health(local: Option<Local>, machine: &Observation, link: &Link, read: &RecordRead) -> Health {
+    let ready = link.ready(&machine.boot);
     let (Some(local), Ok(record)) = (local, read) else {
-        return Health::unknown();
+        // Outside a trial nothing is judged, but how long the node was away is counted.
+        return Health {
+            ready,
+            ..Health::unknown()
+        };
     };
     Health {
         runtime: local.runtime,
         kubelet: local.kubelet,
         kubeadm: local.kubeadm,
-        ready: link.ready(&machine.boot),
+        ready,
         version: link.version(&machine.boot, record),
         required: local.required,
     }

@@ -180,6 +180,16 @@ mod tests {
     }
 
     #[test]
+    fn a_fetch_of_seconds_is_refused_and_one_without_a_limit_is_not() {
+        let (.., detail) = refused("[limits]\nfetch-seconds = 59\n");
+        assert_eq!(
+            detail,
+            "limits.fetch-seconds is 59; accepted is 0, or 60 to 604800"
+        );
+        assert!(parse("policy.toml", "[limits]\nfetch-seconds = 0\n").is_ok());
+    }
+
+    #[test]
     fn a_value_in_a_table_on_one_line_is_found_too() {
         let (line, column, detail) = refused("trials = 2\ndrain = { deadline-seconds = 0 }\n");
         assert_eq!((line, column), (2, 11));

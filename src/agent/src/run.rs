@@ -15,6 +15,8 @@ use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
 use crate::hands::Hands;
 use crate::link::Link;
+use crate::log::Chronicle;
+use crate::metrics::{Linked, Metrics};
 use crate::notify::{self, Systemd};
 use crate::observe::{Around, observation};
 use crate::policy;
@@ -65,6 +67,8 @@ struct Agent<H> {
     finished: Option<Finished>,
     trial: Trial,
     reporter: Reporter,
+    metrics: Metrics,
+    chronicle: Chronicle,
     systemd: Systemd,
     watchdog: Option<Duration>,
 }
@@ -81,8 +85,10 @@ impl<H: Hands> Agent<H> {
         let (sender, news) = unbounded_channel();
         tokio::spawn(node_watch::run(Arc::clone(&cluster), sender));
         let reporter = Reporter::start(Arc::clone(&cluster));
+        let hands = Arc::new(setup.hands);
+        let looker = Arc::clone(&hands);
         let tools = Tools {
-            hands: Arc::new(setup.hands),
+            hands,
             cluster,
             told: reporter.settled(),
         };
@@ -95,6 +101,8 @@ impl<H: Hands> Agent<H> {
             work: None,
             finished: None,
             trial: Trial::default(),
+            metrics: Metrics::new(move || looker.disk()),
+            chronicle: Chronicle::default(),
             reporter,
             systemd: Systemd::from_environment(),
             watchdog: notify::watchdog(),
@@ -112,18 +120,21 @@ impl<H: Hands> Agent<H> {
             }
         };
         let policy = policy::read(&self.policy_file);
+        self.metrics.follow(&policy);
         self.trial
             .follow(&self.tools.hands, &read, &machine, &policy);
         if self.trial.is_looking() {
             return Wake::OnNews;
         }
         let mut seen = observation(machine, self.around(), &read);
+        let policy_holds = policy.is_ok();
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
             Err(error) => self.trouble(&format!("nothing is done: {error}")),
             Ok((record, act)) => {
                 self.finished = None;
                 let read = record.map_or(read, Ok);
                 let wake = self.act(act, &read, policy, &mut seen);
+                self.metrics.show(&read, &seen, self.linked(), policy_holds);
                 self.tell(&read, &seen);
                 wake
             }
@@ -170,6 +181,13 @@ impl<H: Hands> Agent<H> {
         }
     }
 
+    const fn linked(&self) -> Linked {
+        Linked {
+            reached: self.link.is_reached(),
+            paused: self.link.paused.is_some(),
+        }
+    }
+
     fn around(&self) -> Around<'_> {
         Around {
             link: &self.link,
@@ -185,6 +203,11 @@ impl<H: Hands> Agent<H> {
             .as_ref()
             .and_then(|work| work.doing.borrow().clone());
         let report = report(read, seen, doing.as_ref());
+        let node = self.link.node.as_ref();
+        if let Some(report) = &report {
+            let name = node.map(|node| node.name.as_str());
+            self.chronicle.tell(report, name);
+        }
         self.systemd.status(&match &report {
             Some(report) => format!(
                 "{}: {}",

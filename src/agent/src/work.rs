@@ -62,15 +62,16 @@ impl Work {
             cancel: cancelled,
             doing,
         };
-        info!("step={} begin", step.name());
+        let (name, upgrade_id) = (step.name(), errand.id.clone());
+        let begun = upgrade_id.as_ref().map(UpgradeId::as_str);
+        info!(node, upgrade_id = begun, step = name, "step={name} begin");
         let task = tokio::spawn(async move {
-            let step = errand.step.name();
             let outcome = match perform(&tools, errand, node).await {
                 Ok(Ended::Done(effect)) => Outcome::Done(effect),
                 Ok(Ended::Cancelled) => Outcome::Cancelled,
                 Err(reason) => Outcome::Failed(reason),
             };
-            log_end(step, &outcome);
+            log_end(name, upgrade_id.as_ref(), &outcome);
             outcome
         });
         Self {
@@ -103,11 +104,15 @@ impl Work {
     }
 }
 
-fn log_end(step: &str, outcome: &Outcome) {
+fn log_end(step: &str, id: Option<&UpgradeId>, outcome: &Outcome) {
+    let upgrade_id = id.map(UpgradeId::as_str);
     match outcome {
-        Outcome::Done(_) => info!("step={step} end: done"),
-        Outcome::Cancelled => info!("step={step} end: cancelled"),
-        Outcome::Failed(reason) => warn!("step={step} end: {reason}"),
+        Outcome::Done(_) => info!(upgrade_id, step, "step={step} end: done"),
+        Outcome::Cancelled => info!(upgrade_id, step, "step={step} end: cancelled"),
+        Outcome::Failed(why) => {
+            let reason = why.code();
+            warn!(upgrade_id, step, reason, "step={step} end: {why}");
+        }
     }
 }
 

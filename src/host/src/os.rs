@@ -44,6 +44,18 @@ pub fn wall() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
+/// Whether the kernel's clock is kept in step by somebody (chrony, timesyncd); nothing when the kernel does not say.
+#[must_use]
+#[expect(unsafe_code, reason = "nix has no safe wrapper")]
+pub fn clock_in_step() -> Option<bool> {
+    // SAFETY: plain numbers, of which zero is a value; modes = 0 sets nothing, so that the kernel only writes into it (adjtimex(2)).
+    let state = unsafe {
+        let mut asked: nix::libc::timex = std::mem::zeroed();
+        nix::libc::adjtimex(&raw mut asked)
+    };
+    (state >= 0).then_some(state != nix::libc::TIME_ERROR)
+}
+
 /// The machine, as `uname -m` says it.
 ///
 /// # Errors

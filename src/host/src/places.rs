@@ -71,6 +71,13 @@ impl Places {
         self.grub().join("grubenv")
     }
 
+    /// Where a deployment's kernel and initramfs lie for the boot loader. Deployments with the same ones share it.
+    #[must_use]
+    pub fn kernel(&self, deployment: &upgrade::Deployment) -> PathBuf {
+        let (stateroot, checksum) = (&deployment.stateroot, &deployment.bootcsum);
+        self.boot.join(format!("ostree/{stateroot}-{checksum}"))
+    }
+
     /// The folder of one deployment.
     #[must_use]
     pub fn deployment(&self, deployment: &upgrade::Deployment) -> PathBuf {

@@ -1,9 +1,12 @@
 //! Room on file systems.
 
+use std::fs;
 use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
+use upgrade::Deployment;
 
+use crate::Places;
 use crate::error::{At, Result};
 
 /// Free bytes on the file system of `path`, those kept for root included: what writes here runs as root.
@@ -13,4 +16,18 @@ use crate::error::{At, Result};
 pub fn free(path: &Path) -> Result<u64> {
     let stat = statvfs(path).at("asking for room on", path)?;
     Ok(stat.blocks_free().saturating_mul(stat.fragment_size()))
+}
+
+/// What a deployment's kernel, initramfs and device trees take on /boot, in bytes.
+///
+/// # Errors
+/// When its folder there cannot be listed.
+pub fn kernel(places: &Places, deployment: &Deployment) -> Result<u64> {
+    let folder = places.kernel(deployment);
+    let mut bytes = 0_u64;
+    for file in fs::read_dir(&folder).at("listing", &folder)? {
+        let file = file.at("listing", &folder)?;
+        bytes = bytes.saturating_add(file.metadata().at("asking for", &file.path())?.len());
+    }
+    Ok(bytes)
 }

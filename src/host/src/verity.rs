@@ -41,6 +41,35 @@ mod call {
     nix::ioctl_write_ptr!(enable, b'f', 133, super::Enable);
 }
 
+/// What a file system makes of sealing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// The file is sealed.
+    Sealed,
+    /// It is not, and could be.
+    Able,
+    /// The kernel or the file system cannot seal.
+    Unable,
+}
+
+/// Whether this file is sealed, or could be.
+#[must_use]
+#[expect(unsafe_code, reason = "nix has no safe wrapper")]
+pub fn support(file: &File) -> Support {
+    let mut answer = Answer {
+        algorithm: 0,
+        size: LENGTH as u16,
+        digest: [0; LENGTH],
+    };
+    // SAFETY: as in `measure`.
+    match unsafe { call::measure(file.as_raw_fd(), &raw mut answer) } {
+        // EOVERFLOW: sealed with a longer digest than ours.
+        Ok(_) | Err(Errno::EOVERFLOW) => Support::Sealed,
+        Err(Errno::ENODATA) => Support::Able,
+        Err(_) => Support::Unable,
+    }
+}
+
 /// The digest of a sealed file; nothing when it is not sealed or the file system cannot.
 #[must_use]
 #[expect(unsafe_code, reason = "nix has no safe wrapper")]

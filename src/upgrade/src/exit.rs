@@ -9,6 +9,8 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// `careen-stage --dry-run` would have rebooted.
 pub const WOULD_REBOOT: u8 = 3;
+/// `careen-agent doctor` has found something bad. Not [`USAGE`]: a script's slip of the pen says nothing of the node.
+pub const UNFIT: u8 = 3;
 
 /// One row of the reference table.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,27 @@ pub const TABLE: &[Exit] = &[
         "the record is on standard output; that of a node that was never asked is there too",
     ),
     row("`careen-agent record`", FAILED, "the record cannot be read"),
+    row("`careen-agent doctor`", DONE, "all is well"),
+    row(
+        "`careen-agent doctor`",
+        FAILED,
+        "the worst is something to look at; or it could not begin",
+    ),
+    row(
+        "`careen-agent doctor`",
+        UNFIT,
+        "something is bad: an upgrade would be refused, or could not be trusted",
+    ),
+    row(
+        "`careen-agent metrics`",
+        DONE,
+        "the metrics are on standard output",
+    ),
+    row(
+        "`careen-agent metrics`",
+        FAILED,
+        "this system cannot be looked at",
+    ),
     row(
         "`careen-agent kubeadm-upgrade`",
         DONE,

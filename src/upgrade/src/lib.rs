@@ -5,6 +5,7 @@
 //! The agent, the stage in the initramfs and the model checker call the same function. There is no clock, file, process or
 //! network in this crate.
 
+pub mod bill;
 pub mod deadman;
 pub mod decide;
 pub mod deploy;
@@ -12,6 +13,7 @@ pub mod exit;
 pub mod history;
 pub mod id;
 pub mod image;
+pub mod listen;
 pub mod names;
 pub mod observe;
 pub mod phase;
@@ -21,6 +23,7 @@ pub mod reason;
 pub mod record;
 pub mod report;
 pub mod step;
+pub mod tally;
 pub mod target;
 pub mod version;
 

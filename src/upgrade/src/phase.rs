@@ -56,6 +56,23 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// The names of all phases, in their order.
+    pub const NAMES: [&'static str; 13] = [
+        "Accepted",
+        "Fetched",
+        "Verified",
+        "Deployed",
+        "Drained",
+        "Armed",
+        "Trial",
+        "Healthy",
+        "Blessed",
+        "Upgraded",
+        "Reverting",
+        "Failed",
+        "Halted",
+    ];
+
     /// The phase's name, for people and for the status.
     #[must_use]
     pub const fn name(&self) -> &'static str {

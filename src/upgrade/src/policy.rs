@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::listen::Listen;
 use crate::reason::Reason;
 
 /// The policy file.
@@ -32,6 +33,8 @@ pub struct Policy {
     pub health: Health,
     /// Limits of careen-deploy.
     pub limits: Limits,
+    /// Being watched.
+    pub metrics: Metrics,
 }
 
 impl Default for Policy {
@@ -49,6 +52,7 @@ impl Default for Policy {
             drain: Drain::default(),
             health: Health::default(),
             limits: Limits::default(),
+            metrics: Metrics::default(),
         }
     }
 }
@@ -124,6 +128,8 @@ pub struct Limits {
     pub memory_mib: u64,
     /// Bytes fetched per second; 0 is no limit.
     pub bandwidth_bytes: u64,
+    /// Seconds that one try to fetch may take; 0 is no limit.
+    pub fetch_seconds: u64,
     /// Seconds to wait for the sysroot lock.
     pub lock_seconds: u64,
 }
@@ -135,9 +141,19 @@ impl Default for Limits {
             io_weight: 20,
             memory_mib: 512,
             bandwidth_bytes: 0,
+            // 1 GiB at 2.4 Mbit/s; over a thinner line the next try takes up what came.
+            fetch_seconds: 3600,
             lock_seconds: 60,
         }
     }
+}
+
+/// Being watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Metrics {
+    /// Where Prometheus' metrics are served.
+    pub listen: Listen,
 }
 
 impl Policy {
@@ -184,6 +200,11 @@ impl Policy {
                 self.limits.io_weight <= 10_000,
                 "limits.io-weight",
                 "0 to 10000",
+            ),
+            (
+                matches!(self.limits.fetch_seconds, 0 | 60..=604_800),
+                "limits.fetch-seconds",
+                "0, or 60 to 604800",
             ),
             (
                 (1..=3600).contains(&self.limits.lock_seconds),

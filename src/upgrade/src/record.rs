@@ -6,11 +6,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::bill::Bill;
 use crate::id::{BootId, Digest, Moment, UpgradeId};
 use crate::image::{Deployment, ImageFacts};
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::step::Step;
+use crate::tally::Tally;
 use crate::target::{RawRequest, Target};
 use crate::version::Version;
 
@@ -44,6 +46,9 @@ pub struct Record {
     /// Images that failed here.
     #[serde(default)]
     pub bad: Vec<BadImage>,
+    /// How they ended.
+    #[serde(default, skip_serializing_if = "Tally::is_blank")]
+    pub tally: Tally,
     /// What a newer version wrote and this one does not know.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
@@ -60,6 +65,7 @@ impl Default for Record {
             spent: None,
             answered: 0,
             bad: Vec::new(),
+            tally: Tally::default(),
             unknown: Map::new(),
         }
     }
@@ -165,6 +171,9 @@ pub struct Upgrade {
     /// When phases were reached, in wall time: for display alone.
     #[serde(default)]
     pub reached: Vec<Reached>,
+    /// What it costs the node's users: for display alone.
+    #[serde(default, skip_serializing_if = "Bill::is_blank")]
+    pub bill: Bill,
     /// What a newer version wrote and this one does not know.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
@@ -233,6 +242,7 @@ impl Upgrade {
             guarded: None,
             retry: None,
             reached: Vec::new(),
+            bill: Bill::default(),
             unknown: Map::new(),
         }
     }

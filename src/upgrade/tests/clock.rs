@@ -36,6 +36,7 @@ fn moments() -> Vec<Observation> {
 fn without_times((mut record, act): (Record, Act)) -> (Record, Act) {
     if let Some(up) = &mut record.upgrade {
         up.reached.iter_mut().for_each(|reached| reached.at = 0);
+        up.bill = bill::Bill::default();
     }
     (record, act)
 }

@@ -26,7 +26,7 @@ fn the_table_of_exit_codes_in_the_docs_is_the_one_in_the_code() {
 #[test]
 fn every_reason_stands_in_the_docs_in_its_own_words() {
     let mut text = String::from(
-        "# Reasons\n\nRendered from `src/upgrade/src/reason.rs`: the code in `careen.dev/status`, what follows, and the sentence on the Node, \
+        "# Reasons\n\nRendered from `src/upgrade/src/reason`: the code in `careen.dev/status`, what follows, and the sentence on the Node, \
          with examples in it. `retry`: the step is tried again, as often as the policy says; then the upgrade ends as with `roll back`: the old \
          system stays or comes back. `halt`: a person must look. A remembered image is not tried again unasked. Each code leads to its \
          section of the [runbook](runbook.md).\n\n\

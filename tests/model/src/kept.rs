@@ -4,6 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use upgrade::Record;
+use upgrade::bill::Bill;
+use upgrade::tally::Tally;
 
 /// A record that does not change any more.
 #[derive(Clone, Debug)]
@@ -14,14 +16,16 @@ pub struct Kept {
 
 impl Kept {
     /// Keeps a record. Left out is what no decision looks at and what would make each state a new one: the generation (that
-    /// it rises is checked when it is written), and of the phases reached all but the last, with their times.
+    /// it rises is checked when it is written), of the phases reached all but the last, with their times, and what is counted.
     #[must_use]
     pub fn new(mut record: Record) -> Self {
         record.generation = 0;
+        record.tally = Tally::default();
         if let Some(up) = &mut record.upgrade {
             let surplus = up.reached.len().saturating_sub(1);
             up.reached.drain(..surplus);
             up.reached.iter_mut().for_each(|reached| reached.at = 0);
+            up.bill = Bill::default();
         }
         let mut hasher = DefaultHasher::new();
         // Records have no hash of their own; what is on the disk is their JSON.

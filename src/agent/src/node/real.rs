@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use host::cmdline::Cmdline;
-use host::{Places, boot, etc, grubenv, image_info, os, snapshot};
+use host::{Places, boot, etc, grubenv, image_info, os, room, snapshot};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
 use upgrade::step::Effect;
@@ -18,6 +18,7 @@ use super::deploy::{self, Deploy};
 use super::systemd::Bus;
 use super::{reboot, unit};
 use crate::hands::{Ended, Errand, Hands, Local};
+use crate::metrics::Disk;
 use crate::{health, kubeadm};
 
 /// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
@@ -222,6 +223,16 @@ fn effect(done: Done) -> Effect {
 impl Hands for Node {
     fn look(&self, record: &Record) -> Result<Observation, String> {
         self.see(record).map_err(|error| error.to_string())
+    }
+
+    fn disk(&self) -> Disk {
+        let places = &self.places;
+        let booted = self.fixed().ok().map(|fixed| &fixed.booted);
+        Disk {
+            root_free: room::free(&places.sysroot).ok(),
+            boot_free: room::free(&places.boot).ok(),
+            boot_kernel: booted.and_then(|booted| room::kernel(places, booted).ok()),
+        }
     }
 
     async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {

@@ -14,9 +14,6 @@ const PATIENCE: u64 = 1_800_000_000;
 /// How long one that may be killed has, in microseconds.
 const IMPATIENCE: u64 = 10_000_000;
 
-/// How long one fetch may take, in seconds: 1 GiB at 2.4 Mbit/s. Over a thinner line the next try takes up what came.
-const FETCH: u64 = 3600;
-
 const MIB: u64 = 1024 * 1024;
 
 /// In microseconds.
@@ -41,7 +38,7 @@ impl Run {
     pub fn with_its_time(&self, reason: Reason) -> Reason {
         match (reason, self.seconds) {
             (Reason::DeployDied { verb, detail }, Some(seconds)) => Reason::DeployDied {
-                detail: format!("{detail}; it may take {seconds} s"),
+                detail: format!("{detail}; it may take limits.fetch-seconds = {seconds} s"),
                 verb,
             },
             (other, _) => other,
@@ -82,7 +79,8 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         verb,
         arguments,
         swaps,
-        seconds: matches!(step, Step::Fetch { .. }).then_some(FETCH),
+        seconds: matches!(step, Step::Fetch { .. } if policy.limits.fetch_seconds > 0)
+            .then_some(policy.limits.fetch_seconds),
     })
 }
 
@@ -271,7 +269,7 @@ mod tests {
         };
         let told = run.with_its_time(died).to_string();
         assert!(
-            told.ends_with("stopped by a signal; it may take 3600 s"),
+            told.ends_with("stopped by a signal; it may take limits.fetch-seconds = 3600 s"),
             "{told}"
         );
         let remote = "images".to_owned();

@@ -1,14 +1,13 @@
 //! `kubectl careen upgrade`, `retry` and `rollback`: asking, and watching what comes of it.
 
 use k8s_openapi::jiff::Timestamp;
-use upgrade::names;
 
 use super::Session;
 use super::act::{conclude, each, settle, told, write};
 use super::choose::choose;
 use super::ended::to_the_end;
 use crate::api::{Cluster, Write};
-use crate::cli::{Again, Asking, Choice, Upgrade};
+use crate::cli::{Asking, Choice, Chosen};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::outcome::{self, Done, Outcome};
@@ -18,53 +17,22 @@ use crate::view::NodeView;
 /// What is wished of one node, or why nothing can be.
 type Wished = (NodeView, Result<Wish, String>);
 
-/// Asks for an image.
+/// Asks nodes for what is wished of each.
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn upgrade(asked: &Upgrade, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let wish = Wish {
-        image: asked.image.to_string(),
-        kubernetes: asked.kubernetes_version.as_ref().map(ToString::to_string),
-        despite_failure: false,
-    };
-    let nodes = choose(&session.cluster, &Choice::from(&asked.nodes)).await?;
-    let wished = nodes
-        .into_iter()
-        .map(|node| (node, Ok(wish.clone())))
-        .collect();
-    ask(wished, &asked.asking, session).await
-}
-
-/// Asks for what has failed.
-///
-/// # Errors
-/// See [`Failure`].
-pub async fn retry(asked: &Again, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let nodes = choose(&session.cluster, &Choice::from(&asked.nodes)).await?;
+pub async fn run(
+    nodes: &Chosen,
+    asking: &Asking,
+    wish: impl Fn(&NodeView) -> Result<Wish, String>,
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    let nodes = choose(&session.cluster, &Choice::from(nodes)).await?;
     let wished = nodes.into_iter().map(|node| {
-        let wish = request::retry(&node);
+        let wish = wish(&node);
         (node, wish)
     });
-    ask(wished.collect(), &asked.asking, session).await
-}
-
-/// Asks for the kept system. That it failed once is no reason not to want it.
-///
-/// # Errors
-/// See [`Failure`].
-pub async fn rollback(asked: &Again, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let wish = Wish {
-        image: names::KEPT_IMAGE.to_owned(),
-        kubernetes: None,
-        despite_failure: true,
-    };
-    let nodes = choose(&session.cluster, &Choice::from(&asked.nodes)).await?;
-    let wished = nodes
-        .into_iter()
-        .map(|node| (node, Ok(wish.clone())))
-        .collect();
-    ask(wished, &asked.asking, session).await
+    ask(wished.collect(), asking, session).await
 }
 
 async fn ask(

@@ -20,6 +20,8 @@ use crate::cli::{Cli, Command, Format};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::request::{self, Wish};
+use crate::view::NodeView;
 
 /// What every command works with.
 pub(crate) struct Session<'a> {
@@ -48,13 +50,21 @@ pub async fn run(cli: &Cli, console: &mut Console) -> Result<Exit, Failure> {
 async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, Failure> {
     match command {
         Command::Plan(asked) => plan::run(asked, session).await,
-        Command::Upgrade(asked) => ask::upgrade(asked, session).await,
+        Command::Upgrade(asked) => {
+            let wish = |_: &NodeView| Ok(Wish::from(asked));
+            ask::run(&asked.nodes, &asked.asking, wish, session).await
+        }
         Command::Status(asked) => status::run(asked, session).await,
         Command::Explain(asked) => explain::run(&asked.node, session).await,
         Command::History(asked) => history::run(&asked.node, session).await,
         Command::Cancel(asked) => cancel::run(asked, session).await,
-        Command::Retry(asked) => ask::retry(asked, session).await,
-        Command::Rollback(asked) => ask::rollback(asked, session).await,
+        Command::Retry(asked) => {
+            ask::run(&asked.nodes, &asked.asking, request::retry, session).await
+        }
+        Command::Rollback(asked) => {
+            let wish = |_: &NodeView| Ok(Wish::kept());
+            ask::run(&asked.nodes, &asked.asking, wish, session).await
+        }
         Command::Pause(asked) => pause::pause(asked, session).await,
         Command::Resume(asked) => pause::resume(asked, session).await,
         // It needs no API server, and was seen to before.

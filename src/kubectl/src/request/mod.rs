@@ -3,10 +3,11 @@
 mod patch;
 
 use k8s_openapi::jiff::Timestamp;
-use upgrade::{Malformed, UpgradeId};
+use upgrade::{Malformed, UpgradeId, names};
 
 pub use patch::{asking, pausing, questioning, unquestioning, withdrawing};
 
+use crate::cli::Upgrade;
 use crate::stage::Stage;
 use crate::standing::{Standing, is_answered};
 use crate::view::NodeView;
@@ -20,6 +21,28 @@ pub struct Wish {
     pub kubernetes: Option<String>,
     /// Also where just this has failed.
     pub despite_failure: bool,
+}
+
+impl Wish {
+    /// The kept system. That it failed once is no reason not to want it.
+    #[must_use]
+    pub fn kept() -> Self {
+        Self {
+            image: names::KEPT_IMAGE.to_owned(),
+            kubernetes: None,
+            despite_failure: true,
+        }
+    }
+}
+
+impl From<&Upgrade> for Wish {
+    fn from(asked: &Upgrade) -> Self {
+        Self {
+            image: asked.image.to_string(),
+            kubernetes: asked.kubernetes_version.as_ref().map(ToString::to_string),
+            despite_failure: false,
+        }
+    }
 }
 
 /// What to do about a node.

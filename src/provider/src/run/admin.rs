@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,6 +17,9 @@ use tokio::sync::watch;
 
 use crate::tls::Current;
 use crate::world::World;
+
+/// What the metrics' text is: Prometheus 3 takes none that does not say so.
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves for ever.
 pub async fn serve(
@@ -48,17 +51,21 @@ pub async fn serve(
 }
 
 fn answer(path: &str, world: &World, current: &Current, leads: bool) -> Response<Full<Bytes>> {
+    let mut kind = "text/plain; charset=utf-8";
     let (status, text) = match path {
         "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
         "/readyz" => readiness(world, current),
         "/metrics" => {
             measure(world, leads);
+            kind = METRICS;
             (StatusCode::OK, world.metrics.text())
         }
         _ => (StatusCode::NOT_FOUND, "not found\n".to_owned()),
     };
     let mut response = Response::new(Full::from(text));
     *response.status_mut() = status;
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }
 

@@ -66,6 +66,7 @@ fn begin(next: &mut Record, mut up: Upgrade, seen: &Observation, policy: &Policy
 
 fn refuse(next: &mut Record, raw: &RawRequest, reason: Reason) -> Act {
     let id = raw.id.as_deref().and_then(|id| id.parse().ok());
+    next.tally.count_refused(&reason);
     next.refused = Some(Refused { id, reason });
     next.spent = Some(raw.clone());
     next.answered = next.answered.saturating_add(1);

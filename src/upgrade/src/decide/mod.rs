@@ -6,9 +6,11 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod accept;
+mod charge;
 mod decision;
 mod disarm;
 mod facts;
+mod failed;
 mod fold;
 mod judge;
 mod memory;
@@ -51,6 +53,7 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
         note_intent(&mut next, step);
     }
     note_reached(&mut next, seen.wall);
+    charge::charge(record, &mut next, seen, &act);
     if next == *record {
         return Decision::new(None, act);
     }
@@ -208,6 +211,7 @@ fn close(next: &mut Record) {
         return;
     }
     let bad = blamed(up);
+    next.tally.count(up);
     next.spent = Some(up.request.clone());
     next.answered = next.answered.saturating_add(1);
     if let Some(up) = &mut next.upgrade {

@@ -2,6 +2,14 @@
 //!
 //! The condition, the annotation, the event, the log and the command line all show [`Reason`]'s `Display`;
 //! decisions are taken on the variant, never on the text.
+//!
+//! Here is each reason with its words, in the order in which an upgrade may meet them: one table, for the record names them all
+//! by one `code`. What follows from them is in `disposition`, what they are called elsewhere in `code`, and how other people's
+//! words get into them in `complaint`.
+
+mod code;
+mod complaint;
+mod disposition;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -9,16 +17,8 @@ use thiserror::Error;
 use crate::image::STAGE_PROTOCOL;
 use crate::version::Version;
 
-/// What to do about a reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Disposition {
-    /// The same step again, after a pause, a bounded number of times.
-    Retry,
-    /// This request is at an end; the old system stays or comes back.
-    RollBack,
-    /// A person must look.
-    Halt,
-}
+pub use complaint::complaint;
+pub use disposition::Disposition;
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -285,121 +285,9 @@ pub enum Reason {
     Unheard,
 }
 
-impl Reason {
-    /// What to do about it.
-    #[must_use]
-    pub const fn disposition(&self) -> Disposition {
-        use Disposition::{Halt, Retry, RollBack};
-        match self {
-            Self::RemoteAway { .. }
-            | Self::LockHeld { .. }
-            | Self::DeployDied { .. }
-            | Self::ApiAway { .. }
-            | Self::SnapshotFailed { .. }
-            | Self::ArmFailed { .. }
-            | Self::RebootRefused { .. }
-            | Self::Damaged { .. }
-            | Self::ApiAwayInTrial { .. }
-            | Self::KubeadmFailed { .. }
-            | Self::UnguardedBoot => Retry,
-            Self::BadRequest { .. }
-            | Self::BadPolicy { .. }
-            | Self::LoaderUnfit { .. }
-            | Self::RemoteNotAllowed { .. }
-            | Self::UnknownRemote { .. }
-            | Self::RememberedBad { .. }
-            | Self::ControlPlane { .. }
-            | Self::NoSuchRef { .. }
-            | Self::NoSuchCommit { .. }
-            | Self::Unsigned { .. }
-            | Self::WrongSignature { .. }
-            | Self::VerificationOff { .. }
-            | Self::NoKernel { .. }
-            | Self::NoImageInfo { .. }
-            | Self::NoStage { .. }
-            | Self::WrongArchitecture { .. }
-            | Self::VersionMismatch { .. }
-            | Self::Downgrade { .. }
-            | Self::NewerThanApiServer { .. }
-            | Self::SkewTooLarge { .. }
-            | Self::NoRoom { .. }
-            | Self::DeployFailed { .. }
-            | Self::EtcMerge { .. }
-            | Self::BudgetBlocks { .. }
-            | Self::DrainDeadline { .. }
-            | Self::DrainRefused { .. }
-            | Self::Withdrawn
-            | Self::TargetVanished { .. }
-            | Self::StageRefused { .. }
-            | Self::NoVerdict { .. }
-            | Self::Unhealthy { .. }
-            | Self::UserCheck { .. }
-            | Self::NoApiFromNewSystem
-            | Self::Unheard => RollBack,
-            Self::RecordNewer { .. }
-            | Self::RecordDamaged { .. }
-            | Self::UnknownSystem { .. }
-            | Self::ForeignDefault { .. } => Halt,
-        }
-    }
-
-    /// Whether the image itself is to blame, so that its digest is remembered as bad.
-    #[must_use]
-    pub const fn blames_image(&self) -> bool {
-        matches!(
-            self,
-            Self::StageRefused { .. }
-                | Self::NoVerdict { .. }
-                | Self::Unhealthy { .. }
-                | Self::UserCheck { .. }
-                | Self::NoApiFromNewSystem
-        )
-    }
-
-    /// The variant's name: stable, CamelCase, what Kubernetes wants as a condition's `reason`.
-    #[must_use]
-    pub fn code(&self) -> String {
-        // serde's tag is the one place that spells the variants; asking it keeps a second list from drifting.
-        serde_json::to_value(self)
-            .ok()
-            .and_then(|value| {
-                value
-                    .get("code")
-                    .and_then(|code| code.as_str().map(str::to_owned))
-            })
-            .unwrap_or_else(|| "Unknown".to_owned())
-    }
-
-    /// Where the docs say what it means, what to look at and what to do: a page below `docs/`, with its anchor.
-    #[must_use]
-    pub fn runbook(&self) -> String {
-        format!("runbook.md#{}", self.code().to_ascii_lowercase())
-    }
-}
-
-/// The longest part of somebody else's complaint that is repeated, in characters.
-const SHOWN: usize = 500;
-
-/// What a parser says of a bad text, for a reason's detail. It may repeat the text, which may be as long as it likes, and the
-/// Node's annotations must take it.
-#[must_use]
-pub fn complaint(error: &impl std::fmt::Display) -> String {
-    error.to_string().chars().take(SHOWN).collect()
-}
-
 fn said_of_stage(found: &Option<u32>) -> String {
     found.map_or_else(
         || "nothing of a \"stage\"".to_owned(),
         |protocol| format!("\"stage\": {protocol}"),
     )
-}
-
-impl From<crate::id::Malformed> for Reason {
-    fn from(bad: crate::id::Malformed) -> Self {
-        Self::BadRequest {
-            field: bad.field.to_owned(),
-            value: bad.value,
-            accepted: bad.accepted.to_owned(),
-        }
-    }
 }

@@ -1,0 +1,10 @@
+//! `careen-pages OUT`: writes manual pages and completions into the folder OUT. Run by `packaging/papers.sh`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+fn main() -> Result<()> {
+    let out = std::env::args_os().nth(1);
+    pages::write(Path::new(&out.context("usage: careen-pages OUT-FOLDER")?))
+}

@@ -1,0 +1,27 @@
+//! Two tools look at the licences of what we link: cargo-deny lets it in, cargo-about collects the texts for the packages.
+
+// What helpers find amiss ends the test, as it should.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use toml::Table;
+
+fn list(text: &str, path: &[&str]) -> BTreeSet<String> {
+    let table: Table = toml::from_str(text).unwrap();
+    let mut value = &toml::Value::Table(table);
+    for key in path {
+        value = &value[*key];
+    }
+    let items = value.as_array().unwrap().iter();
+    items
+        .map(|item| item.as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn both_accept_the_same_licences() {
+    let deny = list(include_str!("../../../deny.toml"), &["licenses", "allow"]);
+    let about = list(include_str!("../../about.toml"), &["accepted"]);
+    assert_eq!(deny, about);
+}

@@ -1,0 +1,80 @@
+//! What is made of the command lines says all that they take.
+
+// What helpers find amiss ends the test, as it should.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use clap::Command;
+use tempfile::TempDir;
+
+fn written() -> TempDir {
+    let out = TempDir::new().unwrap();
+    pages::write(out.path()).unwrap();
+    out
+}
+
+fn page(out: &Path, name: &str, section: &str) -> String {
+    // A hyphen is escaped in roff.
+    let page = fs::read_to_string(out.join(format!("man/{name}.{section}"))).unwrap();
+    page.replace("\\-", "-")
+}
+
+/// Calls `look` with every command and the name of its page.
+fn each(command: &Command, name: &str, look: &mut dyn FnMut(&Command, &str)) {
+    look(command, name);
+    for sub in command.get_subcommands() {
+        each(sub, &format!("{name}-{}", sub.get_name()), look);
+    }
+}
+
+#[test]
+fn every_command_has_a_page_that_names_its_flags_and_subcommands() {
+    let out = written();
+    let mut pages = 0;
+    for (command, section) in pages::commands() {
+        let name = command.get_name().to_owned();
+        each(&command, &name, &mut |command, name| {
+            pages += 1;
+            let page = page(out.path(), name, section);
+            for flag in command.get_arguments().filter_map(|flag| flag.get_long()) {
+                assert!(page.contains(&format!("--{flag}")), "{name}: --{flag}");
+            }
+            for sub in command.get_subcommands() {
+                let other = format!("{name}-{}({section})", sub.get_name());
+                assert!(page.contains(&other), "{name}: {other}");
+            }
+        });
+    }
+    let written = fs::read_dir(out.path().join("man")).unwrap().count();
+    assert_eq!(written, pages, "pages of commands that there are not");
+}
+
+#[test]
+fn every_shell_completes_the_programs_of_a_node() {
+    let out = written();
+    for file in [
+        "bash/careen-agent.bash",
+        "bash/careen-deploy.bash",
+        "zsh/_careen-agent",
+        "zsh/_careen-deploy",
+        "fish/careen-agent.fish",
+        "fish/careen-deploy.fish",
+    ] {
+        let text = fs::read_to_string(out.path().join(file)).unwrap();
+        assert!(
+            text.contains("lock-seconds") || text.contains("kubeconfig"),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn written_twice_is_the_same() {
+    let (one, two) = (written(), written());
+    for file in ["man/careen-deploy.8", "zsh/_careen-agent"] {
+        let read = |out: &TempDir| fs::read(out.path().join(file)).unwrap();
+        assert_eq!(read(&one), read(&two), "{file}");
+    }
+}

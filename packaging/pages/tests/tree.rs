@@ -1,0 +1,100 @@
+//! What the packages lay out, with programs and papers of no content.
+
+// What helpers find amiss ends the test, as it should.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use upgrade::Policy;
+
+const PROGRAMS: [&str; 5] = [
+    "careen-agent",
+    "careen-deploy",
+    "careen-grub",
+    "careen-stage",
+    "kubectl-careen",
+];
+
+fn source() -> PathBuf {
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
+}
+
+/// Makes empty files below `folder`.
+fn empty(folder: &Path, files: impl IntoIterator<Item = String>) {
+    for file in files {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+}
+
+/// The laid out tree of a package, below `tree` in the folder.
+fn laid_out(package: &str) -> TempDir {
+    let work = TempDir::new().unwrap();
+    let programs = work.path().join("programs");
+    let papers = work.path().join("papers");
+    empty(&programs, PROGRAMS.map(str::to_owned));
+    pages::write(&papers).unwrap();
+    let said = [
+        "careen-agent",
+        "careen-deploy",
+        "careen-stage",
+        "kubectl-careen",
+    ];
+    empty(
+        &papers,
+        said.map(|program| format!("sbom/{program}.cdx.json")),
+    );
+    empty(
+        &papers,
+        said.map(|program| format!("licences/{program}.txt")),
+    );
+    let status = Command::new(source().join("packaging").join(package).join("tree.sh"))
+        .args([&programs, &papers, &work.path().join("tree")])
+        .status();
+    assert!(status.unwrap().success());
+    work
+}
+
+#[test]
+fn the_policy_that_is_installed_changes_nothing_until_it_is_edited() {
+    let work = laid_out("careen");
+    let text = fs::read_to_string(work.path().join("tree/etc/careen/policy.toml")).unwrap();
+    assert_eq!(toml::from_str::<Policy>(&text).unwrap(), Policy::default());
+    let edited = text.replace("#trials = 2", "trials = 3");
+    assert_eq!(toml::from_str::<Policy>(&edited).unwrap().trials, 3);
+}
+
+#[test]
+fn every_unit_and_every_file_of_the_dracut_module_is_laid_out() {
+    let work = laid_out("careen");
+    for (from, to) in [
+        ("systemd/system", "usr/lib/systemd/system"),
+        ("systemd/system-preset", "usr/lib/systemd/system-preset"),
+        ("systemd/tmpfiles.d", "usr/lib/tmpfiles.d"),
+        ("dracut/55careen", "usr/lib/dracut/modules.d/55careen"),
+    ] {
+        for entry in fs::read_dir(source().join(from)).unwrap() {
+            let name = entry.unwrap().file_name();
+            let there = work.path().join("tree").join(to).join(&name);
+            assert!(there.exists(), "{}", there.display());
+        }
+    }
+}
+
+#[test]
+fn the_plugin_comes_with_its_pages_and_the_roles_for_it() {
+    let work = laid_out("kubectl-careen");
+    for path in [
+        "usr/bin/kubectl-careen",
+        "usr/share/man/man1/kubectl-careen.1.gz",
+        "usr/share/man/man1/kubectl-careen-rollback.1.gz",
+        "usr/share/doc/kubectl-careen/clusterroles.yaml",
+    ] {
+        let there = work.path().join("tree").join(path);
+        assert!(there.exists(), "{}", there.display());
+    }
+}

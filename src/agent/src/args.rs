@@ -1,0 +1,50 @@
+//! The command line, in a file of its own: `careen-pages` makes the manual page and the completions from it.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use upgrade::names;
+
+/// Upgrades this node when its Node object is annotated so.
+#[derive(Debug, Parser)]
+#[command(name = "careen-agent", version)]
+pub struct Cli {
+    /// The root of the running system.
+    #[arg(long, global = true, default_value = "/")]
+    pub root: PathBuf,
+    /// The kubelet's kubeconfig.
+    #[arg(long, global = true, default_value = names::KUBELET_CONF)]
+    pub kubeconfig: PathBuf,
+    /// The node's policy.
+    #[arg(long, global = true, default_value = names::POLICY_FILE)]
+    pub policy: PathBuf,
+    /// Log more.
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch the Node and serve its requests (the default).
+    Run,
+    /// Run `kubeadm upgrade node` for the upgrade on trial, before the kubelet starts.
+    KubeadmUpgrade,
+    /// Print the record as JSON.
+    Record,
+    /// Check all that this node needs for an upgrade, and say how to mend it. Changes nothing. Exits with 0 when all is well, 1 when
+    /// something is worth a look, 3 when something is bad.
+    Doctor {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        /// Ask the API server nothing.
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Print the metrics once, as for node_exporter's textfile collector. What the API server says is left out.
+    Metrics,
+}

@@ -1,0 +1,53 @@
+//! The clock: certificates and signatures are judged by it.
+
+use super::{Clock, Finding};
+
+/// Before this nothing of Careen existed, in seconds since 1970: 2025-01-01.
+const EARLIEST: u64 = 1_735_689_600;
+
+/// It is not absurd, and somebody keeps it in step.
+pub(super) fn clock(clock: Clock) -> Finding {
+    const NAME: &str = "clock";
+    let keep = "run chrony or systemd-timesyncd";
+    if clock.wall < EARLIEST {
+        let seen = format!(
+            "{} s since 1970, which is long ago: no certificate is valid yet",
+            clock.wall
+        );
+        return Finding::bad(NAME, seen, keep);
+    }
+    match clock.in_step {
+        Some(true) => Finding::ok(NAME, "kept in step"),
+        Some(false) => Finding::warn(
+            NAME,
+            "nobody keeps it in step, as far as the kernel knows",
+            keep,
+        ),
+        None => Finding::warn(
+            NAME,
+            "the kernel does not say whether it is kept in step",
+            keep,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict::{Bad, Ok, Warn};
+    use super::*;
+
+    #[test]
+    fn a_clock_of_1970_is_bad_and_one_that_nobody_keeps_worth_a_look() {
+        let at = |wall, in_step| clock(Clock { wall, in_step }).verdict;
+        let now = EARLIEST + 1;
+        assert_eq!(
+            [
+                at(now, Some(true)),
+                at(now, Some(false)),
+                at(now, None),
+                at(0, Some(true))
+            ],
+            [Ok, Warn, Warn, Bad]
+        );
+    }
+}

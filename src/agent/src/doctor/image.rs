@@ -1,0 +1,72 @@
+//! The system that runs: a deployment, the default, a worker, and made for Careen.
+
+use upgrade::{Deployment, names};
+
+use super::{Finding, Patient};
+
+/// A manifest that only a control plane has.
+const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
+
+/// What runs is an OSTree deployment, and the one that a reboot leads to.
+pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Finding {
+    const NAME: &str = "system";
+    let booted = match booted {
+        Ok(booted) => booted,
+        Err(error) => {
+            return Finding::bad(
+                NAME,
+                error.to_string(),
+                "Careen upgrades systems that OSTree deployed, and no others",
+            );
+        }
+    };
+    let short = booted.digest.short();
+    match host::boot::default_first(&patient.places) {
+        Err(error) => Finding::bad(
+            NAME,
+            error.to_string(),
+            "make libostree write the boot entries anew: ostree admin set-default 0",
+        ),
+        Ok(all) if all.first().is_some_and(|first| first.same(&booted)) => Finding::ok(
+            NAME,
+            format!(
+                "deployment {short} runs and is the default of {}",
+                all.len()
+            ),
+        ),
+        Ok(_) => Finding::bad(
+            NAME,
+            format!("deployment {short} runs and is not the default"),
+            "boot the default, or make this one the default: ostree admin set-default",
+        ),
+    }
+}
+
+/// The image says what it is.
+pub(super) fn image(patient: &Patient) -> Finding {
+    const NAME: &str = "image";
+    match host::image_info::read(&patient.places.root) {
+        Ok(info) => Finding::ok(
+            NAME,
+            format!("Kubernetes {} for {}", info.kubernetes, info.architecture),
+        ),
+        Err(error) => Finding::warn(
+            NAME,
+            error.to_string(),
+            &format!(
+                "this system was not made for Careen, so the way back to it would be refused; images need /{}",
+                names::IMAGE_INFO
+            ),
+        ),
+    }
+}
+
+/// Workers only, so far.
+pub(super) fn control_plane(patient: &Patient) -> Finding {
+    const NAME: &str = "worker";
+    if patient.places.root.join(CONTROL_PLANE).exists() {
+        let seen = format!("a control plane: there is /{CONTROL_PLANE}");
+        return Finding::bad(NAME, seen, "this version upgrades workers in place");
+    }
+    Finding::ok(NAME, "no control plane runs here")
+}

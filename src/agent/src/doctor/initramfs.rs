@@ -1,0 +1,200 @@
+//! The guard in the initramfs, looked for in the initramfs itself: what an image says of it may not be so.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use upgrade::{Deployment, names};
+
+use super::{Finding, Patient, cpio};
+
+const NAME: &str = "stage";
+
+/// What the dracut module puts there.
+const WANTED: [&str; 5] = [
+    "careen-stage",
+    names::GUARD_UNIT,
+    names::VERIFY_UNIT,
+    names::FALLBACK_UNIT,
+    names::INITRD_DEADMAN_TIMER,
+];
+
+/// How compressed data begins, and who unpacks it: libraries for all of them would be larger than the agent.
+const PACKERS: [(&[u8], &str); 5] = [
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x02\x21\x4c\x18", "lz4"),
+    (b"BZh", "bzip2"),
+];
+
+/// The running system's initramfs has the guard. It is the next image's that guards a trial; this one shows how images are made here,
+/// and is what the way back would lead to.
+pub(super) fn stage(patient: &Patient, booted: Option<&Deployment>) -> Finding {
+    let Some(path) = booted.and_then(|booted| find(&patient.places.kernel(booted))) else {
+        return Finding::warn(
+            NAME,
+            "the running system's initramfs was not found on /boot",
+            "mount /boot",
+        );
+    };
+    let says = host::image_info::read(&patient.places.root).is_ok_and(|info| info.stage.is_some());
+    match ours_in(&path) {
+        Ok(found) => judge(&found, says),
+        Err(error) => Finding::warn(
+            NAME,
+            format!("{} cannot be looked into: {error}", path.display()),
+            "look yourself: lsinitrd | grep careen",
+        ),
+    }
+}
+
+fn judge(found: &BTreeSet<String>, says: bool) -> Finding {
+    let missing: Vec<_> = WANTED
+        .into_iter()
+        .filter(|name| !found.contains(*name))
+        .collect();
+    let mend = "build images with dracut --add careen (dracut/55careen)";
+    match (missing.is_empty(), says) {
+        (true, _) => Finding::ok(NAME, "the guard is in the initramfs"),
+        (false, true) => Finding::bad(
+            NAME,
+            format!(
+                "image.json says that the initramfs has a guard, but it lacks {}",
+                missing.join(", ")
+            ),
+            mend,
+        ),
+        (false, false) => Finding::warn(
+            NAME,
+            "the running system has no guard; the next one needs it, and the way back to this one would be refused",
+            mend,
+        ),
+    }
+}
+
+/// The initramfs in a kernel's folder on /boot.
+fn find(folder: &Path) -> Option<PathBuf> {
+    let files = fs::read_dir(folder).ok()?.flatten();
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("initramfs") || name.starts_with("initrd")
+    };
+    files.map(|file| file.path()).find(is_it)
+}
+
+/// The last parts of all names in an initramfs that are ours: microcode comes first, as it is; the rest may be compressed.
+fn ours_in(path: &Path) -> io::Result<BTreeSet<String>> {
+    let mut input = BufReader::new(File::open(path)?);
+    let mut found = BTreeSet::new();
+    if archives(&mut input, &mut found)? {
+        return Ok(found);
+    }
+    let start = input.fill_buf()?;
+    let known = PACKERS.iter().find(|(magic, _)| start.starts_with(magic));
+    let Some((_, packer)) = known else {
+        return Err(io::Error::other("its compression is not known"));
+    };
+    // The program shares the file and goes on where it stands.
+    let at = input.stream_position()?;
+    let mut file = input.into_inner();
+    file.seek(io::SeekFrom::Start(at))?;
+    unpacked(packer, file, &mut found)?;
+    Ok(found)
+}
+
+/// Reads archives as long as they follow each other; whether that was all there is.
+fn archives(input: &mut impl BufRead, found: &mut BTreeSet<String>) -> io::Result<bool> {
+    while cpio::begins(input)? {
+        cpio::names(input, &mut |name: &str| {
+            let last = name.rsplit('/').next().unwrap_or_default();
+            if last.starts_with("careen-") {
+                found.insert(last.to_owned());
+            }
+        })?;
+    }
+    Ok(input.fill_buf()?.is_empty())
+}
+
+fn unpacked(packer: &str, file: File, found: &mut BTreeSet<String>) -> io::Result<()> {
+    let mut child = Command::new(packer)
+        .arg("-dc")
+        .stdin(file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| io::Error::other(format!("{packer} cannot be run: {error}")))?;
+    let output = child
+        .stdout
+        .take()
+        .ok_or_else(|| io::Error::other("no pipe"))?;
+    let read = archives(&mut BufReader::new(output), found);
+    // With the pipe closed it ends, whether or not it was read to its end.
+    let status = child.wait()?;
+    read?;
+    if found.is_empty() && !status.success() {
+        return Err(io::Error::other(format!("{packer} ended with {status}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict::{Bad, Ok as Well, Warn};
+    use super::super::cpio::tests::archive;
+    use super::*;
+
+    fn whole() -> Vec<u8> {
+        let files = WANTED.map(|name| format!("usr/lib/somewhere/{name}"));
+        archive(&files.each_ref().map(String::as_str))
+    }
+
+    fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let file = written(bytes);
+        let output = Command::new("gzip").arg("-c").arg(file.path()).output();
+        output.unwrap().stdout
+    }
+
+    #[test]
+    fn the_guard_is_found_behind_microcode_and_compression() {
+        let microcode = [
+            archive(&["kernel/x86/microcode/GenuineIntel.bin"]),
+            vec![0; 300],
+        ]
+        .concat();
+        let packed = [microcode, gzipped(&whole())].concat();
+        for bytes in [whole(), packed] {
+            let found = ours_in(written(&bytes).path()).unwrap();
+            assert_eq!(judge(&found, true).verdict, Well, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_image_that_claims_a_guard_it_has_not_is_bad_and_names_what_is_missing() {
+        let bytes = archive(&["usr/libexec/careen/careen-stage", "init"]);
+        let found = ours_in(written(&bytes).path()).unwrap();
+        let claimed = judge(&found, true);
+        assert_eq!(claimed.verdict, Bad);
+        assert!(
+            claimed.seen.contains(names::GUARD_UNIT) && !claimed.seen.contains("careen-stage"),
+            "{}",
+            claimed.seen
+        );
+        assert_eq!(judge(&found, false).verdict, Warn);
+    }
+
+    #[test]
+    fn what_cannot_be_looked_into_is_an_error_with_words() {
+        let error = ours_in(written(b"LZIP and so on").path()).unwrap_err();
+        assert!(error.to_string().contains("compression"), "{error}");
+        assert!(ours_in(written(&whole()[..200]).path()).is_err(), "cut off");
+    }
+}

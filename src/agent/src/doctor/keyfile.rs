@@ -1,0 +1,61 @@
+//! The little of GLib's key files that libostree's configuration uses: groups of `key=value`.
+
+/// A group: its name, as `remote "careen"`, and its keys in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// What stands in the brackets.
+    pub(super) name: String,
+    keys: Vec<(String, String)>,
+}
+
+impl Group {
+    /// The last value of a key.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        let found = self.keys.iter().rev().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The name in `remote "name"`.
+    pub(super) fn remote(&self) -> Option<&str> {
+        self.name.strip_prefix("remote \"")?.strip_suffix('"')
+    }
+}
+
+/// The groups of a file. Lines that are none of it are passed over: libostree has the last word on them.
+pub(super) fn parse(text: &str) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let name = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        if let Some(name) = name {
+            let (name, keys) = (name.to_owned(), Vec::new());
+            groups.push(Group { name, keys });
+        } else if let (Some(group), Some((key, value))) = (groups.last_mut(), line.split_once('='))
+            && !line.starts_with('#')
+        {
+            let (key, value) = (key.trim_end().to_owned(), value.trim_start().to_owned());
+            group.keys.push((key, value));
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_keys_and_comments_are_told_apart() {
+        let text = "# ours\n[core]\nmode=bare\n[remote \"site\"]\nurl = https://x/a=b\n#url=old\ngpg-verify=false\n";
+        let groups = parse(text);
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[0].remote(), None);
+        let remote = &groups[1];
+        assert_eq!(
+            (remote.remote(), remote.get("url")),
+            (Some("site"), Some("https://x/a=b"))
+        );
+        assert_eq!(remote.get("gpg-verify"), Some("false"));
+    }
+}

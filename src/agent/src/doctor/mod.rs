@@ -1,0 +1,152 @@
+//! `careen-agent doctor`: everything a node needs before its first upgrade, looked at and not touched.
+//!
+//! Each check is a function from what was found to a [`Finding`]; what it judges by is the same code that would refuse the
+//! upgrade later. Nothing here writes, and a check that cannot look says so instead of failing.
+
+mod clock;
+mod cpio;
+mod credential;
+mod image;
+mod initramfs;
+mod keyfile;
+mod loader;
+mod remotes;
+mod render;
+mod room;
+mod server;
+mod settings;
+mod units;
+mod verity;
+mod watchdog;
+
+use std::path::PathBuf;
+
+use host::Places;
+use host::journal::Store;
+use serde::Serialize;
+use upgrade::decide::RecordRead;
+use upgrade::{Deployment, Policy};
+
+pub use render::{exit_code, json, text};
+pub use server::server;
+
+use crate::policy;
+
+/// How it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As it must be.
+    Ok,
+    /// An upgrade works, but something is worse than it could be, or could not be looked at.
+    Warn,
+    /// An upgrade would be refused, or could not be trusted.
+    Bad,
+}
+
+/// What one check has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The check.
+    pub name: &'static str,
+    /// How it is.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub seen: String,
+    /// What to do about it; empty when there is nothing to do.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub mend: String,
+}
+
+impl Finding {
+    fn ok(name: &'static str, seen: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Ok, seen.into(), "")
+    }
+
+    fn warn(name: &'static str, seen: impl Into<String>, mend: &str) -> Self {
+        Self::new(name, Verdict::Warn, seen.into(), mend)
+    }
+
+    fn bad(name: &'static str, seen: impl Into<String>, mend: &str) -> Self {
+        Self::new(name, Verdict::Bad, seen.into(), mend)
+    }
+
+    fn new(name: &'static str, verdict: Verdict, seen: String, mend: &str) -> Self {
+        let mend = mend.to_owned();
+        Self {
+            name,
+            verdict,
+            seen,
+            mend,
+        }
+    }
+}
+
+/// The node that is looked at.
+#[derive(Clone, Debug)]
+pub struct Patient {
+    /// Its folders.
+    pub places: Places,
+    /// The folder that holds `sys` and `proc`: `/` on a node.
+    pub kernel: PathBuf,
+    /// The kubelet's kubeconfig.
+    pub kubeconfig: PathBuf,
+    /// The policy file.
+    pub policy: PathBuf,
+    /// Its clock.
+    pub clock: Clock,
+}
+
+/// What its clock says.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Seconds since 1970.
+    pub wall: u64,
+    /// Kept in step by somebody; nothing when the kernel does not say.
+    pub in_step: Option<bool>,
+}
+
+/// What several checks need.
+struct Known {
+    policy: Policy,
+    booted: Option<Deployment>,
+}
+
+/// Every check that needs no network, in the order in which an upgrade would come upon them.
+#[must_use]
+pub fn examine(patient: &Patient) -> Vec<Finding> {
+    let read = policy::read(&patient.policy);
+    let booted = host::boot::booted(&patient.places.sysroot, &patient.places.root);
+    let known = Known {
+        policy: read.clone().unwrap_or_default(),
+        booted: booted
+            .as_ref()
+            .ok()
+            .map(|(deployment, _)| deployment.clone()),
+    };
+    let mut findings = vec![
+        settings::policy(patient, &read),
+        settings::record(&record(patient)),
+        image::system(patient, booted.map(|(deployment, _)| deployment)),
+        image::image(patient),
+        image::control_plane(patient),
+        units::units(patient),
+        loader::loader(patient),
+        room::boot(patient, known.booted.as_ref()),
+        room::root(patient),
+        initramfs::stage(patient, known.booted.as_ref()),
+        verity::verity(patient),
+    ];
+    findings.extend(remotes::remotes(patient, &known.policy));
+    findings.push(credential::credential(patient));
+    findings.push(clock::clock(patient.clock));
+    findings.push(watchdog::watchdog(patient));
+    findings
+}
+
+fn record(patient: &Patient) -> RecordRead {
+    Store::new(&patient.places.sysroot).read()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! The OSTree remotes that images may come from: known, reachable by a URL, and with a key to judge their signatures by.
+
+use std::fs;
+use std::path::Path;
+
+use host::Places;
+use upgrade::Policy;
+
+use super::keyfile::{self, Group};
+use super::{Finding, Patient};
+
+const NAME: &str = "remote";
+
+/// The repository, below the physical root.
+const REPO: &str = "ostree/repo";
+
+/// One finding for each remote that the policy lets be used.
+pub(super) fn remotes(patient: &Patient, policy: &Policy) -> Vec<Finding> {
+    let known = configured(&patient.places);
+    let allowed = |group: &&Group| {
+        let name = group.remote().unwrap_or_default();
+        policy.remotes.is_empty() || policy.remotes.iter().any(|remote| remote == name)
+    };
+    let usable = known.iter().filter(allowed);
+    let mut findings: Vec<_> = usable
+        .map(|group| judge(group, &patient.places, policy))
+        .collect();
+    let is_known = |name: &str| known.iter().any(|group| group.remote() == Some(name));
+    let strangers = policy.remotes.iter().filter(|name| !is_known(name));
+    findings.extend(strangers.map(|name| unknown(name)));
+    if findings.is_empty() {
+        findings.push(Finding::bad(
+            NAME,
+            "no OSTree remote is configured",
+            "ostree remote add, with the key that images are signed with",
+        ));
+    }
+    findings
+}
+
+fn unknown(name: &str) -> Finding {
+    Finding::bad(
+        NAME,
+        format!("the policy names {name}, which is not configured"),
+        "ostree remote add it, or take it out of the policy's remotes",
+    )
+}
+
+/// What the repository's own file and those below /etc say.
+fn configured(places: &Places) -> Vec<Group> {
+    let own = places.sysroot.join(REPO).join("config");
+    let folder = places.root.join("etc/ostree/remotes.d");
+    let mut files = vec![own];
+    files.extend(below(&folder, &["conf"]));
+    files.sort();
+    let texts = files
+        .iter()
+        .filter_map(|file| fs::read_to_string(file).ok());
+    let groups = texts.flat_map(|text| keyfile::parse(&text));
+    groups.filter(|group| group.remote().is_some()).collect()
+}
+
+fn below(folder: &Path, endings: &[&str]) -> Vec<std::path::PathBuf> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = |path: &std::path::PathBuf| {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        endings.contains(&ending.as_ref())
+    };
+    files.map(|file| file.path()).filter(named).collect()
+}
+
+fn judge(group: &Group, places: &Places, policy: &Policy) -> Finding {
+    let name = group.remote().unwrap_or_default();
+    let Some(url) = group.get("url").or_else(|| group.get("metalink")) else {
+        return Finding::bad(
+            NAME,
+            format!("{name} has no url"),
+            "give it one, in its file below /etc/ostree/remotes.d",
+        );
+    };
+    if policy.limits.bandwidth_bytes > 0 && group.get("proxy").is_some() {
+        let seen = format!("{name} goes through a proxy, where bandwidth cannot be capped");
+        return Finding::bad(
+            NAME,
+            seen,
+            "take away proxy=, or the policy's limits.bandwidth-bytes",
+        );
+    }
+    // Absent means true (ostree.repo-config(5)).
+    let verified = !matches!(group.get("gpg-verify"), Some("false" | "0"));
+    match (verified, policy.unsigned) {
+        (false, true) => Finding::warn(
+            NAME,
+            format!("{name}: {url}, unsigned images are let through"),
+            "sign them, and drop unsigned = true from the policy",
+        ),
+        (false, false) => Finding::bad(
+            NAME,
+            format!("{name} has gpg-verify=false"),
+            "import its key and set gpg-verify=true, or unsigned = true in the policy",
+        ),
+        (true, _) if has_key(group, name, places) => {
+            Finding::ok(NAME, format!("{name}: {url}, with a key"))
+        }
+        (true, _) => Finding::bad(
+            NAME,
+            format!("{name} has no key to judge signatures by"),
+            &format!("ostree remote gpg-import {name} -k <file>"),
+        ),
+    }
+}
+
+/// A keyring of its own, one that it names, or one of the system's.
+fn has_key(group: &Group, name: &str, places: &Places) -> bool {
+    let filled = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_dir() || meta.len() > 0);
+    let own = places
+        .sysroot
+        .join(REPO)
+        .join(format!("{name}.trustedkeys.gpg"));
+    let named = group
+        .get("gpgkeypath")
+        .unwrap_or_default()
+        .split([';', ',']);
+    let mut named = named.filter(|path| !path.is_empty());
+    let at = |path: &str| places.root.join(path.trim_start_matches('/'));
+    let common = places.root.join("usr/share/ostree/trusted.gpg.d");
+    filled(&own)
+        || named.any(|path| filled(&at(path)))
+        || !below(&common, &["gpg", "asc"]).is_empty()
+}

@@ -1,0 +1,119 @@
+//! Findings as lines for a person and as JSON for a program.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use upgrade::exit;
+
+use super::{Finding, Verdict};
+
+impl Verdict {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// The worst of them; of none, ok.
+fn worst(findings: &[Finding]) -> Verdict {
+    let verdicts = findings.iter().map(|finding| finding.verdict);
+    verdicts.max().unwrap_or(Verdict::Ok)
+}
+
+/// By the worst of them.
+#[must_use]
+pub fn exit_code(findings: &[Finding]) -> u8 {
+    match worst(findings) {
+        Verdict::Ok => exit::DONE,
+        Verdict::Warn => exit::FAILED,
+        Verdict::Bad => exit::UNFIT,
+    }
+}
+
+/// One line each, aligned; below it what to do; and a last line that sums up.
+#[must_use]
+pub fn text(findings: &[Finding]) -> String {
+    let names = findings.iter().map(|finding| finding.name.len());
+    let width = names.max().unwrap_or(0);
+    let mut text = String::new();
+    for finding in findings {
+        let word = finding.verdict.word();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{word:<4}  {:<width$}  {}",
+            finding.name, finding.seen
+        );
+        if !finding.mend.is_empty() {
+            let _ = writeln!(text, "{:4}  {:width$}  -> {}", "", "", finding.mend);
+        }
+    }
+    text + &summary(findings)
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let count = |verdict| {
+        let such = findings.iter().filter(|finding| finding.verdict == verdict);
+        such.count()
+    };
+    let (warn, bad) = (count(Verdict::Warn), count(Verdict::Bad));
+    match worst(findings) {
+        Verdict::Ok => "This node is ready for an upgrade.\n".to_owned(),
+        Verdict::Warn => format!("This node can be upgraded; {warn} to look at.\n"),
+        Verdict::Bad => {
+            format!("This node is not ready for an upgrade: {bad} bad, {warn} to look at.\n")
+        }
+    }
+}
+
+/// The verdict of all and each finding.
+#[must_use]
+pub fn json(findings: &[Finding]) -> String {
+    let all = json!({ "verdict": worst(findings), "checks": findings });
+    format!("{all:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings() -> Vec<Finding> {
+        vec![
+            Finding::ok("loader", "a plain file"),
+            Finding::warn("watchdog", "none", "load its driver"),
+            Finding::bad("boot-room", "1 MiB free", "make room"),
+        ]
+    }
+
+    #[test]
+    fn lines_are_aligned_and_each_says_what_to_do() {
+        let expected = "\
+ok    loader     a plain file
+warn  watchdog   none
+                 -> load its driver
+bad   boot-room  1 MiB free
+                 -> make room
+This node is not ready for an upgrade: 1 bad, 1 to look at.
+";
+        assert_eq!(text(&findings()), expected);
+    }
+
+    #[test]
+    fn the_exit_code_is_the_worst() {
+        let all = findings();
+        let codes = [&all[..0], &all[..1], &all[..2], &all[..]].map(exit_code);
+        assert_eq!(codes, [0, 0, 1, 3]);
+    }
+
+    #[test]
+    fn the_json_has_every_field_that_a_program_needs() {
+        let value: serde_json::Value = serde_json::from_str(&json(&findings())).unwrap();
+        assert_eq!(value["verdict"], "bad");
+        let expected = json!({ "name": "watchdog", "verdict": "warn", "seen": "none", "mend": "load its driver" });
+        assert_eq!(value["checks"][1], expected);
+        assert_eq!(value["checks"][0].get("mend"), None);
+    }
+}

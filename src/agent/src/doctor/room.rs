@@ -1,0 +1,110 @@
+//! Room for the next system: a kernel on /boot, an image on root.
+
+use std::collections::HashSet;
+
+use host::{boot, room};
+use upgrade::Deployment;
+
+use super::{Finding, Patient};
+
+const MIB: u64 = 1 << 20;
+
+/// What careen-deploy leaves free on /boot for entries and grub.cfg.
+const BOOT_MARGIN: u64 = 2 * MIB;
+
+/// What careen-deploy leaves free on root.
+const ROOT_MARGIN: u64 = 32 * MIB;
+
+/// An image brings some hundreds of megabytes that the node has not yet.
+const ROOT_COMFORT: u64 = 1024 * MIB;
+
+/// /boot takes a kernel as large as the present one. Where it does not, the kept deployment's goes first.
+pub(super) fn boot(patient: &Patient, booted: Option<&Deployment>) -> Finding {
+    const NAME: &str = "boot-room";
+    let places = &patient.places;
+    let Some(booted) = booted else {
+        return Finding::warn(
+            NAME,
+            "which kernel runs is not known, so neither is how large the next may be",
+            "see the check `system`",
+        );
+    };
+    match (room::free(&places.boot), room::kernel(places, booted)) {
+        (Ok(free), Ok(kernel)) => judge_boot(free, kernel, others(patient, booted)),
+        (Err(error), _) | (_, Err(error)) => Finding::bad(NAME, error.to_string(), "mount /boot"),
+    }
+}
+
+/// How many other kernels lie there that a new one may take the place of.
+fn others(patient: &Patient, booted: &Deployment) -> usize {
+    let all = boot::default_first(&patient.places).unwrap_or_default();
+    let kernels: HashSet<_> = all.into_iter().skip(1).map(|one| one.bootcsum).collect();
+    let other = |kernel: &&String| **kernel != booted.bootcsum;
+    kernels.iter().filter(other).count()
+}
+
+fn judge_boot(free: u64, kernel: u64, spare: usize) -> Finding {
+    const NAME: &str = "boot-room";
+    let need = kernel + BOOT_MARGIN;
+    let seen = format!(
+        "{} MiB free on /boot, a kernel like the present one takes {}",
+        free / MIB,
+        need.div_ceil(MIB)
+    );
+    if free >= need {
+        Finding::ok(NAME, seen)
+    } else if spare > 0 {
+        Finding::warn(
+            NAME,
+            seen,
+            "the kept system will go before the new one comes; a larger /boot would hold all three",
+        )
+    } else {
+        Finding::bad(
+            NAME,
+            seen,
+            "remove what else lies on /boot, or enlarge it: it should hold three kernels",
+        )
+    }
+}
+
+/// Root takes an image.
+pub(super) fn root(patient: &Patient) -> Finding {
+    const NAME: &str = "root-room";
+    match room::free(&patient.places.sysroot) {
+        Ok(free) => judge_root(free),
+        Err(error) => Finding::bad(NAME, error.to_string(), "mount /sysroot"),
+    }
+}
+
+fn judge_root(free: u64) -> Finding {
+    const NAME: &str = "root-room";
+    let seen = format!("{} MiB free on the physical root", free / MIB);
+    let mend = "an image takes what of it is not here yet; make room: careen-deploy clean, old logs and container images";
+    if free < ROOT_MARGIN {
+        Finding::bad(NAME, seen, mend)
+    } else if free < ROOT_COMFORT {
+        Finding::warn(NAME, seen, mend)
+    } else {
+        Finding::ok(NAME, seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict::{Bad, Ok, Warn};
+    use super::*;
+
+    #[test]
+    fn a_full_boot_is_bad_unless_the_kept_kernel_can_go() {
+        let found = [(60, 0), (10, 1), (10, 0)]
+            .map(|(free, spare)| judge_boot(free * MIB, 50 * MIB, spare).verdict);
+        assert_eq!(found, [Ok, Warn, Bad]);
+    }
+
+    #[test]
+    fn a_full_root_is_bad_and_a_narrow_one_worth_a_look() {
+        let found = [4096, 500, 10].map(|free| judge_root(free * MIB).verdict);
+        assert_eq!(found, [Ok, Warn, Bad]);
+    }
+}

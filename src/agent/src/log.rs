@@ -1,0 +1,170 @@
+//! What is logged, and where: to the journal with fields to search by where systemd runs us, else as lines on stderr.
+//!
+//! `journalctl -u careen-agent PHASE=Trial`, `REASON=Unhealthy`, `UPGRADE_ID=…`: the fields stand beside the message, which reads
+//! the same in both.
+
+use std::os::fd::AsFd;
+
+use nix::sys::stat::fstat;
+use tracing::level_filters::LevelFilter;
+use tracing::{info, warn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use upgrade::Report;
+
+use crate::report::sentence;
+
+/// Where systemd says which stream leads to the journal (systemd.exec(5)): device and inode.
+const STREAM: &str = "JOURNAL_STREAM";
+
+/// Starts logging.
+pub fn start(filter: LevelFilter) {
+    let stream = std::env::var(STREAM).ok();
+    if is_journal(stream.as_deref(), std::io::stderr())
+        && let Ok(journal) = tracing_journald::layer()
+    {
+        // Without the prefix the fields are the ones that are documented; journald drops names that only it may give.
+        let journal = journal.with_field_prefix(None);
+        tracing_subscriber::registry()
+            .with(filter)
+            .with(journal)
+            .init();
+        return;
+    }
+    // No filter by expressions: a regex engine would be a tenth of this program.
+    tracing_subscriber::fmt()
+        .with_max_level(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+}
+
+/// Whether this stream leads to the journal: started by hand from a service's shell it is another one.
+fn is_journal(stream: Option<&str>, output: impl AsFd) -> bool {
+    let (Some(stream), Ok(found)) = (stream, fstat(output)) else {
+        return false;
+    };
+    stream == format!("{}:{}", found.st_dev, found.st_ino)
+}
+
+/// Tells each phase and each reason once.
+#[derive(Debug, Default)]
+pub struct Chronicle {
+    told: Option<(String, Option<String>)>,
+}
+
+impl Chronicle {
+    /// Logs what the Node is told, when phase or reason are others than before.
+    pub fn tell(&mut self, report: &Report, node: Option<&str>) {
+        let status = &report.status;
+        let now = (status.phase.clone(), status.code.clone());
+        if self.told.as_ref() == Some(&now) {
+            return;
+        }
+        let upgrade_id = status.id.as_ref().map(upgrade::UpgradeId::as_str);
+        let (phase, reason) = (status.phase.as_str(), status.code.as_deref());
+        let said = match sentence(report) {
+            // Where there is nothing to say beyond it.
+            same if same == phase => same,
+            more => format!("{phase}: {more}"),
+        };
+        if reason.is_some() {
+            warn!(node, upgrade_id, phase, reason, "{said}");
+        } else {
+            info!(node, upgrade_id, phase, "{said}");
+        }
+        self.told = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+    use std::sync::{Arc, Mutex};
+    use tracing_subscriber::fmt::MakeWriter;
+    use upgrade::report::{Answer, Status};
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'a> MakeWriter<'a> for Lines {
+        type Writer = Self;
+        fn make_writer(&'a self) -> Self {
+            self.clone()
+        }
+    }
+
+    fn report(phase: &str, code: Option<&str>) -> Report {
+        Report {
+            answer: Answer::InProgress,
+            reason: None,
+            status: Status {
+                id: "u1".parse().ok(),
+                phase: phase.to_owned(),
+                code: code.map(str::to_owned),
+                ..Status::default()
+            },
+        }
+    }
+
+    fn told(reports: &[Report]) -> String {
+        let lines = Lines::default();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(lines.clone())
+            .without_time()
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let mut chronicle = Chronicle::default();
+            for report in reports {
+                chronicle.tell(report, Some("worker-1"));
+            }
+        });
+        let bytes = lines.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_phase_and_a_reason_are_told_once_with_their_fields() {
+        let reports = [
+            report("Accepted", None),
+            report("Accepted", None),
+            report("Accepted", Some("RemoteAway")),
+            report("Fetched", None),
+        ];
+        let text = told(&reports);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        for field in [
+            "node=\"worker-1\"",
+            "upgrade_id=\"u1\"",
+            "phase=\"Accepted\"",
+            "reason=\"RemoteAway\"",
+        ] {
+            assert!(text.contains(field), "{field}: {text}");
+        }
+    }
+
+    #[test]
+    fn only_the_stream_that_systemd_names_is_the_journal() {
+        let file = tempfile::tempfile().unwrap();
+        let meta = file.metadata().unwrap();
+        let (device, inode) = (meta.dev(), meta.ino());
+        assert!(is_journal(Some(&format!("{device}:{inode}")), &file));
+        assert!(!is_journal(Some(&format!("{device}:{}", inode + 1)), &file));
+        assert!(!is_journal(Some("journal"), &file));
+        assert!(!is_journal(None, &file));
+    }
+}

@@ -1,0 +1,124 @@
+//! Prometheus' metrics of this node. They come from the record and from what is seen, so that they survive the reboot that they
+//! are about; nothing is counted or kept up to date in between. Who asks is answered, who does not costs nothing.
+
+mod samples;
+mod serve;
+mod table;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use upgrade::decide::RecordRead;
+use upgrade::listen::Listen;
+use upgrade::{Observation, PolicyRead};
+
+pub use serve::CONTENT_TYPE;
+pub use table::{Kind, Metric, PREFIX, TABLE, reference, text};
+
+/// All that metrics are made of.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The record.
+    pub read: RecordRead,
+    /// The machine, and the step under way.
+    pub seen: Observation,
+    /// What the API server says; nothing from who does not ask it.
+    pub link: Option<Linked>,
+    /// The policy file is absent or holds.
+    pub policy_holds: bool,
+    /// Room on the disk.
+    pub disk: Disk,
+}
+
+/// What is known of the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linked {
+    /// It is reached.
+    pub reached: bool,
+    /// Nothing new may be begun.
+    pub paused: bool,
+}
+
+/// Room on the disk, in bytes, as far as it could be asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disk {
+    /// Free on the physical root.
+    pub root_free: Option<u64>,
+    /// Free on /boot.
+    pub boot_free: Option<u64>,
+    /// What kernel and initramfs of the running system take on /boot.
+    pub boot_kernel: Option<u64>,
+}
+
+/// The loop's side: where it leaves what is to be shown.
+pub struct Metrics {
+    look: Arc<dyn Fn() -> Disk + Send + Sync>,
+    latest: watch::Sender<Option<Shown>>,
+    door: Listen,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl Drop for Metrics {
+    fn drop(&mut self) {
+        self.serving.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Metrics {
+    /// Nothing is served yet. `look` asks for the room on the disk when somebody asks for it.
+    pub fn new(look: impl Fn() -> Disk + Send + Sync + 'static) -> Self {
+        Self {
+            look: Arc::new(look),
+            latest: watch::Sender::new(None),
+            door: Listen::Off,
+            serving: None,
+        }
+    }
+
+    /// Serves where the policy says. A broken policy changes nothing.
+    pub fn follow(&mut self, policy: &PolicyRead) {
+        let Ok(policy) = policy else { return };
+        if policy.metrics.listen == self.door {
+            return;
+        }
+        self.door.clone_from(&policy.metrics.listen);
+        self.serving.take().iter().for_each(JoinHandle::abort);
+        if self.door != Listen::Off {
+            let (latest, look) = (self.latest.subscribe(), Arc::clone(&self.look));
+            let answer = move || {
+                let shown = latest.borrow().clone();
+                shown.map(|shown| text(&now(shown, look())))
+            };
+            self.serving = Some(tokio::spawn(serve::serve(self.door.clone(), answer)));
+        }
+    }
+
+    /// Whether anybody may ask.
+    #[must_use]
+    pub const fn is_serving(&self) -> bool {
+        self.serving.is_some()
+    }
+
+    /// Leaves what is to be shown, where somebody may ask for it.
+    pub fn show(&self, read: &RecordRead, seen: &Observation, link: Linked, policy_holds: bool) {
+        if self.serving.is_none() {
+            return;
+        }
+        self.latest.send_replace(Some(Shown {
+            read: read.clone(),
+            seen: seen.clone(),
+            link: Some(link),
+            policy_holds,
+            disk: Disk::default(),
+        }));
+    }
+}
+
+/// What was left to show, by the clocks of this moment.
+fn now(mut shown: Shown, disk: Disk) -> Shown {
+    shown.disk = disk;
+    shown.seen.wall = host::os::wall();
+    shown.seen.now = host::os::since_boot().unwrap_or(shown.seen.now);
+    shown
+}

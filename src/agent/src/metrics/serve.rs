@@ -1,0 +1,140 @@
+//! Answering who asks, on the loopback or a Unix socket.
+
+use std::convert::Infallible;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+use tracing::{info, warn};
+use upgrade::listen::Listen;
+
+/// What the text is: Prometheus 3 takes none that does not say so.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// How many are answered at once: two Prometheus servers and a person. Anybody on the node can connect.
+const AT_ONCE: usize = 4;
+
+/// How long one may take, from the first byte to the last.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Pause after a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// An open door.
+enum Door {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// Serves for ever what `answer` says; nothing when it says nothing yet.
+pub(super) async fn serve(
+    listen: Listen,
+    answer: impl Fn() -> Option<String> + Send + Sync + 'static,
+) {
+    match open(&listen).await {
+        Ok(Some(door)) => {
+            info!("metrics are served on {listen}");
+            answer_all(door, Arc::new(answer)).await;
+        }
+        Ok(None) => {}
+        Err(error) => {
+            warn!("metrics are not served on {listen}: {error}; mend it and restart careen-agent");
+        }
+    }
+}
+
+async fn open(listen: &Listen) -> io::Result<Option<Door>> {
+    Ok(match listen {
+        Listen::Off => None,
+        Listen::Loopback(address) => Some(Door::Tcp(TcpListener::bind(address).await?)),
+        Listen::Unix(path) => {
+            remove_stale(path)?;
+            Some(Door::Unix(UnixListener::bind(path)?))
+        }
+    })
+}
+
+/// The socket of an agent that is gone would be in the way. Anything else at its place is somebody's, and stays.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.file_type().is_socket() => fs::remove_file(path),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+async fn answer_all(door: Door, answer: Arc<impl Fn() -> Option<String> + Send + Sync + 'static>) {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        // Nobody closes it.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        let answer = Arc::clone(&answer);
+        let accepted = match &door {
+            Door::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                tokio::spawn(async move {
+                    talk(stream, &*answer).await;
+                    drop(place);
+                })
+            }),
+            Door::Unix(listener) => listener.accept().await.map(|(stream, _)| {
+                tokio::spawn(async move {
+                    talk(stream, &*answer).await;
+                    drop(place);
+                })
+            }),
+        };
+        if accepted.is_err() {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// One question, one answer.
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
+    answer: &(impl Fn() -> Option<String> + Sync),
+) {
+    let service = service_fn(|request: Request<Incoming>| async move {
+        Ok::<_, Infallible>(respond(request.uri().path(), answer))
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    // Whoever hangs up or takes too long is not told.
+    let _ = tokio::time::timeout(LIMIT, connection).await;
+}
+
+fn respond(path: &str, answer: impl Fn() -> Option<String>) -> Response<Full<Bytes>> {
+    let (status, text) = match path {
+        "/metrics" => match answer() {
+            Some(text) => (StatusCode::OK, text),
+            None => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "not looked yet\n".to_owned(),
+            ),
+        },
+        _ => (StatusCode::NOT_FOUND, "only /metrics is here\n".to_owned()),
+    };
+    let kind = match status {
+        StatusCode::OK => CONTENT_TYPE,
+        _ => "text/plain; charset=utf-8",
+    };
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,313 @@
+//! The table of metrics: what is served, what the docs show, and how each value comes from the record and what is seen.
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::{Shown, samples};
+
+/// What stands before each name.
+pub const PREFIX: &str = "careen_agent";
+
+/// How a metric moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Up and down.
+    Gauge,
+    /// Up alone, over the node's whole life: it is kept in the record.
+    Counter,
+}
+
+/// One metric.
+pub struct Metric {
+    /// Its name without prefix, unit and `_total`.
+    pub name: &'static str,
+    /// How it moves.
+    pub kind: Kind,
+    /// Its unit, or nothing.
+    pub unit: &'static str,
+    /// Its labels.
+    pub labels: &'static [&'static str],
+    /// What it says.
+    pub help: &'static str,
+    /// Its values.
+    pub samples: fn(&Shown) -> Vec<Sample>,
+}
+
+/// One value, with those of the metric's labels in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The labels' values.
+    pub labels: Vec<String>,
+    /// The value.
+    pub value: f64,
+}
+
+/// All of them, in the order in which they are served.
+pub const TABLE: &[Metric] = &[
+    gauge(
+        "build_info",
+        "",
+        &["version"],
+        "1; the version of careen-agent",
+        samples::build,
+    ),
+    gauge(
+        "api_reached",
+        "",
+        &[],
+        "1 while the API server is reached",
+        samples::api_reached,
+    ),
+    gauge(
+        "paused",
+        "",
+        &[],
+        "1 while the Node's careen.dev/paused holds back what is new",
+        samples::paused,
+    ),
+    gauge(
+        "policy_valid",
+        "",
+        &[],
+        "1 when the policy file is absent or holds; 0 when it is refused",
+        samples::policy,
+    ),
+    gauge(
+        "phase",
+        "",
+        &["phase"],
+        "1 for the phase that the Node shows, 0 for all others; Idle before the first request",
+        samples::phase,
+    ),
+    gauge(
+        "reason_info",
+        "",
+        &["reason"],
+        "1; the code of what is in the way, or of why the last request failed",
+        samples::reason,
+    ),
+    gauge(
+        "upgrade_info",
+        "",
+        &["id", "from", "to", "kubernetes"],
+        "1; the upgrade under way, or the last one",
+        samples::upgrade,
+    ),
+    gauge(
+        "upgrade_progress",
+        "ratio",
+        &[],
+        "How far the upgrade is, 0 to 1",
+        samples::progress,
+    ),
+    gauge(
+        "upgrade_trial_boots",
+        "",
+        &[],
+        "Trial boots of the upgrade so far",
+        samples::trial_boots,
+    ),
+    gauge(
+        "upgrade_step_tries",
+        "",
+        &["step"],
+        "Failed tries of the step that is to be tried again",
+        samples::step_tries,
+    ),
+    gauge(
+        "upgrade_phase_reached_timestamp",
+        "seconds",
+        &["phase"],
+        "When the upgrade came to a phase last, since 1970",
+        samples::reached,
+    ),
+    gauge(
+        "upgrade_phase_duration",
+        "seconds",
+        &["phase"],
+        "How long the upgrade was in a phase, all visits together, the present one up to now",
+        samples::durations,
+    ),
+    gauge(
+        "upgrade_cordoned",
+        "seconds",
+        &[],
+        "How long the node was under the upgrade's cordon",
+        samples::cordoned,
+    ),
+    gauge(
+        "upgrade_drained",
+        "seconds",
+        &[],
+        "How long the node was without its pods",
+        samples::drained,
+    ),
+    gauge(
+        "upgrade_not_ready",
+        "seconds",
+        &[],
+        "How long the node was away over the upgrade's reboots, until it was seen Ready again",
+        samples::not_ready,
+    ),
+    counter(
+        "requests",
+        &["outcome", "reason"],
+        "Requests that have ended: upgraded, fell_back (after a trial boot), failed (before any), refused, halted",
+        samples::requests,
+    ),
+    counter(
+        "trial_boots",
+        &[],
+        "Trial boots of all upgrades that have ended",
+        samples::all_trial_boots,
+    ),
+    gauge(
+        "deployments",
+        "",
+        &[],
+        "Deployments in the boot menu",
+        samples::deployments,
+    ),
+    gauge(
+        "bad_images",
+        "",
+        &[],
+        "Images that failed here and are not tried again unasked",
+        samples::bad_images,
+    ),
+    gauge(
+        "free",
+        "bytes",
+        &["place"],
+        "Free room for root on the file systems of the physical root and of /boot",
+        samples::free,
+    ),
+    gauge(
+        "boot_kernel",
+        "bytes",
+        &[],
+        "What kernel and initramfs of the running system take on /boot; the next take about as much",
+        samples::boot_kernel,
+    ),
+];
+
+const fn gauge(
+    name: &'static str,
+    unit: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+    samples: fn(&Shown) -> Vec<Sample>,
+) -> Metric {
+    Metric {
+        name,
+        kind: Kind::Gauge,
+        unit,
+        labels,
+        help,
+        samples,
+    }
+}
+
+const fn counter(
+    name: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+    samples: fn(&Shown) -> Vec<Sample>,
+) -> Metric {
+    Metric {
+        kind: Kind::Counter,
+        ..gauge(name, "", labels, help, samples)
+    }
+}
+
+impl Metric {
+    /// The name that one asks Prometheus for.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        let unit = match self.unit {
+            "" => String::new(),
+            unit => format!("_{unit}"),
+        };
+        let total = match self.kind {
+            Kind::Gauge => "",
+            Kind::Counter => "_total",
+        };
+        format!("{PREFIX}_{}{unit}{total}", self.name)
+    }
+
+    fn encode(&self, shown: &Shown, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
+        let samples = (self.samples)(shown);
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let unit = (!self.unit.is_empty()).then(|| Unit::Other(self.unit.to_owned()));
+        let kind = match self.kind {
+            Kind::Gauge => MetricType::Gauge,
+            Kind::Counter => MetricType::Counter,
+        };
+        let mut metric = encoder.encode_descriptor(self.name, self.help, unit.as_ref(), kind)?;
+        for sample in samples {
+            let values = sample.labels.iter().map(String::as_str);
+            let labels: Vec<_> = self.labels.iter().copied().zip(values).collect();
+            if labels.is_empty() {
+                self.encode_value(sample.value, &mut metric)?;
+            } else {
+                self.encode_value(sample.value, &mut metric.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn encode_value(&self, value: f64, encoder: &mut MetricEncoder<'_>) -> std::fmt::Result {
+        match self.kind {
+            Kind::Gauge => encoder.encode_gauge(&value),
+            Kind::Counter => encoder.encode_counter::<NoLabelSet, _, u64>(&value, None),
+        }
+    }
+}
+
+impl Collector for Shown {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        TABLE
+            .iter()
+            .try_for_each(|metric| metric.encode(self, &mut encoder))
+    }
+}
+
+/// The text that Prometheus reads.
+#[must_use]
+pub fn text(shown: &Shown) -> String {
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register_collector(Box::new(shown.clone()));
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = encode(&mut text, &registry);
+    text
+}
+
+/// Renders the reference table as Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::from("| metric | kind | labels | what it says |\n|---|---|---|---|\n");
+    for metric in TABLE {
+        let kind = match metric.kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
+        };
+        let labels: Vec<_> = metric
+            .labels
+            .iter()
+            .map(|label| format!("`{label}`"))
+            .collect();
+        text += &format!(
+            "| `{}` | {kind} | {} | {} |\n",
+            metric.full_name(),
+            labels.join(", "),
+            metric.help
+        );
+    }
+    text
+}

@@ -1,0 +1,159 @@
+//! What follows when a step has failed: once more, something else, or the end of the request.
+
+use super::give_up;
+use crate::id::Moment;
+use crate::observe::Observation;
+use crate::phase::Phase;
+use crate::policy::Policy;
+use crate::reason::{Disposition, Reason};
+use crate::record::{Retry, Upgrade};
+use crate::step::Step;
+
+/// The longest pause between two tries, in seconds.
+const LONGEST_PAUSE: u64 = 300;
+
+/// A failure, as the rules look at it.
+struct Failure<'a> {
+    reason: &'a Reason,
+    /// It was the last try that the policy allows.
+    last: bool,
+}
+
+/// What follows.
+enum Then {
+    /// The step again, after a pause.
+    Again,
+    /// The image again from the remote, after a pause.
+    FetchAgain,
+    /// The trial boot that did not come about again, after a pause.
+    ArmAgain,
+    /// It has come about all the same.
+    Settled,
+    /// The upgrade ends without it.
+    LeaveLying,
+    /// The request ends for this reason.
+    GiveUp,
+}
+
+/// Takes in that a step has failed.
+pub(super) fn failed(
+    up: &mut Upgrade,
+    step: &Step,
+    reason: &Reason,
+    seen: &Observation,
+    policy: &Policy,
+) {
+    let again = again(up, step.name(), reason, seen, policy);
+    let last = again.tries >= policy.tries;
+    match then(up, step, &Failure { reason, last }, seen) {
+        Then::Again => up.retry = Some(again),
+        Then::FetchAgain => {
+            up.retry = Some(again);
+            up.phase = Phase::Accepted;
+        }
+        Then::ArmAgain => disarm(up, again),
+        Then::Settled => up.retry = None,
+        Then::LeaveLying => up.cleaned = true,
+        Then::GiveUp => give_up(up, reason.clone()),
+    }
+}
+
+/// The next try of a step, should there be one: each pause is twice the one before.
+fn again(up: &Upgrade, step: &str, reason: &Reason, seen: &Observation, policy: &Policy) -> Retry {
+    let before = up.retry.as_ref().filter(|retry| retry.step == step);
+    let tries = before.map_or(0, |retry| retry.tries).saturating_add(1);
+    let pause = policy
+        .retry_seconds
+        .saturating_mul(1 << (tries - 1).min(16))
+        .min(LONGEST_PAUSE);
+    Retry {
+        step: step.to_owned(),
+        tries,
+        due: Moment {
+            boot: seen.boot.clone(),
+            at: seen.now.plus_seconds(pause),
+        },
+        reason: reason.clone(),
+    }
+}
+
+fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) -> Then {
+    match step {
+        // There is no giving up: the health's deadline ends the one, and only we take our cordon off.
+        Step::Kubeadm | Step::Release => Then::Again,
+        Step::Reboot { .. } => reboot(&up.phase, failure),
+        Step::Disarm => disarming(&up.phase, failure),
+        Step::Bless { .. } => bless(failure, seen),
+        Step::Verify { .. } | Step::Deploy { .. } => image(&up.phase, failure),
+        Step::Undo { .. } | Step::Clean => clean_up(failure),
+        Step::Fetch { .. }
+        | Step::Rehearse
+        | Step::Drain { .. }
+        | Step::Snapshot
+        | Step::Arm { .. }
+        | Step::Pass => again_if_it_may_help(failure),
+    }
+}
+
+/// What holds where a step has no rule of its own.
+fn again_if_it_may_help(failure: &Failure<'_>) -> Then {
+    if failure.reason.disposition() == Disposition::Retry && !failure.last {
+        Then::Again
+    } else {
+        Then::GiveUp
+    }
+}
+
+/// A request can be given up as long as the node is only armed. Later a reboot is all that is left to a bad trial.
+const fn reboot(phase: &Phase, failure: &Failure<'_>) -> Then {
+    if !matches!(phase, Phase::Armed { .. }) {
+        return Then::Again;
+    }
+    if failure.last {
+        Then::GiveUp
+    } else {
+        Then::ArmAgain
+    }
+}
+
+/// On the way back nothing is left to give up, and nothing may go on while an entry is armed.
+fn disarming(phase: &Phase, failure: &Failure<'_>) -> Then {
+    if matches!(phase, Phase::Reverting { .. }) {
+        return Then::Again;
+    }
+    again_if_it_may_help(failure)
+}
+
+/// The swap is one rename, and where it has come about, what fails behind it takes nothing back. The rest is done by Clean.
+fn bless(failure: &Failure<'_>, seen: &Observation) -> Then {
+    if seen.runs_default() {
+        return Then::Settled;
+    }
+    again_if_it_may_help(failure)
+}
+
+/// What was damaged is gone by now, and only a fetch brings it again. Not any more once the node is drained: what is left of
+/// its time is for the old system.
+fn image(phase: &Phase, failure: &Failure<'_>) -> Then {
+    let damaged = matches!(failure.reason, Reason::Damaged { .. });
+    if damaged && matches!(phase, Phase::Fetched | Phase::Verified) && !failure.last {
+        return Then::FetchAgain;
+    }
+    again_if_it_may_help(failure)
+}
+
+/// What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.
+const fn clean_up(failure: &Failure<'_>) -> Then {
+    if failure.last {
+        Then::LeaveLying
+    } else {
+        Then::Again
+    }
+}
+
+/// The reboot did not come: this trial boot did not happen, and the one-shot must not wait for some later reboot.
+fn disarm(up: &mut Upgrade, again: Retry) {
+    up.tries = up.tries.saturating_sub(1);
+    up.phase = Phase::Drained;
+    up.retry = Some(again);
+}

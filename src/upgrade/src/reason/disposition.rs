@@ -1,0 +1,88 @@
+//! What follows from a reason.
+
+use serde::{Deserialize, Serialize};
+
+use super::Reason;
+
+/// What to do about a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Disposition {
+    /// The same step again, after a pause, a bounded number of times.
+    Retry,
+    /// This request is at an end; the old system stays or comes back.
+    RollBack,
+    /// A person must look.
+    Halt,
+}
+
+impl Reason {
+    /// What to do about it.
+    #[must_use]
+    pub const fn disposition(&self) -> Disposition {
+        use Disposition::{Halt, Retry, RollBack};
+        match self {
+            Self::RemoteAway { .. }
+            | Self::LockHeld { .. }
+            | Self::DeployDied { .. }
+            | Self::ApiAway { .. }
+            | Self::SnapshotFailed { .. }
+            | Self::ArmFailed { .. }
+            | Self::RebootRefused { .. }
+            | Self::Damaged { .. }
+            | Self::ApiAwayInTrial { .. }
+            | Self::KubeadmFailed { .. }
+            | Self::UnguardedBoot => Retry,
+            Self::BadRequest { .. }
+            | Self::BadPolicy { .. }
+            | Self::LoaderUnfit { .. }
+            | Self::RemoteNotAllowed { .. }
+            | Self::UnknownRemote { .. }
+            | Self::RememberedBad { .. }
+            | Self::ControlPlane { .. }
+            | Self::NoSuchRef { .. }
+            | Self::NoSuchCommit { .. }
+            | Self::Unsigned { .. }
+            | Self::WrongSignature { .. }
+            | Self::VerificationOff { .. }
+            | Self::NoKernel { .. }
+            | Self::NoImageInfo { .. }
+            | Self::NoStage { .. }
+            | Self::WrongArchitecture { .. }
+            | Self::VersionMismatch { .. }
+            | Self::Downgrade { .. }
+            | Self::NewerThanApiServer { .. }
+            | Self::SkewTooLarge { .. }
+            | Self::NoRoom { .. }
+            | Self::DeployFailed { .. }
+            | Self::EtcMerge { .. }
+            | Self::BudgetBlocks { .. }
+            | Self::DrainDeadline { .. }
+            | Self::DrainRefused { .. }
+            | Self::Withdrawn
+            | Self::TargetVanished { .. }
+            | Self::StageRefused { .. }
+            | Self::NoVerdict { .. }
+            | Self::Unhealthy { .. }
+            | Self::UserCheck { .. }
+            | Self::NoApiFromNewSystem
+            | Self::Unheard => RollBack,
+            Self::RecordNewer { .. }
+            | Self::RecordDamaged { .. }
+            | Self::UnknownSystem { .. }
+            | Self::ForeignDefault { .. } => Halt,
+        }
+    }
+
+    /// Whether the image itself is to blame, so that its digest is remembered as bad.
+    #[must_use]
+    pub const fn blames_image(&self) -> bool {
+        matches!(
+            self,
+            Self::StageRefused { .. }
+                | Self::NoVerdict { .. }
+                | Self::Unhealthy { .. }
+                | Self::UserCheck { .. }
+                | Self::NoApiFromNewSystem
+        )
+    }
+}

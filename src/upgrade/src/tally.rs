@@ -1,0 +1,74 @@
+//! How the requests of this node ended, counted over its life: metrics must not start anew with each boot. For display alone.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::phase::Phase;
+use crate::reason::Reason;
+use crate::record::Upgrade;
+
+/// How often, by the code of the reason.
+pub type ByReason = BTreeMap<String, u64>;
+
+/// The counts. There are no more codes than variants of [`Reason`], so it stays small.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Ended in the new system.
+    pub upgraded: u64,
+    /// Ended in the old system after at least one trial boot.
+    pub fell_back: ByReason,
+    /// Ended in the old system before any trial boot.
+    pub failed: ByReason,
+    /// Ended with a person asked for.
+    pub halted: ByReason,
+    /// Refused before anything was touched.
+    pub refused: ByReason,
+    /// Trial boots of upgrades that have ended.
+    pub trial_boots: u64,
+    /// What a newer version counts and this one does not know.
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+impl Tally {
+    /// Whether nothing was counted yet.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Counts an upgrade that has come to its end.
+    pub(crate) fn count(&mut self, up: &Upgrade) {
+        self.trial_boots = self.trial_boots.saturating_add(up.tries.into());
+        match &up.phase {
+            Phase::Upgraded => self.upgraded = self.upgraded.saturating_add(1),
+            Phase::Failed { reason } if up.tries > 0 => add(&mut self.fell_back, reason),
+            Phase::Failed { reason } => add(&mut self.failed, reason),
+            Phase::Halted { reason } => add(&mut self.halted, reason),
+            // Only what has ended is counted.
+            Phase::Accepted
+            | Phase::Fetched
+            | Phase::Verified
+            | Phase::Deployed
+            | Phase::Drained
+            | Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed
+            | Phase::Reverting { .. } => {}
+        }
+    }
+
+    /// Counts a request that was refused.
+    pub(crate) fn count_refused(&mut self, reason: &Reason) {
+        add(&mut self.refused, reason);
+    }
+}
+
+fn add(to: &mut ByReason, reason: &Reason) {
+    let count = to.entry(reason.code()).or_default();
+    *count = count.saturating_add(1);
+}

@@ -1,0 +1,249 @@
+//! What an upgrade costs is counted, survives reboots, and how requests ended is counted over the node's life.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::bill::Now;
+use upgrade::*;
+
+/// What the watches show: cordoned, drained, not Ready.
+fn bill(record: &Record, seen: &Observation) -> [u64; 3] {
+    let bill = &record.upgrade.as_ref().unwrap().bill;
+    let now = Now {
+        boot: &seen.boot,
+        at: seen.now,
+        wall: seen.wall,
+    };
+    [&bill.cordoned, &bill.drained, &bill.not_ready].map(|watch| watch.shows(now))
+}
+
+fn at(seconds: u64, seen: &Observation) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        wall: WALL + seconds,
+        ..seen.clone()
+    }
+}
+
+fn done(step: Step, seen: &Observation) -> Observation {
+    Observation {
+        finished: finished(step, Outcome::Done(Effect::Plain)),
+        ..seen.clone()
+    }
+}
+
+/// The old system with the new one beside it.
+fn old() -> Observation {
+    Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+/// Drained from second 100 to 160, armed and about to reboot at second 200.
+fn rebooting() -> Record {
+    let (record, act) = next(&at(100, &old()), &upgrade_in(Phase::Deployed));
+    assert_eq!(begun(&act), Some("Drain"));
+    let (mut record, _) = next(&at(160, &done(drain(), &old())), &record);
+    assert_eq!(phase_of(&record), Phase::Drained);
+    record.upgrade.as_mut().unwrap().snapshot = true;
+    let (record, _) = next(&at(190, &old()), &record);
+    let armed = Observation {
+        one_shot: OneShot::Set,
+        ..old()
+    };
+    let (record, act) = next(&at(200, &armed), &record);
+    assert_eq!(begun(&act), Some("Reboot"));
+    record
+}
+
+/// The new system, in a boot that began at second 230.
+fn tried(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds - 230),
+        wall: WALL + seconds,
+        ..on_trial()
+    }
+}
+
+#[test]
+fn the_cordon_counts_from_the_drain_on_and_the_absence_of_pods_from_its_end_on() {
+    let record = rebooting();
+    assert_eq!(bill(&record, &at(200, &old())), [100, 40, 0]);
+}
+
+#[test]
+fn the_bill_goes_on_across_the_reboot_until_the_node_is_ready_again() {
+    let record = rebooting();
+    assert_eq!(bill(&record, &tried(250)), [150, 90, 50], "not Ready yet");
+    let mut record = record;
+    record.upgrade.as_mut().unwrap().guarded = Some(boot(2));
+    let well = Observation {
+        health: healthy(),
+        ..tried(260)
+    };
+    let (record, _) = next(&well, &record);
+    assert_eq!(bill(&record, &tried(300)), [200, 140, 60], "Ready at 260");
+}
+
+#[test]
+fn a_bad_trial_and_the_way_back_are_on_the_bill_until_the_old_system_is_ready() {
+    let mut record = rebooting();
+    record.upgrade.as_mut().unwrap().guarded = Some(boot(2));
+    let ready = Health {
+        kubelet: Check::Fail("down".into()),
+        ..healthy()
+    };
+    let ill = Observation {
+        health: ready.clone(),
+        ..tried(250)
+    };
+    let (record, _) = next(&ill, &record);
+    let late = Observation {
+        health: ready,
+        ..tried(900)
+    };
+    let (record, act) = next(&late, &record);
+    assert_eq!(begun(&act), Some("Reboot"));
+    let back = Observation {
+        boot: boot(3),
+        now: SinceBoot(40_000),
+        wall: WALL + 970,
+        health: Health {
+            ready: Check::Pass,
+            ..Health::unknown()
+        },
+        ..old()
+    };
+    let (record, _) = next(&back, &record);
+    assert_eq!(bill(&record, &back)[2], 770);
+    let later = Observation {
+        wall: WALL + 2_000,
+        ..back
+    };
+    assert_eq!(bill(&record, &later)[2], 770, "no more");
+}
+
+#[test]
+fn with_the_cordon_off_nothing_is_counted_any_more() {
+    let mut record = rebooting();
+    let up = record.upgrade.as_mut().unwrap();
+    up.phase = Phase::Blessed;
+    let serving = Observation {
+        deployments: vec![deployment('b'), deployment('a')],
+        health: healthy(),
+        ..tried(280)
+    };
+    let (record, act) = next(&serving, &record);
+    assert_eq!(begun(&act), Some("Release"));
+    let (record, _) = next(&done(Step::Release, &serving), &record);
+    assert_eq!(bill(&record, &tried(9_000)), [180, 120, 80]);
+}
+
+#[test]
+fn a_reboot_that_never_came_is_not_on_the_bill() {
+    let record = rebooting();
+    let refused = Outcome::Failed(Reason::RebootRefused { detail: "x".into() });
+    let seen = Observation {
+        finished: finished(Step::Reboot { force: false }, refused),
+        one_shot: OneShot::Set,
+        health: healthy(),
+        ..at(230, &old())
+    };
+    let (record, _) = next(&seen, &record);
+    let again = Observation {
+        one_shot: OneShot::Set,
+        ..at(400, &old())
+    };
+    let mut record = record;
+    record.upgrade.as_mut().unwrap().phase = Phase::Armed { boot: boot(1) };
+    record.upgrade.as_mut().unwrap().retry = None;
+    let (record, act) = next(&again, &record);
+    assert_eq!(begun(&act), Some("Reboot"));
+    let seen = Observation {
+        now: SinceBoot(20_000),
+        ..tried(450)
+    };
+    assert_eq!(bill(&record, &seen)[2], 50, "since second 400");
+}
+
+#[test]
+fn a_clock_that_jumps_across_the_reboot_leaves_the_time_of_this_boot() {
+    let record = rebooting();
+    for wall in [0, WALL - 5_000, WALL * 2] {
+        let seen = Observation { wall, ..tried(250) };
+        assert_eq!(bill(&record, &seen)[2], 20, "at {wall}");
+    }
+}
+
+#[test]
+fn looking_again_at_the_same_moment_writes_nothing_more() {
+    let record = rebooting();
+    let seen = Observation {
+        running: Some(Step::Reboot { force: false }),
+        one_shot: OneShot::Set,
+        ..at(201, &old())
+    };
+    assert_eq!(next(&seen, &record).0, record);
+}
+
+/// The tally after an upgrade has come from this phase to its end, with so many trial boots behind it.
+fn tally_of(reason: Reason, tries: u32) -> tally::Tally {
+    let mut record = upgrade_in(Phase::Reverting { reason });
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned, up.tries) = (true, true, tries);
+    let (record, _) = next(&old(), &record);
+    let (again, _) = next(&old(), &record);
+    assert_eq!(record.tally, again.tally, "counted once");
+    record.tally
+}
+
+#[test]
+fn a_fall_back_is_told_from_a_failure_before_any_trial_by_reason() {
+    let fell = tally_of(Reason::NoApiFromNewSystem, 2);
+    assert_eq!(fell.fell_back["NoApiFromNewSystem"], 1);
+    assert_eq!((fell.failed.len(), fell.trial_boots), (0, 2));
+    let failed = tally_of(Reason::Withdrawn, 0);
+    assert_eq!(failed.failed["Withdrawn"], 1);
+    assert_eq!((failed.fell_back.len(), failed.trial_boots), (0, 0));
+}
+
+#[test]
+fn refusals_are_counted_by_reason() {
+    let loader = Err(Reason::LoaderUnfit { detail: "x".into() });
+    let seen = Observation { loader, ..asked() };
+    let (record, _) = next(&seen, &Record::default());
+    assert_eq!(record.tally.refused["LoaderUnfit"], 1);
+    let (again, _) = next(&seen, &record);
+    assert_eq!(
+        again.tally.refused["LoaderUnfit"], 1,
+        "a request is spent once"
+    );
+}
+
+#[test]
+fn a_record_of_a_time_that_did_not_count_reads_and_writes_as_before() {
+    let old = serde_json::to_string(&upgrade_in(Phase::Deployed)).unwrap();
+    assert!(!old.contains("bill") && !old.contains("tally"), "{old}");
+    let read: Record = serde_json::from_str(&old).unwrap();
+    assert!(read.tally.is_blank() && read.upgrade.unwrap().bill.is_blank());
+}
+
+#[test]
+fn what_a_newer_version_counts_is_kept() {
+    let text = r#"{"upgraded":3,"rested":{"Sunday":2}}"#;
+    let tally: tally::Tally = serde_json::from_str(text).unwrap();
+    assert_eq!(tally.upgraded, 3);
+    assert!(
+        serde_json::to_string(&tally)
+            .unwrap()
+            .contains(r#""rested":{"Sunday":2}"#)
+    );
+}
+
+#[test]
+fn the_list_of_phases_names_every_phase_in_its_order() {
+    let names: Vec<_> = phases().iter().map(Phase::name).collect();
+    assert_eq!(names, Phase::NAMES);
+}

@@ -1,0 +1,163 @@
+//! Alerts and dashboard against what the agent and careen-provider really serve, read by a real Prometheus while nodes are upgraded.
+//! Asked for by name (`make monitoring`), since it fetches Prometheus.
+
+mod dashboard;
+mod prometheus;
+
+use std::fs;
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::machine::NEW_IMAGE;
+use careen_tests::management::Management;
+use careen_tests::replica::{Replica, get};
+use careen_tests::scene::Scene;
+use prometheus::{Prometheus, free, promtool};
+use serde_json::json;
+use upgrade::names;
+use upgrade::observe::Check;
+
+#[test]
+fn the_alerts_parse_and_fire_for_their_reasons_alone() -> Result<()> {
+    promtool(&["check", "rules", "alerts.yaml"], None)?;
+    promtool(&["test", "rules", "alerts_test.yaml"], None)
+}
+
+#[test]
+fn every_alert_has_its_test_and_its_words_in_the_docs() -> Result<()> {
+    let alerts = fs::read_to_string(prometheus::shipped("alerts.yaml"))?;
+    let tests = fs::read_to_string(prometheus::shipped("alerts_test.yaml"))?;
+    let docs = fs::read_to_string(prometheus::tree().join("docs/monitoring.md"))?;
+    let names = alerts
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "));
+    for name in names {
+        let fires = tests.split("alertname: ").any(|rest| {
+            let (first, rest) = rest.split_once('\n').unwrap_or_default();
+            first == name && rest.trim_start().starts_with("exp_alerts:")
+        });
+        ensure!(fires, "no test has {name} fire");
+        ensure!(
+            docs.contains(&format!("### {name}\n")),
+            "docs/monitoring.md says nothing of {name}"
+        );
+    }
+    Ok(())
+}
+
+/// A trial that a check condemns, then one that goes well; the node is asked by a person.
+async fn falls_back_then_upgrades(prometheus: &Prometheus, scene: &mut Scene) -> Result<()> {
+    let broken = Check::Broken("the shop is closed".to_owned());
+    scene
+        .machine
+        .set_local(|local| local.required = vec![("shop".to_owned(), broken)]);
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Failed").await?;
+    prometheus
+        .until("ALERTS{alertname=\"CareenFellBack\",alertstate=\"firing\",reason=\"UserCheck\"}")
+        .await?;
+    scene.machine.set_local(|local| local.required = Vec::new());
+    scene
+        .node
+        .annotate(json!({ names::UPGRADE_ID: "again" }))
+        .await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    prometheus
+        .until("careen_agent_phase{phase=\"Upgraded\"} == 1")
+        .await
+}
+
+/// A Machine whose node works and fails; core asks meanwhile.
+async fn a_machine_is_upgraded(
+    prometheus: &Prometheus,
+    scene: &Management,
+    replica: &Replica,
+) -> Result<()> {
+    scene.machine("watched", "watched-0", json!({})).await?;
+    let bundle = scene.until_trusted(replica).await?;
+    scene.ask("watched-0").await?;
+    let id = scene.until_asked("watched-0", true).await?;
+    scene.agent_works("watched-0", &id, "Trial").await?;
+    prometheus
+        .until("careen_provider_upgrades_in_phase{phase=\"Trial\"}")
+        .await?;
+    let asked = "rate(careen_provider_hook_replies_total{hook=\"Discovery\"}[10s]) > 0";
+    while prometheus.numbers(asked).await?.is_empty() {
+        replica.call(&bundle, "Discovery", json!({})).await?;
+    }
+    scene.agent_fails("watched-0", &id, "CheckFailed").await?;
+    prometheus.until("careen_provider_upgrades_total").await
+}
+
+/// As promtool wants it, which reads the older of both formats: a counter's help goes by its whole name there.
+fn older_format(text: &str) -> String {
+    let counters: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let line = |line: &str| {
+        let mut words = line.splitn(4, ' ').map(str::to_owned).collect::<Vec<_>>();
+        match words.get(2) {
+            Some(name) if line.starts_with('#') && counters.contains(&name.as_str()) => {
+                words[2] += "_total";
+                words.join(" ")
+            }
+            Some(_) | None => line.to_owned(),
+        }
+    };
+    text.lines().map(|one| line(one) + "\n").collect()
+}
+
+async fn is_well_formed(address: SocketAddr) -> Result<()> {
+    let answer = get(address, "/metrics").await?;
+    let (_, text) = answer.split_once("\r\n\r\n").context("no body")?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("metrics");
+    fs::write(&file, older_format(text))?;
+    promtool(&["check", "metrics"], Some(&file))
+}
+
+#[tokio::test]
+async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes_upgraded()
+-> Result<()> {
+    let agent = free()?;
+    let policy = format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n");
+    let mut node = Scene::with_policy("asked-by-hand", &policy).await?;
+    let management = Management::new("watched").await?;
+    let replica = Replica::start(&management, "one").await?;
+    let jobs = [
+        ("careen-agent", agent),
+        ("careen-provider", replica.addresses.metrics),
+    ];
+    let prometheus = Prometheus::start(&jobs).await?;
+    for (job, _) in jobs {
+        prometheus
+            .until(&format!("up{{job=\"{job}\"}} == 1"))
+            .await?;
+    }
+    falls_back_then_upgrades(&prometheus, &mut node).await?;
+    a_machine_is_upgraded(&prometheus, &management, &replica).await?;
+    is_well_formed(agent).await?;
+    let mut unanswered = Vec::new();
+    for query in dashboard::queries()? {
+        match prometheus.numbers(&query.text).await {
+            Ok(numbers) if !numbers.is_empty() => {}
+            Ok(_) => unanswered.push(format!("{}: nothing: {}", query.panel, query.text)),
+            Err(error) => unanswered.push(format!("{}: {error:#}: {}", query.panel, query.text)),
+        }
+    }
+    ensure!(unanswered.is_empty(), "{}", unanswered.join("\n"));
+    let bad = prometheus.unhealthy_rules().await?;
+    ensure!(bad.is_empty(), "{}", bad.join("\n"));
+    let counted = prometheus
+        .numbers("careen_agent_requests_total{outcome=\"fell_back\",reason=\"UserCheck\"}")
+        .await?;
+    ensure!(
+        counted.iter().all(|times| *times >= 1.0) && !counted.is_empty(),
+        "{counted:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! A real Prometheus, and promtool.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use careen_tests::replica::get;
+use careen_tests::world::PATIENCE;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vm_tests::cluster_api::objects;
+use vm_tests::programs;
+
+/// The root of the source tree.
+pub fn tree() -> PathBuf {
+    programs::home().join("..")
+}
+
+/// Alerts, their tests and the dashboard.
+pub fn shipped(file: &str) -> PathBuf {
+    tree().join("packaging/monitoring").join(file)
+}
+
+/// The folder of its programs.
+fn folder() -> Result<PathBuf> {
+    let script = tree().join("tests/tests/monitoring/prometheus.sh");
+    let output = Command::new(script).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "Prometheus cannot be had");
+    Ok(String::from_utf8(output.stdout)?.trim().into())
+}
+
+/// Runs promtool; its own words when it is not content.
+pub fn promtool(arguments: &[&str], input: Option<&Path>) -> Result<()> {
+    let mut command = Command::new(folder()?.join("promtool"));
+    command.args(arguments).current_dir(shipped(""));
+    if let Some(input) = input {
+        command.stdin(File::open(input)?);
+    }
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output()?;
+    let words = [stdout, stderr].concat();
+    ensure!(
+        status.success(),
+        "promtool {arguments:?}: {}",
+        String::from_utf8_lossy(&words)
+    );
+    Ok(())
+}
+
+/// A port that is free at this moment.
+pub fn free() -> Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+/// A running Prometheus. Dropping it kills it.
+pub struct Prometheus {
+    address: SocketAddr,
+    child: Child,
+    began: u64,
+    _data: TempDir,
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+impl Prometheus {
+    /// Scrapes these jobs every other second, with our alerts in force.
+    pub async fn start(jobs: &[(&str, SocketAddr)]) -> Result<Self> {
+        let data = tempfile::tempdir()?;
+        let config = data.path().join("prometheus.yml");
+        fs::write(&config, configuration(jobs).to_string())?;
+        let address = free()?;
+        let log = File::create(data.path().join("log"))?;
+        let child = Command::new(folder()?.join("prometheus"))
+            .arg(format!("--config.file={}", config.display()))
+            .arg(format!(
+                "--storage.tsdb.path={}",
+                data.path().join("data").display()
+            ))
+            .arg(format!("--web.listen-address={address}"))
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()?;
+        let this = Self {
+            address,
+            child,
+            began: now(),
+            _data: data,
+        };
+        let up = || async {
+            let ready = get(address, "/-/ready").await?;
+            ensure!(ready.contains("200 OK"), "{ready}");
+            Ok(())
+        };
+        objects::until("Prometheus ready", PATIENCE, up).await?;
+        Ok(this)
+    }
+
+    async fn api(&self, path: &str) -> Result<Value> {
+        let answer = get(self.address, &format!("/api/v1/{path}")).await?;
+        let (_, body) = answer.split_once("\r\n\r\n").context("no body")?;
+        let value: Value = serde_json::from_str(body).with_context(|| body.to_owned())?;
+        match value["status"].as_str() {
+            Some("success") => Ok(value["data"].clone()),
+            _ => bail!("{}", value["error"]),
+        }
+    }
+
+    /// What a query has answered since the beginning: its numbers, of all series.
+    pub async fn numbers(&self, query: &str) -> Result<Vec<f64>> {
+        let (query, start, end) = (encoded(query), self.began, now());
+        let path = format!("query_range?query={query}&start={start}&end={end}&step=1");
+        let data = self.api(&path).await?;
+        let series = data["result"].as_array().into_iter().flatten();
+        let points = series.filter_map(|one| one["values"].as_array()).flatten();
+        let values = points.filter_map(|point| point[1].as_str()?.parse().ok());
+        Ok(values.filter(|value: &f64| value.is_finite()).collect())
+    }
+
+    /// Waits until a query has answered something.
+    pub async fn until(&self, query: &str) -> Result<()> {
+        let answered = || async {
+            ensure!(!self.numbers(query).await?.is_empty(), "nothing yet");
+            Ok(())
+        };
+        objects::until(query, PATIENCE, answered).await
+    }
+
+    /// Rules that could not be evaluated, with why.
+    pub async fn unhealthy_rules(&self) -> Result<Vec<String>> {
+        let data = self.api("rules").await?;
+        let groups = data["groups"].as_array().into_iter().flatten();
+        let rules = groups
+            .filter_map(|group| group["rules"].as_array())
+            .flatten();
+        let bad = rules.filter(|rule| rule["health"] != "ok");
+        Ok(bad
+            .map(|rule| format!("{}: {} {}", rule["name"], rule["health"], rule["lastError"]))
+            .collect())
+    }
+}
+
+/// JSON is YAML.
+fn configuration(jobs: &[(&str, SocketAddr)]) -> Value {
+    let job = |(name, address): &(&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
+    json!({
+        "global": { "scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s" },
+        "rule_files": [shipped("alerts.yaml")],
+        "scrape_configs": jobs.iter().map(job).collect::<Vec<_>>(),
+    })
+}
+
+/// For a URL's query.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}

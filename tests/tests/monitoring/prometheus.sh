@@ -1,0 +1,17 @@
+#!/bin/sh
+# Prints the folder of prometheus and promtool: the host's, or Debian's package unpacked into the cache. It is not installed: that would
+# start a server on this host, and bring fonts and scripts for a page that nobody looks at here.
+set -eu
+if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
+  dirname "$(command -v promtool)"
+  exit
+fi
+dir="${CAREEN_CACHE:-$HOME/.cache/careen}/tools/prometheus"
+if [ ! -x "$dir/usr/bin/promtool" ]; then
+  rm -rf "$dir.new"
+  mkdir -p "$dir.new"
+  (cd "$dir.new" && apt-get download -q prometheus >&2 && dpkg-deb -x prometheus_*.deb .)
+  rm -rf "$dir"
+  mv "$dir.new" "$dir"
+fi
+echo "$dir/usr/bin"

@@ -1,0 +1,87 @@
+//! The .deb.
+
+use std::fs;
+use std::process::Command;
+
+use crate::root::{Root, run};
+use crate::shelf::Shelf;
+
+/// Every unit of ours that something at boot is to pull in.
+const UNITS: [&str; 7] = [
+    "careen-agent.service",
+    "careen-check.service",
+    "careen-deadman.timer",
+    "careen-fallback.service",
+    "careen-gate.service",
+    "careen-kubeadm.service",
+    "careen-restore.service",
+];
+
+fn install(root: &Root) {
+    fs::copy(Shelf::ours().deb(), root.path().join("tmp/careen.deb")).unwrap();
+    root.run(&["dpkg", "-i", "/tmp/careen.deb"]);
+    fs::remove_file(root.path().join("tmp/careen.deb")).unwrap();
+}
+
+#[test]
+fn installed_its_programs_run_and_every_unit_is_enabled_by_preset() {
+    let root = Root::new();
+    install(&root);
+    assert!(
+        root.run(&["careen-agent", "--version"])
+            .starts_with("careen-agent ")
+    );
+    // It finds the libostree of this Debian.
+    let deploy = root.run(&["/usr/libexec/careen/careen-deploy", "--version"]);
+    assert!(deploy.starts_with("careen-deploy "));
+    for unit in UNITS {
+        assert!(root.enabled(unit), "{unit}");
+    }
+}
+
+#[test]
+fn a_site_whose_presets_say_no_gets_every_file_and_no_unit_enabled() {
+    let root = Root::new();
+    let presets = root.path().join("etc/systemd/system-preset");
+    fs::create_dir_all(&presets).unwrap();
+    fs::write(presets.join("10-site.preset"), "disable careen-*\n").unwrap();
+    install(&root);
+    for unit in UNITS {
+        assert!(!root.enabled(unit), "{unit}");
+    }
+}
+
+#[test]
+fn purged_it_leaves_nothing() {
+    let root = Root::new();
+    let before = root.all();
+    install(&root);
+    assert_ne!(before, root.all());
+    root.run(&["dpkg", "--purge", "careen"]);
+    let left = root.all();
+    let difference: Vec<_> = before.symmetric_difference(&left).collect();
+    assert!(difference.is_empty(), "{difference:#?}");
+}
+
+#[test]
+fn what_the_operator_wrote_outlasts_its_removal() {
+    let root = Root::new();
+    install(&root);
+    let policy = root.path().join("etc/careen/policy.toml");
+    fs::write(&policy, "trials = 3\n").unwrap();
+    root.run(&["dpkg", "--remove", "careen"]);
+    assert_eq!(fs::read_to_string(policy).unwrap(), "trials = 3\n");
+    assert!(!root.enabled("careen-agent.service"));
+}
+
+#[test]
+fn lintian_finds_no_error() {
+    for (name, _) in Shelf::ours().all() {
+        if name.ends_with(".deb") {
+            let deb = Shelf::ours().deb().with_file_name(name);
+            run(Command::new("lintian")
+                .args(["--fail-on", "error"])
+                .arg(deb));
+        }
+    }
+}
