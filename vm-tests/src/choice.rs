@@ -11,12 +11,7 @@ const TURN: usize = 1;
 
 /// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
 /// has nothing to do with it. Whoever sees one pass takes it out.
-const UNSEEN: &[&str] = &[
-    "a-person-reboots-in-between",
-    "clock-jumps-during-the-drain",
-    "inhibitor-held-up-then-a-full-reboot",
-    "logind-hangs-and-comes-back",
-];
+const UNSEEN: &[&str] = &["a-person-reboots-in-between"];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
 ///
@@ -45,7 +40,7 @@ fn is_unseen(scenario: &Scenario) -> bool {
 
 /// Those on Cluster API take none: its managers are built for a quarter of an hour before, and `make cluster-api` is theirs.
 fn takes_turns(scenario: &Scenario) -> bool {
-    !is_unseen(scenario) && !is_on_cluster_api(scenario)
+    !is_unseen(scenario) && !is_on_cluster_api(scenario.name)
 }
 
 /// The turn walks through all others as commits come, and is the same whenever one commit is tested again.

@@ -88,7 +88,15 @@ impl Guest {
     /// # Errors
     /// When it fails or does not answer.
     pub async fn run(&mut self, script: &str) -> Result<String> {
-        let output = self.try_run(script, Duration::from_secs(60)).await?;
+        self.run_within(script, Duration::from_secs(60)).await
+    }
+
+    /// The same with another time.
+    ///
+    /// # Errors
+    /// When it fails or does not answer.
+    pub async fn run_within(&mut self, script: &str, limit: Duration) -> Result<String> {
+        let output = self.try_run(script, limit).await?;
         ensure!(
             output.code == 0,
             "in the guest, {script:?} ended with {}: {}",

@@ -110,7 +110,10 @@ async fn perform(verb: Verb) -> Result<bool> {
             fresh,
         } => {
             let chosen = choice::choose(&which, turn_from.as_deref())?;
-            if chosen.iter().any(scenarios::is_on_cluster_api) {
+            if chosen
+                .iter()
+                .any(|scenario| scenarios::is_on_cluster_api(scenario.name))
+            {
                 adopted::build()?;
             }
             let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));

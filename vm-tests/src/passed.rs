@@ -1,5 +1,6 @@
-//! What has passed with the very same content: a run of all scenarios takes two hours, and one that was cut short goes on where it was.
+//! What has passed with the very same content: a run of all scenarios takes hours, and one that was cut short goes on where it was.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,27 +11,46 @@ use crate::joined::qemu_version;
 use crate::programs;
 use crate::runner::Outcome;
 use crate::scenario::Scenario;
+use crate::scenarios::{ALL, is_on_cluster_api};
 
-/// What a scenario depends on, besides our programs as built: their sources, for careen-provider is built apart from them, the image
+/// What each scenario depends on, besides our programs as built and its own file: the sources that the rig shares with them, the image
 /// side, the rig, and what all are built with.
-const CONTENT: [&str; 10] = [
+const CONTENT: [&str; 9] = [
     "Cargo.lock",
     "Cargo.toml",
     "dracut",
-    "packaging",
-    "src",
+    "src/host",
+    "src/upgrade",
     "systemd",
-    "vm-tests/cluster-api",
     "vm-tests/images",
     "vm-tests/kube",
-    "vm-tests/src",
+    "vm-tests/src/scenarios/prelude.rs",
 ];
+/// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
+const RIG: &str = "vm-tests/src";
+const NOT_THE_RIG: [&str; 8] = [
+    "bench",
+    "bin",
+    "choice.rs",
+    "demo",
+    "demo.rs",
+    "passed.rs",
+    "scenarios",
+    "soak",
+];
+const SCENARIOS: &str = "vm-tests/src/scenarios";
+/// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
+/// the managers.
+const CLUSTER_API: [&str; 3] = ["packaging", "src/provider", "vm-tests/cluster-api"];
 
 /// The scenarios that have passed with what is here now.
-pub struct Passed(PathBuf);
+pub struct Passed {
+    /// Where it is noted that one of this name has passed.
+    notes: BTreeMap<&'static str, PathBuf>,
+}
 
 impl Passed {
-    /// Those of this source tree and of the programs in this folder.
+    /// Those of this source tree, as it is now, and of the programs in this folder.
     ///
     /// # Errors
     /// When some of it cannot be read.
@@ -40,16 +60,33 @@ impl Passed {
             .text(qemu_version()?)
             .files(our_programs)?
             .built(&images::root()?);
-        let key = CONTENT
-            .iter()
-            .try_fold(key, |key, name| key.files(&tree.join(name)))?;
-        Ok(Self(programs::cache()?.join("passed").join(key.digits())))
+        let all = |key: Key, names: &[&str]| {
+            let mut names = names.iter();
+            names.try_fold(key, |key, name| key.files(&tree.join(name)))
+        };
+        let node = rig(all(key, &CONTENT)?, &tree)?;
+        let cluster_api = all(node.clone(), &CLUSTER_API)?;
+        let folder = programs::cache()?.join("passed");
+        let note = |scenario: &Scenario| {
+            let is_on_cluster_api = is_on_cluster_api(scenario.name);
+            let key = if is_on_cluster_api {
+                &cluster_api
+            } else {
+                &node
+            };
+            let own = format!("{}.rs", scenario.name.replace('-', "_"));
+            let key = key.clone().files(&tree.join(SCENARIOS).join(own))?;
+            let note = folder.join(format!("{}-{}", scenario.name, key.digits()));
+            Ok((scenario.name, note))
+        };
+        let notes = ALL.iter().map(note).collect::<Result<_>>()?;
+        Ok(Self { notes })
     }
 
     /// How this one passed, if it did.
     #[must_use]
     pub fn outcome(&self, scenario: &Scenario) -> Option<Outcome> {
-        let text = fs::read(self.0.join(scenario.name)).ok()?;
+        let text = fs::read(self.notes.get(scenario.name)?).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -61,18 +98,32 @@ impl Passed {
         if !outcome.passed {
             return Ok(());
         }
-        fs::create_dir_all(&self.0).with_context(|| format!("cannot make {}", self.0.display()))?;
-        let part = self.0.join(format!("{}.new", outcome.name));
+        let note = self.notes.get(outcome.name.as_str());
+        let note = note.with_context(|| format!("there is no scenario {}", outcome.name))?;
+        if let Some(folder) = note.parent() {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        let part = note.with_extension("new");
         fs::write(&part, serde_json::to_string(outcome)?)?;
-        fs::rename(&part, self.0.join(&outcome.name))?;
+        fs::rename(&part, note)?;
         Ok(())
     }
+}
+
+fn rig(key: Key, tree: &Path) -> Result<Key> {
+    let without = |path: &Path| NOT_THE_RIG.iter().any(|name| path.ends_with(name));
+    let mut files: Vec<_> = fs::read_dir(tree.join(RIG))?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    files.sort();
+    let mut files = files.iter().filter(|path| !without(path));
+    files.try_fold(key, |key, path| key.files(path))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::ALL;
 
     fn outcome(passed: bool) -> Outcome {
         Outcome {
@@ -86,7 +137,10 @@ mod tests {
     #[test]
     fn only_what_has_passed_is_remembered() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let passed = Passed(folder.path().join("key"));
+        let note = |scenario: &Scenario| (scenario.name, folder.path().join(scenario.name));
+        let passed = Passed {
+            notes: ALL.iter().map(note).collect(),
+        };
         assert!(passed.outcome(&ALL[0]).is_none());
         passed.note(&outcome(false))?;
         assert!(passed.outcome(&ALL[0]).is_none());

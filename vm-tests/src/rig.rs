@@ -231,7 +231,7 @@ impl Rig {
         if self.power.is_some() {
             for (file, script) in wanted {
                 // A guest that does not answer once will not answer twice.
-                let Ok(output) = self.guest.try_run(script, Duration::from_secs(30)).await else {
+                let Ok(output) = self.guest.try_run(script, Duration::from_secs(120)).await else {
                     break;
                 };
                 let _ = fs::write(self.dir.join(file), output.text);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -213,13 +213,33 @@ async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result
         "serial log, journal, record and Node are in {}",
         folder.display()
     ));
-    if result.is_ok() {
+    if result.is_err() {
+        show_end(&folder);
+    } else {
         drop(rig);
         // The disk and the cluster of a scenario that passed tell nobody anything.
         fs::remove_dir_all(dir.join("machine"))?;
         fs::remove_dir_all(dir.join("cluster"))?;
     }
     result
+}
+
+/// The last words of the node: whoever reads what a machine far away has printed has nothing else of it.
+fn show_end(folder: &Path) {
+    let ends = [
+        ("journal.txt", "careen", 20),
+        ("serial.log", "", 10),
+        ("node.txt", "careen.dev/", 4),
+    ];
+    for (file, about, count) in ends {
+        let text = fs::read(folder.join(file)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<_> = text.lines().filter(|line| line.contains(about)).collect();
+        eprintln!("the end of {file}:");
+        for line in &lines[lines.len().saturating_sub(count)..] {
+            eprintln!("    {line}");
+        }
+    }
 }
 
 /// What `work` comes to, unless a person stops it before.

@@ -51,7 +51,7 @@ fn path(places: &Places, commit: &Digest) -> std::path::PathBuf {
 pub fn fingerprint(etc: &Path) -> Result<String> {
     let mut sum = Sha256::new();
     add(etc, etc, &mut sum)?;
-    Ok(crate::hex(&sum.finalize()))
+    Ok(hex::encode(sum.finalize()))
 }
 
 fn add(top: &Path, folder: &Path, sum: &mut Sha256) -> Result<()> {

@@ -189,7 +189,7 @@ impl Slot {
 }
 
 fn seal(body: &[u8]) -> Vec<u8> {
-    let sum = crate::hex(&Sha256::digest(body));
+    let sum = hex::encode(Sha256::digest(body));
     [body, format!("\n{CHECKSUM}{sum}\n").as_bytes()].concat()
 }
 

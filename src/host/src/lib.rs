@@ -13,8 +13,10 @@ pub mod fake;
 pub mod freeze;
 pub mod grub_config;
 pub mod grubenv;
+pub mod hash;
 pub mod image_info;
 pub mod journal;
+pub mod kernel;
 pub mod manifest;
 pub mod mounts;
 pub mod os;
@@ -26,16 +28,3 @@ pub mod verity;
 
 pub use error::{Error, Result};
 pub use places::Places;
-
-/// Lower-case hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}

@@ -82,7 +82,7 @@ pub fn measure(file: &File) -> Option<String> {
     // SAFETY: the kernel writes at most `size` bytes behind the four of the head, which is what `Answer` holds.
     unsafe { call::measure(file.as_raw_fd(), &raw mut answer) }.ok()?;
     let whole = answer.algorithm == SHA256 && usize::from(answer.size) == LENGTH;
-    whole.then(|| crate::hex(&answer.digest))
+    whole.then(|| hex::encode(answer.digest))
 }
 
 /// Seals a file that nobody has open for writing. Sealing a sealed one does nothing.

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use host::journal::{Store, StoreError};
-use host::manifest::{self, Manifest, Which};
+use host::manifest::{Manifest, Which};
 use host::mounts::Writable;
-use host::{Places, grubenv};
+use host::{Places, grubenv, kernel};
 use upgrade::decide::decide;
 use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Step};
 
@@ -84,7 +84,7 @@ fn disarm(args: &Args) -> Result<(), String> {
 
 /// The critical files are what they were when they were deployed.
 fn check(places: &Places, deployment: &Deployment, folder: &Path) -> Result<(), String> {
-    manifest::check_kernel(places, folder, &deployment.stateroot, &deployment.bootcsum)?;
+    kernel::check(places, folder, &deployment.stateroot, &deployment.bootcsum)?;
     let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
     if manifest.bootcsum != deployment.bootcsum {
         return Err(format!(

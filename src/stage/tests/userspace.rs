@@ -6,9 +6,9 @@ mod node;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use host::manifest::{FileDigest, Manifest};
+use host::manifest::Manifest;
 use host::{Places, snapshot};
-use node::disk::{boot_id, upgrade_id};
+use node::disk::{boot_id, critical, upgrade_id};
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed, refused};
 use upgrade::{Moment, Phase, SinceBoot, Upgrade};
 
@@ -20,7 +20,7 @@ fn what_the_initramfs_left_is_checked_before_the_kubelet() {
     let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
     manifest
         .files
-        .push(FileDigest::of(&node.new_root(), "usr/bin/containerd", false).unwrap());
+        .push(critical(&node.new_root(), "usr/bin/containerd", false));
     manifest.write(&node.disk.places).unwrap();
     let check = || node.run("check", &node.new, true, &[]).status.code();
     assert_eq!(node.guard(), Some(0));

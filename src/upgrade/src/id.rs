@@ -68,7 +68,7 @@ macro_rules! parsed_string {
 pub(crate) use parsed_string;
 
 parsed_string!(
-    /// The checksum of an OSTree commit: 64 lower-case hexadecimal digits.
+    /// The checksum of an OSTree commit, or of another object: 64 lower-case hexadecimal digits.
     Digest
 );
 

@@ -10,20 +10,22 @@ use super::{BOOT, Rig, UPGRADE};
 /// The test channel comes up early in a boot, before /boot is mounted.
 pub const BOOT_IS_THERE: &str = "until mountpoint -q /boot; do sleep 0.2; done";
 
-/// A script that filters what OSTree says of its deployments, the default first. Their signatures are not what it is asked for: gpg
-/// takes ten seconds of an emulated processor.
-fn status(filter: &str) -> String {
-    format!("{BOOT_IS_THERE}; set -o pipefail; ostree admin status --skip-signatures | {filter}")
-}
-
 impl Rig {
+    /// What OSTree says of its deployments, the default first, through a filter. It waits for /boot as long as a boot takes. Their
+    /// signatures are not what it is asked for: gpg takes ten seconds of an emulated processor.
+    async fn status(&mut self, filter: &str) -> Result<String> {
+        let list = format!(
+            "{BOOT_IS_THERE}; set -o pipefail; ostree admin status --skip-signatures | {filter}"
+        );
+        self.guest.run_within(&list, BOOT).await
+    }
+
     /// The commit that the guest runs, as OSTree sees it.
     ///
     /// # Errors
     /// When the guest does not answer.
     pub async fn booted(&mut self) -> Result<String> {
-        self.guest
-            .run(&status("awk '$1 == \"*\" { print $3 }' | cut -d. -f1"))
+        self.status("awk '$1 == \"*\" { print $3 }' | cut -d. -f1")
             .await
     }
 
@@ -32,10 +34,7 @@ impl Rig {
     /// # Errors
     /// When the guest does not answer.
     pub async fn default_commit(&mut self) -> Result<String> {
-        self.guest
-            .run(&status(
-                "grep -oE '[0-9a-f]{64}\\.[0-9]+' | head -n 1 | cut -d. -f1",
-            ))
+        self.status("grep -oE '[0-9a-f]{64}\\.[0-9]+' | head -n 1 | cut -d. -f1")
             .await
     }
 
@@ -44,10 +43,7 @@ impl Rig {
     /// # Errors
     /// When the guest does not answer.
     pub async fn deployments(&mut self) -> Result<usize> {
-        let count = self
-            .guest
-            .run(&status("grep -cE '[0-9a-f]{64}\\.[0-9]+'"))
-            .await?;
+        let count = self.status("grep -cE '[0-9a-f]{64}\\.[0-9]+'").await?;
         Ok(count.parse()?)
     }
 
@@ -64,12 +60,8 @@ impl Rig {
     /// # Errors
     /// When one is.
     pub async fn expect_disarmed(&mut self) -> Result<()> {
-        let armed = self
-            .guest
-            .run(&format!(
-                "{BOOT_IS_THERE}; grep -a ^next_entry= /boot/grub/grubenv || :"
-            ))
-            .await?;
+        let look = format!("{BOOT_IS_THERE}; grep -a ^next_entry= /boot/grub/grubenv || :");
+        let armed = self.guest.run_within(&look, BOOT).await?;
         ensure!(
             matches!(armed.as_str(), "" | "next_entry="),
             "grubenv still says {armed:?}"

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use upgrade::names::{self, Kind};
 
 use super::look::BOOT_IS_THERE;
-use super::{Before, Rig};
+use super::{BOOT, Before, Rig};
 use crate::node::NAME;
 
 /// What marks a line about the boot menu.
@@ -41,7 +41,7 @@ impl Rig {
     /// When the guest or the API server does not answer.
     pub async fn traces(&mut self) -> Result<Traces> {
         let listing = format!("{BOOT_IS_THERE}; set -e\n{LISTING}");
-        let disk = self.guest.run(&listing).await?;
+        let disk = self.guest.run_within(&listing, BOOT).await?;
         let api: Api<Node> = Api::all(self.plane.client().await?);
         Ok(Traces {
             disk: disk.lines().map(str::to_owned).collect(),

@@ -17,10 +17,13 @@ const REBOOT: &str = "systemctl --no-block --ignore-inhibitors reboot";
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
+    rig.repo.limit(1_000_000);
     rig.ask(&image).await?;
-    rig.wait_served(20 << 20).await?;
+    // Far from all that the node lacks.
+    rig.wait_served(3_000_000).await?;
     rig.guest.run(REBOOT).await?;
     rig.progress.step("a person reboots while it fetches");
+    rig.repo.limit(0);
     let second = rig.wait_boot(Some(&before.boot)).await?;
     ensure!(
         rig.booted().await? == before.commit,

@@ -90,10 +90,10 @@ pub const ALL: &[Scenario] = &[
 
 /// Whether a scenario wants the managers of Cluster API, which must be built before it begins: in a lane there is no network.
 #[must_use]
-pub fn is_on_cluster_api(scenario: &Scenario) -> bool {
+pub fn is_on_cluster_api(name: &str) -> bool {
     let those = [
         cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
         cluster_api_upgrades_a_node::SCENARIO,
     ];
-    those.iter().any(|that| that.name == scenario.name)
+    those.iter().any(|that| that.name == name)
 }

@@ -93,12 +93,13 @@ fn present(root: &Folder, list: &[&str], boot: bool) -> Vec<File> {
 /// Where it is a link, the file that it leads to.
 fn at(root: &Folder, path: &str, boot: bool) -> Option<File> {
     let (path, object) = root.leads_to(path)?;
+    let object = object.parse().ok()?;
     Some(File { path, object, boot })
 }
 
 /// A file in a folder of which all is listed, so links need not be followed.
 fn one(folder: &Folder, path: &str, name: &str, boot: bool) -> Option<File> {
-    let object = folder.file(name)?.to_owned();
+    let object = folder.file(name)?.parse().ok()?;
     let path = format!("{path}/{name}");
     Some(File { path, object, boot })
 }

@@ -1,17 +1,20 @@
 //! The files that the stage and the kubelet's start look at again before a trial goes on, and the list of them.
 //!
-//! Sealed with fs-verity before they are checked, they stay what was checked: the kernel looks at every block that is ever read of them,
-//! and its digest is all that the list needs. Where the file system cannot, they are read once more before the deployment and once for
-//! the list.
+//! What each must be is taken from the signed commit, so no file is read for it. Those that boot are sealed with fs-verity besides,
+//! before they are verified: the kernel then looks at every block that is ever read of them, and the initramfs need only ask for its
+//! digest. The others, the kubelet and the container runtime, are far larger, and are read once before the kubelet starts, which reads
+//! them anyway: sealing them would read all of them here for nothing.
 
 mod list;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::manifest::{FileDigest, Manifest};
+use host::manifest::{CriticalFile, Manifest};
 use host::{Places, verity};
-use ostree_ext::ostree::ObjectType;
+use ostree_ext::gio::prelude::*;
+use ostree_ext::ostree::{ObjectType, Repo};
+use ostree_ext::{gio, glib};
 use upgrade::Reason;
 use upgrade::id::Digest;
 use upgrade::image::Deployment;
@@ -20,12 +23,14 @@ use crate::site::Site;
 use crate::verify::fsck;
 use crate::verify::image::Tree;
 
+const NEVER: Option<&gio::Cancellable> = None;
+
 /// One of them.
 pub struct File {
     /// Its path in the image, as "usr/bin/kubelet".
     path: String,
     /// Its object in the repository; the deployment links to that.
-    object: String,
+    object: Digest,
     /// Needed to boot and to fall back.
     boot: bool,
 }
@@ -38,51 +43,57 @@ pub fn of(tree: &Tree) -> Result<Vec<File>, Reason> {
     Ok(list::of(&tree.folder()?))
 }
 
-/// Seals them. Best effort: ext4 needs `-O verity` for it.
+/// Seals those that boot. Best effort: ext4 needs `-O verity` for it.
 pub fn seal(site: &Site, files: &[File]) {
-    for file in files {
+    for file in files.iter().filter(|file| file.boot) {
         let _ = fs::File::open(object(site, file)).map(|file| verity::seal(&file));
     }
-}
-
-/// Checks those once more that could not be sealed: the list is made of what is checked out, and damage since `verify` would pass
-/// for the truth.
-///
-/// # Errors
-/// [`Reason::Damaged`], naming the first bad object.
-pub fn check_unsealed(site: &Site, commit: &Digest, files: &[File]) -> Result<(), Reason> {
-    let repo = site.sysroot.repo();
-    let mut unsealed = files.iter().filter(|file| !is_sealed(&object(site, file)));
-    unsealed
-        .try_for_each(|file| fsck::object(site, &repo, commit, (ObjectType::File, &file.object)))
 }
 
 /// Writes the list for a deployment.
 ///
 /// # Errors
-/// When a file cannot be read or the list is not on the disk.
+/// [`Reason::Damaged`] when an object is not there any more; others when the list is not on the disk.
 pub fn write(site: &Site, files: &[File], made: &Deployment, folder: &Path) -> Result<(), Reason> {
-    let digests = files
-        .iter()
-        .map(|file| FileDigest::of(folder, &file.path, file.boot));
-    let manifest = digests.collect::<host::Result<_>>().map(|files| Manifest {
+    let repo = site.sysroot.repo();
+    let listed = files.iter().map(|file| {
+        let listed = listed(&repo, file)?;
+        Ok(listed.as_sealed_in(folder))
+    });
+    let files = listed
+        .collect::<Result<_, glib::Error>>()
+        .map_err(|error| fsck::damaged(&made.digest, error.message()))?;
+    let manifest = Manifest {
         format: 1,
         commit: made.digest.clone(),
         bootcsum: made.bootcsum.clone(),
         files,
-    });
+    };
     manifest
-        .and_then(|manifest| manifest.write(&Places::physical(&site.path)))
+        .write(&Places::physical(&site.path))
         .map_err(|error| site.broken(error))
 }
 
-fn is_sealed(path: &Path) -> bool {
-    fs::File::open(path).is_ok_and(|file| verity::measure(&file).is_some())
+/// What the commit says of a file. Its stream is the header and the content: the header alone is read.
+fn listed(repo: &Repo, file: &File) -> Result<CriticalFile, glib::Error> {
+    let (stream, length) =
+        repo.load_object_stream(ObjectType::File, file.object.as_str(), NEVER)?;
+    let (facts, _) = repo.query_file(file.object.as_str(), NEVER)?;
+    let size = u64::try_from(facts.size()).unwrap_or(0);
+    let header = usize::try_from(length.saturating_sub(size)).unwrap_or(0);
+    Ok(CriticalFile {
+        path: file.path.clone(),
+        size,
+        object: file.object.clone(),
+        header: stream.read_bytes(header, NEVER)?.to_vec(),
+        boot: file.boot,
+        verity: None,
+    })
 }
 
 /// Where an object's content lies: a node's own repository keeps files as they are.
 fn object(site: &Site, file: &File) -> PathBuf {
-    let (folder, name) = file.object.split_at(2);
+    let (folder, name) = file.object.as_str().split_at(2);
     site.path
         .join(format!("ostree/repo/objects/{folder}/{name}.file"))
 }

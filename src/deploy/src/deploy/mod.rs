@@ -57,7 +57,6 @@ fn make(
         let commit = wanted.commit.to_string();
         return Err(Reason::NoKernel { commit });
     }
-    critical::check_unsealed(site, &wanted.commit, &critical::of(&tree)?)?;
     site.report
         .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;

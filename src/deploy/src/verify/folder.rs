@@ -148,7 +148,7 @@ fn named(list: &glib::Variant) -> Vec<(String, String)> {
         let name = entry.child_value(0).str()?.to_owned();
         let object = entry.child_value(1);
         let bytes = object.fixed_array::<u8>().ok()?;
-        (bytes.len() == CHECKSUM).then(|| (name, host::hex(bytes)))
+        (bytes.len() == CHECKSUM).then(|| (name, hex::encode(bytes)))
     };
     list.iter().filter_map(entry).collect()
 }

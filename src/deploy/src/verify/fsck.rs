@@ -74,11 +74,7 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Checks one object of a commit, in the same way.
-///
-/// # Errors
-/// [`Reason::Damaged`].
-pub fn object(
+fn object(
     site: &Site,
     repo: &Repo,
     commit: &Digest,

@@ -99,7 +99,7 @@ impl Tree {
         for part in &kernel.parts {
             self.feed(part, &mut |piece| digest.update(piece))?;
         }
-        Some(host::hex(&digest.finalize()))
+        Some(hex::encode(digest.finalize()))
     }
 
     /// Whether the image has a folder at this path.

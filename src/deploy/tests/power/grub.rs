@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use host::boot::Link;
 use host::grubenv::Grubenv;
-use host::manifest::boot_checksum;
+use host::kernel;
 
 /// What GRUB would do.
 pub struct Menu {
@@ -56,7 +56,7 @@ impl Entry {
             .collect();
         let wanted = files.iter().map(|path| path.as_str()).zip(&local);
         dump(disk, wanted);
-        let sum = boot_checksum(scratch).map_err(|error| format!("GRUB's kernel: {error}"))?;
+        let sum = kernel::checksum(scratch).map_err(|error| format!("GRUB's kernel: {error}"))?;
         if sum == self.link.bootcsum {
             Ok(())
         } else {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::{Places, manifest};
+use host::{Places, kernel};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
@@ -62,7 +62,7 @@ fn a_kernel_that_rotted_on_boot_is_known_by_its_checksum() {
         Places::physical(&world.root()),
         world.deployment(&commit, 0),
     );
-    let check = || manifest::check_kernel(&places, &folder, &made.stateroot, &made.bootcsum);
+    let check = || kernel::check(&places, &folder, &made.stateroot, &made.bootcsum);
     assert_eq!(check(), Ok(()));
     let kernel = format!("boot/ostree/node-{}", made.bootcsum);
     let files = fs::read_dir(world.root().join(kernel)).unwrap();

@@ -1,5 +1,7 @@
 use std::fs;
 
+use host::Places;
+use host::manifest::{Manifest, Which};
 use upgrade::Reason;
 
 use crate::image::Image;
@@ -72,14 +74,18 @@ fn a_damaged_file_of_the_running_system_that_the_image_shares_is_found() {
 }
 
 #[test]
-fn a_critical_file_that_was_damaged_since_it_was_verified_is_not_deployed() {
+fn a_critical_file_that_was_damaged_since_it_was_verified_is_none_of_the_list() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("verify", &commit).verified();
-    flip(&object_of(&world, commit.as_str(), "/usr/bin/kubelet"));
-    let before = world.menu();
-    let reason = world.verb("deploy", &commit).reason();
-    assert!(matches!(reason, Reason::Damaged { .. }), "{reason}");
-    assert_eq!(world.order(), [world.installed.as_str()]);
-    assert_eq!(world.menu(), before);
+    let object = object_of(&world, commit.as_str(), "/usr/bin/kubelet");
+    flip(&object);
+    world.verb("deploy", &commit).deployed();
+    let list = Manifest::read(&Places::physical(&world.root()), &commit).unwrap();
+    let check = |which| list.check(&world.deployment(&commit, 0), which);
+    assert_eq!(check(Which::Boot), Ok(()));
+    let flaw = check(Which::Rest).unwrap_err();
+    assert!(flaw.contains("/usr/bin/kubelet"), "{flaw}");
+    flip(&object);
+    assert_eq!(check(Which::Rest), Ok(()), "as the commit names them");
 }

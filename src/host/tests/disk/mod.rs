@@ -7,6 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use host::Places;
+use host::manifest::CriticalFile;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use upgrade::{BootId, Deployment, UpgradeId};
@@ -33,8 +34,7 @@ pub fn deployment(letter: char, serial: u32) -> Deployment {
 }
 
 fn kernel_checksum(letter: char) -> String {
-    let sum = Sha256::digest(format!("kernel {letter}initramfs {letter}"));
-    sum.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(format!("kernel {letter}initramfs {letter}")))
 }
 
 pub fn boot_id(text: &str) -> BootId {
@@ -43,6 +43,21 @@ pub fn boot_id(text: &str) -> BootId {
 
 pub fn upgrade_id(text: &str) -> UpgradeId {
     text.parse().unwrap()
+}
+
+/// A critical file as a commit would name it that was made of what lies there now.
+pub fn critical(root: &Path, path: &str, boot: bool) -> CriticalFile {
+    let header = b"owner, mode and attributes".to_vec();
+    let content = fs::read(root.join(path)).unwrap();
+    let sum = Sha256::new_with_prefix(&header).chain_update(&content);
+    CriticalFile {
+        path: path.to_owned(),
+        size: content.len().try_into().unwrap(),
+        object: hex::encode(sum.finalize()).parse().unwrap(),
+        header,
+        boot,
+        verity: None,
+    }
 }
 
 /// An empty environment block.

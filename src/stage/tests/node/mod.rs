@@ -8,9 +8,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use disk::{Disk, boot_id, deployment, link};
+use disk::{Disk, boot_id, critical, deployment, link};
 use host::journal::Store;
-use host::manifest::{FileDigest, Manifest};
+use host::manifest::Manifest;
 use upgrade::{Deployment, Journal, Phase, RawRequest, Reason, Record, Upgrade};
 
 /// The id of the boot that a verb runs in.
@@ -32,7 +32,7 @@ pub fn armed() -> Node {
     let kubelet = node.new_root().join("usr/bin/kubelet");
     fs::create_dir_all(kubelet.parent().unwrap()).unwrap();
     fs::write(&kubelet, "kubelet").unwrap();
-    let file = FileDigest::of(&node.new_root(), "usr/bin/kubelet", true).unwrap();
+    let file = critical(&node.new_root(), "usr/bin/kubelet", true);
     let manifest = Manifest {
         format: 1,
         commit: node.new.digest.clone(),
