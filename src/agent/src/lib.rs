@@ -9,6 +9,7 @@ pub mod drain;
 pub mod hands;
 pub mod health;
 pub mod kubeadm;
+pub mod launch;
 pub mod link;
 pub mod log;
 pub mod metrics;
