@@ -6,20 +6,12 @@ mkdir -p "$1"
 out=$(readlink -f "$1")
 cd "$(dirname "$(readlink -f "$0")")/.."
 
-# Cargo's version when it is tagged. Before that the commit's time and name behind a `~`, which sorts before the release.
-version() {
-  cargo=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
-  if git describe --exact-match --match "v$cargo" HEAD >/dev/null 2>&1; then
-    echo "$cargo"
-  else
-    echo "$cargo~$(git log -1 --abbrev=12 --date=format-local:%Y%m%d%H%M --format=%cd.%h)$(git diff --quiet HEAD || echo .dirty)"
-  fi
-}
-
 export LC_ALL=C.UTF-8 TZ=UTC
 umask 022
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
-version=${CAREEN_VERSION:-$(version)}
+version=${CAREEN_VERSION:-$(packaging/version.sh)}
+# The programs know it: nodes that have two agents run the newer.
+export CAREEN_VERSION="$version"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 programs=${CAREEN_PROGRAMS:-}

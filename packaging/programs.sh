@@ -27,5 +27,7 @@ build --profile image -p careen-agent -p careen-deploy
 build --profile image -p kubectl-careen
 flags="$flags${part}-Ctarget-feature=+crt-static"
 build --profile stage --target $static -p careen-stage
+# It runs in a container whatever that is made of.
+build --profile stage --target $static -p careen-installer
 
 find "$CARGO_TARGET_DIR/image" "$CARGO_TARGET_DIR/$static/stage" -maxdepth 1 -type f -executable -exec cp -t "$out" {} +

@@ -59,6 +59,14 @@ pub fn etcd() -> Result<PathBuf> {
     built("etcd")
 }
 
+/// Helm's linter and engine, built on first use.
+///
+/// # Errors
+/// When the build fails.
+pub fn helm() -> Result<PathBuf> {
+    built("helm")
+}
+
 /// The folder of this crate in the source tree, for the scripts and manifests beside it.
 ///
 /// Asked of the environment when it runs, not when it was compiled: clones share one target folder, where cargo takes a

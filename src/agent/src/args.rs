@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use upgrade::names;
+use upgrade::{names, release};
 
 /// Upgrades this node when its Node object is annotated so.
 #[derive(Debug, Parser)]
-#[command(name = "careen-agent", version)]
+#[command(name = "careen-agent", version = release::THIS)]
 pub struct Cli {
     /// The root of the running system.
     #[arg(long, global = true, default_value = "/")]
@@ -31,6 +31,8 @@ pub struct Cli {
 pub enum Command {
     /// Watch the Node and serve its requests (the default).
     Run,
+    /// Become the newest agent of this node, the image's or one that a DaemonSet has installed, and run it.
+    Launch,
     /// Run `kubeadm upgrade node` for the upgrade on trial, before the kubelet starts.
     KubeadmUpgrade,
     /// Print the record as JSON.

@@ -11,6 +11,7 @@ pub mod health;
 pub mod hooks;
 pub mod in_force;
 pub mod kubeadm;
+pub mod launch;
 pub mod link;
 pub mod log;
 pub mod metrics;

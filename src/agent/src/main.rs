@@ -9,11 +9,12 @@ use agent::hands::Hands;
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, log};
+use agent::{doctor, in_force, kubeadm, launch, log};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
 use host::Places;
+use host::agents::Agents;
 use host::journal::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let well = |()| ExitCode::SUCCESS;
     let done = match cli.command {
         None | Some(Command::Run) => serve(&cli).map(well),
+        Some(Command::Launch) => launch(&cli).map(well),
         Some(Command::KubeadmUpgrade) => kubeadm_upgrade(&cli).map(well),
         Some(Command::Record) => print_record(&cli).map(well),
         Some(Command::Doctor { json, offline }) => examine(&cli, json, offline),
@@ -40,6 +42,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whatever is wrong with another agent, this one runs.
+fn launch(cli: &Cli) -> Result<()> {
+    let own = std::env::current_exe().context("the kernel does not say which program this is")?;
+    if let Some(other) = launch::other(&Agents::below(&cli.root), &own) {
+        let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
+        tracing::warn!("{} does not run: {error}", other.folder.display());
+    }
+    serve(cli)
 }
 
 fn serve(cli: &Cli) -> Result<()> {

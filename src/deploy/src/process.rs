@@ -1,10 +1,10 @@
 //! What must be settled while the process still has a single thread: signals, environment, mounts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use host::mounts;
 use nix::sys::signal::{SigSet, Signal};
-use upgrade::Reason;
+use upgrade::{Reason, names};
 
 use crate::args::{Cli, Verb};
 use crate::relay::Relay;
@@ -56,8 +56,10 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     stop_signals()
         .thread_block()
         .map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
-    if std::env::var_os(GENERATOR_VARIABLE).is_none() && Path::new(GENERATOR).exists() {
-        set_variable(GENERATOR_VARIABLE, Some(GENERATOR));
+    if std::env::var_os(GENERATOR_VARIABLE).is_none()
+        && let Some(generator) = generator()
+    {
+        set_variable(GENERATOR_VARIABLE, Some(&generator));
     }
     let private_mounts = cli.sysroot == Path::new("/") && !matches!(cli.verb, Verb::Status);
     if private_mounts {
@@ -69,6 +71,19 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
         cap(rate).map_err(failed)?.serve();
     }
     Ok(Prepared { private_mounts })
+}
+
+/// Our generator: the image's, or where that has none the one that a pod has installed with this program.
+fn generator() -> Option<String> {
+    let own = std::env::current_exe().ok();
+    let installed = own
+        .filter(|own| own.starts_with(names::AGENTS_DIR))
+        .map(|own| own.with_file_name(GENERATOR_NAME));
+    let mut places = [Some(PathBuf::from(GENERATOR)), installed]
+        .into_iter()
+        .flatten();
+    let there = places.find(|place| place.exists())?;
+    Some(there.display().to_string())
 }
 
 /// The relay that keeps a pull below so many bytes a second, and an environment in which no pull gets around it.

@@ -77,6 +77,34 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
     sync_parent(path)
 }
 
+/// Makes a folder that everybody may read, with its parents.
+///
+/// # Errors
+/// When it is not there afterwards.
+pub fn make_folder(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(path)
+        .at("making folder", path)?;
+    sync_parent(path)
+}
+
+/// Removes a folder with all that is in it, if it is there; makes that durable.
+///
+/// # Errors
+/// When something of it may be left.
+pub fn remove_folder(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Ok(()) => sync_parent(path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).at("removing", path),
+    }
+}
+
 /// Flushes a folder's list of names.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 //! Every function takes the folders it works on ([`Places`]), so that tests give it a temporary one. Nothing here
 //! decides, talks over a network or links libostree: the initramfs needs what is here.
 
+pub mod agents;
 pub mod boot;
 pub mod cmdline;
 pub mod durable;

@@ -45,6 +45,16 @@ pub const TABLE: &[Exit] = &[
         "something is bad: an upgrade would be refused, or could not be trusted",
     ),
     row(
+        "`careen-installer`",
+        DONE,
+        "it was told to stop; for `ready`: what runs on the node is what this pod wants, and is well",
+    ),
+    row(
+        "`careen-installer`",
+        FAILED,
+        "it could not begin; for `ready`: not so, and standard output says why",
+    ),
+    row(
         "`careen-agent metrics`",
         DONE,
         "the metrics are on standard output",

@@ -143,6 +143,12 @@ pub const ZONES: &str = "/usr/share/zoneinfo";
 pub const IMAGE_INFO: &str = "usr/lib/careen/image.json";
 /// GRUB's environment block, below the physical root's /boot.
 pub const GRUBENV: &str = "boot/grub/grubenv";
+/// Agents that a DaemonSet's pod has installed; [`crate::launch`] says which of them runs.
+pub const AGENTS_DIR: &str = "/var/lib/careen/agents";
+/// Careen's units for an image that has none of them.
+pub const POD_UNITS: &str = "/etc/careen/units";
+/// Gives [`POD_UNITS`] to systemd where the image has no units of ours.
+pub const POD_GENERATOR: &str = "/etc/systemd/system-generators/careen";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 /// The ref that holds a fetched commit against pruning.
@@ -387,6 +393,27 @@ pub const TABLE: &[Name] = &[
         "operator; image below /usr/lib",
         "agent",
         "lists of paths",
+    ),
+    row(
+        AGENTS_DIR,
+        Kind::Path,
+        "careen-installer; agent counts its starts",
+        "agent, careen-installer",
+        "programs, and which of them are wanted and proven",
+    ),
+    row(
+        POD_UNITS,
+        Kind::Path,
+        "careen-installer",
+        "the generator",
+        "units for an image without them",
+    ),
+    row(
+        POD_GENERATOR,
+        Kind::Path,
+        "careen-installer",
+        "systemd",
+        "a generator",
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),

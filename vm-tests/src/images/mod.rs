@@ -9,6 +9,7 @@ mod base;
 mod cache;
 mod disk;
 mod initramfs;
+mod installer;
 mod layer;
 mod ours;
 mod recipe;
@@ -23,6 +24,7 @@ use anyhow::{Context, Result};
 pub use base::root;
 pub use cache::Key;
 pub use disk::DiskKind;
+pub use installer::{installer, name as installer_name};
 pub use ours::programs;
 
 /// An image in the repository.

@@ -14,7 +14,7 @@ use super::signing::Signer;
 use crate::programs;
 
 /// The static programs run in the initramfs and, for careen-grub, on the host that makes a disk; the others link the image's libostree.
-const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
+pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 const UNITS: &str = "usr/lib/systemd/system";
 
@@ -98,14 +98,14 @@ pub fn layer() -> Result<PathBuf> {
 }
 
 /// The source tree that this crate lies in.
-fn source() -> PathBuf {
+pub(super) fn source() -> PathBuf {
     programs::home()
         .parent()
         .unwrap_or(Path::new("/"))
         .to_owned()
 }
 
-fn cargo(target: &Path, profile: &str, arguments: &[&str], flags: &str) -> Result<()> {
+pub(super) fn cargo(target: &Path, profile: &str, arguments: &[&str], flags: &str) -> Result<()> {
     let mut command = Command::new("cargo");
     command
         .current_dir(source())

@@ -2,6 +2,7 @@
 
 use crate::scenario::Scenario;
 
+mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
 mod a_person_reboots_in_between;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
@@ -54,6 +55,7 @@ pub const ALL: &[Scenario] = &[
     inhibitor_held_up_then_a_full_reboot::SCENARIO,
     logind_hangs_and_comes_back::SCENARIO,
     clock_jumps_during_the_drain::SCENARIO,
+    a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
     a_person_reboots_in_between::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,

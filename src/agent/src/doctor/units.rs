@@ -5,11 +5,13 @@ use upgrade::names::{self, Kind};
 use super::{Finding, Patient};
 
 /// Where units lie, the administrator's first.
-const FOLDERS: [&str; 4] = [
+const FOLDERS: [&str; 5] = [
     "etc/systemd/system",
     "run/systemd/system",
     "usr/local/lib/systemd/system",
     "usr/lib/systemd/system",
+    // What a DaemonSet's pod has installed where the image has none.
+    "run/systemd/generator.late",
 ];
 
 /// The units that an image brings for the system itself; those of the initramfs lie in there.

@@ -1,6 +1,6 @@
 //! Running careen-deploy in a transient unit of its own, or attaching to the one that a former agent began.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -14,8 +14,9 @@ use super::lines::Lines;
 use super::systemd::{Bus, timed};
 use super::unit::{self, Run};
 
-/// The program.
-const PROGRAM: &str = "/usr/libexec/careen/careen-deploy";
+/// The program's name, and where the image has it.
+const NAME: &str = "careen-deploy";
+const OF_THE_IMAGE: &str = "/usr/libexec/careen/careen-deploy";
 
 /// How often progress is read while it works.
 const LOOK: Duration = Duration::from_millis(500);
@@ -127,7 +128,8 @@ impl Deploy<'_> {
         }
         // What a former run left is no verdict on this one.
         let _ = std::fs::remove_file(output);
-        let properties = unit::properties(Path::new(PROGRAM), self.run, output, self.limits);
+        let program = program();
+        let properties = unit::properties(&program, self.run, output, self.limits);
         let systemd = self.bus.systemd().await?;
         timed(systemd.start_transient_unit(name, "fail", &properties, &[]))
             .await
@@ -143,4 +145,11 @@ impl Deploy<'_> {
             self.doing.send_replace(Some(doing));
         }
     }
+}
+
+/// The one that came with this agent: the two are of one build, and a pod may have installed a newer pair than the image's.
+fn program() -> PathBuf {
+    let beside = std::env::current_exe().map(|agent| agent.with_file_name(NAME));
+    let there = beside.ok().filter(|program| program.is_file());
+    there.unwrap_or_else(|| OF_THE_IMAGE.into())
 }

@@ -1,0 +1,53 @@
+//! `careen-agent launch`: becomes the newest agent of this node that can be trusted to run. What cannot be found out or noted is logged
+//! and never keeps this agent from running itself.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use host::agents::{Agents, Bundle};
+use tracing::{info, warn};
+use upgrade::{Release, release};
+
+/// The verb, and what the chosen agent is called with in its place.
+const VERB: &str = "launch";
+const PLAIN_VERB: &str = "run";
+
+/// The agent to become; nothing when it is this one, which lies at `own`.
+#[must_use]
+pub fn other(agents: &Agents, own: &Path) -> Option<Bundle> {
+    let pick = agents.pick(version_of_the_image(agents, own).as_ref());
+    for error in &pick.damage {
+        warn!("{error}");
+    }
+    pick.bundle
+}
+
+/// That of this program, unless it is one that a pod has installed: such a one launches where the image has none.
+fn version_of_the_image(agents: &Agents, own: &Path) -> Option<Release> {
+    if own.starts_with(agents.folder()) {
+        return None;
+    }
+    release::THIS.parse().ok()
+}
+
+/// Becomes that agent, with the arguments of this one. The process stays the same one, so systemd's watchdog and notifications hold.
+/// Comes back only when that fails.
+///
+/// # Errors
+/// As the system call says.
+pub fn become_it(
+    bundle: &Bundle,
+    arguments: impl Iterator<Item = OsString>,
+) -> Result<Infallible, io::Error> {
+    info!("running {} of {}", bundle.release, bundle.folder.display());
+    let plain = |argument| match argument == VERB {
+        true => OsString::from(PLAIN_VERB),
+        false => argument,
+    };
+    let program = bundle.program("careen-agent");
+    Err(Command::new(program).args(arguments.map(plain)).exec())
+}

@@ -1,0 +1,168 @@
+//! One agent with the programs that belong to it, as it lies in a folder.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use upgrade::{Malformed, Release};
+
+use crate::durable;
+use crate::error::{At, Error, Result};
+
+/// The programs of a bundle. They are of one build and know each other's ways, so they come and go together.
+pub const PROGRAMS: [&str; 4] = [
+    "careen-agent",
+    "careen-deploy",
+    "careen-grub",
+    "careen-stage",
+];
+
+/// The version of all of them.
+const VERSION: &str = "VERSION";
+
+/// Their digests, as sha256sum(1) writes and checks them.
+const SUMS: &str = "SHA256SUMS";
+
+/// How much of the digest of [`SUMS`] an id holds: enough that two builds of one version have two folders.
+const SHORT: usize = 12;
+
+/// Names a bundle by its content: version, `-`, and the beginning of the digest of its digests.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentId(String);
+
+impl AgentId {
+    fn new(release: &Release, sums: &str) -> Self {
+        let digest = crate::hex(&Sha256::digest(sums));
+        Self(format!("{release}-{}", &digest[..SHORT]))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for AgentId {
+    type Err = Malformed;
+    fn from_str(text: &str) -> std::result::Result<Self, Malformed> {
+        let hexadecimal = |digest: &str| {
+            digest.len() == SHORT && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        match text.rsplit_once('-') {
+            Some((release, digest))
+                if hexadecimal(digest) && release.parse::<Release>().is_ok() =>
+            {
+                Ok(Self(text.to_owned()))
+            }
+            Some(_) | None => Err(Malformed {
+                field: "id of an agent",
+                value: text.chars().take(80).collect(),
+                accepted: "VERSION-DIGEST, as 0.1.0-0123456789ab",
+            }),
+        }
+    }
+}
+
+impl TryFrom<String> for AgentId {
+    type Error = Malformed;
+    fn try_from(text: String) -> std::result::Result<Self, Malformed> {
+        text.parse()
+    }
+}
+
+impl From<AgentId> for String {
+    fn from(id: AgentId) -> Self {
+        id.0
+    }
+}
+
+/// A bundle whose digests hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// Its name.
+    pub id: AgentId,
+    /// Its version.
+    pub release: Release,
+    /// Where it lies.
+    pub folder: PathBuf,
+}
+
+impl Bundle {
+    /// The bundle in a folder, every digest checked.
+    ///
+    /// # Errors
+    /// When a file is missing or is not what `SHA256SUMS` says.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let version = read(folder, VERSION)?;
+        let release: Release = version
+            .trim()
+            .parse()
+            .map_err(|bad: Malformed| Error::damaged(&folder.join(VERSION), bad.to_string()))?;
+        let sums = read(folder, SUMS)?;
+        for program in PROGRAMS {
+            check(folder, program, &sums)?;
+        }
+        Ok(Self {
+            id: AgentId::new(&release, &sums),
+            release,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// One of its programs.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Writes a copy into an empty folder, and all of it to the disk.
+    pub(super) fn copy(&self, to: &Path) -> Result<()> {
+        for (name, mode) in PROGRAMS
+            .map(|name| (name, 0o755))
+            .into_iter()
+            .chain([(VERSION, 0o644), (SUMS, 0o644)])
+        {
+            let from = self.folder.join(name);
+            let content = fs::read(&from).at("reading", &from)?;
+            durable::write_plain(&to.join(name), &content, mode)?;
+        }
+        durable::sync_folder(to)
+    }
+}
+
+fn read(folder: &Path, name: &str) -> Result<String> {
+    let path = folder.join(name);
+    fs::read_to_string(&path).at("reading", &path)
+}
+
+fn check(folder: &Path, program: &str, sums: &str) -> Result<()> {
+    let path = folder.join(program);
+    let wanted = sums.lines().find_map(|line| {
+        let (digest, name) = line.split_once("  ")?;
+        (name == program).then_some(digest)
+    });
+    let Some(wanted) = wanted else {
+        let detail = format!("{SUMS} has no digest of it");
+        return Err(Error::damaged(&path, detail));
+    };
+    let content = fs::read(&path).at("reading", &path)?;
+    let found = crate::hex(&Sha256::digest(&content));
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::damaged(
+        &path,
+        format!("its digest is {found}; {SUMS} says {wanted}"),
+    ))
+}

@@ -1,0 +1,210 @@
+//! Agents that a pod installs: whole or not at all, and chosen by what is really there.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::path::Path;
+
+use host::agents::{AgentId, Agents, Bundle, Launched, PROGRAMS, Role, Tried};
+use host::hex;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+/// A bundle as a pod brings it.
+fn brought(version: &str) -> (TempDir, Bundle) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sums = String::new();
+    for program in PROGRAMS {
+        let content = format!("{program} of {version}");
+        sums += &format!("{}  {program}\n", hex(&Sha256::digest(&content)));
+        fs::write(folder.path().join(program), content).unwrap();
+    }
+    fs::write(folder.path().join("SHA256SUMS"), sums).unwrap();
+    fs::write(folder.path().join("VERSION"), format!("{version}\n")).unwrap();
+    let bundle = Bundle::open(folder.path()).unwrap();
+    (folder, bundle)
+}
+
+struct Node {
+    _root: TempDir,
+    agents: Agents,
+}
+
+fn node() -> Node {
+    let root = tempfile::tempdir().unwrap();
+    let agents = Agents::below(root.path());
+    Node {
+        _root: root,
+        agents,
+    }
+}
+
+impl Node {
+    fn with(role: Role, version: &str) -> (Self, AgentId) {
+        let node = node();
+        let (_folder, bundle) = brought(version);
+        node.agents.take(&bundle).unwrap();
+        node.agents.appoint(role, &bundle.id).unwrap();
+        (node, bundle.id)
+    }
+
+    fn has(&self, id: &AgentId) -> bool {
+        self.agents.folder().join(id.as_str()).is_dir()
+    }
+}
+
+fn spoil(folder: &Path, name: &str) {
+    fs::write(folder.join(name), "something else").unwrap();
+}
+
+#[test]
+fn where_nothing_was_installed_there_is_nothing_to_choose() {
+    let found = node().agents.find();
+    assert_eq!((found.wanted, found.proven), (None, None));
+    assert!(found.damage.is_empty(), "{:?}", found.damage);
+}
+
+#[test]
+fn what_was_taken_is_what_was_brought() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    let bundle = node.agents.bundle(&id).unwrap();
+    assert_eq!(bundle.release.to_string(), "0.1.1");
+    let agent = fs::read_to_string(bundle.program("careen-agent")).unwrap();
+    assert_eq!(agent, "careen-agent of 0.1.1");
+}
+
+#[test]
+fn a_bundle_with_a_wrong_digest_is_not_taken() {
+    let (folder, bundle) = brought("0.1.1");
+    spoil(folder.path(), "careen-deploy");
+    let node = node();
+    let error = node.agents.take(&bundle).unwrap_err().to_string();
+    assert!(
+        error.contains("careen-deploy") && error.contains("SHA256SUMS"),
+        "{error}"
+    );
+    assert!(!node.has(&bundle.id));
+}
+
+#[test]
+fn a_bundle_without_a_program_or_with_a_version_that_is_none_is_none() {
+    let (folder, _) = brought("0.1.1");
+    spoil(folder.path(), "VERSION");
+    assert!(
+        Bundle::open(folder.path())
+            .unwrap_err()
+            .to_string()
+            .contains("VERSION")
+    );
+    let (folder, _) = brought("0.1.1");
+    fs::remove_file(folder.path().join("careen-grub")).unwrap();
+    assert!(
+        Bundle::open(folder.path())
+            .unwrap_err()
+            .to_string()
+            .contains("careen-grub")
+    );
+}
+
+#[test]
+fn what_was_spoilt_on_the_disk_is_no_candidate_and_is_told() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    spoil(&node.agents.folder().join(id.as_str()), "careen-agent");
+    let found = node.agents.find();
+    assert_eq!(found.wanted, None);
+    assert_eq!(found.damage.len(), 1, "{:?}", found.damage);
+}
+
+#[test]
+fn taking_a_spoilt_one_again_mends_it() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    spoil(&node.agents.folder().join(id.as_str()), "careen-agent");
+    let (_folder, bundle) = brought("0.1.1");
+    node.agents.take(&bundle).unwrap();
+    assert!(node.agents.bundle(&id).is_ok());
+}
+
+#[test]
+fn what_a_cut_has_left_half_copied_is_in_nobodys_way() {
+    let node = node();
+    fs::create_dir_all(node.agents.folder().join("taking")).unwrap();
+    fs::write(node.agents.folder().join("taking/careen-agent"), "half").unwrap();
+    let (_folder, bundle) = brought("0.1.1");
+    node.agents.take(&bundle).unwrap();
+    assert!(node.agents.bundle(&bundle.id).is_ok());
+}
+
+#[test]
+fn a_link_out_of_the_folder_is_no_bundle() {
+    let (node, _) = Node::with(Role::Wanted, "0.1.1");
+    let link = node.agents.folder().join("proven");
+    std::os::unix::fs::symlink("/usr/bin", link).unwrap();
+    let found = node.agents.find();
+    assert!(found.wanted.is_some() && found.proven.is_none());
+    assert_eq!(found.damage.len(), 1, "{:?}", found.damage);
+}
+
+#[test]
+fn starts_count_for_the_bundle_that_was_tried_and_not_for_one_that_is_proven() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    let (_folder, other) = brought("0.1.0");
+    let starts = |tried: &AgentId| {
+        let tried = Tried {
+            id: tried.clone(),
+            starts: 2,
+        };
+        let there = node.agents.find().candidates(None, Some(&tried));
+        there.wanted.unwrap().starts
+    };
+    assert_eq!((starts(&id), starts(&other.id)), (2, 0));
+    node.agents.appoint(Role::Proven, &id).unwrap();
+    assert_eq!(starts(&id), 0);
+}
+
+#[test]
+fn a_note_is_read_as_it_was_written_and_what_is_none_counts_as_none() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    let note = Launched {
+        ran: Some(id),
+        ..Launched::default()
+    };
+    node.agents.note(&note).unwrap();
+    assert_eq!(node.agents.launched(), Some(note));
+    spoil(node.agents.folder(), "launched");
+    assert_eq!(node.agents.launched(), None);
+}
+
+#[test]
+fn a_note_with_more_in_it_than_this_version_knows_is_read() {
+    let (node, _) = Node::with(Role::Wanted, "0.1.1");
+    let newer = r#"{"release":"0.9.0","mood":"good"}"#;
+    fs::write(node.agents.folder().join("launched"), newer).unwrap();
+    assert_eq!(node.agents.launched().unwrap().release, "0.9.0");
+}
+
+#[test]
+fn clearing_out_leaves_what_has_a_role_or_runs() {
+    let (node, wanted) = Node::with(Role::Wanted, "0.1.3");
+    let mut taken = Vec::new();
+    for version in ["0.1.0", "0.1.1", "0.1.2"] {
+        let (_folder, bundle) = brought(version);
+        node.agents.take(&bundle).unwrap();
+        taken.push(bundle.id);
+    }
+    node.agents.appoint(Role::Proven, &taken[2]).unwrap();
+    let note = Launched {
+        ran: Some(taken[1].clone()),
+        ..Launched::default()
+    };
+    node.agents.note(&note).unwrap();
+    node.agents.clear_out().unwrap();
+    assert!(node.has(&wanted) && node.has(&taken[1]) && node.has(&taken[2]));
+    assert!(!node.has(&taken[0]));
+}
+
+#[test]
+fn removing_leaves_nothing_and_can_be_done_twice() {
+    let (node, _) = Node::with(Role::Wanted, "0.1.1");
+    node.agents.remove().unwrap();
+    node.agents.remove().unwrap();
+    assert!(!node.agents.folder().exists());
+}

@@ -1,0 +1,94 @@
+//! Doing what was decided. Each act can be cut off anywhere and done again.
+
+use host::agents::Role;
+use thiserror::Error;
+use tracing::info;
+use upgrade::{Standing, names};
+
+use crate::decide::Act;
+use crate::look::{Blind, standing};
+use crate::node::Node;
+use crate::systemd::{Origin, Refused, Systemd};
+use crate::units;
+
+/// Why it was not done.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Failed {
+    #[error("an upgrade began just now; it goes first")]
+    Overtaken,
+    #[error(transparent)]
+    Blind(#[from] Blind),
+    #[error(transparent)]
+    Host(#[from] host::Error),
+    #[error(transparent)]
+    Systemd(#[from] Refused),
+}
+
+/// Does it.
+///
+/// # Errors
+/// When it is not done; the next turn sees what is left to do.
+pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    match act {
+        Act::Nothing => Ok(()),
+        Act::Install => install(node, systemd),
+        Act::Start => Ok(systemd.start(names::AGENT_UNIT)?),
+        Act::Prove => prove(node),
+        Act::GiveUp => give_up(node, systemd),
+    }
+}
+
+/// Lays everything ready while the old agent runs, and changes only one link while it does not.
+fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    let id = &node.brought.id;
+    node.agents.take(&node.brought)?;
+    let image_has_one = systemd.service(names::AGENT_UNIT)?.origin == Origin::Image;
+    if !image_has_one && node.agents.id(Role::Proven)?.is_none() {
+        // Our units name the proven one, and here nothing better is known.
+        node.agents.appoint(Role::Proven, id)?;
+    }
+    units::put(node)?;
+    systemd.reload()?;
+    stop_unless_busy(node, systemd)?;
+    let wanted = node.agents.want(id);
+    systemd.start(names::AGENT_UNIT)?;
+    wanted?;
+    info!("{id} is installed");
+    Ok(())
+}
+
+/// Between a look at the record and the stop of the agent it may have begun something: so the look that counts is the one after the stop,
+/// when nobody is left who could.
+///
+/// # Errors
+/// [`Failed::Overtaken`] when it has, and whatever else fails; then the agent is started again.
+pub fn stop_unless_busy(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    let stopped = systemd.stop(names::AGENT_UNIT).map_err(Failed::from);
+    let free = stopped.and_then(|()| match standing(node, systemd)? {
+        Standing::Free => Ok(()),
+        Standing::UnderWay | Standing::Frozen => Err(Failed::Overtaken),
+    });
+    if free.is_err() {
+        systemd.start(names::AGENT_UNIT)?;
+    }
+    free
+}
+
+fn prove(node: &Node) -> Result<(), Failed> {
+    node.agents.appoint(Role::Proven, &node.brought.id)?;
+    node.agents.clear_out()?;
+    info!("{} has shown that it runs", node.brought.id);
+    Ok(())
+}
+
+/// The launcher has left it already; this keeps it from being wanted again. No restart: what serves goes on serving.
+fn give_up(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    node.agents.give_up(&node.brought.id)?;
+    match node.agents.id(Role::Proven)? {
+        Some(proven) => node.agents.appoint(Role::Wanted, &proven)?,
+        None => node.agents.dismiss(Role::Wanted)?,
+    }
+    info!("{} is given up", node.brought.id);
+    Ok(systemd.start(names::AGENT_UNIT)?)
+}

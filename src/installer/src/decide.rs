@@ -1,0 +1,170 @@
+//! What to do next, and how it is: a pure function of what is seen.
+
+use upgrade::Standing;
+use upgrade::launch::STARTS;
+
+use crate::health::Health;
+use crate::look::Seen;
+use crate::systemd::Active;
+
+/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs: it has then read the record, taken up
+/// its watch and outlived every time-out of its start.
+pub const PROBATION: u64 = 60;
+
+/// One change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// None.
+    Nothing,
+    /// Bring what the pod has to the node, and start it in place of what runs.
+    Install,
+    /// Start the service, which is down.
+    Start,
+    /// What is wanted has shown that it runs.
+    Prove,
+    /// What is wanted does not start: leave it.
+    GiveUp,
+}
+
+/// An act, and what is said until it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What is done.
+    pub act: Act,
+    /// How it is.
+    pub health: Health,
+}
+
+/// What to do next.
+#[must_use]
+pub fn decide(seen: &Seen) -> Decision {
+    if seen.given_up.as_ref() == Some(&seen.brought) {
+        return left(seen);
+    }
+    if seen.wanted.as_ref() != Some(&seen.brought) || !seen.units_are_ours {
+        return not_in_place(seen);
+    }
+    match seen.service.active {
+        Active::Down => down(),
+        Active::Changing | Active::Running if is_on_probation(seen) => on_probation(seen),
+        Active::Changing => waiting(Act::Nothing, "the agent starts".to_owned()),
+        Active::Running => well(seen),
+    }
+}
+
+/// What the pod brings was tried and did not run. What was there before serves on, and a person must see it.
+fn left(seen: &Seen) -> Decision {
+    let act = match seen.service.active {
+        Active::Down => Act::Start,
+        Active::Changing | Active::Running => Act::Nothing,
+    };
+    let text = format!(
+        "{} was started {STARTS} times and did not run; {} serves in its place. Its log is above and in the node's journal; the DaemonSet \
+         wants another image",
+        seen.brought,
+        serves(seen),
+    );
+    waiting(act, text)
+}
+
+fn not_in_place(seen: &Seen) -> Decision {
+    match seen.standing {
+        Standing::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
+        Standing::UnderWay | Standing::Frozen => waiting(
+            Act::Nothing,
+            format!(
+                "an upgrade of this node is under way, in which no agent is changed; {} is installed when it has ended. Until then {} \
+                 serves",
+                seen.brought,
+                serves(seen)
+            ),
+        ),
+    }
+}
+
+/// Starting is safe at any time: an agent takes up the record where the last one left it.
+fn down() -> Decision {
+    waiting(Act::Start, "the agent is down; starting it".to_owned())
+}
+
+fn is_on_probation(seen: &Seen) -> bool {
+    seen.wanted != seen.proven
+}
+
+fn on_probation(seen: &Seen) -> Decision {
+    let tried = seen.launched.as_ref().and_then(|last| last.tried.as_ref());
+    let is_worn_out = tried
+        .is_some_and(|tried| Some(&tried.id) == seen.wanted.as_ref() && tried.starts >= STARTS);
+    if ran(seen, seen.brought.as_str()) {
+        return soon(seen);
+    }
+    if is_worn_out && seen.standing < Standing::Frozen {
+        return waiting(Act::GiveUp, format!("{} does not start", seen.brought));
+    }
+    match seen.service.active {
+        // Images that were made before there was a launcher. Its first act is to say what it runs.
+        Active::Running if seen.launched.is_none() => waiting(
+            Act::Nothing,
+            "the image's unit starts the image's agent and no launcher: this image is too old for its agent to be updated. The next one \
+             will do"
+                .to_owned(),
+        ),
+        // The launcher has found the image's own to be newer.
+        Active::Running => well(seen),
+        Active::Changing | Active::Down => waiting(Act::Nothing, "the agent starts".to_owned()),
+    }
+}
+
+fn soon(seen: &Seen) -> Decision {
+    let has_run = seen.service.active == Active::Running && seen.service.seconds >= PROBATION;
+    match (has_run, seen.standing) {
+        // Links are part of what is frozen. It runs, and that is what readiness is about.
+        (true, Standing::Frozen) => well(seen),
+        (true, Standing::Free | Standing::UnderWay) => {
+            waiting(Act::Prove, format!("{} runs", seen.brought))
+        }
+        (false, _) => waiting(
+            Act::Nothing,
+            format!(
+                "{} is started; it counts once it has run for {PROBATION} s",
+                seen.brought
+            ),
+        ),
+    }
+}
+
+fn well(seen: &Seen) -> Decision {
+    let status = match seen.service.status.as_str() {
+        "" => String::new(),
+        said => format!(": {said}"),
+    };
+    Decision {
+        act: Act::Nothing,
+        health: Health {
+            ready: true,
+            text: format!("{} runs{status}", serves(seen)),
+        },
+    }
+}
+
+fn waiting(act: Act, text: String) -> Decision {
+    Decision {
+        act,
+        health: Health { ready: false, text },
+    }
+}
+
+fn ran(seen: &Seen, id: &str) -> bool {
+    let last = seen.launched.as_ref().and_then(|last| last.ran.as_ref());
+    last.is_some_and(|ran| ran.as_str() == id)
+}
+
+fn serves(seen: &Seen) -> String {
+    match &seen.launched {
+        Some(last) => match &last.ran {
+            Some(id) => id.to_string(),
+            None => format!("the image's own agent, {},", last.release),
+        },
+        None => "what was there before".to_owned(),
+    }
+}

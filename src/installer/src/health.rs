@@ -1,0 +1,92 @@
+//! How it is, handed from the process that works to the one that kubelet runs to ask (a readiness probe by `exec` needs no open port).
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use host::durable;
+
+/// After so long without a word the process that works counts as hanging. Its longest act waits for the agent's end, 75 s.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// The first line of the file when it is so.
+const READY: &str = "ready";
+const NOT_READY: &str = "not ready";
+
+/// How it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// What this pod wants runs, and is well.
+    pub ready: bool,
+    /// In words.
+    pub text: String,
+}
+
+impl Health {
+    /// Tells it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn tell(&self, file: &Path) -> host::Result<()> {
+        let first = if self.ready { READY } else { NOT_READY };
+        durable::write(file, format!("{first}\n{}\n", self.text).as_bytes(), 0o600)
+    }
+
+    /// What was told last, judged at this moment.
+    #[must_use]
+    pub fn heard(file: &Path, now: SystemTime) -> Self {
+        let not_ready = |text: String| Self { ready: false, text };
+        let told = fs::metadata(file).and_then(|facts| facts.modified());
+        let (text, told) = match (fs::read_to_string(file), told) {
+            (Ok(text), Ok(told)) => (text, told),
+            (Err(error), _) | (_, Err(error)) => {
+                return not_ready(format!("nothing was said yet: {error}"));
+            }
+        };
+        // A clock that was set back makes it young, not old: no more than a late alarm.
+        if now.duration_since(told).is_ok_and(|age| age > SILENCE) {
+            return not_ready(format!("nothing was said for {} s", SILENCE.as_secs()));
+        }
+        match text.split_once('\n') {
+            Some((READY, text)) => Self {
+                ready: true,
+                text: text.trim_end().to_owned(),
+            },
+            Some((_, text)) => not_ready(text.trim_end().to_owned()),
+            None => not_ready("what was said cannot be read".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(ready: bool, age: Duration) -> Health {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("health");
+        let text = "0.1.0 runs: watching the Node".to_owned();
+        Health { ready, text }.tell(&file).unwrap();
+        Health::heard(&file, SystemTime::now() + age)
+    }
+
+    #[test]
+    fn what_is_told_is_heard() {
+        for ready in [true, false] {
+            let heard = told(ready, Duration::ZERO);
+            assert_eq!(heard.ready, ready);
+            assert_eq!(heard.text, "0.1.0 runs: watching the Node");
+        }
+    }
+
+    #[test]
+    fn who_says_nothing_for_long_is_not_ready() {
+        assert!(!told(true, SILENCE * 2).ready);
+    }
+
+    #[test]
+    fn who_has_said_nothing_yet_is_not_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!Health::heard(&folder.path().join("health"), SystemTime::now()).ready);
+    }
+}

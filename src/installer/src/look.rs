@@ -1,0 +1,87 @@
+//! What is seen in one turn.
+
+use host::agents::{AgentId, Launched, Role};
+use host::journal::Store;
+use thiserror::Error;
+use upgrade::{Reason, Standing, names};
+
+use crate::node::Node;
+use crate::systemd::{Refused, Service, Systemd};
+use crate::units;
+
+/// The runs of careen-deploy: one that lives is a step in the middle, also where the record speaks of no upgrade (it cleans up).
+const STEPS: &str = "careen-deploy-*";
+
+/// Everything that a decision is taken on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// What the pod brings.
+    pub brought: AgentId,
+    /// What shall run.
+    pub wanted: Option<AgentId>,
+    /// What has shown that it runs.
+    pub proven: Option<AgentId>,
+    /// What was tried and left.
+    pub given_up: Option<AgentId>,
+    /// What was started last.
+    pub launched: Option<Launched>,
+    /// How far an upgrade stands in the way.
+    pub standing: Standing,
+    /// The agent's service.
+    pub service: Service,
+    /// Our units for an image without them are those of this pod.
+    pub units_are_ours: bool,
+}
+
+/// Why it cannot be told how the node is.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Blind {
+    #[error(
+        "{0} is not there: Careen upgrades systems that OSTree deployed, and no others; keep this DaemonSet off this node"
+    )]
+    NoOstree(String),
+    #[error("whether an upgrade is under way cannot be told, so nothing is changed: {0}")]
+    Record(Reason),
+    #[error(transparent)]
+    Host(#[from] host::Error),
+    #[error(transparent)]
+    Systemd(#[from] Refused),
+}
+
+/// How far an upgrade stands in the way of a change: what the record says and what runs.
+///
+/// # Errors
+/// When it cannot be told.
+pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
+    let repository = node.places.sysroot.join("ostree/repo");
+    if !repository.is_dir() {
+        return Err(Blind::NoOstree(repository.display().to_string()));
+    }
+    let record = Store::new(&node.places.sysroot)
+        .read()
+        .map_err(Blind::Record)?;
+    let steps = systemd.alive(STEPS)?;
+    let at_least = match steps.is_empty() {
+        true => Standing::Free,
+        false => Standing::UnderWay,
+    };
+    Ok(Standing::of(&record).max(at_least))
+}
+
+/// Looks at everything.
+///
+/// # Errors
+/// When something cannot be told.
+pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
+    Ok(Seen {
+        brought: node.brought.id.clone(),
+        wanted: node.agents.id(Role::Wanted)?,
+        proven: node.agents.id(Role::Proven)?,
+        given_up: node.agents.given_up(),
+        launched: node.agents.launched(),
+        standing: standing(node, systemd)?,
+        service: systemd.service(names::AGENT_UNIT)?,
+        units_are_ours: units::are_in_place(node),
+    })
+}

@@ -1,0 +1,106 @@
+//! `careen-installer`: wiring.
+
+mod args;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use args::{Cli, Verb};
+use clap::Parser;
+use installer::act::Failed;
+use installer::bus::Bus;
+use installer::follow::Follower;
+use installer::health::Health;
+use installer::node::Node;
+use installer::remove::remove;
+use installer::turns;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{SigSet, Signal};
+
+/// Where the host's D-Bus listens.
+const SOCKET: &str = "run/dbus/system_bus_socket";
+
+/// Held by the one pod that works on this node: an uninstall beside an install would go round in circles.
+const LOCK: &str = "var/lib/careen/installer.lock";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if cli.verb == Verb::Ready {
+        let health = Health::heard(&cli.health, SystemTime::now());
+        println!("{}", health.text);
+        return ExitCode::from(u8::from(!health.ready));
+    }
+    tracing_subscriber::fmt()
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+    match work(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("careen-installer: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work(cli: &Cli) -> Result<()> {
+    // Before any thread, so that none dies of them.
+    let over = asked_to_end()?;
+    let node = Node::new(&cli.root, &cli.bundle).context("this pod's image is not whole")?;
+    let mut lock = None;
+    let mut follower = Follower::new(&cli.root);
+    turns::run(&cli.health, &over, || {
+        if lock.is_none() {
+            match take(&cli.root.join(LOCK)) {
+                Ok(taken) => lock = Some(taken),
+                Err(text) => return Health { ready: false, text },
+            }
+        }
+        if cli.verb == Verb::Install {
+            follower.keep_alive();
+        }
+        turns::outcome(turn(cli, &node))
+    });
+    Ok(())
+}
+
+fn turn(cli: &Cli, node: &Node) -> Result<Health, Failed> {
+    let bus = Bus::connect(&cli.root.join(SOCKET))?;
+    match cli.verb {
+        Verb::Uninstall => remove(node, &bus),
+        Verb::Install | Verb::Ready => turns::install(node, &bus),
+    }
+}
+
+/// The lock, or why it cannot be had.
+fn take(path: &Path) -> Result<Flock<File>, String> {
+    let file = File::create(path).map_err(|error| format!("making {}: {error}", path.display()))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
+        Errno::EWOULDBLOCK => {
+            "another pod's careen-installer works on this node; it goes first".to_owned()
+        }
+        other => format!("locking {}: {other}", path.display()),
+    })
+}
+
+/// The first process of a container dies of no signal that it does not take.
+fn asked_to_end() -> Result<Receiver<()>> {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGTERM);
+    signals.add(Signal::SIGINT);
+    signals
+        .thread_block()
+        .context("signals cannot be blocked")?;
+    let (say, over) = channel();
+    std::thread::spawn(move || {
+        let _ = signals.wait();
+        let _ = say.send(());
+    });
+    Ok(over)
+}

@@ -1,0 +1,58 @@
+//! The uninstall: an operator has asked for it by a manifest of its own. A pod that is merely stopped or deleted never comes here.
+
+use host::agents::Role;
+use tracing::info;
+use upgrade::{Standing, names};
+
+use crate::act::{Failed, stop_unless_busy};
+use crate::health::Health;
+use crate::look::standing;
+use crate::node::Node;
+use crate::systemd::{Origin, Systemd};
+use crate::units;
+
+/// The end of it.
+const GONE: &str = "Careen is removed from this node; this DaemonSet may go";
+
+/// Removes what a pod has installed, unless an upgrade is under way: half of one would be left without anybody to end it.
+///
+/// What belongs to the node stays: the record, the policy, and the image's own agent, which serves again.
+///
+/// # Errors
+/// When something of it may be left; it can be done again.
+pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
+    if is_gone(node) {
+        return Ok(told(true, GONE));
+    }
+    match standing(node, systemd)? {
+        Standing::Free => {}
+        Standing::UnderWay | Standing::Frozen => {
+            let text = "refused: an upgrade of this node is under way. It is removed when that has ended; to end it sooner, withdraw the \
+                        request";
+            return Ok(told(false, text));
+        }
+    }
+    stop_unless_busy(node, systemd)?;
+    units::remove(node)?;
+    node.agents.dismiss(Role::Wanted)?;
+    node.agents.dismiss(Role::Proven)?;
+    systemd.reload()?;
+    if systemd.service(names::AGENT_UNIT)?.origin == Origin::Image {
+        systemd.start(names::AGENT_UNIT)?;
+    }
+    // Last: until it is gone, it is seen that something is left to do.
+    node.agents.remove()?;
+    info!("removed");
+    Ok(told(true, GONE))
+}
+
+fn is_gone(node: &Node) -> bool {
+    !node.agents.folder().exists()
+}
+
+fn told(ready: bool, text: &str) -> Health {
+    Health {
+        ready,
+        text: text.to_owned(),
+    }
+}

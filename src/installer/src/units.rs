@@ -1,0 +1,184 @@
+//! Careen's units for an image that has none of them.
+//!
+//! A full unit in /etc would mask the image's of the same name, also that of the next image, since /etc is carried over. So the units lie
+//! in /etc/careen/units, and a generator gives them to systemd in `generator.late`, which is of the lowest priority there is
+//! (systemd.generator(7)), and only where the image has no agent's unit. /etc and not /var: generators run before /var is mounted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use host::durable;
+use upgrade::names;
+
+use crate::node::Node;
+
+/// Where the image has what the units run.
+const IN_THE_IMAGE: &str = "/usr/libexec/careen/";
+
+/// What systemd runs at every boot and reload.
+const GENERATOR: &str = include_str!("generator.sh");
+
+/// Those of the running system; the initramfs has its own from its image.
+pub const UNITS: &[(&str, &str)] = &[
+    unit(
+        "careen-agent.service",
+        include_str!("../../../systemd/system/careen-agent.service"),
+    ),
+    unit(
+        "careen-check.service",
+        include_str!("../../../systemd/system/careen-check.service"),
+    ),
+    unit(
+        "careen-deadman.service",
+        include_str!("../../../systemd/system/careen-deadman.service"),
+    ),
+    unit(
+        "careen-deadman.timer",
+        include_str!("../../../systemd/system/careen-deadman.timer"),
+    ),
+    unit(
+        "careen-fallback.service",
+        include_str!("../../../systemd/system/careen-fallback.service"),
+    ),
+    unit(
+        "careen-gate.service",
+        include_str!("../../../systemd/system/careen-gate.service"),
+    ),
+    unit(
+        "careen-kubeadm.service",
+        include_str!("../../../systemd/system/careen-kubeadm.service"),
+    ),
+    unit(
+        "careen-restore.service",
+        include_str!("../../../systemd/system/careen-restore.service"),
+    ),
+    unit(
+        "ostree-finalize-staged.service.d/careen.conf",
+        include_str!("../../../systemd/system/ostree-finalize-staged.service.d/careen.conf"),
+    ),
+];
+
+const fn unit(name: &'static str, text: &'static str) -> (&'static str, &'static str) {
+    (name, text)
+}
+
+/// A file or a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// With this content.
+    File(String),
+    /// To there.
+    Link(PathBuf),
+}
+
+/// The folder as it shall be.
+#[must_use]
+pub fn tree() -> BTreeMap<PathBuf, Entry> {
+    let mut tree = BTreeMap::new();
+    for (name, text) in UNITS {
+        tree.insert(PathBuf::from(name), Entry::File(moved(text)));
+        for folder in pulled_in_by(text) {
+            let link = Entry::Link(Path::new("..").join(name));
+            tree.insert(Path::new(&folder).join(name), link);
+        }
+    }
+    tree
+}
+
+/// The unit for programs that lie below /var.
+fn moved(text: &str) -> String {
+    let programs = format!("{}/proven/", names::AGENTS_DIR);
+    let line = |line: &str| match line.starts_with("RequiresMountsFor=") {
+        true => format!("{line} {}\n", names::AGENTS_DIR),
+        false => format!("{}\n", line.replace(IN_THE_IMAGE, &programs)),
+    };
+    text.lines().map(line).collect()
+}
+
+/// The folders, `.wants` and `.requires`, that a unit's [Install] section asks for a link in.
+fn pulled_in_by(text: &str) -> Vec<String> {
+    let mut folders = Vec::new();
+    for (setting, suffix) in [("WantedBy=", "wants"), ("RequiredBy=", "requires")] {
+        let targets = text.lines().filter_map(|line| line.strip_prefix(setting));
+        let targets = targets.flat_map(str::split_whitespace);
+        folders.extend(targets.map(|target| format!("{target}.{suffix}")));
+    }
+    folders
+}
+
+/// Whether they and the generator are those of this pod.
+#[must_use]
+pub fn are_in_place(node: &Node) -> bool {
+    let generator = fs::read_to_string(node.generator());
+    generator.is_ok_and(|text| text == GENERATOR)
+        && found(&node.units()).is_ok_and(|there| there == tree())
+}
+
+/// What lies in a folder.
+fn found(folder: &Path) -> std::io::Result<BTreeMap<PathBuf, Entry>> {
+    let mut tree = BTreeMap::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(folder.join(&below))? {
+            let entry = entry?;
+            let (name, kind) = (below.join(entry.file_name()), entry.file_type()?);
+            if kind.is_dir() {
+                open.push(name);
+            } else if kind.is_symlink() {
+                tree.insert(name, Entry::Link(fs::read_link(entry.path())?));
+            } else {
+                tree.insert(name, Entry::File(fs::read_to_string(entry.path())?));
+            }
+        }
+    }
+    Ok(tree)
+}
+
+/// Puts them there, and the generator, which makes them count, last.
+///
+/// # Errors
+/// When something of it may not be on the disk.
+pub fn put(node: &Node) -> host::Result<()> {
+    if are_in_place(node) {
+        return Ok(());
+    }
+    let folder = node.units();
+    // What an older pod had and this one has not.
+    durable::remove(&node.generator())?;
+    durable::remove_folder(&folder)?;
+    for (name, entry) in tree() {
+        let path = folder.join(name);
+        durable::make_folder(path.parent().unwrap_or(&folder))?;
+        match entry {
+            Entry::File(text) => durable::write(&path, text.as_bytes(), 0o644)?,
+            Entry::Link(target) => link(&target, &path)?,
+        }
+    }
+    let generator = node.generator();
+    durable::make_folder(generator.parent().unwrap_or(&folder))?;
+    durable::write(&generator, GENERATOR.as_bytes(), 0o755)
+}
+
+fn link(target: &Path, path: &Path) -> host::Result<()> {
+    let made = symlink(target, path);
+    match made {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(host::Error::Io {
+            doing: "linking",
+            path: path.to_owned(),
+            source: error,
+        }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Takes them away again.
+///
+/// # Errors
+/// When something of it may be left.
+pub fn remove(node: &Node) -> host::Result<()> {
+    durable::remove(&node.generator())?;
+    durable::remove_folder(&node.units())
+}

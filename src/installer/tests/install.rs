@@ -1,0 +1,328 @@
+//! A pod comes to a node: what runs there afterwards, and what it leaves alone.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod world;
+
+use upgrade::{BootId, Phase, Reason, names};
+use world::{World, everything, pod};
+
+fn boot() -> BootId {
+    "b0071".parse().unwrap()
+}
+
+/// Every phase in which an upgrade is under way, with the trials that it has counted by then.
+fn under_way() -> Vec<(Phase, u32)> {
+    let reason = Reason::UnknownSystem {
+        booted: "x".to_owned(),
+    };
+    vec![
+        (Phase::Accepted, 0),
+        (Phase::Fetched, 0),
+        (Phase::Verified, 0),
+        (Phase::Deployed, 0),
+        (Phase::Drained, 0),
+        (Phase::Armed { boot: boot() }, 1),
+        (Phase::Trial { boot: boot() }, 1),
+        (Phase::Healthy { boot: boot() }, 1),
+        (Phase::Blessed, 1),
+        (Phase::Deployed, 1),
+        (Phase::Reverting { reason }, 1),
+    ]
+}
+
+#[test]
+fn a_newer_agent_takes_the_place_of_the_images() {
+    let world = World::with_image("0.1.0");
+    let new = pod("0.1.1");
+    world.turn(&new);
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+    assert!(!world.turn(&new).ready, "before it has run for a while");
+    world.pass(60);
+    world.turn(&new);
+    let health = world.turn(&new);
+    assert!(health.ready, "{}", health.text);
+    assert!(
+        health.text.contains("0.1.1") && health.text.contains("watching"),
+        "{}",
+        health.text
+    );
+}
+
+#[test]
+fn an_older_one_lies_there_and_the_images_runs_on() {
+    let world = World::with_image("0.2.0");
+    let health = world.settle(&pod("0.1.1"));
+    assert!(health.ready, "{}", health.text);
+    assert!(health.text.contains("the image's own"), "{}", health.text);
+    assert_eq!(world.runs().as_deref(), Some("0.2.0"));
+}
+
+#[test]
+fn an_image_from_before_the_launcher_serves_on_and_its_pod_says_why_it_is_not_ready() {
+    let world = World::with_image("0.1.0");
+    world.launches.set(false);
+    let health = world.settle(&pod("0.1.1"));
+    assert!(
+        !health.ready && health.text.contains("too old"),
+        "{}",
+        health.text
+    );
+    assert_eq!(world.runs().as_deref(), Some("0.1.0"));
+}
+
+#[test]
+fn a_node_whose_image_has_no_agent_gets_one_with_its_units() {
+    let world = World::bare();
+    let health = world.settle(&pod("0.1.0"));
+    assert!(health.ready, "{}", health.text);
+    assert_eq!(world.runs().as_deref(), Some("0.1.0"));
+    world.boot();
+    assert_eq!(
+        world.runs().as_deref(),
+        Some("0.1.0"),
+        "after a boot, without a pod"
+    );
+}
+
+#[test]
+fn the_next_image_with_an_agent_is_masked_by_nothing() {
+    let world = World::bare();
+    world.settle(&pod("0.1.0"));
+    world.new_image("0.2.0");
+    world.boot();
+    assert_eq!(world.runs().as_deref(), Some("0.2.0"));
+    assert!(
+        !world
+            .path("run/systemd/generator.late/careen-agent.service")
+            .exists()
+    );
+}
+
+#[test]
+fn nothing_is_put_where_it_would_mask_a_unit() {
+    let world = World::bare();
+    world.settle(&pod("0.1.0"));
+    assert!(!world.path("etc/systemd/system").exists());
+    assert!(!world.path("usr/local").exists());
+}
+
+#[test]
+fn what_is_in_place_is_left_alone() {
+    let world = World::with_image("0.1.0");
+    let new = pod("0.1.1");
+    world.settle(&new);
+    let (before, stops) = (everything(&world.path("/")), world.stops.get());
+    world.settle(&new);
+    assert_eq!(everything(&world.path("/")), before);
+    assert_eq!(world.stops.get(), stops);
+}
+
+#[test]
+fn while_an_upgrade_is_under_way_a_roll_out_changes_nothing_at_all() {
+    for (phase, tries) in under_way() {
+        let world = World::with_image("0.1.0");
+        world.settle(&pod("0.1.1"));
+        world.upgrade_in(phase.clone(), tries);
+        let (before, stops) = (everything(&world.path("/")), world.stops.get());
+        let health = world.settle(&pod("0.1.2"));
+        assert!(
+            !health.ready && health.text.contains("under way"),
+            "{phase:?}: {}",
+            health.text
+        );
+        assert_eq!(everything(&world.path("/")), before, "{phase:?}");
+        assert_eq!(world.stops.get(), stops, "{phase:?}");
+        assert_eq!(world.runs().as_deref(), Some("0.1.1"), "{phase:?}");
+    }
+}
+
+#[test]
+fn when_it_has_ended_the_roll_out_goes_on() {
+    let world = World::with_image("0.1.0");
+    world.upgrade_in(Phase::Blessed, 1);
+    let new = pod("0.1.1");
+    world.settle(&new);
+    world.upgrade_in(Phase::Upgraded, 1);
+    assert!(world.settle(&new).ready);
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+}
+
+#[test]
+fn a_run_of_careen_deploy_is_a_step_in_the_middle_whatever_the_record_says() {
+    let world = World::with_image("0.1.0");
+    world
+        .steps
+        .borrow_mut()
+        .push("careen-deploy-u1-clean.service".to_owned());
+    assert!(world.settle(&pod("0.1.1")).text.contains("under way"));
+    assert_eq!(world.stops.get(), 0);
+}
+
+#[test]
+fn an_upgrade_that_begins_while_the_agent_is_stopped_goes_first() {
+    let world = World::with_image("0.1.0");
+    *world.on_stop.borrow_mut() = Some(Box::new(|world: &World| {
+        world.upgrade_in(Phase::Accepted, 0)
+    }));
+    let new = pod("0.1.1");
+    let health = world.turn(&new);
+    assert!(health.text.contains("goes first"), "{}", health.text);
+    assert_eq!(
+        world.runs().as_deref(),
+        Some("0.1.0"),
+        "the same agent serves on"
+    );
+    world.settle(&new);
+    assert_eq!(world.stops.get(), 1);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_keeps_everything_as_it_is() {
+    let world = World::with_image("0.1.0");
+    let folder = world.path("sysroot").join(names::STATE_DIR);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("record.a"), "torn").unwrap();
+    let health = world.settle(&pod("0.1.1"));
+    assert!(
+        !health.ready && health.text.contains("cannot be told"),
+        "{}",
+        health.text
+    );
+    assert_eq!(world.stops.get(), 0);
+}
+
+#[test]
+fn a_system_that_ostree_did_not_deploy_is_left_alone() {
+    let world = World::with_image("0.1.0");
+    std::fs::remove_dir_all(world.path("sysroot/ostree")).unwrap();
+    let health = world.settle(&pod("0.1.1"));
+    assert!(
+        !health.ready && health.text.contains("OSTree"),
+        "{}",
+        health.text
+    );
+    assert!(!world.agents().folder().exists());
+}
+
+#[test]
+fn an_agent_that_does_not_start_gives_way_to_the_one_before_which_serves_at_once() {
+    let world = World::with_image("0.1.0");
+    world.settle(&pod("0.1.1"));
+    world.dies("0.1.2");
+    let bad = pod("0.1.2");
+    world.turn(&bad);
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+    let health = world.settle(&bad);
+    assert!(
+        !health.ready && health.text.contains("did not run"),
+        "{}",
+        health.text
+    );
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+}
+
+#[test]
+fn and_to_the_images_where_it_is_the_first() {
+    let world = World::with_image("0.1.0");
+    world.dies("0.1.1");
+    let health = world.settle(&pod("0.1.1"));
+    assert!(
+        !health.ready && health.text.contains("the image's own"),
+        "{}",
+        health.text
+    );
+    assert_eq!(world.runs().as_deref(), Some("0.1.0"));
+}
+
+#[test]
+fn one_that_was_given_up_is_not_tried_again_by_the_next_pod_of_its_image() {
+    let world = World::with_image("0.1.0");
+    world.dies("0.1.1");
+    world.settle(&pod("0.1.1"));
+    let stops = world.stops.get();
+    world.settle(&pod("0.1.1"));
+    assert_eq!(world.stops.get(), stops);
+}
+
+#[test]
+fn another_image_mends_it_and_the_first_one_may_come_again_later() {
+    let world = World::with_image("0.1.0");
+    world.dies("0.1.2");
+    world.settle(&pod("0.1.2"));
+    assert!(world.settle(&pod("0.1.1")).ready);
+    world.dying.borrow_mut().clear();
+    assert!(world.settle(&pod("0.1.2")).ready);
+    assert_eq!(world.runs().as_deref(), Some("0.1.2"));
+}
+
+#[test]
+fn an_agent_that_dies_later_is_given_up_in_a_boot_without_a_pod() {
+    let world = World::with_image("0.1.0");
+    world.turn(&pod("0.1.1"));
+    world.dies("0.1.1");
+    world.boot();
+    assert_eq!(world.runs().as_deref(), Some("0.1.0"));
+}
+
+#[test]
+fn going_back_to_an_older_image_of_the_daemonset_goes_back() {
+    let world = World::with_image("0.1.0");
+    world.settle(&pod("0.1.2"));
+    assert!(world.settle(&pod("0.1.1")).ready);
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+}
+
+#[test]
+fn no_link_is_moved_during_a_trial_also_not_for_an_agent_that_has_run_long_enough() {
+    let world = World::with_image("0.1.0");
+    let new = pod("0.1.1");
+    world.turn(&new);
+    world.upgrade_in(Phase::Trial { boot: boot() }, 1);
+    let before = everything(&world.path("/"));
+    let health = world.settle(&new);
+    assert!(health.ready, "it runs: {}", health.text);
+    assert_eq!(everything(&world.path("/")), before);
+}
+
+#[test]
+fn an_agent_that_somebody_stopped_is_started_again() {
+    let world = World::with_image("0.1.0");
+    let new = pod("0.1.1");
+    world.settle(&new);
+    *world.running.borrow_mut() = None;
+    assert!(!world.turn(&new).ready);
+    assert!(world.turn(&new).ready);
+}
+
+#[test]
+fn a_pod_that_is_cut_off_at_any_call_is_followed_by_one_that_ends_the_work() {
+    for world in [World::bare, || World::with_image("0.1.0")] {
+        for calls in 0..16 {
+            let world = world();
+            world.calls_left.set(calls);
+            world.turn(&pod("0.1.1"));
+            world.calls_left.set(u32::MAX);
+            let health = world.settle(&pod("0.1.1"));
+            assert!(health.ready, "after {calls} calls: {}", health.text);
+            assert_eq!(
+                world.runs().as_deref(),
+                Some("0.1.1"),
+                "after {calls} calls"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_of_versions_that_are_not_used_any_more() {
+    let world = World::with_image("0.1.0");
+    for version in ["0.1.1", "0.1.2", "0.1.3", "0.1.4"] {
+        world.settle(&pod(version));
+    }
+    let bundles = std::fs::read_dir(world.agents().folder()).unwrap();
+    let bundles = bundles.filter(|entry| {
+        let entry = entry.as_ref().unwrap();
+        entry.file_type().unwrap().is_dir()
+    });
+    assert!(bundles.count() <= 2);
+}

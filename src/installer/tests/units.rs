@@ -1,0 +1,98 @@
+//! The units for an image without them are the ones of the tree, told where their programs lie.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use installer::units::{Entry, UNITS, tree};
+use upgrade::names;
+
+fn systemd() -> PathBuf {
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    Path::new(&here).join("../../systemd/system")
+}
+
+fn files() -> impl Iterator<Item = (PathBuf, String)> {
+    tree().into_iter().filter_map(|(path, entry)| match entry {
+        Entry::File(text) => Some((path, text)),
+        Entry::Link(_) => None,
+    })
+}
+
+#[test]
+fn every_unit_of_the_running_system_is_among_them() {
+    let known: BTreeSet<_> = UNITS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for entry in fs::read_dir(systemd()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let of_the_initramfs = name.starts_with("careen-initrd-");
+        let drop_in = format!("{name}/careen.conf");
+        assert!(
+            of_the_initramfs || known.contains(&name) || known.contains(&drop_in),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn none_looks_for_a_program_in_the_image() {
+    for (path, text) in files() {
+        let path = path.display();
+        assert!(!text.contains("=/usr/libexec/careen"), "{path}: {text}");
+    }
+}
+
+#[test]
+fn what_they_run_lies_in_the_bundle_that_has_shown_that_it_runs() {
+    let proven = format!("{}/proven/", names::AGENTS_DIR);
+    let commands: Vec<_> = files()
+        .flat_map(|(_, text)| {
+            let lines = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("ExecStart="));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(commands.len() >= 7, "{commands:?}");
+    for command in commands {
+        let program = command
+            .strip_prefix(&proven)
+            .and_then(|rest| rest.split(' ').next());
+        assert!(
+            host::agents::PROGRAMS.contains(&program.unwrap()),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn the_agent_is_launched_and_wants_the_disk_that_its_programs_lie_on() {
+    let all: std::collections::BTreeMap<_, _> = files().collect();
+    let agent = &all[Path::new(names::AGENT_UNIT)];
+    assert!(agent.contains("careen-agent launch"), "{agent}");
+    assert!(
+        agent.contains(&format!(
+            "RequiresMountsFor=/sysroot /boot {}",
+            names::AGENTS_DIR
+        )),
+        "{agent}"
+    );
+}
+
+#[test]
+fn each_is_pulled_in_by_what_its_install_section_names() {
+    let link = |path: &str| tree().get(Path::new(path)).cloned();
+    let to = |name: &str| Some(Entry::Link(Path::new("..").join(name)));
+    assert_eq!(
+        link("multi-user.target.wants/careen-agent.service"),
+        to("careen-agent.service")
+    );
+    assert_eq!(
+        link("boot-complete.target.requires/careen-gate.service"),
+        to("careen-gate.service")
+    );
+    assert_eq!(
+        link("kubelet.service.wants/careen-restore.service"),
+        to("careen-restore.service")
+    );
+}

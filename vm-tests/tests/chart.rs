@@ -1,0 +1,68 @@
+//! The Helm chart of the DaemonSet, tried with Helm's own linter and engine (built from their Go module on first use): it lints, refuses
+//! values that make no sense, and the plain manifests are what it renders.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use vm_tests::programs;
+
+fn daemonset() -> PathBuf {
+    programs::home().join("../packaging/daemonset")
+}
+
+fn helm(verb: &str, values: &str) -> Output {
+    let mut helm = Command::new(programs::helm().unwrap());
+    helm.arg(verb).arg(daemonset().join("chart")).arg(values);
+    helm.output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}
+
+#[test]
+fn it_lints() {
+    for mode in ["install", "uninstall"] {
+        let output = helm("lint", &format!("image=x,mode={mode}"));
+        assert!(output.status.success(), "{}", said(&output));
+    }
+}
+
+#[test]
+fn without_an_image_or_with_a_value_that_is_none_it_is_refused() {
+    for values in ["mode=install", "image=x,mode=remove", "image=x,imag=y"] {
+        let output = helm("template", values);
+        assert!(!output.status.success(), "{values}: {}", said(&output));
+    }
+}
+
+#[test]
+fn what_a_site_sets_is_in_it() {
+    let output = helm(
+        "template",
+        "image=x,imagePullSecrets[0].name=key,nodeSelector.site=here",
+    );
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    for piece in [r#"imagePullSecrets: [{"name":"key"}]"#, r#""site":"here""#] {
+        assert!(text.contains(piece), "{piece}: {text}");
+    }
+}
+
+#[test]
+fn the_plain_manifests_are_what_it_renders() {
+    let out = tempfile::tempdir().unwrap();
+    let mut render = Command::new(daemonset().join("manifests.sh"));
+    let rendered = render.arg(out.path()).output().unwrap();
+    assert!(rendered.status.success(), "{}", said(&rendered));
+    for manifest in ["install.yaml", "uninstall.yaml"] {
+        let text = fs::read_to_string(out.path().join(manifest)).unwrap();
+        let kept = fs::read_to_string(daemonset().join(manifest)).unwrap();
+        assert!(
+            text == kept,
+            "{manifest} has drifted: packaging/daemonset/manifests.sh packaging/daemonset"
+        );
+    }
+}
