@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use host::agents::{Agents, Bundle, PROGRAMS, Role};
-use host::hex;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -19,7 +18,7 @@ fn node(version: &str) -> TempDir {
     let pod = tempfile::tempdir().unwrap();
     let mut sums = String::new();
     for program in PROGRAMS {
-        sums += &format!("{}  {program}\n", hex(&Sha256::digest(AGENT)));
+        sums += &format!("{}  {program}\n", hex::encode(Sha256::digest(AGENT)));
         fs::write(pod.path().join(program), AGENT).unwrap();
     }
     fs::write(pod.path().join("SHA256SUMS"), sums).unwrap();

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use host::agents::{AgentId, Agents, Bundle, Launched, PROGRAMS, Role, Tried};
-use host::hex;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -15,7 +14,7 @@ fn brought(version: &str) -> (TempDir, Bundle) {
     let mut sums = String::new();
     for program in PROGRAMS {
         let content = format!("{program} of {version}");
-        sums += &format!("{}  {program}\n", hex(&Sha256::digest(&content)));
+        sums += &format!("{}  {program}\n", hex::encode(Sha256::digest(&content)));
         fs::write(folder.path().join(program), content).unwrap();
     }
     fs::write(folder.path().join("SHA256SUMS"), sums).unwrap();

@@ -36,7 +36,7 @@ pub struct AgentId(String);
 
 impl AgentId {
     fn new(release: &Release, sums: &str) -> Self {
-        let digest = crate::hex(&Sha256::digest(sums));
+        let digest = hex::encode(Sha256::digest(sums));
         Self(format!("{release}-{}", &digest[..SHORT]))
     }
 
@@ -157,7 +157,7 @@ fn check(folder: &Path, program: &str, sums: &str) -> Result<()> {
         return Err(Error::damaged(&path, detail));
     };
     let content = fs::read(&path).at("reading", &path)?;
-    let found = crate::hex(&Sha256::digest(&content));
+    let found = hex::encode(Sha256::digest(&content));
     if found == wanted {
         return Ok(());
     }

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use host::agents::{Agents, PROGRAMS, Pick};
-use host::hex;
 use host::journal::Store;
 use installer::health::Health;
 use installer::node::Node;
@@ -57,7 +56,7 @@ pub fn pod(version: &str) -> Pod {
     let mut sums = String::new();
     for program in PROGRAMS {
         let content = format!("{program} of {version}");
-        sums += &format!("{}  {program}\n", hex(&Sha256::digest(&content)));
+        sums += &format!("{}  {program}\n", hex::encode(Sha256::digest(&content)));
         fs::write(folder.path().join(program), content).unwrap();
     }
     fs::write(folder.path().join("SHA256SUMS"), sums).unwrap();
