@@ -10,7 +10,7 @@ use crate::images::{self, Commit};
 use crate::node::View;
 
 /// A whole upgrade, with room for a busy machine.
-pub const UPGRADE: Duration = Duration::from_secs(1200);
+pub const UPGRADE: Duration = Duration::from_secs(1800);
 
 /// From the answer until the kubelet has told the API server everything about its boot.
 const SETTLE: Duration = Duration::from_secs(120);

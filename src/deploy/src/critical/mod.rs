@@ -80,12 +80,17 @@ fn listed(repo: &Repo, file: &File) -> Result<CriticalFile, glib::Error> {
         repo.load_object_stream(ObjectType::File, file.object.as_str(), NEVER)?;
     let (facts, _) = repo.query_file(file.object.as_str(), NEVER)?;
     let size = u64::try_from(facts.size()).unwrap_or(0);
-    let header = usize::try_from(length.saturating_sub(size)).unwrap_or(0);
+    let mut header = vec![0; usize::try_from(length.saturating_sub(size)).unwrap_or(0)];
+    // A single read may give less than it is asked for.
+    let (_, cut_short) = stream.read_all(&mut header, NEVER)?;
+    if let Some(error) = cut_short {
+        return Err(error);
+    }
     Ok(CriticalFile {
         path: file.path.clone(),
         size,
         object: file.object.clone(),
-        header: stream.read_bytes(header, NEVER)?.to_vec(),
+        header,
         boot: file.boot,
         verity: None,
     })
