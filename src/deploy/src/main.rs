@@ -5,6 +5,7 @@ mod args;
 mod bless;
 mod bucket;
 mod clean;
+mod container;
 mod critical;
 mod deploy;
 mod fetch;
@@ -63,6 +64,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
     }
     match &cli.verb {
         Verb::Fetch(fetch) => fetch::run(&site, fetch),
+        Verb::FetchImage(image) => container::run(&site, image),
         Verb::Verify(target) => verify::run(&site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(&site, deploy),
         Verb::Bless(target) => bless::run(&site, &target.commit),

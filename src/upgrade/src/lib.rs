@@ -6,6 +6,7 @@
 //! network in this crate.
 
 pub mod bill;
+pub mod container;
 pub mod deadman;
 pub mod decide;
 pub mod deploy;
@@ -27,8 +28,9 @@ pub mod tally;
 pub mod target;
 pub mod version;
 
+pub use container::ContainerImage;
 pub use decide::{Act, Decision, Journal, RecordRead, decide};
-pub use id::{BootId, Digest, Malformed, Moment, SinceBoot, UpgradeId};
+pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use observe::{Api, Asked, Check, Health, Observation, OneShot};
 pub use phase::Phase;
@@ -37,5 +39,5 @@ pub use reason::{Disposition, Reason};
 pub use record::{Record, Upgrade};
 pub use report::{Doing, Report, report};
 pub use step::{Effect, Finished, Home, Outcome, Step};
-pub use target::{RawRequest, Request, Target};
+pub use target::{Branch, RawRequest, Request, Source, Target};
 pub use version::Version;

@@ -126,6 +126,9 @@ pub const GRUBENV: &str = "boot/grub/grubenv";
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 /// The ref that holds a fetched commit against pruning.
 pub const TARGET_REF: &str = "careen/target";
+/// Refs that hold the layers of container images that deployments come from: `<these>/<manifest digest>/<commit>`. libostree's tools for
+/// containers keep what lies below `ostree/container/baseimage`, and leave it to who made it.
+pub const IMAGE_REFS: &str = "ostree/container/baseimage/careen";
 
 /// On the kernel command line of a trial, and only there.
 pub const TRIAL_ARGUMENT: &str = "careen.trial=1";
@@ -144,7 +147,7 @@ pub const TABLE: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "`ostree:<remote>:<ref>[@<commit>]`, or `kept:`",
+        "`ostree:<remote>:<ref>[@<commit>]`, `docker://<host>/<name>@sha256:<digest>`, `oci-archive:<path>@sha256:<digest>`, `oci:<path>@sha256:<digest>`, or `kept:`",
     ),
     row(
         KUBERNETES_VERSION,
@@ -338,6 +341,13 @@ pub const TABLE: &[Name] = &[
         "careen-deploy",
         "careen-deploy",
         "the commit that is asked for",
+    ),
+    row(
+        IMAGE_REFS,
+        Kind::Ref,
+        "careen-deploy",
+        "careen-deploy, tools for container images",
+        "below it, for each container image here, its manifest's digest and its commit",
     ),
     row(
         TRIAL_ARGUMENT,

@@ -1,7 +1,7 @@
 //! The requester's annotations, one in a line: request, image, Kubernetes version, id. A line that is missing is an
 //! annotation that is missing.
 
-use upgrade::{Malformed, RawRequest, Reason, Request, names};
+use upgrade::{Malformed, RawRequest, Reason, Request, Source, names};
 
 /// What parses prints as it was written and can lead nowhere; what does not is refused by its field, cut to a message's length.
 pub fn check(input: &[u8]) {
@@ -27,16 +27,7 @@ fn taken(raw: &RawRequest, request: &Request) {
         raw.kubernetes
     );
     assert_eq!(request.id.as_ref().map(ToString::to_string), raw.id);
-    // They become parts of paths, refs and unit names.
-    let parts = [&request.target.remote, &request.target.reference];
-    for part in parts.into_iter().flat_map(|part| part.split('/')) {
-        assert!(
-            !part.is_empty() && !part.starts_with(['.', '-']),
-            "{part:?}"
-        );
-        assert!(!part.contains(|letter: char| letter.is_whitespace() || letter.is_control()));
-    }
-    assert!(!request.target.remote.contains('/'));
+    leads_nowhere_else(&request.target.source);
     if let Some(id) = &request.id {
         assert!(!id.as_str().contains('/') && id.as_str() != "..");
     }
@@ -45,6 +36,27 @@ fn taken(raw: &RawRequest, request: &Request) {
         serde_json::from_str(&json).ok().as_ref(),
         Some(&request.target)
     );
+}
+
+/// They become parts of paths, refs, unit names and of what skopeo is called with.
+fn leads_nowhere_else(source: &Source) {
+    let parts: Vec<&str> = match source {
+        Source::Remote(branch) => {
+            assert!(!branch.remote.contains('/'));
+            assert!(!branch.reference.starts_with('.') && !branch.reference.contains("/."));
+            vec![&branch.remote, &branch.reference]
+        }
+        Source::Container(image) => {
+            assert!(image.place.contains('/') && !image.place.contains(['@', '\\', '"']));
+            let path = image.place.strip_prefix('/');
+            vec![path.unwrap_or(&image.place)]
+        }
+    };
+    for part in parts.into_iter().flat_map(|part| part.split('/')) {
+        assert!(!matches!(part, "" | "." | ".."), "{part:?}");
+        assert!(!part.starts_with('-'), "{part:?}");
+        assert!(!part.contains(|letter: char| letter.is_whitespace() || letter.is_control()));
+    }
 }
 
 /// The longest part of a value that a message repeats, in characters.

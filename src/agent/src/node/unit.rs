@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use upgrade::policy::{Limits, Policy};
-use upgrade::{Reason, Step, UpgradeId};
+use upgrade::{ContainerImage, Reason, Source, Step, UpgradeId};
 use zbus::Variant;
 
 use super::bus::Property;
@@ -51,7 +51,7 @@ impl Run {
 pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
     let commit = |commit: &upgrade::Digest| vec!["--commit".to_owned(), commit.to_string()];
     let (verb, more, swaps) = match step {
-        Step::Fetch { target } => ("fetch", fetch(target, policy), false),
+        Step::Fetch { target } => return Some(fetch(target, policy)),
         Step::Verify { commit: digest } => ("verify", commit(digest), false),
         Step::Deploy { commit: digest } => ("deploy", commit(digest), true),
         Step::Bless { commit: digest } => ("bless", commit(digest), true),
@@ -67,42 +67,67 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         | Step::Release
         | Step::Pass => return None,
     };
+    Some(Run {
+        verb,
+        arguments: call(verb, policy, more),
+        swaps,
+        seconds: None,
+    })
+}
+
+fn call(command: &str, policy: &Policy, more: Vec<String>) -> Vec<String> {
     let lock = [
         "--lock-seconds".to_owned(),
         policy.limits.lock_seconds.to_string(),
     ];
-    let arguments = std::iter::once(verb.to_owned())
+    std::iter::once(command.to_owned())
         .chain(lock)
         .chain(more)
-        .collect();
-    Some(Run {
-        verb,
-        arguments,
-        swaps,
-        seconds: matches!(step, Step::Fetch { .. } if policy.limits.fetch_seconds > 0)
-            .then_some(policy.limits.fetch_seconds),
-    })
+        .collect()
 }
 
-fn fetch(target: &upgrade::Target, policy: &Policy) -> Vec<String> {
-    let mut arguments = vec![
-        "--remote".to_owned(),
-        target.remote.clone(),
-        "--ref".to_owned(),
-        target.reference.clone(),
-    ];
+fn fetch(target: &upgrade::Target, policy: &Policy) -> Run {
+    let (command, mut arguments) = match &target.source {
+        Source::Remote(branch) => (
+            "fetch",
+            pairs(&[
+                ("--remote", branch.remote.as_str()),
+                ("--ref", branch.reference.as_str()),
+            ]),
+        ),
+        Source::Container(image) => ("fetch-image", container(image, policy)),
+    };
     if let Some(commit) = &target.commit {
-        arguments.extend(["--commit".to_owned(), commit.to_string()]);
+        arguments.extend(pairs(&[("--commit", commit.as_str())]));
     }
     if policy.limits.bandwidth_bytes > 0 {
         // careen-deploy takes no less than one packet a second.
         let bytes = policy.limits.bandwidth_bytes.max(1024);
-        arguments.extend(["--bandwidth".to_owned(), bytes.to_string()]);
+        arguments.extend(pairs(&[("--bandwidth", bytes.to_string().as_str())]));
     }
     if policy.unsigned {
         arguments.push("--unsigned".to_owned());
     }
+    Run {
+        verb: "fetch",
+        arguments: call(command, policy, arguments),
+        swaps: false,
+        seconds: (policy.limits.fetch_seconds > 0).then_some(policy.limits.fetch_seconds),
+    }
+}
+
+fn container(image: &ContainerImage, policy: &Policy) -> Vec<String> {
+    let mut arguments = pairs(&[("--image", image.to_string().as_str())]);
+    let signer = &policy.registry.signed_by;
+    if !signer.is_empty() {
+        arguments.extend(pairs(&[("--signed-by", signer.as_str())]));
+    }
     arguments
+}
+
+fn pairs(flags: &[(&str, &str)]) -> Vec<String> {
+    let words = flags.iter().flat_map(|(flag, value)| [*flag, *value]);
+    words.map(str::to_owned).collect()
 }
 
 /// The unit's name: fixed by upgrade and verb, so that an agent that was restarted finds the run that it began before.
@@ -248,6 +273,29 @@ mod tests {
     fn fetching() -> Run {
         let target = "ostree:images:os/stable".parse().unwrap();
         run(&Step::Fetch { target }, &Policy::default()).unwrap()
+    }
+
+    #[test]
+    fn a_container_image_is_fetched_in_the_unit_of_a_fetch_with_the_policys_keyring() {
+        let image = format!("docker://r.example.com/os@sha256:{}", "b".repeat(64));
+        let commit = "a".repeat(64);
+        let target = format!("{image}@{commit}").parse().unwrap();
+        let mut policy = Policy::default();
+        policy.registry.signed_by = "site".to_owned();
+        let run = run(&Step::Fetch { target }, &policy).unwrap();
+        assert_eq!((run.verb, run.seconds), ("fetch", Some(3600)));
+        let wanted = [
+            "fetch-image",
+            "--lock-seconds",
+            "60",
+            "--image",
+            &image,
+            "--signed-by",
+            "site",
+            "--commit",
+            &commit,
+        ];
+        assert_eq!(run.arguments, wanted);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 mod asked;
 mod branches;
-mod progress;
-mod room;
-mod signature;
-mod why;
+pub mod progress;
+pub mod room;
+pub mod signature;
+pub mod why;
 
 use ostree_ext::glib;
 use ostree_ext::glib::prelude::*;
@@ -37,7 +37,7 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
         Some(commit) => commit.clone(),
         None => resolve(site, &repo, wanted, &mut fetched)?,
     };
-    if complete(&repo, &commit) && signature::check(&repo, wanted, &commit).is_ok() {
+    if complete(&repo, &commit) && signature::check(&repo, &wanted.remote, &commit).is_ok() {
         site.report.progress(100, "fetched already");
     } else {
         let one = [commit.as_str()];
@@ -50,19 +50,28 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
             Asked::Commit(&commit),
         )?;
     }
-    signature::check(&repo, wanted, &commit)?;
+    signature::check(&repo, &wanted.remote, &commit)?;
     on_branch(&repo, wanted, &commit)?;
-    repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
-        .map_err(|error| site.failed(&error))?;
-    // libostree flushes the objects and leaves the ref to chance; the record will say that the commit is held.
-    write::flush(&site.path).map_err(|error| site.broken(error))?;
+    hold(site, &repo, &commit)?;
     Ok(Done::Fetched {
         commit,
         bytes: fetched,
     })
 }
 
-fn complete(repo: &Repo, commit: &Digest) -> bool {
+/// Holds a commit against pruning, and has it on the disk.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn hold(site: &Site, repo: &Repo, commit: &Digest) -> Result<(), Reason> {
+    repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
+        .map_err(|error| site.failed(&error))?;
+    // libostree flushes the objects and leaves the ref to chance; the record will say that the commit is held.
+    write::flush(&site.path).map_err(|error| site.broken(error))
+}
+
+/// Whether a commit is here and nothing is known to be missing of it.
+pub fn complete(repo: &Repo, commit: &Digest) -> bool {
     repo.load_commit(commit.as_str())
         .is_ok_and(|(_, state)| !state.contains(RepoCommitState::PARTIAL))
 }

@@ -26,6 +26,7 @@ mod long;
 mod menu;
 mod objects;
 mod refuse;
+mod registry;
 mod remote;
 mod room;
 mod run;
