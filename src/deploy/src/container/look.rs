@@ -1,4 +1,4 @@
-//! Looks at what is offered under a digest, before any layer is brought: whether it is there, let through, and an OSTree commit.
+//! Looks at what is offered under a digest, before any layer is brought: whether it is there, let through, and an OSTree commit, and a signed one.
 
 use std::path::Path;
 
@@ -7,8 +7,9 @@ use ostree_ext::containers_image_proxy::{Error, ImageProxy, OpenedImage};
 use upgrade::Reason;
 use upgrade::container::Transport;
 
+use super::cover::Cover;
 use super::skopeo::{self, Skopeo};
-use super::words;
+use super::{early, words};
 use crate::args::FetchImage;
 use crate::site::Site;
 
@@ -19,7 +20,12 @@ const LAST_LAYER: &str = "ostree.final-diffid";
 ///
 /// # Errors
 /// What is wrong with it, or that nobody answers.
-pub async fn at(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<(), Reason> {
+pub async fn at(
+    site: &Site,
+    wanted: &FetchImage,
+    skopeo: &Skopeo,
+    cover: &Cover,
+) -> Result<(), Reason> {
     site.report.progress(0, "asking for the image");
     let in_a_registry = wanted.image.transport == Transport::Registry;
     // skopeo has no other word for that than for a broken one.
@@ -39,7 +45,14 @@ pub async fn at(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<(),
     encapsulated(&manifest, &config).map_err(|detail| Reason::NotEncapsulated {
         image: wanted.image.to_string(),
         detail,
-    })
+    })?;
+    match (cover, manifest.layers().first()) {
+        (Cover::Keyring(remote), Some(layer)) => {
+            let repo = site.sysroot.repo();
+            early::check(&repo, remote, (&proxy, &image), layer).await
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn start(site: &Site, skopeo: &Skopeo) -> Result<ImageProxy, Reason> {

@@ -5,6 +5,7 @@
 //! come whole stays, for the run after one that was cut off and for the next image.
 
 mod cover;
+mod early;
 pub mod held;
 mod import;
 mod layers;
@@ -41,7 +42,7 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let (commit, bytes) = match here {
         // Signatures of containers are no part of the commit: skopeo must look at them again.
         Some(commit) if cover != Cover::Container => (commit, 0),
-        here => bring(site, wanted, &skopeo, here)?,
+        here => bring(site, wanted, (&skopeo, &cover), here)?,
     };
     check(&repo, wanted, &cover, &commit)?;
     fetch::hold(site, &repo, &commit)?;
@@ -66,14 +67,14 @@ fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Re
 fn bring(
     site: &Site,
     wanted: &FetchImage,
-    skopeo: &Skopeo,
+    (skopeo, cover): (&Skopeo, &Cover),
     here: Option<Digest>,
 ) -> Result<(Digest, u64), Reason> {
     skopeo::check_version().map_err(|error| site.broken(error))?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| site.broken(error))?;
     let work = async {
-        look::at(site, wanted, skopeo).await?;
+        look::at(site, wanted, skopeo, cover).await?;
         match here {
             Some(commit) => Ok((commit, 0)),
             None => import::all(site, wanted, skopeo).await,

@@ -4,7 +4,15 @@ use crate::image::Image;
 use crate::keys::keys;
 use crate::world::REMOTE;
 
-use super::shop;
+use super::{Shop, shop};
+
+/// Refused, and before any layer was brought.
+fn refused(shop: &Shop, image: &str) -> Reason {
+    let answer = shop.fetch(image);
+    let mut said = answer.progress.iter().map(|one| one.doing.as_str());
+    assert!(!said.any(|doing| doing.starts_with("fetching layer")));
+    answer.reason()
+}
 
 #[test]
 fn an_image_whose_commit_nobody_signed_is_refused_like_an_unsigned_commit() {
@@ -14,16 +22,17 @@ fn an_image_whose_commit_nobody_signed_is_refused_like_an_unsigned_commit() {
         remote: REMOTE.to_owned(),
         commit: commit.to_string(),
     };
-    assert_eq!(shop.fetch(&image).reason(), unsigned);
+    assert_eq!(refused(&shop, &image), unsigned);
     // And again, when all of it lies here.
-    assert_eq!(shop.fetch(&image).reason(), unsigned);
+    shop.fetch_with(&image, &["--unsigned"]).fetched();
+    assert_eq!(refused(&shop, &image), unsigned);
 }
 
 #[test]
 fn an_image_signed_by_a_stranger_is_refused() {
     let shop = shop();
     let (image, _) = shop.offer(&Image::new(2), Some(&keys().stranger));
-    let reason = shop.fetch(&image).reason();
+    let reason = refused(&shop, &image);
     assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
 }
 
