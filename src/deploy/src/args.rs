@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use upgrade::ContainerImage;
 use upgrade::id::Digest;
 
 /// Performs one step of an upgrade on the OSTree sysroot and prints JSON lines: progress, then one verdict.
@@ -27,6 +28,10 @@ pub enum Verb {
     Fetch(Fetch),
     /// Look at what a commit would change, without deploying it. Of the image only what tells that is fetched, and given back.
     Plan(Fetch),
+    /// Bring the OSTree commit out of a container image and check its signature.
+    FetchImage(FetchImage),
+    /// Look at what a container image would change, without deploying it. All of it is fetched, and given back.
+    PlanImage(FetchImage),
     /// Check the fetched commit's objects, what the image says of itself, and the room for it.
     Verify(Target),
     /// Write the commit as a deployment that is not the default.
@@ -63,6 +68,29 @@ pub struct Fetch {
     pub unsigned: bool,
 }
 
+/// Which container image to fetch.
+#[derive(Debug, Args)]
+pub struct FetchImage {
+    /// The image, as in careen.dev/image: docker://, oci-archive: or oci:, with its digest.
+    #[arg(long)]
+    pub image: ContainerImage,
+    /// The commit that must be in it; without it, whichever is.
+    #[arg(long)]
+    pub commit: Option<Digest>,
+    /// The OSTree remote whose keyring must have signed the commit; without it, /etc/containers/policy.json must demand a signature.
+    #[arg(long, value_name = "REMOTE")]
+    pub signed_by: Option<String>,
+    /// At most so many bytes a second from the registry.
+    #[arg(long, value_name = "BYTES_PER_SECOND", value_parser = clap::value_parser!(u64).range(1024..))]
+    pub bandwidth: Option<u64>,
+    /// Accept an image whose signature nothing demands.
+    #[arg(long)]
+    pub unsigned: bool,
+    /// Below which root the settings and credentials of container tools lie; for tests.
+    #[arg(long, default_value = "/", hide = true)]
+    pub settings: PathBuf,
+}
+
 /// The commit that a verb is about.
 #[derive(Debug, Args)]
 pub struct Target {
@@ -86,8 +114,8 @@ impl Verb {
     /// The verb's name, as in the reasons.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Fetch(_) => "fetch",
-            Self::Plan(_) => "plan",
+            Self::Fetch(_) | Self::FetchImage(_) => "fetch",
+            Self::Plan(_) | Self::PlanImage(_) => "plan",
             Self::Verify(_) => "verify",
             Self::Deploy(_) => "deploy",
             Self::Bless(_) => "bless",
@@ -100,6 +128,22 @@ impl Verb {
 
     /// Whether a signal may stop it. Never inside libostree's swap, where /boot is frozen.
     pub const fn cancellable(&self) -> bool {
-        matches!(self, Self::Fetch(_) | Self::Plan(_) | Self::Verify(_))
+        matches!(
+            self,
+            Self::Fetch(_)
+                | Self::FetchImage(_)
+                | Self::Plan(_)
+                | Self::PlanImage(_)
+                | Self::Verify(_)
+        )
+    }
+
+    /// The cap on what is fetched, in bytes a second.
+    pub const fn bandwidth(&self) -> Option<u64> {
+        match self {
+            Self::Fetch(fetch) | Self::Plan(fetch) => fetch.bandwidth,
+            Self::FetchImage(fetch) | Self::PlanImage(fetch) => fetch.bandwidth,
+            _ => None,
+        }
     }
 }

@@ -8,6 +8,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
+use crate::container::held;
 use crate::deploy::write;
 use crate::leftovers;
 use crate::lock;
@@ -28,6 +29,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     write::drop_deployments(site, &going)?;
     undo::release(site, names::TARGET_REF, None)?;
     forget_gone(site)?;
+    held::release(site, |commit| is_gone(site, commit))?;
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
     write::settle(site)?;
@@ -39,18 +41,17 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
     let Ok(entries) = fs::read_dir(Places::physical(&site.path).state()) else {
         return Ok(());
     };
-    let deployments = site.deployments();
-    let gone = |commit: &Digest| {
-        deployments
-            .iter()
-            .all(|deployment| deployment.csum() != commit.as_str())
-    };
     let commits = entries
         .flatten()
         .filter_map(|entry| noted_commit(&entry.file_name().to_string_lossy()));
     commits
-        .filter(gone)
+        .filter(|commit| is_gone(site, commit))
         .try_for_each(|commit| site.forget(&commit))
+}
+
+fn is_gone(site: &Site, commit: &Digest) -> bool {
+    let mut deployments = site.deployments().into_iter();
+    deployments.all(|deployment| deployment.csum() != commit.as_str())
 }
 
 /// The commit in the name of one of our notes: `manifest-<commit>.json`, `etc-<commit>`, or one that was being written.

@@ -5,6 +5,7 @@ mod args;
 mod bless;
 mod bucket;
 mod clean;
+mod container;
 mod critical;
 mod deploy;
 mod fetch;
@@ -65,6 +66,8 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
     match &cli.verb {
         Verb::Fetch(fetch) => fetch::run(&site, fetch),
         Verb::Plan(image) => plan::run(&site, image),
+        Verb::FetchImage(image) => container::run(&site, image),
+        Verb::PlanImage(image) => plan::of_container(&site, image),
         Verb::Verify(target) => verify::run(&site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(&site, deploy),
         Verb::Bless(target) => bless::run(&site, &target.commit),

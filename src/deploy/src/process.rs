@@ -16,10 +16,11 @@ const GENERATOR_NAME: &str = "careen-grub";
 /// libostree runs the program named here instead of grub-mkconfig.
 const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
 /// What libostree's fetcher is told its proxy by.
-const RELAY_VARIABLE: &str = "http_proxy";
-/// What libostree and curl take a proxy from (curl(1), ENVIRONMENT). The relay would take its place unasked.
-const PROXY_VARIABLES: [&str; 5] = [
+pub const RELAY_VARIABLE: &str = "http_proxy";
+/// What libostree, curl and skopeo take a proxy from (curl(1), ENVIRONMENT; Go's net/http, `ProxyFromEnvironment`). The relay would take its place unasked.
+const PROXY_VARIABLES: [&str; 6] = [
     RELAY_VARIABLE,
+    "HTTP_PROXY",
     "https_proxy",
     "HTTPS_PROXY",
     "all_proxy",
@@ -65,9 +66,7 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     if private_mounts {
         private_namespace().map_err(|error| failed(error.to_string()))?;
     }
-    if let Verb::Fetch(fetch) | Verb::Plan(fetch) = &cli.verb
-        && let Some(rate) = fetch.bandwidth
-    {
+    if let Some(rate) = cli.verb.bandwidth() {
         cap(rate).map_err(failed)?.serve();
     }
     Ok(Prepared { private_mounts })

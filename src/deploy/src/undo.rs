@@ -5,6 +5,7 @@ use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::args::Deploy;
+use crate::container::held;
 use crate::deploy::{again, write};
 use crate::leftovers;
 use crate::lock;
@@ -26,6 +27,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     release(site, names::TARGET_REF, Some(commit))?;
     if site.deployments_of(commit).is_empty() {
         site.forget(commit)?;
+        held::release(site, |held| held == commit)?;
     }
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;

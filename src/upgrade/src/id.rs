@@ -97,6 +97,35 @@ impl Digest {
 }
 
 parsed_string!(
+    /// The digest of a container image's manifest: `sha256:` and 64 lower-case hexadecimal digits.
+    ManifestDigest
+);
+
+impl FromStr for ManifestDigest {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let digits = text.strip_prefix(SHA256).unwrap_or_default();
+        if digits.parse::<Digest>().is_ok() {
+            Ok(Self(text.to_owned()))
+        } else {
+            let accepted = "sha256: and 64 lower-case hexadecimal digits";
+            Err(malformed("digest", text, accepted))
+        }
+    }
+}
+
+/// The one algorithm: no registry that we know of uses another.
+const SHA256: &str = "sha256:";
+
+impl ManifestDigest {
+    /// The digits alone.
+    #[must_use]
+    pub fn digits(&self) -> &str {
+        self.0.strip_prefix(SHA256).unwrap_or(&self.0)
+    }
+}
+
+parsed_string!(
     /// The id of one upgrade, the requester's own or one derived by the agent.
     UpgradeId
 );

@@ -6,6 +6,7 @@
 //! network in this crate.
 
 pub mod bill;
+pub mod container;
 pub mod deadman;
 pub mod decide;
 pub mod deploy;
@@ -33,8 +34,9 @@ pub mod version;
 pub mod window;
 pub mod zone;
 
+pub use container::ContainerImage;
 pub use decide::{Act, Decision, Journal, RecordRead, decide};
-pub use id::{BootId, Digest, Malformed, Moment, SinceBoot, UpgradeId};
+pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use observe::{Api, Asked, Check, Health, Hooks, Observation, OneShot};
 pub use phase::Phase;
@@ -45,5 +47,5 @@ pub use release::Release;
 pub use report::{Doing, Report, report};
 pub use standing::Standing;
 pub use step::{Effect, Finished, Home, Outcome, Step};
-pub use target::{RawRequest, Request, Target, Wanted};
+pub use target::{Branch, RawRequest, Request, Source, Target, Wanted};
 pub use version::Version;

@@ -155,6 +155,9 @@ pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 pub const TARGET_REF: &str = "careen/target";
 /// The ref that holds what was fetched of a commit for a plan, while it is looked at.
 pub const PLAN_REF: &str = "careen/plan";
+/// Refs that hold the layers of container images that deployments come from: `<these>/<manifest digest>/<commit>`. libostree's tools for
+/// containers keep what lies below `ostree/container/baseimage`, and leave it to who made it.
+pub const IMAGE_REFS: &str = "ostree/container/baseimage/careen";
 
 /// On the kernel command line of a trial, and only there.
 pub const TRIAL_ARGUMENT: &str = "careen.trial=1";
@@ -173,7 +176,7 @@ pub const TABLE: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "`ostree:<remote>:<ref>[@<commit>]`, or `kept:`",
+        "`ostree:<remote>:<ref>[@<commit>]`, `docker://<host>/<name>@sha256:<digest>`, `oci-archive:<path>@sha256:<digest>`, `oci:<path>@sha256:<digest>`, or `kept:`",
     ),
     row(
         KUBERNETES_VERSION,
@@ -452,6 +455,13 @@ pub const TABLE: &[Name] = &[
         "careen-deploy",
         "careen-deploy",
         "what is looked at for a plan",
+    ),
+    row(
+        IMAGE_REFS,
+        Kind::Ref,
+        "careen-deploy",
+        "careen-deploy, tools for container images",
+        "below it, for each container image here, its manifest's digest and its commit",
     ),
     row(
         TRIAL_ARGUMENT,

@@ -40,6 +40,8 @@ pub struct Policy {
     pub hooks: Hooks,
     /// Being left out by load balancers before the drain.
     pub load_balancer: LoadBalancer,
+    /// Container images.
+    pub registry: Registry,
     /// Draining.
     pub drain: Drain,
     /// Judging a trial.
@@ -66,6 +68,7 @@ impl Default for Policy {
             window: Window::default(),
             hooks: Hooks::default(),
             load_balancer: LoadBalancer::default(),
+            registry: Registry::default(),
             drain: Drain::default(),
             health: Health::default(),
             limits: Limits::default(),
@@ -105,6 +108,18 @@ impl Default for LoadBalancer {
             wait_seconds: 30,
         }
     }
+}
+
+/// Container images.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Registry {
+    /// Registries, or names below them, that may be used; empty allows every one.
+    pub allowed: Vec<String>,
+    /// The OSTree remote whose keyring must have signed the commit inside; empty leaves signatures to the node's containers-policy.json.
+    pub signed_by: String,
+    /// Folders from which archives may be taken; empty allows none.
+    pub archives: Vec<String>,
 }
 
 /// Draining.
@@ -231,6 +246,19 @@ impl Policy {
             ),
             (self.skew <= 3, "skew", "0 to 3"),
             (
+                self.registry.allowed.iter().all(|place| is_place(place)),
+                "registry.allowed",
+                "hosts, or hosts with the beginning of a name, as registry.example.com/os",
+            ),
+            (
+                self.registry
+                    .archives
+                    .iter()
+                    .all(|path| path.starts_with('/')),
+                "registry.archives",
+                "absolute paths",
+            ),
+            (
                 (1..=86_400).contains(&self.drain.deadline_seconds),
                 "drain.deadline-seconds",
                 "1 to 86400",
@@ -296,6 +324,11 @@ impl Policy {
             .find(|(ok, ..)| !ok)
             .map_or(Ok(()), |(_, field, accepted)| Err((field, accepted)))
     }
+}
+
+/// A slash at the end or a transport before it would allow nothing, and nobody told.
+fn is_place(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('/') && !text.contains("//")
 }
 
 /// What was read of the policy file: the policy in force, or why nothing new is begun.

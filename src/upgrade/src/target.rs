@@ -5,17 +5,25 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::container::ContainerImage;
 use crate::id::{Digest, Malformed, UpgradeId, malformed};
 use crate::names;
 use crate::policy::SOAK_MAX;
 use crate::version::Version;
 
-/// The accepted form of an image reference.
-pub const ACCEPTED_IMAGE: &str = "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>]";
+/// A macro, since `concat!` takes no constants.
+macro_rules! images {
+    () => {
+        "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>], docker://<host>/<name>@sha256:<64 hexadecimal digits>, \
+         or oci-archive:<path>@sha256:<…> or oci:<path>@sha256:<…> with an absolute path"
+    };
+}
+
+/// The accepted forms of an image reference.
+pub const ACCEPTED_IMAGE: &str = images!();
 
 /// The accepted forms of what may be asked for.
-pub const ACCEPTED_WANTED: &str =
-    "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>], or kept:";
+pub const ACCEPTED_WANTED: &str = concat!(images!(), "; or kept:");
 
 /// What is asked for: an image, or the system that this node has kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,26 +54,51 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// An image on an OSTree remote. Without a commit it is resolved once and pinned in the record.
+/// An image, and the commit that it is, once that is known: then the record pins both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Target {
+    /// Where it comes from.
+    pub source: Source,
+    /// The commit.
+    pub commit: Option<Digest>,
+}
+
+/// Where an image comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// An OSTree remote. Without a commit the branch is resolved once.
+    Remote(Branch),
+    /// A container image.
+    Container(ContainerImage),
+}
+
+/// A branch of an OSTree remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
     /// The remote's name in the node's OSTree configuration.
     pub remote: String,
     /// The branch.
     pub reference: String,
-    /// The commit, when pinned.
-    pub commit: Option<Digest>,
 }
 
 impl Target {
+    /// Whether it can mean but one image.
+    #[must_use]
+    pub const fn is_pinned(&self) -> bool {
+        matches!(self.source, Source::Container(_)) || self.commit.is_some()
+    }
+
     /// A system that lies on this node already. It has the form of an image on a remote, since the kept system may be older than
     /// this form of a request, and must read the record of its own trial.
     #[must_use]
     pub fn here(commit: Digest) -> Self {
-        Self {
+        let kept = Branch {
             remote: "kept".to_owned(),
             reference: "kept".to_owned(),
+        };
+        Self {
+            source: Source::Remote(kept),
             commit: Some(commit),
         }
     }
@@ -75,21 +108,38 @@ impl FromStr for Target {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let bad = || malformed(names::IMAGE, text, ACCEPTED_IMAGE);
-        let rest = text.strip_prefix("ostree:").ok_or_else(bad)?;
-        let (remote, rest) = rest.split_once(':').ok_or_else(bad)?;
-        let (reference, commit) = match rest.split_once('@') {
-            None => (rest, None),
-            Some((reference, commit)) => (reference, Some(commit.parse().map_err(|_| bad())?)),
+        let (source, commit) = match text.strip_prefix("ostree:") {
+            Some(rest) => branch(rest).ok_or_else(bad)?,
+            None => container(text).ok_or_else(bad)?,
         };
-        if !is_remote(remote) || !is_reference(reference) {
-            return Err(bad());
-        }
-        Ok(Self {
-            remote: remote.to_owned(),
-            reference: reference.to_owned(),
-            commit,
-        })
+        let commit = commit.map(str::parse).transpose().map_err(|_| bad())?;
+        Ok(Self { source, commit })
     }
+}
+
+/// `<remote>:<ref>[@<commit>]`.
+fn branch(text: &str) -> Option<(Source, Option<&str>)> {
+    let (remote, rest) = text.split_once(':')?;
+    let (reference, commit) = behind(rest);
+    let branch = Branch {
+        remote: remote.to_owned(),
+        reference: reference.to_owned(),
+    };
+    (is_remote(remote) && is_reference(reference)).then_some((Source::Remote(branch), commit))
+}
+
+/// `<transport><place>@sha256:<digest>[@<commit>]`.
+fn container(text: &str) -> Option<(Source, Option<&str>)> {
+    let (place, rest) = text.split_once('@')?;
+    let (digest, commit) = behind(rest);
+    let image = format!("{place}@{digest}").parse().ok()?;
+    Some((Source::Container(image), commit))
+}
+
+/// What stands before the first `@` and what behind it.
+fn behind(text: &str) -> (&str, Option<&str>) {
+    text.split_once('@')
+        .map_or((text, None), |(before, commit)| (before, Some(commit)))
 }
 
 /// libostree keeps remotes in file names and section headers; a narrow alphabet keeps both honest.
@@ -128,7 +178,10 @@ impl From<Target> for String {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ostree:{}:{}", self.remote, self.reference)?;
+        match &self.source {
+            Source::Remote(branch) => write!(f, "ostree:{}:{}", branch.remote, branch.reference)?,
+            Source::Container(image) => write!(f, "{image}")?,
+        }
         self.commit
             .as_ref()
             .map_or(Ok(()), |commit| write!(f, "@{commit}"))

@@ -6,7 +6,7 @@ use upgrade::*;
 
 proptest! {
     #[test]
-    fn no_image_reference_panics_and_what_parses_prints_as_it_was(text in "(ostree:)?[a-z:/@. \\-]{0,40}(@[0-9a-f]{64})?") {
+    fn no_image_reference_panics_and_what_parses_prints_as_it_was(text in "(ostree:|docker://|oci:/|oci-archive:/)?[a-z:/@. \\-]{0,40}(@(sha256:)?[0-9a-f]{64}){0,2}") {
         if let Ok(target) = text.parse::<Target>() {
             prop_assert_eq!(target.to_string(), text);
         }
@@ -64,6 +64,8 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
         "",
         "os",
         "docker://x/y:1",
+        "docker://registry.example.com/os",
+        "docker://registry.example.com/os:1.36",
         "ostree:careen",
         "ostree::os",
         "ostree:careen:",
@@ -104,6 +106,20 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
         };
         assert!(refusal(bad).to_string().contains("careen.dev/upgrade-id"));
     }
+}
+
+#[test]
+fn a_container_image_is_pinned_by_its_digest_and_then_by_its_commit_too() {
+    let (digest, commit) = ("d".repeat(64), "c".repeat(64));
+    let image = format!("docker://registry.example.com/os@sha256:{digest}");
+    let mut target: Target = image.parse().unwrap();
+    assert!(target.is_pinned() && target.commit.is_none());
+    target.commit = Some(commit.parse().unwrap());
+    let text = serde_json::to_string(&target).unwrap();
+    assert_eq!(text, format!("\"{image}@{commit}\""));
+    assert_eq!(serde_json::from_str::<Target>(&text).unwrap(), target);
+    let branch: Target = "ostree:careen:os".parse().unwrap();
+    assert!(!branch.is_pinned());
 }
 
 #[test]

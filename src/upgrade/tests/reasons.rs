@@ -60,6 +60,8 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
         ("NothingKept", [image, "kept:", "ask for an image"]),
         ("NoSuchRef", [image, "os/none", "ostree remote refs theirs"]),
         ("NoSuchCommit", [image, "bbbb", "accepted is"]),
+        ("NoSuchImage", [image, "bbbb", "accepted is"]),
+        ("NotEncapsulated", [image, "bbbb", "accepted is"]),
         ("RemoteAway", [image, "theirs", "/etc/ostree/remotes.d"]),
         ("Unsigned", [image, "bbbb", "accepted is"]),
         ("WrongSignature", [image, "bbbb", "accepted is"]),

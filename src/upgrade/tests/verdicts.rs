@@ -185,6 +185,65 @@ fn a_remote_that_the_policy_does_not_name_is_refused() {
     ));
 }
 
+/// What becomes of a request for this container image under this policy.
+fn of_container(place: &str, registry: policy::Registry) -> Phase {
+    let image = format!("{place}@sha256:{}", digest('d'));
+    let seen = Observation {
+        request: Asked::This(raw(&image)),
+        ..quiet()
+    };
+    let policy = Policy {
+        registry,
+        ..Policy::default()
+    };
+    let (next, _) = next_with(&seen, &Record::default(), &Ok(policy));
+    match next.refused {
+        Some(refused) => Phase::Failed {
+            reason: refused.reason,
+        },
+        None => phase_of(&next),
+    }
+}
+
+fn is_allowed(place: &str, registry: policy::Registry) -> bool {
+    match of_container(place, registry) {
+        Phase::Accepted => true,
+        Phase::Failed {
+            reason: Reason::RemoteNotAllowed { remote, .. },
+        } => {
+            assert_eq!(remote, place);
+            false
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_registry_that_the_policy_does_not_name_is_refused() {
+    let only = |place: &str| policy::Registry {
+        allowed: vec![place.to_owned()],
+        ..policy::Registry::default()
+    };
+    let image = "docker://r.example.com/team/os";
+    assert!(is_allowed(image, policy::Registry::default()));
+    assert!(is_allowed(image, only("r.example.com/team")));
+    assert!(!is_allowed(image, only("r.example.com/te")));
+    assert!(!is_allowed(image, only("other.example.com")));
+}
+
+#[test]
+fn an_archive_is_taken_from_the_policys_folders_alone() {
+    let only = |folder: &str| policy::Registry {
+        archives: vec![folder.to_owned()],
+        ..policy::Registry::default()
+    };
+    for image in ["oci-archive:/srv/images/os.tar", "oci:/srv/images/os"] {
+        assert!(!is_allowed(image, policy::Registry::default()));
+        assert!(is_allowed(image, only("/srv/images")));
+        assert!(!is_allowed(image, only("/srv/image")));
+    }
+}
+
 #[test]
 fn a_broken_policy_file_refuses_every_request_and_says_where_it_is_broken() {
     let file = names::POLICY_FILE.to_owned();

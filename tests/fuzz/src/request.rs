@@ -1,7 +1,7 @@
 //! The requester's annotations, one in a line: request, image, Kubernetes version, id, soak. A line that is missing is an
 //! annotation that is missing.
 
-use upgrade::{Malformed, RawRequest, Reason, Request, Target, Wanted, names};
+use upgrade::{Malformed, RawRequest, Reason, Request, Source, Target, Wanted, names};
 
 /// What parses prints as it was written and can lead nowhere; what does not is refused by its field, cut to a message's length.
 pub fn check(input: &[u8]) {
@@ -38,19 +38,31 @@ fn taken(raw: &RawRequest, request: &Request) {
     }
 }
 
-/// Its names become parts of paths, refs and unit names.
 fn image(target: &Target) {
-    let parts = [&target.remote, &target.reference];
-    for part in parts.into_iter().flat_map(|part| part.split('/')) {
-        assert!(
-            !part.is_empty() && !part.starts_with(['.', '-']),
-            "{part:?}"
-        );
-        assert!(!part.contains(|letter: char| letter.is_whitespace() || letter.is_control()));
-    }
-    assert!(!target.remote.contains('/'));
+    leads_nowhere_else(&target.source);
     let json = serde_json::to_string(target).unwrap_or_default();
     assert_eq!(serde_json::from_str(&json).ok().as_ref(), Some(target));
+}
+
+/// They become parts of paths, refs, unit names and of what skopeo is called with.
+fn leads_nowhere_else(source: &Source) {
+    let parts: Vec<&str> = match source {
+        Source::Remote(branch) => {
+            assert!(!branch.remote.contains('/'));
+            assert!(!branch.reference.starts_with('.') && !branch.reference.contains("/."));
+            vec![&branch.remote, &branch.reference]
+        }
+        Source::Container(image) => {
+            assert!(image.place.contains('/') && !image.place.contains(['@', '\\', '"']));
+            let path = image.place.strip_prefix('/');
+            vec![path.unwrap_or(&image.place)]
+        }
+    };
+    for part in parts.into_iter().flat_map(|part| part.split('/')) {
+        assert!(!matches!(part, "" | "." | ".."), "{part:?}");
+        assert!(!part.starts_with('-'), "{part:?}");
+        assert!(!part.contains(|letter: char| letter.is_whitespace() || letter.is_control()));
+    }
 }
 
 /// The longest part of a value that a message repeats, in characters.

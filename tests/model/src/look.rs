@@ -88,7 +88,7 @@ fn wanted(state: &State) -> char {
     up.map_or('?', |up| match up.commit() {
         Some(commit) => cast::letter(commit),
         // The ref names what the requester means by it.
-        None if up.target.reference.ends_with('c') => 'c',
+        None if up.target.to_string().ends_with('c') => 'c',
         None => 'b',
     })
 }

@@ -206,7 +206,7 @@ impl State {
         if self.remote_away > 0 {
             self.remote_away -= 1;
             return Err(Reason::RemoteAway {
-                remote: target.remote.clone(),
+                remote: target.to_string(),
                 detail: "no route to host".to_owned(),
             });
         }

@@ -10,6 +10,7 @@ mod image;
 mod initramfs;
 mod keyfile;
 mod loader;
+mod registry;
 mod remotes;
 mod render;
 mod room;
@@ -138,6 +139,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         verity::verity(patient),
     ];
     findings.extend(remotes::remotes(patient, &known.policy));
+    findings.extend(registry::registry(patient, &known.policy));
     findings.push(credential::credential(patient));
     findings.push(clock::clock(patient.clock));
     findings.push(watchdog::watchdog(patient));

@@ -395,6 +395,23 @@ fn a_proxy_under_a_cap_is_bad() {
 }
 
 #[test]
+fn container_images_want_skopeo_and_somebody_who_vouches_for_them() {
+    let node = Node::sound();
+    let found = examine(&node.patient());
+    assert!(found.iter().all(|finding| finding.name != "registry"));
+    node.policy("[registry]\nallowed = [\"registry.example.com\"]\n");
+    node.is_bad("registry", "skopeo");
+    write(&node.root().join("usr/bin/skopeo"), "a program");
+    node.is_bad("registry", "nothing vouches");
+    write(&node.root().join("etc/containers/policy.json"), "{}");
+    assert_eq!(node.found("registry").verdict, Verdict::Ok);
+    node.policy("unsigned = true\n[registry]\nallowed = [\"registry.example.com\"]\n");
+    assert_eq!(node.found("registry").verdict, Verdict::Warn);
+    node.policy("[registry]\nsigned-by = \"site\"\n");
+    assert_eq!(node.found("registry").verdict, Verdict::Ok);
+}
+
+#[test]
 fn a_credential_that_ran_out_or_is_no_node_s_is_bad() {
     let node = Node::sound();
     node.credential("kubernetes-admin", 2027);

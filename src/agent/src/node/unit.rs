@@ -4,7 +4,7 @@ use std::path::Path;
 
 use upgrade::plan::Look;
 use upgrade::policy::{Limits, Policy};
-use upgrade::{Reason, Step, UpgradeId};
+use upgrade::{ContainerImage, Reason, Source, Step, Target, UpgradeId};
 use zbus::Variant;
 
 use super::bus::Property;
@@ -62,7 +62,12 @@ pub const PLAN_ID: &str = "dry";
 /// The run that looks at an image for a plan.
 #[must_use]
 pub fn plan(look: &Look, policy: &Policy) -> Run {
-    run_of("plan", fetch(&look.target, policy), false, policy).timed(policy)
+    let command = match &look.target.source {
+        Source::Remote(_) => "plan",
+        Source::Container(_) => "plan-image",
+    };
+    let more = image(&look.target, policy);
+    run_of("plan", call(command, policy, more), false).timed(policy)
 }
 
 /// The run that performs a step; nothing for steps that are none of careen-deploy's.
@@ -70,7 +75,7 @@ pub fn plan(look: &Look, policy: &Policy) -> Run {
 pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
     let commit = |commit: &upgrade::Digest| vec!["--commit".to_owned(), commit.to_string()];
     let (verb, more, swaps) = match step {
-        Step::Fetch { target } => ("fetch", fetch(target, policy), false),
+        Step::Fetch { target } => return Some(fetch(target, policy)),
         Step::Verify { commit: digest } => ("verify", commit(digest), false),
         Step::Deploy { commit: digest } => ("deploy", commit(digest), true),
         Step::Bless { commit: digest } => ("bless", commit(digest), true),
@@ -89,20 +94,10 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         | Step::Release
         | Step::Pass => return None,
     };
-    let run = run_of(verb, more, swaps, policy);
-    let fetches = matches!(step, Step::Fetch { .. });
-    Some(if fetches { run.timed(policy) } else { run })
+    Some(run_of(verb, call(verb, policy, more), swaps))
 }
 
-fn run_of(verb: &'static str, more: Vec<String>, swaps: bool, policy: &Policy) -> Run {
-    let lock = [
-        "--lock-seconds".to_owned(),
-        policy.limits.lock_seconds.to_string(),
-    ];
-    let arguments = std::iter::once(verb.to_owned())
-        .chain(lock)
-        .chain(more)
-        .collect();
+const fn run_of(verb: &'static str, arguments: Vec<String>, swaps: bool) -> Run {
     Run {
         verb,
         arguments,
@@ -111,25 +106,61 @@ fn run_of(verb: &'static str, more: Vec<String>, swaps: bool, policy: &Policy) -
     }
 }
 
-fn fetch(target: &upgrade::Target, policy: &Policy) -> Vec<String> {
-    let mut arguments = vec![
-        "--remote".to_owned(),
-        target.remote.clone(),
-        "--ref".to_owned(),
-        target.reference.clone(),
+fn call(command: &str, policy: &Policy, more: Vec<String>) -> Vec<String> {
+    let lock = [
+        "--lock-seconds".to_owned(),
+        policy.limits.lock_seconds.to_string(),
     ];
+    std::iter::once(command.to_owned())
+        .chain(lock)
+        .chain(more)
+        .collect()
+}
+
+fn fetch(target: &Target, policy: &Policy) -> Run {
+    let command = match &target.source {
+        Source::Remote(_) => "fetch",
+        Source::Container(_) => "fetch-image",
+    };
+    let more = image(target, policy);
+    run_of("fetch", call(command, policy, more), false).timed(policy)
+}
+
+/// Which image, and how it is to be fetched.
+fn image(target: &Target, policy: &Policy) -> Vec<String> {
+    let mut arguments = match &target.source {
+        Source::Remote(branch) => pairs(&[
+            ("--remote", branch.remote.as_str()),
+            ("--ref", branch.reference.as_str()),
+        ]),
+        Source::Container(image) => container(image, policy),
+    };
     if let Some(commit) = &target.commit {
-        arguments.extend(["--commit".to_owned(), commit.to_string()]);
+        arguments.extend(pairs(&[("--commit", commit.as_str())]));
     }
     if policy.limits.bandwidth_bytes > 0 {
         // careen-deploy takes no less than one packet a second.
         let bytes = policy.limits.bandwidth_bytes.max(1024);
-        arguments.extend(["--bandwidth".to_owned(), bytes.to_string()]);
+        arguments.extend(pairs(&[("--bandwidth", bytes.to_string().as_str())]));
     }
     if policy.unsigned {
         arguments.push("--unsigned".to_owned());
     }
     arguments
+}
+
+fn container(image: &ContainerImage, policy: &Policy) -> Vec<String> {
+    let mut arguments = pairs(&[("--image", image.to_string().as_str())]);
+    let signer = &policy.registry.signed_by;
+    if !signer.is_empty() {
+        arguments.extend(pairs(&[("--signed-by", signer.as_str())]));
+    }
+    arguments
+}
+
+fn pairs(flags: &[(&str, &str)]) -> Vec<String> {
+    let words = flags.iter().flat_map(|(flag, value)| [*flag, *value]);
+    words.map(str::to_owned).collect()
 }
 
 /// The unit's name: fixed by upgrade and verb, so that an agent that was restarted finds the run that it began before.
@@ -291,6 +322,29 @@ mod tests {
         );
         let id = PLAN_ID.parse().unwrap();
         assert_eq!(name(&id, run.verb), upgrade::names::PLAN_UNIT);
+    }
+
+    #[test]
+    fn a_container_image_is_fetched_in_the_unit_of_a_fetch_with_the_policys_keyring() {
+        let image = format!("docker://r.example.com/os@sha256:{}", "b".repeat(64));
+        let commit = "a".repeat(64);
+        let target = format!("{image}@{commit}").parse().unwrap();
+        let mut policy = Policy::default();
+        policy.registry.signed_by = "site".to_owned();
+        let run = run(&Step::Fetch { target }, &policy).unwrap();
+        assert_eq!((run.verb, run.seconds), ("fetch", Some(3600)));
+        let wanted = [
+            "fetch-image",
+            "--lock-seconds",
+            "60",
+            "--image",
+            &image,
+            "--signed-by",
+            "site",
+            "--commit",
+            &commit,
+        ];
+        assert_eq!(run.arguments, wanted);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 mod asked;
 mod branches;
-mod progress;
-mod room;
-mod signature;
-mod why;
+pub mod progress;
+pub mod room;
+pub mod signature;
+pub mod why;
 
 use ostree_ext::glib;
 use ostree_ext::glib::prelude::*;
@@ -33,21 +33,29 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     let mut fetched = 0;
     let commit = pin(site, &repo, wanted, &mut fetched)?;
-    if complete(&repo, &commit) && signature::check(&repo, wanted, &commit).is_ok() {
+    if complete(&repo, &commit) && signature::check(&repo, &wanted.remote, &commit).is_ok() {
         site.report.progress(100, "fetched already");
     } else {
         fetched += pull(site, &repo, wanted, Asked::Commit(&commit))?;
     }
-    signature::check(&repo, wanted, &commit)?;
+    signature::check(&repo, &wanted.remote, &commit)?;
     on_branch(&repo, wanted, &commit)?;
-    repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
-        .map_err(|error| site.failed(&error))?;
-    // libostree flushes the objects and leaves the ref to chance; the record will say that the commit is held.
-    write::flush(&site.path).map_err(|error| site.broken(error))?;
+    hold(site, &repo, &commit)?;
     Ok(Done::Fetched {
         commit,
         bytes: fetched,
     })
+}
+
+/// Holds a commit against pruning, and has it on the disk.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn hold(site: &Site, repo: &Repo, commit: &Digest) -> Result<(), Reason> {
+    repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
+        .map_err(|error| site.failed(&error))?;
+    // libostree flushes the objects and leaves the ref to chance; the record will say that the commit is held.
+    write::flush(&site.path).map_err(|error| site.broken(error))
 }
 
 /// The commit that is asked for, once that it may be asked for is checked.
@@ -77,7 +85,7 @@ pub fn parts(
     if !complete(repo, commit) {
         pull(site, repo, wanted, Asked::Parts(commit, paths))?;
     }
-    signature::check(repo, wanted, commit)?;
+    signature::check(repo, &wanted.remote, commit)?;
     on_branch(repo, wanted, commit)
 }
 

@@ -13,6 +13,8 @@ use upgrade::Reason;
 
 use crate::site::Site;
 
+/// For a person.
+const ROOT: &str = "the root file system";
 /// Below here libostree keeps what has not come whole, before [`BESIDE`] (libglnx, `glnx_open_anonymous_tmpfile`).
 const VAR: &str = "/var";
 /// Year and release from which on that lies in the repository (ostree-fetcher-curl.c, `ensure_tmpfile`).
@@ -38,7 +40,7 @@ impl Room {
     pub fn of(site: &Site, repo: &Repo) -> Self {
         let root = Place {
             path: site.path.clone(),
-            name: "the root file system",
+            name: ROOT,
             reserve: repo.min_free_space_bytes().unwrap_or(0),
         };
         let mut places = vec![root];
@@ -59,6 +61,17 @@ impl Room {
             })
         })
     }
+}
+
+/// The reason not to begin with what takes at least so many bytes of the root file system.
+pub fn too_little_for(site: &Site, repo: &Repo, bytes: u64) -> Option<Reason> {
+    let need = repo.min_free_space_bytes().unwrap_or(0) + bytes;
+    let free = host::room::free(&site.path).ok()?;
+    (free < need).then(|| Reason::NoRoom {
+        place: ROOT.to_owned(),
+        need,
+        free,
+    })
 }
 
 fn var_of_its_own(root: &Path) -> Option<Place> {

@@ -6,8 +6,6 @@ use ostree_ext::ostree::{self, Repo};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
-use crate::args::Fetch;
-
 /// libostree's OstreeGpgError (ostree-gpg-verify-result.h), which the bindings do not carry as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureError {
@@ -39,8 +37,8 @@ impl glib::error::ErrorDomain for SignatureError {
 }
 
 /// The reason when the error is about a signature.
-pub fn reason(wanted: &Fetch, commit: &str, error: &glib::Error) -> Option<Reason> {
-    let (remote, commit) = (wanted.remote.clone(), commit.to_owned());
+pub fn reason(remote: &str, commit: &str, error: &glib::Error) -> Option<Reason> {
+    let (remote, commit) = (remote.to_owned(), commit.to_owned());
     error.kind::<SignatureError>().map(|kind| match kind {
         SignatureError::None => Reason::Unsigned { remote, commit },
         SignatureError::NotValid => Reason::WrongSignature {
@@ -52,20 +50,19 @@ pub fn reason(wanted: &Fetch, commit: &str, error: &glib::Error) -> Option<Reaso
 }
 
 /// Checks the signature of a commit in the repository, when the remote demands one.
-pub fn check(repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason> {
-    if !repo.remote_get_gpg_verify(&wanted.remote).unwrap_or(true) {
+pub fn check(repo: &Repo, remote: &str, commit: &Digest) -> Result<(), Reason> {
+    if !repo.remote_get_gpg_verify(remote).unwrap_or(true) {
         return Ok(());
     }
     let never = None::<&gio::Cancellable>;
     let verdict = repo
-        .verify_commit_for_remote(commit.as_str(), &wanted.remote, never)
+        .verify_commit_for_remote(commit.as_str(), remote, never)
         .and_then(|result| result.require_valid_signature());
     verdict.map_err(|error| {
         let detail = error.message().to_owned();
-        let (remote, shown) = (wanted.remote.clone(), commit.to_string());
-        reason(wanted, commit.as_str(), &error).unwrap_or(Reason::WrongSignature {
-            remote,
-            commit: shown,
+        reason(remote, commit.as_str(), &error).unwrap_or(Reason::WrongSignature {
+            remote: remote.to_owned(),
+            commit: commit.to_string(),
             detail,
         })
     })

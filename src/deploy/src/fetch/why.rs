@@ -41,7 +41,7 @@ pub fn reason(
     if error.matches(gio::IOErrorEnum::Cancelled) {
         return site.stopped();
     }
-    if let Some(reason) = signature::reason(wanted, commit, error) {
+    if let Some(reason) = signature::reason(&wanted.remote, commit, error) {
         return reason;
     }
     if let Some(reason) = no_room(site, repo, error) {
@@ -87,7 +87,7 @@ fn begun(repo: &Repo, commit: &Digest) -> bool {
 
 /// The disk is full, or the repository's own reserve (`min-free-space-percent`) is reached, for which libostree
 /// has no error code: then the numbers tell.
-fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> {
+pub fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> {
     let facts = statvfs(&site.path).ok()?;
     let free = facts.blocks_available() * facts.fragment_size();
     let reserve = repo.min_free_space_bytes().unwrap_or(0);

@@ -2,9 +2,10 @@
 //!
 //! Of the image is fetched what tells: the commit's own object, `image.json`, the list of packages, /usr/etc and the kernel. That is
 //! a small part of it. Only where one of both systems has no list of packages that can be read is the whole image fetched, to
-//! compare files. Whether its objects are whole nobody knows before `verify`.
+//! compare files; a container image comes in layers, so of one all that is missing is fetched. Whether its objects are whole nobody knows before `verify`.
 
 mod conflicts;
+mod container;
 mod dpkg;
 mod files;
 mod packages;
@@ -27,6 +28,8 @@ use crate::undo;
 use crate::verify::image::Tree;
 use crate::verify::{fsck, room};
 
+pub use container::run as of_container;
+
 /// Where kernels lie in an image.
 const MODULES: &str = "usr/lib/modules";
 
@@ -39,11 +42,11 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let deployed = |commit: &&Digest| !site.deployments_of(commit).is_empty();
     if let Some(commit) = wanted.commit.as_ref().filter(deployed) {
         // What is kept came here by an upgrade, and is held by its deployment.
-        return look(site, &repo, None, commit);
+        return look(site, &repo, None, commit).map(planned);
     }
     let commit = fetch::pin(site, &repo, wanted, &mut 0)?;
     let lay_here = fetch::complete(&repo, &commit);
-    let found = look(site, &repo, Some(wanted), &commit);
+    let found = look(site, &repo, Some(wanted), &commit).map(planned);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
         // The next clean-up does it.
         eprintln!("careen-deploy plan: what was fetched is still there: {reason}");
@@ -59,7 +62,16 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     undo::forget_half(site, commit)
 }
 
-fn look(site: &Site, repo: &Repo, wanted: Option<&Fetch>, commit: &Digest) -> Result<Done, Reason> {
+fn planned(found: Found) -> Done {
+    Done::Planned(Box::new(found))
+}
+
+fn look(
+    site: &Site,
+    repo: &Repo,
+    wanted: Option<&Fetch>,
+    commit: &Digest,
+) -> Result<Found, Reason> {
     let current = site
         .current()
         .ok_or_else(|| site.broken("there is no deployment to compare with"))?;
@@ -86,7 +98,7 @@ fn look(site: &Site, repo: &Repo, wanted: Option<&Fetch>, commit: &Digest) -> Re
     } else {
         &before
     };
-    Ok(Done::Planned(Box::new(Found {
+    Ok(Found {
         facts: ImageFacts {
             commit: commit.clone(),
             info: tree.info()?,
@@ -102,7 +114,7 @@ fn look(site: &Site, repo: &Repo, wanted: Option<&Fetch>, commit: &Digest) -> Re
         etc_refusal: etc::check(site, &folder, &tree).err(),
         kept_goes: !room::boot_now(site, &tree, kernel.as_ref())?.fits()
             && !room::makes_way(site, commit).is_empty(),
-    })))
+    })
 }
 
 fn first_parts() -> Vec<String> {

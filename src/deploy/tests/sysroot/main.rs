@@ -28,6 +28,7 @@ mod menu;
 mod objects;
 mod plan;
 mod refuse;
+mod registry;
 mod remote;
 mod room;
 mod run;

@@ -122,6 +122,8 @@ const ADVICE: &[(&str, Advice)] = &[
     ),
     ("NoSuchRef", LOOK_AT_REQUEST),
     ("NoSuchCommit", LOOK_AT_REQUEST),
+    ("NoSuchImage", LOOK_AT_REQUEST),
+    ("NotEncapsulated", LOOK_AT_IMAGE),
     ("RemoteAway", LOOK_AT_REMOTE),
     ("Unsigned", LOOK_AT_REMOTE),
     ("WrongSignature", LOOK_AT_REMOTE),

@@ -44,11 +44,11 @@ pub struct Entry {
         regex(pattern = r"^v[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")
     )]
     pub kubernetes_version: String,
-    /// The image: ostree:REMOTE:REF@COMMIT. The remote is one that the nodes know.
+    /// The image: ostree:REMOTE:REF@COMMIT or docker://HOST/NAME@sha256:DIGEST.
     #[schemars(
         length(max = 512),
         regex(
-            pattern = r"^ostree:[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z0-9_][A-Za-z0-9._/-]*(@[0-9a-f]{64})?$"
+            pattern = r"^(ostree:[A-Za-z0-9_][A-Za-z0-9._-]*:[A-Za-z0-9_][A-Za-z0-9._/-]*(@[0-9a-f]{64})?|docker://[a-z0-9.:-]+/[a-z0-9._/-]+@sha256:[0-9a-f]{64})$"
         )
     )]
     pub image: String,

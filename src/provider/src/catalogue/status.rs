@@ -45,7 +45,7 @@ pub fn status(catalogue: &ImageCatalogue, now: &str) -> ImageCatalogueStatus {
 fn of_entry(entry: &Entry, all: &[Entry]) -> EntryStatus {
     let reason = match entry.image.parse::<upgrade::Target>() {
         Err(bad) => Some(bad.to_string()),
-        Ok(target) if target.commit.is_none() => Some(format!("{target} is not pinned")),
+        Ok(target) if !target.is_pinned() => Some(format!("{target} is not pinned")),
         Ok(_) => twin(entry, all),
     };
     EntryStatus {

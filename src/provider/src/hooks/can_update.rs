@@ -242,6 +242,12 @@ fn text(spec: &Value, pointer: &str) -> String {
         .to_owned()
 }
 
+fn is_ours(image: &str) -> bool {
+    ["ostree:", "docker://"]
+        .iter()
+        .any(|prefix| image.starts_with(prefix))
+}
+
 /// The image that an InfraMachine names itself.
 ///
 /// # Errors
@@ -252,7 +258,7 @@ pub fn image_of(spec: &Value, prefix: &str, rules: &Rules) -> Result<Option<Targ
             .pointer(&format!("{prefix}{field}"))
             .and_then(Value::as_str);
         // Somebody else's field of that name is not ours to judge: only what looks like an image of ours is one.
-        if let Some(text) = value.filter(|text| text.starts_with("ostree:")) {
+        if let Some(text) = value.filter(|text| is_ours(text)) {
             return text
                 .parse()
                 .map(Some)

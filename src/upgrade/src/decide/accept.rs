@@ -1,6 +1,7 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
 use super::{Act, System, disarm, memory, old, uncounted};
+use crate::container::Transport;
 use crate::history::{self, Past};
 use crate::id::UpgradeId;
 use crate::names;
@@ -10,7 +11,7 @@ use crate::policy::{Policy, PolicyRead};
 use crate::reason::{Reason, complaint};
 use crate::record::{Record, Refused, Upgrade};
 use crate::step::Step;
-use crate::target::{RawRequest, Target, Wanted};
+use crate::target::{RawRequest, Source, Target, Wanted};
 
 /// What to do when no upgrade is under way.
 pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
@@ -137,7 +138,7 @@ fn check_opt_out(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
 fn resolve(wanted: &Wanted, seen: &Observation, policy: &Policy) -> Result<Target, Reason> {
     match wanted {
         Wanted::Image(target) => {
-            check_remote(target, policy)?;
+            check_source(&target.source, policy)?;
             Ok(target.clone())
         }
         Wanted::Kept => {
@@ -152,16 +153,31 @@ pub(crate) fn runs(target: &Target, seen: &Observation) -> bool {
     target.commit.as_ref() == Some(&seen.booted.digest)
 }
 
-fn check_remote(target: &Target, policy: &Policy) -> Result<(), Reason> {
-    let remote = &target.remote;
-    if policy.remotes.is_empty() || policy.remotes.contains(remote) {
+fn check_source(source: &Source, policy: &Policy) -> Result<(), Reason> {
+    let (allowed, remote, places) = match source {
+        Source::Remote(branch) => (
+            policy.remotes.is_empty() || policy.remotes.contains(&branch.remote),
+            branch.remote.clone(),
+            ("remotes", &policy.remotes),
+        ),
+        Source::Container(image) => {
+            let (name, places) = match image.transport {
+                Transport::Registry => ("registry.allowed", &policy.registry.allowed),
+                Transport::Archive | Transport::Folder => {
+                    ("registry.archives", &policy.registry.archives)
+                }
+            };
+            // Whoever names no registry trusts signatures alone; a file on the node is nobody's offer unless it is asked for.
+            let any = places.is_empty() && image.transport == Transport::Registry;
+            let listed = places.iter().any(|place| image.is_below(place));
+            (any || listed, image.address(), (name, places))
+        }
+    };
+    if allowed {
         return Ok(());
     }
-    let allowed = policy.remotes.join(", ");
-    Err(Reason::RemoteNotAllowed {
-        remote: remote.clone(),
-        allowed,
-    })
+    let allowed = format!("{} = {:?}", places.0, places.1);
+    Err(Reason::RemoteNotAllowed { remote, allowed })
 }
 
 /// A trial falls back to the default, so that must be the system that runs; and one that runs without being the default

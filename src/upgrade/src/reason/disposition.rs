@@ -47,6 +47,8 @@ impl Reason {
             | Self::ControlPlane { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
+            | Self::NoSuchImage { .. }
+            | Self::NotEncapsulated { .. }
             | Self::Unsigned { .. }
             | Self::WrongSignature { .. }
             | Self::VerificationOff { .. }

@@ -51,7 +51,7 @@ pub enum Reason {
     LoaderUnfit { detail: String },
     /// The policy does not let this remote be used.
     #[error(
-        "careen.dev/image names remote {remote:?}, but the policy's remotes are {allowed}; use one of them or allow it there, and ask again"
+        "careen.dev/image names remote {remote:?}, but the policy says {allowed}; use one of them or allow it there, and ask again"
     )]
     RemoteNotAllowed { remote: String, allowed: String },
     /// The node has no such remote.
@@ -96,19 +96,33 @@ pub enum Reason {
         "careen.dev/image names commit {commit}, which remote {remote:?} has not on that ref; accepted is one that `ostree remote refs --revision {remote}` lists, or one behind it that was not pruned"
     )]
     NoSuchCommit { remote: String, commit: String },
+    /// There is no such container image.
+    #[error(
+        "careen.dev/image names {image}, which is not there{}; accepted is the digest of one that is, as `skopeo inspect --format {{{{.Digest}}}}` tells it", found_instead(.found)
+    )]
+    NoSuchImage {
+        image: String,
+        #[serde(default)]
+        found: Option<String>,
+    },
+    /// A container image that is no OSTree commit.
+    #[error(
+        "careen.dev/image names {image}, which cannot be deployed: {detail}; accepted is one that careen-image or `ostree container encapsulate` has made"
+    )]
+    NotEncapsulated { image: String, detail: String },
     /// The remote does not answer.
     #[error(
-        "careen.dev/image names remote {remote:?}, which does not answer: {detail}; look at its url under /etc/ostree/remotes.d"
+        "careen.dev/image names remote {remote:?}, which does not answer: {detail}; look at its url under /etc/ostree/remotes.d (a registry: at its credentials and /etc/containers/registries.conf)"
     )]
     RemoteAway { remote: String, detail: String },
     /// The commit has no signature.
     #[error(
-        "careen.dev/image leads to commit {commit} on remote {remote:?}, which is not signed; accepted is one signed with a key of the remote's keyring"
+        "careen.dev/image leads to commit {commit} on remote {remote:?}, which is not signed; accepted is one signed with a key of the remote's keyring (from a registry: of the one that the policy's registry.signed-by names, or as /etc/containers/policy.json demands)"
     )]
     Unsigned { remote: String, commit: String },
     /// The commit's signature is not by a key that the node trusts.
     #[error(
-        "careen.dev/image leads to commit {commit} on remote {remote:?}, which has no valid signature by a trusted key: {detail}; accepted is one signed with a key of the remote's keyring"
+        "careen.dev/image leads to commit {commit} on remote {remote:?}, which has no valid signature by a trusted key: {detail}; accepted is one signed with a key of the remote's keyring (from a registry: as for Unsigned)"
     )]
     WrongSignature {
         remote: String,
@@ -316,6 +330,12 @@ pub enum Reason {
         "the newer version of Careen gave up for a reason that this one has no words for; look into the journal of the boot before"
     )]
     Unheard,
+}
+
+fn found_instead(found: &Option<String>) -> String {
+    found
+        .as_ref()
+        .map_or_else(String::new, |found| format!(" ({found} lies there)"))
 }
 
 fn said_of_stage(found: &Option<u32>) -> String {

@@ -1,0 +1,65 @@
+//! What vouches for an image. One that nothing vouches for is refused before the registry hears of it.
+
+use ostree_ext::ostree::Repo;
+use upgrade::Reason;
+use upgrade::container::Transport;
+
+use super::policy::Policy;
+use super::skopeo::Skopeo;
+use crate::args::FetchImage;
+use crate::site::Site;
+
+/// Who vouches.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// The keyring of this OSTree remote, for the commit inside.
+    Keyring(String),
+    /// A signature that containers-policy.json demands for this image, and skopeo checks.
+    Container,
+    /// Nobody, and the node's policy lets that be.
+    Nobody,
+}
+
+/// Finds it.
+///
+/// # Errors
+/// [`Reason::Unsigned`] when there is nothing; [`Reason::UnknownRemote`] and [`Reason::VerificationOff`] as for that remote itself.
+pub fn of(site: &Site, repo: &Repo, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Cover, Reason> {
+    if let Some(remote) = &wanted.signed_by {
+        return keyring(repo, remote, wanted.unsigned);
+    }
+    if wanted.unsigned {
+        return Ok(Cover::Nobody);
+    }
+    if !demanded(site, wanted, skopeo)? {
+        return Err(Reason::Unsigned {
+            remote: wanted.image.address(),
+            commit: wanted.image.manifest.to_string(),
+        });
+    }
+    Ok(Cover::Container)
+}
+
+fn keyring(repo: &Repo, remote: &str, unsigned: bool) -> Result<Cover, Reason> {
+    let remote = remote.to_owned();
+    if !repo.remote_list().iter().any(|known| *known == remote) {
+        return Err(Reason::UnknownRemote { remote });
+    }
+    if repo.remote_get_gpg_verify(&remote).unwrap_or(false) {
+        Ok(Cover::Keyring(remote))
+    } else if unsigned {
+        Ok(Cover::Nobody)
+    } else {
+        Err(Reason::VerificationOff { remote })
+    }
+}
+
+/// An archive carries no signature that a container policy could demand: its commit must.
+fn demanded(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<bool, Reason> {
+    if wanted.image.transport != Transport::Registry {
+        return Ok(false);
+    }
+    let policy = skopeo.policy.as_deref().map(Policy::read).transpose();
+    let policy = policy.map_err(|error| site.broken(error))?;
+    Ok(policy.is_some_and(|policy| policy.demands_signature(&wanted.image)))
+}

@@ -1,0 +1,83 @@
+//! Which images are here, by refs of ours: what is deployed keeps its layers, so that the next image brings only others. The tools for
+//! containers (rpm-ostree, bootc) leave such refs alone, and what they hold.
+
+use ostree_ext::container::store::gc_image_layers;
+use ostree_ext::ostree::{Repo, RepoListRefsExtFlags};
+use upgrade::id::Digest;
+use upgrade::{ContainerImage, Reason, names};
+
+use crate::site::Site;
+
+/// The commit that an image has become here.
+///
+/// # Errors
+/// When libostree cannot list its refs.
+pub fn commit_of(site: &Site, image: &ContainerImage) -> Result<Option<Digest>, Reason> {
+    let digits = image.manifest.digits();
+    let all = all(site, &site.sysroot.repo())?;
+    let found = all.into_iter().find(|held| held.manifest == digits);
+    Ok(found.map(|held| held.commit))
+}
+
+/// Remembers what an image has become. `state` is the commit of ostree-ext that lists its layers.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn remember(
+    site: &Site,
+    image: &ContainerImage,
+    commit: &Digest,
+    state: &str,
+) -> Result<(), Reason> {
+    let reference = format!("{}/{}/{commit}", names::IMAGE_REFS, image.manifest.digits());
+    let repo = site.sysroot.repo();
+    repo.set_ref_immediate(None, &reference, Some(state), site.never())
+        .map_err(|error| site.failed(&error))
+}
+
+/// Forgets images by their commits, and the layers that no image here has any more.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn release(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason> {
+    let repo = site.sysroot.repo();
+    for held in all(site, &repo)? {
+        if gone(&held.commit) {
+            repo.set_ref_immediate(None, &held.reference, None, site.never())
+                .map_err(|error| site.failed(&error))?;
+        }
+    }
+    if let Err(error) = gc_image_layers(&repo) {
+        // Another tool's image that cannot be read: layers take room, and nothing else.
+        eprintln!(
+            "careen-deploy {}: layers that nothing needs stay: {error:#}",
+            site.verb
+        );
+    }
+    Ok(())
+}
+
+struct Held {
+    reference: String,
+    manifest: String,
+    commit: Digest,
+}
+
+fn all(site: &Site, repo: &Repo) -> Result<Vec<Held>, Reason> {
+    let flags = RepoListRefsExtFlags::empty();
+    let refs = repo
+        .list_refs_ext(Some(names::IMAGE_REFS), flags, site.never())
+        .map_err(|error| site.failed(&error))?;
+    Ok(refs.keys().filter_map(|name| held(name)).collect())
+}
+
+/// A ref of another form is none of ours.
+fn held(reference: &str) -> Option<Held> {
+    let below = reference.strip_prefix(names::IMAGE_REFS)?;
+    let (manifest, commit) = below.strip_prefix('/')?.split_once('/')?;
+    Some(Held {
+        reference: reference.to_owned(),
+        manifest: manifest.to_owned(),
+        commit: commit.parse().ok()?,
+    })
+}

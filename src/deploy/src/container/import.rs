@@ -1,0 +1,154 @@
+//! Brings the layers that are missing, one by one, and makes sure that the commit is whole.
+
+use std::time::Duration;
+
+use ostree_ext::container::store::{
+    ImageImporter, ImportProgress, LayerProgress, LayeredImageState, PrepareResult, PreparedImport,
+};
+use ostree_ext::container::{ImageReference, OstreeImageReference, SignatureSource};
+use ostree_ext::glib;
+use ostree_ext::ostree::Repo;
+use tokio::sync::{mpsc, watch};
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use super::layers::{self, Missing};
+use super::look::away;
+use super::skopeo::{self, Skopeo};
+use super::{held, words};
+use crate::args::FetchImage;
+use crate::fetch::progress::leave;
+use crate::fetch::room::{self, Room};
+use crate::fetch::why;
+use crate::site::Site;
+use crate::verify::fsck::damaged;
+
+/// How often the room is looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Brings all of it; the commit, and how many bytes came.
+///
+/// # Errors
+/// The reason why it is not whole.
+pub async fn all(
+    site: &Site,
+    wanted: &FetchImage,
+    skopeo: &Skopeo,
+) -> Result<(Digest, u64), Reason> {
+    let repo = site.sysroot.repo();
+    let failed = |error: anyhow::Error| reason(site, &repo, wanted, &error);
+    let mut importer = importer(site, wanted, skopeo, &repo).await?;
+    let events = importer.request_progress();
+    let counts = importer.request_layer_progress();
+    let mut prepared = match importer.prepare().await.map_err(failed)? {
+        PrepareResult::Ready(prepared) => prepared,
+        // Another tool has brought this very image.
+        PrepareResult::AlreadyPresent(state) => return finish(site, wanted, &state, &[], 0),
+    };
+    layers::forget_broken(&repo, &mut prepared);
+    let mut missing = Missing::of(&prepared);
+    if let Some(shortage) = room::too_little_for(site, &repo, missing.total()) {
+        return Err(shortage);
+    }
+    let references = references(&prepared);
+    let work = importer.import(prepared);
+    let imported = follow(site, &mut missing, work, (events, counts)).await;
+    if imported.is_err() {
+        missing.forget_unfinished(&repo);
+    }
+    let state = imported.map_err(failed)?;
+    finish(site, wanted, &state, &references, missing.bytes)
+}
+
+async fn importer(
+    site: &Site,
+    wanted: &FetchImage,
+    skopeo: &Skopeo,
+    repo: &Repo,
+) -> Result<ImageImporter, Reason> {
+    let failed = |error: anyhow::Error| reason(site, repo, wanted, &error);
+    let imgref = skopeo::reference(&wanted.image);
+    let image = OstreeImageReference {
+        // What vouches for the image is known by now, and a signature inside is looked at when the commit is whole.
+        sigverify: SignatureSource::ContainerPolicyAllowInsecure,
+        imgref: ImageReference::try_from(imgref.as_str()).map_err(failed)?,
+    };
+    let config = skopeo.config().map_err(|error| site.broken(error))?;
+    let mut importer = ImageImporter::new(repo, &image, config)
+        .await
+        .map_err(failed)?;
+    // The refs are ours to write and to clear.
+    importer.set_no_imgref();
+    importer.disable_gc();
+    Ok(importer)
+}
+
+fn references(prepared: &PreparedImport) -> Vec<String> {
+    let layers = prepared.all_layers();
+    layers.map(|layer| layer.ostree_ref.clone()).collect()
+}
+
+type Channels = (
+    mpsc::Receiver<ImportProgress>,
+    watch::Receiver<Option<LayerProgress>>,
+);
+
+/// Tells how far it is while it works, for as long as there is room.
+async fn follow(
+    site: &Site,
+    missing: &mut Missing,
+    work: impl Future<Output = anyhow::Result<Box<LayeredImageState>>>,
+    (mut events, mut counts): Channels,
+) -> anyhow::Result<Box<LayeredImageState>> {
+    let room = Room::of(site, &site.sysroot.repo());
+    let mut ticks = tokio::time::interval(TICK);
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            Some(event) = events.recv() => missing.take(&event),
+            Ok(()) = counts.changed() => {
+                if let Some(progress) = counts.borrow_and_update().as_ref() {
+                    missing.count(progress);
+                }
+            }
+            _ = ticks.tick() => {
+                if let Some(shortage) = room.shortage() {
+                    leave(shortage);
+                }
+            }
+        }
+        missing.tell(&site.report);
+    }
+}
+
+/// A commit that lacks what no layer has brought is known now, and all its layers are brought anew by the next try: which of them was to bring
+/// it, nobody can tell.
+fn finish(
+    site: &Site,
+    wanted: &FetchImage,
+    state: &LayeredImageState,
+    references: &[String],
+    bytes: u64,
+) -> Result<(Digest, u64), Reason> {
+    let repo = site.sysroot.repo();
+    let commit: Digest = state
+        .base_commit
+        .parse()
+        .map_err(|_| site.broken("what the image holds is not a commit"))?;
+    if !layers::is_whole(&repo, commit.as_str()) {
+        layers::forget_all(&repo, references);
+        return Err(damaged(&commit, "the image's layers lack objects of it"));
+    }
+    held::remember(site, &wanted.image, &commit, &state.merge_commit)?;
+    Ok((commit, bytes))
+}
+
+/// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also a layer that is not what its digest says.
+fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) -> Reason {
+    eprintln!("ostree-ext: {error:#}");
+    let mut links = error.chain();
+    let ours = links.find_map(|link| link.downcast_ref::<glib::Error>());
+    let no_room = ours.and_then(|error| why::no_room(site, repo, error));
+    no_room.unwrap_or_else(|| away(wanted, words::of_chain(error)))
+}

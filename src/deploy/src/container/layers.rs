@@ -1,0 +1,186 @@
+//! The layers of an image that are to be brought: how many of how many, in bytes as they come over the wire.
+
+use ostree_ext::container::store::{
+    ImportProgress, LayerProgress, ManifestLayerState, PreparedImport,
+};
+use ostree_ext::containers_image_proxy::oci_spec::image::Descriptor;
+use ostree_ext::gio;
+use ostree_ext::ostree::{ObjectType, Repo, RepoCommitState};
+
+use crate::report::Report;
+
+const NEVER: Option<&gio::Cancellable> = None;
+/// What is left for putting the layers together.
+const ALL_HERE: u64 = 95;
+
+/// Those that are missing.
+pub struct Missing {
+    layers: Vec<Layer>,
+    /// The one that is coming, and how much of it has come.
+    now: Option<(usize, u64)>,
+    /// Of those that have come whole.
+    pub bytes: u64,
+    done: usize,
+}
+
+struct Layer {
+    digest: String,
+    /// Where ostree-ext notes that it is here.
+    reference: String,
+    size: u64,
+}
+
+/// Of a layer that lacks an object forgets that it is here: `verify` has found damage and removed it.
+pub fn forget_broken(repo: &Repo, prepared: &mut PreparedImport) {
+    let layers = std::iter::once(&mut prepared.ostree_commit_layer);
+    for layer in layers.chain(&mut prepared.ostree_layers) {
+        let broken = |commit: &String| !is_whole(repo, commit);
+        if layer.commit.as_ref().is_some_and(broken) {
+            forget(repo, &layer.ostree_ref);
+            layer.commit = None;
+        }
+    }
+}
+
+/// Forgets all of them, so that the next run brings each anew.
+pub fn forget_all<'a>(repo: &Repo, references: impl IntoIterator<Item = &'a String>) {
+    for reference in references {
+        forget(repo, reference);
+    }
+}
+
+/// Only a hint for the next run, which looks for itself.
+fn forget(repo: &Repo, reference: &str) {
+    let _ = repo.set_ref_immediate(None, reference, None, NEVER);
+}
+
+/// Whether every object of a commit is here. Of one that is marked partial libostree does not list the folders that are missing.
+pub fn is_whole(repo: &Repo, commit: &str) -> bool {
+    let marked = repo.load_commit(commit);
+    if marked.is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL)) {
+        return false;
+    }
+    let here = |kind: ObjectType, name: &str| repo.has_object(kind, name, NEVER).unwrap_or(false);
+    let objects = repo.traverse_commit(commit, 0, NEVER);
+    objects.is_ok_and(|objects| {
+        objects
+            .iter()
+            .all(|object| here(object.object_type(), object.checksum()))
+    })
+}
+
+impl Missing {
+    /// Of what was prepared.
+    pub fn of(prepared: &PreparedImport) -> Self {
+        let missing = prepared
+            .all_layers()
+            .filter(|layer| layer.commit.is_none())
+            .map(Layer::of);
+        Self {
+            layers: missing.collect(),
+            now: None,
+            bytes: 0,
+            done: 0,
+        }
+    }
+
+    /// How much there is to bring, in bytes.
+    pub fn total(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.size).sum()
+    }
+
+    /// A layer begins or has come.
+    pub fn take(&mut self, event: &ImportProgress) {
+        match event {
+            ImportProgress::OstreeChunkStarted(layer)
+            | ImportProgress::DerivedLayerStarted(layer) => {
+                self.now = self.position(layer).map(|at| (at, 0));
+            }
+            ImportProgress::OstreeChunkCompleted(layer)
+            | ImportProgress::DerivedLayerCompleted(layer) => {
+                self.now = None;
+                self.done += 1;
+                self.bytes += self.position(layer).map_or(0, |at| self.layers[at].size);
+            }
+        }
+    }
+
+    /// Some more of it has come.
+    pub fn count(&mut self, progress: &LayerProgress) {
+        if let Some((_, come)) = &mut self.now {
+            *come = progress.fetched.min(progress.total);
+        }
+    }
+
+    /// Says how far it is.
+    pub fn tell(&self, report: &Report) {
+        let (come, all) = (
+            self.bytes + self.now.map_or(0, |(_, come)| come),
+            self.total(),
+        );
+        let mega = |bytes: u64| bytes as f64 / 1e6;
+        let percent = (come * ALL_HERE / all.max(1)).min(ALL_HERE);
+        let doing = if self.done == self.layers.len() {
+            "putting the layers together".to_owned()
+        } else {
+            format!(
+                "fetching layer {} of {}, {:.1} of {:.1} MB",
+                self.done + 1,
+                self.layers.len(),
+                mega(come),
+                mega(all)
+            )
+        };
+        report.progress(percent.try_into().unwrap_or(0), doing);
+    }
+
+    /// Forgets the layer that was coming when it broke off: libostree takes a layer before skopeo has seen its last byte and says whether it is
+    /// the right one.
+    pub fn forget_unfinished(&self, repo: &Repo) {
+        if let Some(layer) = self.now.and_then(|(at, _)| self.layers.get(at)) {
+            forget(repo, &layer.reference);
+        }
+    }
+
+    fn position(&self, wanted: &Descriptor) -> Option<usize> {
+        let digest = wanted.digest().to_string();
+        self.layers.iter().position(|layer| layer.digest == digest)
+    }
+}
+
+impl Layer {
+    fn of(state: &ManifestLayerState) -> Self {
+        Self {
+            digest: state.layer().digest().to_string(),
+            reference: state.ostree_ref.clone(),
+            size: state.layer().size(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_that_have_come_and_the_one_that_comes_are_counted_together() {
+        let layer = |name: &str, size| Layer {
+            digest: name.to_owned(),
+            reference: name.to_owned(),
+            size,
+        };
+        let mut missing = Missing {
+            layers: vec![layer("a", 3_000_000), layer("b", 1_000_000)],
+            now: Some((1, 0)),
+            bytes: 3_000_000,
+            done: 1,
+        };
+        missing.count(&LayerProgress {
+            layer_index: 1,
+            fetched: 500_000,
+            total: 1_000_000,
+        });
+        assert_eq!(missing.total(), 4_000_000);
+        assert_eq!(missing.now, Some((1, 500_000)));
+    }
+}

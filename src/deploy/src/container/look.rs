@@ -1,0 +1,174 @@
+//! Looks at what is offered under a digest, before any layer is brought: whether it is there, let through, and an OSTree commit, and a signed one.
+
+use std::path::Path;
+
+use ostree_ext::containers_image_proxy::oci_spec::image::{ImageConfiguration, ImageManifest};
+use ostree_ext::containers_image_proxy::{Error, ImageProxy, OpenedImage};
+use upgrade::Reason;
+use upgrade::container::Transport;
+
+use super::cover::Cover;
+use super::skopeo::{self, Skopeo};
+use super::{early, words};
+use crate::args::FetchImage;
+use crate::site::Site;
+
+/// Names the last layer that is a part of the commit (ostree-ext, container/encapsulate.rs).
+const LAST_LAYER: &str = "ostree.final-diffid";
+
+/// Looks.
+///
+/// # Errors
+/// What is wrong with it, or that nobody answers.
+pub async fn at(
+    site: &Site,
+    wanted: &FetchImage,
+    skopeo: &Skopeo,
+    cover: &Cover,
+) -> Result<(), Reason> {
+    site.report.progress(0, "asking for the image");
+    let in_a_registry = wanted.image.transport == Transport::Registry;
+    // skopeo has no other word for that than for a broken one.
+    if !in_a_registry && !Path::new(&wanted.image.place).exists() {
+        return Err(nothing(wanted, None));
+    }
+    let proxy = start(site, skopeo).await?;
+    let found = proxy
+        .open_image_optional(&skopeo::reference(&wanted.image))
+        .await;
+    let image = match found {
+        Ok(Some(image)) => image,
+        Ok(None) => return Err(nothing(wanted, None)),
+        Err(error) => return Err(refused(site, wanted, skopeo, &error).await),
+    };
+    let (manifest, config) = described(wanted, &proxy, &image).await?;
+    encapsulated(&manifest, &config).map_err(|detail| Reason::NotEncapsulated {
+        image: wanted.image.to_string(),
+        detail,
+    })?;
+    match (cover, manifest.layers().first()) {
+        (Cover::Keyring(remote), Some(layer)) => {
+            let repo = site.sysroot.repo();
+            early::check(&repo, remote, (&proxy, &image), layer).await
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn start(site: &Site, skopeo: &Skopeo) -> Result<ImageProxy, Reason> {
+    let config = skopeo.config().map_err(|error| site.broken(error))?;
+    let proxy = ImageProxy::new_with_config(config).await;
+    // Debian: package skopeo.
+    proxy.map_err(|error| site.broken(format!("skopeo cannot be run: {}", words::of(&error))))
+}
+
+async fn described(
+    wanted: &FetchImage,
+    proxy: &ImageProxy,
+    image: &OpenedImage,
+) -> Result<(ImageManifest, ImageConfiguration), Reason> {
+    let failed = |error: Error| match error {
+        Error::SerDe(error) => Reason::NotEncapsulated {
+            image: wanted.image.to_string(),
+            detail: error.to_string(),
+        },
+        other => away(wanted, words::of(&other)),
+    };
+    let (digest, manifest) = proxy.fetch_manifest(image).await.map_err(failed)?;
+    // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a list that is for this machine.
+    if wanted.image.transport != Transport::Registry && digest != wanted.image.manifest.as_str() {
+        return Err(nothing(wanted, Some(digest)));
+    }
+    let config = proxy.fetch_config(image).await.map_err(failed)?;
+    Ok((manifest, config))
+}
+
+/// What opens when no policy is in force was refused by the policy: skopeo has no code that tells so.
+async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Error) -> Reason {
+    let detail = words::of(error);
+    if skopeo.policy.is_none() {
+        return away(wanted, detail);
+    }
+    let proxy = match start(site, &skopeo.without_policy()).await {
+        Ok(proxy) => proxy,
+        Err(reason) => return reason,
+    };
+    let reference = skopeo::reference(&wanted.image);
+    match proxy.open_image_optional(&reference).await {
+        Ok(Some(_)) => Reason::WrongSignature {
+            remote: wanted.image.address(),
+            commit: wanted.image.manifest.to_string(),
+            detail,
+        },
+        Ok(None) => nothing(wanted, None),
+        Err(_) => away(wanted, detail),
+    }
+}
+
+/// What is put on top of the commit is neither covered by its signature nor the same on every node. The error is for a person.
+fn encapsulated(manifest: &ImageManifest, config: &ImageConfiguration) -> Result<(), String> {
+    let labels = config
+        .config()
+        .as_ref()
+        .and_then(|run| run.labels().as_ref());
+    let last = labels
+        .and_then(|labels| labels.get(LAST_LAYER))
+        .ok_or_else(|| format!("it has no label {LAST_LAYER}"))?;
+    let mut layers = config.rootfs().diff_ids().iter();
+    let at = layers
+        .position(|layer| layer == last)
+        .ok_or_else(|| format!("its label {LAST_LAYER} names no layer of it"))?;
+    match manifest.layers().len().saturating_sub(at + 1) {
+        0 => Ok(()),
+        more => Err(format!(
+            "{more} layers lie on top of its OSTree commit, as a Containerfile puts them there"
+        )),
+    }
+}
+
+fn nothing(wanted: &FetchImage, found: Option<String>) -> Reason {
+    Reason::NoSuchImage {
+        image: wanted.image.to_string(),
+        found,
+    }
+}
+
+/// The registry does not answer, refuses, or breaks off.
+pub fn away(wanted: &FetchImage, detail: String) -> Reason {
+    Reason::RemoteAway {
+        remote: wanted.image.address(),
+        detail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// An image with these layers, of which the label names one.
+    fn judged(layers: &[&str], last: Option<&str>) -> Result<(), String> {
+        let blob = json!({ "mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "size": 1,
+            "digest": format!("sha256:{}", "a".repeat(64)) });
+        let manifest =
+            json!({ "schemaVersion": 2, "config": blob, "layers": vec![blob; layers.len()] });
+        let labels = last.map(|last| json!({ LAST_LAYER: last }));
+        let config = json!({ "architecture": "amd64", "os": "linux", "config": { "Labels": labels },
+            "rootfs": { "type": "layers", "diff_ids": layers }, "history": [] });
+        encapsulated(
+            &serde_json::from_value(manifest).unwrap(),
+            &serde_json::from_value(config).unwrap(),
+        )
+    }
+
+    #[test]
+    fn an_image_is_a_commit_and_nothing_on_top_of_it() {
+        assert_eq!(judged(&["commit", "files"], Some("files")), Ok(()));
+        let more = judged(&["commit", "files", "run", "copy"], Some("files")).unwrap_err();
+        assert!(more.starts_with("2 layers lie on top"), "{more}");
+        let plain = judged(&["rootfs"], None).unwrap_err();
+        assert!(plain.contains("no label"), "{plain}");
+        let wrong = judged(&["commit"], Some("files")).unwrap_err();
+        assert!(wrong.contains("names no layer"), "{wrong}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Brings the OSTree commit out of a container image: from a registry, or from an archive at a site without a network.
+//!
+//! skopeo speaks to the registry, so mirrors, certificates and credentials are those of the node's usual files. What comes is the commit that was
+//! wrapped, under its own checksum: signatures inside stay good, and it is the same commit that an OSTree remote would give. Each layer that has
+//! come whole stays, for the run after one that was cut off and for the next image.
+
+mod cover;
+mod early;
+pub mod held;
+mod import;
+mod layers;
+mod look;
+mod policy;
+mod skopeo;
+mod words;
+
+use std::sync::Arc;
+
+use ostree_ext::gio::prelude::CancellableExtManual;
+use ostree_ext::ostree::Repo;
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+use upgrade::Reason;
+use upgrade::deploy::Done;
+use upgrade::id::Digest;
+
+use crate::args::FetchImage;
+use crate::fetch::{self, signature};
+use crate::site::Site;
+use cover::Cover;
+use skopeo::Skopeo;
+
+/// Fetches.
+///
+/// # Errors
+/// The reason, told apart by what was asked for and by type, never by the text of another program.
+pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
+    let (commit, bytes) = get(site, wanted)?;
+    fetch::hold(site, &site.sysroot.repo(), &commit)?;
+    Ok(Done::Fetched { commit, bytes })
+}
+
+/// Brings the commit, checked, and says how many bytes came for it. Its image's ref holds it.
+///
+/// # Errors
+/// As [`run`].
+pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
+    let repo = site.sysroot.repo();
+    let skopeo = Skopeo::new(wanted);
+    let cover = cover::of(site, &repo, wanted, &skopeo)?;
+    let here = held::commit_of(site, &wanted.image)?.filter(|held| fetch::complete(&repo, held));
+    let (commit, bytes) = match here {
+        // Signatures of containers are no part of the commit: skopeo must look at them again.
+        Some(commit) if cover != Cover::Container => (commit, 0),
+        here => bring(site, wanted, (&skopeo, &cover), here)?,
+    };
+    check(&repo, wanted, &cover, &commit)?;
+    Ok((commit, bytes))
+}
+
+/// Whether it is the commit that is asked for, and signed as it must be.
+fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Result<(), Reason> {
+    match &wanted.commit {
+        Some(other) if other != commit => Err(Reason::NotEncapsulated {
+            image: wanted.image.to_string(),
+            detail: format!("it holds commit {commit}, and {other} is asked for"),
+        }),
+        _ => match cover {
+            Cover::Keyring(remote) => signature::check(repo, remote, commit),
+            Cover::Container | Cover::Nobody => Ok(()),
+        },
+    }
+}
+
+/// Asks for the image and brings what is missing of it; `here` is its commit, when all of it is here.
+fn bring(
+    site: &Site,
+    wanted: &FetchImage,
+    (skopeo, cover): (&Skopeo, &Cover),
+    here: Option<Digest>,
+) -> Result<(Digest, u64), Reason> {
+    skopeo::check_version().map_err(|error| site.broken(error))?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| site.broken(error))?;
+    let work = async {
+        look::at(site, wanted, skopeo, cover).await?;
+        match here {
+            Some(commit) => Ok((commit, 0)),
+            None => import::all(site, wanted, skopeo).await,
+        }
+    };
+    let stopped = Arc::new(Notify::new());
+    let told = Arc::clone(&stopped);
+    site.stop.connect_cancelled(move |_| told.notify_one());
+    let brought = runtime.block_on(async {
+        tokio::select! {
+            brought = work => brought,
+            () = stopped.notified() => Err(site.stopped()),
+        }
+    });
+    // A thread may still be in libostree; it ends with the process, and a repository is made for that.
+    runtime.shutdown_background();
+    brought
+}

@@ -1,0 +1,172 @@
+//! How skopeo is called: with which policy, settings and credentials, and as whom.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ostree_ext::container::store::ImageProxyConfig;
+use upgrade::ContainerImage;
+use upgrade::container::Transport;
+
+use crate::args::FetchImage;
+use crate::process::RELAY_VARIABLE;
+
+/// What skopeo is called with.
+pub struct Skopeo {
+    /// The containers-policy.json in force, when there is one.
+    pub policy: Option<PathBuf>,
+    /// The root below which settings lie.
+    settings: PathBuf,
+}
+
+/// Where bootc and rpm-ostree look for credentials (ostree-ext, globals.rs), then where `skopeo login` puts root's (containers-auth.json(5)).
+const CREDENTIALS: [&str; 5] = [
+    "run/ostree/auth.json",
+    "etc/ostree/auth.json",
+    "usr/lib/ostree/auth.json",
+    "run/containers/0/auth.json",
+    "root/.config/containers/auth.json",
+];
+const POLICY: &str = "etc/containers/policy.json";
+/// Set by systemd for what it starts.
+const UNDER_SYSTEMD: &str = "INVOCATION_ID";
+/// What reads what a stranger sends has no rights (as ostree-ext, isolation.rs).
+const WITHOUT_RIGHTS: [&str; 6] = [
+    "--no-new-privs",
+    "--init-groups",
+    "--reuid",
+    "nobody",
+    "--bounding-set",
+    "-all",
+];
+
+impl Skopeo {
+    /// For what is wanted.
+    pub fn new(wanted: &FetchImage) -> Self {
+        let policy = wanted.settings.join(POLICY);
+        Self {
+            policy: policy.exists().then_some(policy),
+            settings: wanted.settings.clone(),
+        }
+    }
+
+    /// The same with no policy in force, to see whether it was the policy that refused. Brings nothing.
+    pub fn without_policy(&self) -> Self {
+        Self {
+            policy: None,
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// For the library that drives it.
+    ///
+    /// # Errors
+    /// When credentials are there and cannot be opened.
+    pub fn config(&self) -> io::Result<ImageProxyConfig> {
+        let credentials = self.credentials()?;
+        Ok(ImageProxyConfig {
+            auth_anonymous: credentials.is_none(),
+            auth_data: credentials,
+            skopeo_cmd: Some(self.command()),
+            ..ImageProxyConfig::default()
+        })
+    }
+
+    fn credentials(&self) -> io::Result<Option<File>> {
+        let path = CREDENTIALS.iter().map(|path| self.settings.join(path));
+        path.filter(|path| path.exists())
+            .map(File::open)
+            .next()
+            .transpose()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("setpriv");
+        // Our own signals are blocked, and it inherits that: only this one is heard when we are gone.
+        command.args(["--pdeathsig", "KILL"]);
+        if std::env::var_os(UNDER_SYSTEMD).is_some() {
+            command.args(WITHOUT_RIGHTS).env_remove("HOME");
+        }
+        command.args(["--", "skopeo"]);
+        match &self.policy {
+            Some(path) => command.arg("--policy").arg(path),
+            None => command.arg("--insecure-policy"),
+        };
+        if self.settings != Path::new("/") {
+            let containers = self.settings.join("etc/containers");
+            command
+                .arg("--registries-conf")
+                .arg(containers.join("registries.conf"));
+            command
+                .arg("--registries.d")
+                .arg(containers.join("registries.d"));
+        }
+        through_relay(&mut command);
+        command
+    }
+}
+
+/// The relay that caps bandwidth is told to libostree in curl's words. Go resolves names at the proxy by itself, and takes the one for
+/// https from a variable of its own.
+fn through_relay(command: &mut Command) {
+    let relay = std::env::var(RELAY_VARIABLE).unwrap_or_default();
+    if let Some(address) = relay.strip_prefix("socks5h://") {
+        let relay = format!("socks5://{address}");
+        command.env("http_proxy", &relay).env("https_proxy", &relay);
+    }
+}
+
+/// The first version, major and minor, whose proxy heeds containers-policy.json, and tells an image that is not there from a registry that is not
+/// (containers/skopeo, cmd/skopeo/proxy.go, protocol 0.2.6).
+const OLDEST: (u32, u32) = (1, 13);
+
+/// Whether the node's skopeo will do.
+///
+/// # Errors
+/// When there is none, or it is too old; for a person.
+pub fn check_version() -> io::Result<()> {
+    let output = Command::new("skopeo").arg("--version").output();
+    let output =
+        output.map_err(|error| io::Error::other(format!("skopeo cannot be run: {error}")))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if version(&said).is_some_and(|found| found >= OLDEST) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "skopeo --version says {:?}; accepted is {}.{} or later: older ones let through what /etc/containers/policy.json forbids",
+        said.trim(),
+        OLDEST.0,
+        OLDEST.1
+    )))
+}
+
+/// The image in skopeo's words. It checks the digest of what a registry gives; in an archive it knows none.
+pub fn reference(image: &ContainerImage) -> String {
+    match image.transport {
+        Transport::Registry => image.to_string(),
+        Transport::Archive | Transport::Folder => image.address(),
+    }
+}
+
+/// From `skopeo version 1.18.0`.
+fn version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.split_whitespace().nth(2)?.split('.');
+    let mut number = || numbers.next()?.parse().ok();
+    Some((number()?, number()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn the_version_is_read_as_skopeo_says_it() {
+        assert_eq!(version("skopeo version 1.18.0\n"), Some((1, 18)));
+        assert_eq!(
+            version("skopeo version 1.22.0-dev commit: 1a2b"),
+            Some((1, 22))
+        );
+        assert_eq!(version("skopeo"), None);
+    }
+}

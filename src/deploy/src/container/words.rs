@@ -1,0 +1,22 @@
+//! What skopeo and the libraries around it say, for a reason's detail. Nothing is decided on it.
+
+use ostree_ext::containers_image_proxy::Error;
+use upgrade::reason::complaint;
+
+/// What an error of skopeo's proxy says; some of its kinds hide that from `Display`.
+pub fn of(error: &Error) -> String {
+    match error {
+        Error::Other(text) | Error::RequestReturned(text) | Error::Configuration(text) => {
+            complaint(text)
+        }
+        other => complaint(other),
+    }
+}
+
+/// The same for one that came through ostree-ext, with what it was doing.
+pub fn of_chain(error: &anyhow::Error) -> String {
+    let words = error
+        .chain()
+        .map(|link| link.downcast_ref().map_or_else(|| link.to_string(), of));
+    complaint(&words.collect::<Vec<_>>().join(": "))
+}

@@ -1,0 +1,46 @@
+//! A plan of a container image. Nobody knows which layer holds what, so all that is missing comes, and goes again.
+
+use ostree_ext::ostree::Repo;
+use upgrade::deploy::Done;
+use upgrade::id::Digest;
+use upgrade::{Reason, names};
+
+use crate::args::FetchImage;
+use crate::container::{self, held};
+use crate::fetch;
+use crate::lock;
+use crate::site::Site;
+
+/// Plans.
+///
+/// # Errors
+/// Why the image cannot be had: as of `fetch-image`.
+pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
+    let repo = site.sysroot.repo();
+    let held = held::commit_of(site, &wanted.image)?;
+    let lay_here = held.is_some_and(|held| fetch::complete(&repo, &held));
+    let (commit, bytes) = container::get(site, wanted)?;
+    let found = compare(site, &repo, &commit, bytes);
+    if !lay_here && let Err(reason) = give_back(site, &commit) {
+        // The next clean-up does it.
+        eprintln!("careen-deploy plan-image: what was fetched is still there: {reason}");
+    }
+    found
+}
+
+fn compare(site: &Site, repo: &Repo, commit: &Digest, bytes: u64) -> Result<Done, Reason> {
+    repo.set_ref_immediate(None, names::PLAN_REF, Some(commit.as_str()), site.never())
+        .map_err(|error| site.failed(&error))?;
+    let mut found = super::look(site, repo, None, commit)?;
+    found.fetch_bytes = Some(bytes);
+    Ok(super::planned(found))
+}
+
+/// The image's ref first: what it holds is what is to be pruned.
+fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
+    if site.deployments_of(commit).is_empty() {
+        let _held = lock::acquire(site)?;
+        held::release(site, |held| held == commit)?;
+    }
+    super::give_back(site, commit)
+}

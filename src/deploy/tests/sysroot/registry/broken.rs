@@ -1,0 +1,165 @@
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use upgrade::Reason;
+
+use crate::image::{Image, noise};
+use crate::run::{Answer, succeed};
+use crate::world::{REMOTE, flip};
+
+use super::wire::{Then, Wire};
+use super::{Shop, shop};
+
+fn is_away(answer: Answer) {
+    let reason = answer.reason();
+    assert!(matches!(reason, Reason::RemoteAway { .. }), "{reason}");
+}
+
+/// Big enough that a cut comes into the middle of its layers.
+fn big() -> Image {
+    Image::new(2)
+        .with("usr/share/one", &noise(11, 1_500_000))
+        .with("usr/share/two", &noise(12, 1_500_000))
+        .with("usr/share/three", &noise(13, 1_500_000))
+}
+
+/// The image as it is called by way of a wire.
+fn by_way_of(shop: &Shop, wire: &Wire, image: &str) -> String {
+    shop.knows(&[shop.server.port, wire.port]);
+    image.replace(
+        &format!(":{}/", shop.server.port),
+        &format!(":{}/", wire.port),
+    )
+}
+
+fn biggest_object(shop: &Shop) -> PathBuf {
+    let objects = shop.world.root().join("ostree/repo/objects");
+    let mut find = Command::new("find");
+    find.arg(objects)
+        .args(["-name", "*.file", "-printf", "%s %p\n"]);
+    let listing = succeed(&mut find);
+    let sized = listing.lines().map(|line| line.split_once(' ').unwrap());
+    let biggest = sized.max_by_key(|(size, _)| size.parse::<u64>().unwrap());
+    PathBuf::from(biggest.unwrap().1)
+}
+
+#[test]
+fn a_digest_that_the_registry_has_not_is_refused() {
+    let shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    let (place, _) = image.split_once('@').unwrap();
+    let other = format!("{place}@sha256:{}", "b".repeat(64));
+    let reason = shop.fetch(&other).reason();
+    let nothing = Reason::NoSuchImage {
+        image: other,
+        found: None,
+    };
+    assert_eq!(reason, nothing);
+}
+
+#[test]
+fn a_manifest_that_is_not_what_its_digest_says_is_never_used() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&Image::new(2));
+    let (_, digest) = image.split_once('@').unwrap();
+    let blob = shop.server.blob(digest);
+    let mut manifest = std::fs::read(&blob).unwrap();
+    // The same image in other bytes.
+    manifest.push(b'\n');
+    std::fs::write(&blob, &manifest).unwrap();
+    is_away(shop.fetch(&image));
+    manifest.pop();
+    std::fs::write(&blob, manifest).unwrap();
+    assert_eq!(shop.fetch(&image).fetched().0, commit);
+}
+
+#[test]
+fn a_registry_that_does_not_answer_is_tried_again() {
+    let mut shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    shop.server.go_away();
+    is_away(shop.fetch(&image));
+}
+
+#[test]
+fn a_layer_that_is_not_what_its_digest_says_is_never_used_and_comes_again_when_it_is_mended() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&big());
+    let layers = shop.server.layers(&image);
+    // The commit's own comes last.
+    for layer in [&layers[layers.len() / 2], &layers[0]] {
+        for bytes in [0..usize::MAX, TIME_OF_MAKING] {
+            let blob = shop.server.blob(layer);
+            let good = std::fs::read(&blob).unwrap();
+            let mut bad = good.clone();
+            bad.iter_mut()
+                .skip(bytes.start)
+                .take(bytes.len())
+                .for_each(|byte| *byte = !*byte);
+            std::fs::write(&blob, bad).unwrap();
+            is_away(shop.fetch(&image));
+            std::fs::write(&blob, good).unwrap();
+        }
+    }
+    let (fetched, bytes) = shop.fetch(&image).fetched();
+    assert_eq!(fetched, commit);
+    assert!(
+        bytes > 0,
+        "the commit's own layer was taken with the wrong digest"
+    );
+    shop.world.verb("verify", &commit).verified();
+}
+
+/// In a gzip file (RFC 1952): what it holds is the same with any other, so that the digest alone tells.
+const TIME_OF_MAKING: std::ops::Range<usize> = 4..8;
+
+#[test]
+fn a_fetch_goes_on_where_the_registry_broke_off() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&big());
+    let wire = Wire::new(shop.server.port, 3_200_000, Then::Cut);
+    let image = by_way_of(&shop, &wire, &image);
+    is_away(shop.fetch(&image));
+    wire.mend();
+    let (fetched, bytes) = shop.fetch(&image).fetched();
+    assert_eq!(fetched, commit);
+    assert!(
+        bytes < 4_000_000,
+        "{bytes}: what had come whole has come again"
+    );
+    shop.world.verb("verify", &commit).verified();
+}
+
+#[test]
+fn a_fetch_from_a_registry_that_has_fallen_silent_can_be_stopped() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&big());
+    let wire = Wire::new(shop.server.port, 2_000_000, Then::Silent);
+    let image = by_way_of(&shop, &wire, &image);
+    let mut command = shop.command(&image, &["--signed-by", REMOTE]);
+    command.stdout(Stdio::piped());
+    command.stderr(Stdio::piped());
+    let run = command.spawn().unwrap();
+    wire.wait_until_its_end();
+    kill(Pid::from_raw(run.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    let answer = Answer::of(&run.wait_with_output().unwrap());
+    let reason = answer.reason();
+    assert!(matches!(reason, Reason::DeployDied { .. }), "{reason}");
+    wire.mend();
+    assert_eq!(shop.fetch(&image).fetched().0, commit);
+}
+
+#[test]
+fn an_object_that_was_damaged_on_the_disk_is_fetched_again() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&big());
+    shop.fetch(&image).fetched();
+    flip(&biggest_object(&shop));
+    let reason = shop.world.verb("verify", &commit).reason();
+    assert!(matches!(reason, Reason::Damaged { .. }), "{reason}");
+    let (_, bytes) = shop.fetch(&image).fetched();
+    assert!(bytes > 1_500_000 && bytes < 4_000_000, "{bytes}");
+    shop.world.verb("verify", &commit).verified();
+}

@@ -1,0 +1,91 @@
+use crate::image::{Image, noise};
+use crate::world::REMOTE;
+
+use super::{Shop, shop};
+
+#[test]
+fn an_image_from_a_registry_becomes_the_commit_that_was_wrapped_and_goes_all_the_way() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&Image::new(2));
+    let answer = shop.fetch(&image);
+    let said = answer.progress.iter().map(|one| one.doing.as_str());
+    let said: Vec<_> = said.collect();
+    assert!(
+        said.iter()
+            .any(|doing| doing.starts_with("fetching layer 1 of ")),
+        "{said:?}"
+    );
+    let (fetched, bytes) = answer.fetched();
+    assert_eq!(fetched, commit);
+    assert!(bytes > 400_000, "{bytes}");
+    let held = shop
+        .world
+        .ostree(&[&shop.world.local(), "rev-parse", "careen/target"]);
+    assert_eq!(held.trim(), commit.as_str());
+    let facts = shop.world.verb("verify", &commit).verified();
+    assert_eq!(facts.kernel.as_deref(), Some("6.2.0"));
+    assert_eq!(shop.world.verb("deploy", &commit).deployed().digest, commit);
+}
+
+#[test]
+fn only_the_layers_that_are_missing_are_fetched() {
+    let shop = shop();
+    let big = noise(7, 2_000_000);
+    let (first, commit) = shop.offer_signed(&Image::new(2).with("usr/share/big", &big));
+    let (_, bytes) = shop.fetch(&first).fetched();
+    assert!(bytes > 2_000_000, "{bytes}");
+    // What is deployed keeps its layers through a clean-up.
+    shop.world.verb("deploy", &commit).deployed();
+    shop.world.verb("bless", &commit).verdict.unwrap();
+    shop.world.run(&["clean"]).verdict.unwrap();
+    let (next, _) = shop.offer_signed(&Image::new(3).with("usr/share/big", &big));
+    let (_, bytes) = shop.fetch(&next).fetched();
+    assert!(bytes < 1_000_000, "{bytes} for half a megabyte of changes");
+}
+
+#[test]
+fn what_lies_here_signed_needs_no_registry() {
+    let mut shop = shop();
+    let (image, commit) = shop.offer_signed(&Image::new(2));
+    shop.fetch(&image).fetched();
+    shop.server.go_away();
+    assert_eq!(shop.fetch(&image).fetched(), (commit, 0));
+}
+
+#[test]
+fn credentials_are_found_where_bootc_looks_for_them() {
+    let server = super::server::Server::start(Some(super::server::USER));
+    let shop: Shop = super::with(server);
+    shop.credentials(shop.server.port);
+    let (image, commit) = shop.offer_signed(&Image::new(2));
+    let file = shop.world.path("settings/etc/ostree/auth.json");
+    let aside = shop.world.path("auth.json");
+    std::fs::rename(&file, &aside).unwrap();
+    let reason = shop.fetch(&image).reason();
+    assert_eq!(reason.code(), "RemoteAway", "{reason}");
+    std::fs::rename(&aside, &file).unwrap();
+    assert_eq!(shop.fetch(&image).fetched().0, commit);
+}
+
+#[test]
+fn a_mirror_stands_in_for_the_registry_that_is_named() {
+    let shop = shop();
+    let (image, commit) = shop.offer_signed(&Image::new(2));
+    let port = shop.server.port;
+    shop.registries(&format!(
+        "[[registry]]\nlocation = \"registry.invalid\"\n[[registry.mirror]]\nlocation = \"127.0.0.1:{port}\"\ninsecure = true\n"
+    ));
+    let elsewhere = image.replace(&format!("127.0.0.1:{port}"), "registry.invalid");
+    assert_eq!(shop.fetch(&elsewhere).fetched().0, commit);
+}
+
+#[test]
+fn another_commit_than_the_one_asked_for_is_refused() {
+    let shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    let other = "b".repeat(64);
+    let flags = ["--signed-by", REMOTE, "--commit", &other];
+    let reason = shop.fetch_with(&image, &flags).reason();
+    assert_eq!(reason.code(), "NotEncapsulated", "{reason}");
+    assert!(reason.to_string().contains(&other), "{reason}");
+}

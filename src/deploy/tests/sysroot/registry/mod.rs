@@ -1,0 +1,193 @@
+//! Images from a real registry: Debian's docker-registry on loopback, pushed to by careen-image, asked by skopeo.
+
+mod archive;
+mod broken;
+mod layers;
+mod room;
+mod server;
+mod signed;
+mod undone;
+mod wire;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use careen_image::{Order, push};
+use upgrade::id::Digest;
+
+use crate::image::Image;
+use crate::keys::keys;
+use crate::run::{Answer, succeed};
+use crate::world::{REMOTE, World, world};
+use server::Server;
+
+/// The folder of skopeo and docker-registry.
+fn tools() -> &'static Path {
+    static TOOLS: OnceLock<PathBuf> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sysroot/registry/tools.sh");
+        PathBuf::from(succeed(&mut Command::new(script)).trim())
+    })
+}
+
+fn path_with(folder: &Path) -> String {
+    let path = std::env::var("PATH").unwrap();
+    format!("{}:{path}", folder.display())
+}
+
+/// A node, a registry, and what the node knows of it.
+pub struct Shop {
+    pub world: World,
+    pub server: Server,
+}
+
+/// A node with an empty registry beside it. Nothing demands a signature of containers, as distributions ship it.
+pub fn shop() -> Shop {
+    with(Server::start(None))
+}
+
+fn with(server: Server) -> Shop {
+    let shop = Shop {
+        world: world(),
+        server,
+    };
+    shop.policy(r#"{ "default": [{ "type": "insecureAcceptAnything" }] }"#);
+    shop.knows(&[shop.server.port]);
+    shop
+}
+
+impl Shop {
+    fn settings(&self, path: &str) -> PathBuf {
+        let path = self.world.path("settings").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        path
+    }
+
+    pub fn policy(&self, text: &str) {
+        fs::write(self.settings("etc/containers/policy.json"), text).unwrap();
+    }
+
+    /// Registries on loopback that speak no TLS.
+    pub fn knows(&self, ports: &[u16]) {
+        let entries = ports.iter().map(|port| {
+            format!("[[registry]]\nlocation = \"127.0.0.1:{port}\"\ninsecure = true\n")
+        });
+        self.registries(&entries.collect::<String>());
+    }
+
+    pub fn registries(&self, text: &str) {
+        fs::write(self.settings("etc/containers/registries.conf"), text).unwrap();
+        fs::create_dir_all(
+            self.settings("etc/containers/registries.d/none")
+                .parent()
+                .unwrap(),
+        )
+        .unwrap();
+    }
+
+    /// Credentials where bootc looks for them.
+    pub fn credentials(&self, port: u16) {
+        // user:secret
+        let text =
+            format!(r#"{{ "auths": {{ "127.0.0.1:{port}": {{ "auth": "dXNlcjpzZWNyZXQ=" }} }} }}"#);
+        fs::write(self.settings("etc/ostree/auth.json"), text).unwrap();
+    }
+
+    /// Commits, wraps and pushes: the image as the annotation takes it, and the commit.
+    pub fn offer(&self, image: &Image, key: Option<&str>) -> (String, Digest) {
+        let commit = self.world.publish(image, key);
+        let destination = format!("docker://127.0.0.1:{}/team/os:latest", self.server.port);
+        (self.push(&commit, &destination), commit)
+    }
+
+    /// The same with the key that the node trusts.
+    pub fn offer_signed(&self, image: &Image) -> (String, Digest) {
+        self.offer(image, Some(&keys().trusted))
+    }
+
+    /// careen-image finds skopeo in the path, so it runs in a process of its own.
+    pub fn push(&self, commit: &Digest, destination: &str) -> String {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([
+            "registry::push_as_the_environment_says",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ]);
+        command.env("PATH", path_with(&self.skopeo_that_pushes()));
+        command.env(
+            "PUSH",
+            format!(
+                "{}\n{commit}\n{destination}",
+                self.world.path("repo").display()
+            ),
+        );
+        let said = succeed(&mut command);
+        let image = said.lines().find_map(|line| line.strip_prefix("PUSHED "));
+        image.unwrap_or_else(|| panic!("{said}")).to_owned()
+    }
+
+    /// Whoever builds images has settings of the same kind, in places of its own.
+    fn skopeo_that_pushes(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = self.world.path("build");
+        fs::create_dir_all(&folder).unwrap();
+        let conf = self.settings("etc/containers/registries.conf");
+        let auth = self.settings("etc/ostree/auth.json");
+        let script = format!(
+            "#!/bin/sh\n[ ! -e {1} ] || export REGISTRY_AUTH_FILE={1}\nexec {0} --insecure-policy --registries-conf {2} \"$@\"\n",
+            tools().join("skopeo").display(),
+            auth.display(),
+            conf.display()
+        );
+        let path = folder.join("skopeo");
+        if !path.exists() {
+            fs::write(&path, script).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        folder
+    }
+
+    pub fn command(&self, image: &str, flags: &[&str]) -> Command {
+        let settings = self.world.path("settings");
+        let mut arguments = vec!["fetch-image", "--image", image, "--settings"];
+        arguments.push(settings.to_str().unwrap());
+        arguments.extend(flags);
+        let mut command = self.world.command(&arguments);
+        command.env("PATH", path_with(tools()));
+        // Whoever runs the tests may be a unit of systemd: then skopeo would give up its rights, and could not read what lies here.
+        command.env_remove("INVOCATION_ID");
+        command
+    }
+
+    pub fn fetch_with(&self, image: &str, flags: &[&str]) -> Answer {
+        Answer::of(&self.command(image, flags).output().unwrap())
+    }
+
+    /// With the keyring of the node's OSTree remote.
+    pub fn fetch(&self, image: &str) -> Answer {
+        self.fetch_with(image, &["--signed-by", REMOTE])
+    }
+
+    pub fn refs(&self) -> Vec<String> {
+        let listed = self.world.ostree(&[&self.world.local(), "refs"]);
+        listed.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+#[ignore = "the other tests run it, each with an environment of its own"]
+fn push_as_the_environment_says() {
+    let told = std::env::var("PUSH").unwrap();
+    let mut told = told.lines().map(str::to_owned);
+    let mut next = || told.next().unwrap();
+    let order = Order {
+        repo: next().into(),
+        revision: next(),
+        destination: next().parse().unwrap(),
+        authfile: None,
+    };
+    println!("\nPUSHED {}", push(&order).unwrap());
+}
