@@ -96,14 +96,17 @@ fn files_that_come_and_go_in_the_merge_leave_a_whole_deployment_or_none() {
         answer
     });
     match answer.verdict {
+        // A try that a vanished file ended leaves a folder behind, and libostree gives the next one the next number.
         Ok(_) => {
             assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
-            assert!(world.deployment(&commit, 0).join("etc/hosts").exists());
+            let whole = world.folders_of(&commit);
+            assert_eq!(whole.len(), 1, "{whole:?}");
+            assert!(whole[0].join("etc/hosts").exists());
         }
         Err(reason) => {
             assert!(matches!(reason, Reason::EtcMerge { .. }), "{reason}");
             assert_eq!((world.order(), world.menu()), before);
-            assert!(!world.deployment(&commit, 0).exists());
+            assert!(world.folders_of(&commit).is_empty());
         }
     }
     world.verb("deploy", &commit).deployed();

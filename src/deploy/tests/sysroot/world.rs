@@ -222,6 +222,17 @@ impl World {
             .join(format!("ostree/deploy/node/deploy/{commit}.{serial}"))
     }
 
+    /// The folders of a commit's deployments, also of those that no menu names.
+    pub fn folders_of(&self, commit: &Digest) -> Vec<PathBuf> {
+        let there = fs::read_dir(self.root().join("ostree/deploy/node/deploy")).unwrap();
+        let paths = there.map(|entry| entry.unwrap().path());
+        let of_the_commit = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            path.is_dir() && name.starts_with(commit.as_str())
+        };
+        paths.filter(of_the_commit).collect()
+    }
+
     /// The /etc of the installed deployment.
     pub fn etc(&self, name: &str) -> PathBuf {
         self.deployment(&self.installed, 0).join("etc").join(name)
