@@ -1,4 +1,4 @@
-//! The clock on the wall decides nothing: a node without one starts in 1970, a wrong one says 2040, and both jump.
+//! The clock on the wall decides nothing but whether the operator's hours have come: a node without one starts in 1970, a wrong one says 2040, and both jump.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -37,6 +37,9 @@ fn without_times((mut record, act): (Record, Act)) -> (Record, Act) {
     if let Some(up) = &mut record.upgrade {
         up.reached.iter_mut().for_each(|reached| reached.at = 0);
         up.bill = bill::Bill::default();
+    }
+    for past in &mut record.past {
+        (past.began, past.ended) = (0, 0);
     }
     (record, act)
 }
