@@ -14,6 +14,7 @@ const TURN: usize = 1;
 const UNSEEN: &[&str] = &[
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-person-reboots-in-between",
+    "goes-back-to-what-it-has-kept",
 ];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.

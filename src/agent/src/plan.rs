@@ -221,7 +221,11 @@ impl Looking {
 }
 
 async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Seen {
+    let skips_drain = ahead.policy.drain.skip;
     let found = tools.hands.look_ahead(ahead).await?;
+    if skips_drain {
+        return Ok((found, Pods::default()));
+    }
     let pods = drain::preview(&tools.cluster, &node).await;
     Ok((found, pods.map_err(ApiError::into_reason)?))
 }

@@ -48,7 +48,7 @@ pub fn push(order: &Order) -> Result<String> {
     let target = order.destination.reference();
     let pushed = encapsulate(&repo, &commit, &config, Some(options), &target);
     let digest = runtime.block_on(pushed)?;
-    Ok(order.destination.image(&digest.to_string()))
+    Ok(order.destination.image(digest.as_ref()))
 }
 
 fn open(path: &Path) -> Result<Repo> {

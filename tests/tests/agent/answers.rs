@@ -163,6 +163,17 @@ async fn a_plan_tells_what_changes_and_what_is_in_the_way_and_touches_nothing() 
 }
 
 #[tokio::test]
+async fn where_the_drain_is_skipped_a_plan_names_no_pods_that_would_move() -> Result<()> {
+    let policy = "retry-seconds = 1\n[drain]\nskip = true\n";
+    let scene = Scene::with_policy("plan-skip", policy).await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    let plan = plan(&scene, NEW_IMAGE).await?;
+    assert!(plan.code.is_none() && plan.moving.is_empty(), "{plan:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_answer_goes_with_the_question_and_is_not_given_twice() -> Result<()> {
     let mut scene = Scene::new("plan-goes").await?;
     plan(&scene, NEW_IMAGE).await?;
