@@ -43,8 +43,11 @@ pub struct World {
     /// After so many calls systemd is away.
     pub calls_left: Cell<u32>,
     /// What happens while the agent ends.
-    pub on_stop: RefCell<Option<Box<dyn FnOnce(&World)>>>,
+    pub on_stop: RefCell<Option<OnStop>>,
 }
+
+/// Something that happens to a world once.
+type OnStop = Box<dyn FnOnce(&World)>;
 
 /// A bundle as a pod brings it.
 pub struct Pod {

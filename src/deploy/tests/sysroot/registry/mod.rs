@@ -3,6 +3,7 @@
 mod archive;
 mod broken;
 mod layers;
+mod planned;
 mod room;
 mod server;
 mod signed;
@@ -151,8 +152,12 @@ impl Shop {
     }
 
     pub fn command(&self, image: &str, flags: &[&str]) -> Command {
+        self.of("fetch-image", image, flags)
+    }
+
+    fn of(&self, verb: &str, image: &str, flags: &[&str]) -> Command {
         let settings = self.world.path("settings");
-        let mut arguments = vec!["fetch-image", "--image", image, "--settings"];
+        let mut arguments = vec![verb, "--image", image, "--settings"];
         arguments.push(settings.to_str().unwrap());
         arguments.extend(flags);
         let mut command = self.world.command(&arguments);
@@ -167,6 +172,12 @@ impl Shop {
     }
 
     /// With the keyring of the node's OSTree remote.
+    pub fn plan(&self, image: &str) -> Answer {
+        let mut command = self.of("plan-image", image, &["--signed-by", REMOTE]);
+        Answer::of(&command.output().unwrap())
+    }
+
+    /// Likewise.
     pub fn fetch(&self, image: &str) -> Answer {
         self.fetch_with(image, &["--signed-by", REMOTE])
     }
