@@ -87,8 +87,11 @@ fn commit_in(layer: &[u8]) -> Option<Commit> {
     })
 }
 
-/// The name of an object, as `<checksum>.<kind>`.
+/// The name of an object, as `<checksum>.<kind>`. Before the first one come the folders of all.
 fn object_of<R: Read>(entry: &Entry<'_, R>) -> Option<String> {
+    if !entry.header().entry_type().is_file() {
+        return None;
+    }
     let path = entry.path().ok()?;
     let name = path.to_str()?.strip_prefix(OBJECTS)?;
     Some(name.replace('/', ""))
