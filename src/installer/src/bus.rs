@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use tokio::runtime::{Builder, Runtime};
+use zbus::proxy::CacheProperties;
 use zbus::{Connection, OwnedObjectPath, connection, proxy};
 
 use crate::systemd::{Active, Origin, Refused, Service, Systemd};
@@ -123,10 +124,12 @@ impl Bus {
             .await?;
         let unit = UnitProxy::builder(&self.connection)
             .path(path.clone())
+            .cache_properties(CacheProperties::No)
             .build()
             .await?;
         let service = ServiceUnitProxy::builder(&self.connection)
             .path(path)
+            .cache_properties(CacheProperties::No)
             .build()
             .await?;
         Ok(Service {

@@ -170,7 +170,15 @@ fn no_program_of_ours_has_files_where_everybody_may_write() {
     }
     assert!(code.len() > 100, "{}", code.len());
     for (path, text) in code {
-        for word in ["\"/tmp", "\"/var/tmp", "temp_dir", "tempdir", "tempfile"] {
+        for word in [
+            "\"/tmp",
+            "\"/var/tmp",
+            "temp_dir",
+            "tempdir()",
+            "tempfile()",
+            "TempDir::new()",
+            "NamedTempFile::new()",
+        ] {
             assert!(!text.contains(word), "{word} in {}", path.display());
         }
     }

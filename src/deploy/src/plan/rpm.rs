@@ -16,7 +16,7 @@ const FORMAT: &str = "%{NAME}\t%{EVR}\t%{LONGSIZE}\n";
 
 /// Reads the list in a folder; nothing where there is none, or no rpm on this node.
 pub fn list(tree: &Tree, folder: &str) -> Option<List> {
-    let copy = tempfile::tempdir().ok()?;
+    let copy = tree.scratch().ok()?;
     let mut file = File::create(copy.path().join(DATABASE)).ok()?;
     let mut written = Ok(());
     tree.read(&format!("{folder}/{DATABASE}"), &mut |piece| {

@@ -1,10 +1,13 @@
 //! What a commit's tree holds, read from the repository without checking it out.
 
+use std::io;
+
 use ostree_ext::gio;
 use ostree_ext::gio::prelude::*;
 use ostree_ext::glib;
 use ostree_ext::ostree::{Repo, RepoFile};
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 use upgrade::id::Digest;
 use upgrade::image::ImageInfo;
 use upgrade::{Reason, names};
@@ -50,6 +53,16 @@ impl Tree {
             root,
             commit: commit.to_string(),
         })
+    }
+
+    /// A folder for a copy of something, gone when it is dropped. It is the repository's own for what is passing: root's alone, on
+    /// a disk, and cleared by libostree when a run was killed.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn scratch(&self) -> io::Result<TempDir> {
+        let path = self.repo.path().path().unwrap_or_default();
+        TempDir::new_in(path.join("tmp"))
     }
 
     /// `image.json`; nothing when there is none.
