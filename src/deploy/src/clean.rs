@@ -49,7 +49,8 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
         .try_for_each(|commit| site.forget(&commit))
 }
 
-fn is_gone(site: &Site, commit: &Digest) -> bool {
+/// Whether no deployment is of this commit.
+pub fn is_gone(site: &Site, commit: &Digest) -> bool {
     let mut deployments = site.deployments().into_iter();
     deployments.all(|deployment| deployment.csum() != commit.as_str())
 }

@@ -9,7 +9,8 @@ use crate::node::Node;
 use crate::systemd::{Refused, Service, Systemd};
 use crate::units;
 
-/// The runs of careen-deploy: one that lives is a step in the middle, also where the record speaks of no upgrade (it cleans up).
+/// The runs of careen-deploy: one that lives is a step in the middle, also where the record speaks of no upgrade (it cleans up). Only the look
+/// for a plan is none: the next agent ends it.
 const STEPS: &str = "careen-deploy-*";
 
 /// Everything that a decision is taken on.
@@ -61,10 +62,10 @@ pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
     let record = Store::new(&node.places.sysroot)
         .read()
         .map_err(Blind::Record)?;
-    let steps = systemd.alive(STEPS)?;
-    let at_least = match steps.is_empty() {
-        true => Standing::Free,
-        false => Standing::UnderWay,
+    let alive = systemd.alive(STEPS)?;
+    let at_least = match alive.iter().any(|unit| unit != names::PLAN_UNIT) {
+        true => Standing::UnderWay,
+        false => Standing::Free,
     };
     Ok(Standing::of(&record).max(at_least))
 }

@@ -33,6 +33,8 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
         }
     }
     stop_unless_busy(node, systemd)?;
+    // Its program goes with us.
+    systemd.stop(names::PLAN_UNIT)?;
     units::remove(node)?;
     node.agents.dismiss(Role::Wanted)?;
     node.agents.dismiss(Role::Proven)?;

@@ -159,6 +159,15 @@ fn a_run_of_careen_deploy_is_a_step_in_the_middle_whatever_the_record_says() {
 }
 
 #[test]
+fn a_look_for_a_plan_is_in_nobodys_way() {
+    let world = World::with_image("0.1.0");
+    let looks = upgrade::names::PLAN_UNIT.to_owned();
+    world.steps.borrow_mut().push(looks);
+    assert!(world.settle(&pod("0.1.1")).ready);
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+}
+
+#[test]
 fn an_upgrade_that_begins_while_the_agent_is_stopped_goes_first() {
     let world = World::with_image("0.1.0");
     *world.on_stop.borrow_mut() = Some(Box::new(|world: &World| {

@@ -254,9 +254,14 @@ impl Policy {
                 self.registry
                     .archives
                     .iter()
-                    .all(|path| path.starts_with('/')),
+                    .all(|path| is_folder(path)),
                 "registry.archives",
-                "absolute paths",
+                "absolute paths without \"..\"",
+            ),
+            (
+                self.registry.signed_by.is_empty() || is_remote(&self.registry.signed_by),
+                "registry.signed-by",
+                "the name of an OSTree remote",
             ),
             (
                 (1..=86_400).contains(&self.drain.deadline_seconds),
@@ -324,6 +329,11 @@ impl Policy {
             .find(|(ok, ..)| !ok)
             .map_or(Ok(()), |(_, field, accepted)| Err((field, accepted)))
     }
+}
+
+/// What leads through `..` is below no folder that is written without.
+fn is_folder(path: &str) -> bool {
+    path.starts_with('/') && !path.split('/').any(|part| matches!(part, "." | ".."))
 }
 
 /// A slash at the end or a transport before it would allow nothing, and nobody told.

@@ -143,7 +143,7 @@ fn behind(text: &str) -> (&str, Option<&str>) {
 }
 
 /// libostree keeps remotes in file names and section headers; a narrow alphabet keeps both honest.
-fn is_remote(text: &str) -> bool {
+pub(crate) fn is_remote(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && !text.starts_with(['-', '.'])
         && text

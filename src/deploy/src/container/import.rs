@@ -15,10 +15,10 @@ use upgrade::id::Digest;
 use super::layers::{self, Missing};
 use super::look::away;
 use super::skopeo::{self, Skopeo};
-use super::{held, words};
+use super::{held, reclaim, words};
 use crate::args::FetchImage;
 use crate::fetch::progress::leave;
-use crate::fetch::room::{self, Room};
+use crate::fetch::room::Room;
 use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
@@ -47,9 +47,7 @@ pub async fn all(
     };
     layers::forget_broken(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
-    if let Some(shortage) = room::too_little_for(site, &repo, missing.total()) {
-        return Err(shortage);
-    }
+    reclaim::make_room(site, &repo, missing.total(), &layers::here(&prepared))?;
     let references = references(&prepared);
     let work = importer.import(prepared);
     let imported = follow(site, &mut missing, work, (events, counts)).await;

@@ -30,6 +30,25 @@ struct Layer {
     size: u64,
 }
 
+/// A layer that is here.
+pub struct Here {
+    /// Where ostree-ext notes so.
+    pub reference: String,
+    /// What it notes.
+    pub commit: String,
+}
+
+/// The layers of an image that are here.
+pub fn here(prepared: &PreparedImport) -> Vec<Here> {
+    let here = prepared.all_layers().filter_map(|layer| {
+        Some(Here {
+            reference: layer.ostree_ref.clone(),
+            commit: layer.commit.clone()?,
+        })
+    });
+    here.collect()
+}
+
 /// Of a layer that lacks an object forgets that it is here: `verify` has found damage and removed it.
 pub fn forget_broken(repo: &Repo, prepared: &mut PreparedImport) {
     let layers = std::iter::once(&mut prepared.ostree_commit_layer);

@@ -11,6 +11,7 @@ mod import;
 mod layers;
 mod look;
 mod policy;
+pub mod reclaim;
 mod skopeo;
 mod words;
 
@@ -25,6 +26,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 
 use crate::args::FetchImage;
+use crate::clean;
 use crate::fetch::{self, signature};
 use crate::site::Site;
 use cover::Cover;
@@ -54,7 +56,13 @@ pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
         Some(commit) if cover != Cover::Container => (commit, 0),
         here => bring(site, wanted, (&skopeo, &cover), here)?,
     };
-    check(&repo, wanted, &cover, &commit)?;
+    if let Err(reason) = check(&repo, wanted, &cover, &commit) {
+        // Nobody will ask to undo this commit.
+        if clean::is_gone(site, &commit) {
+            held::release(site, |held| *held == commit)?;
+        }
+        return Err(reason);
+    }
     Ok((commit, bytes))
 }
 

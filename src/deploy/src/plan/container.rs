@@ -6,7 +6,7 @@ use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::args::FetchImage;
-use crate::container::{self, held};
+use crate::container::{self, held, reclaim};
 use crate::fetch;
 use crate::lock;
 use crate::site::Site;
@@ -19,7 +19,10 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     let held = held::commit_of(site, &wanted.image)?;
     let lay_here = held.is_some_and(|held| fetch::complete(&repo, &held));
-    let (commit, bytes) = container::get(site, wanted)?;
+    let (commit, bytes) = container::get(site, wanted).inspect_err(|_| {
+        // No upgrade is under way, or there would be no plan. The first reason is the one to tell.
+        let _ = reclaim::forget(site);
+    })?;
     let found = compare(site, &repo, &commit, bytes);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
         // The next clean-up does it.

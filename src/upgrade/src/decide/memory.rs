@@ -8,7 +8,7 @@ use crate::record::{BadImage, Upgrade};
 use crate::step::{Finished, Step};
 
 /// Whether this image may be tried, asked for by this id.
-pub(super) fn check(
+pub(crate) fn check(
     bad: &[BadImage],
     commit: &Digest,
     id: Option<&UpgradeId>,

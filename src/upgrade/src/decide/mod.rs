@@ -14,7 +14,7 @@ mod failed;
 mod fold;
 mod hold;
 mod judge;
-mod memory;
+pub(crate) mod memory;
 mod new;
 mod old;
 mod soak;

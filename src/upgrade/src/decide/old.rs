@@ -9,6 +9,7 @@ use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::{Step, skew};
+use crate::target::{Source, Target, Wanted};
 
 /// Since boot, how long the API server is waited for where it is asked and not needed: the agent has only just started then.
 /// Cleaning up takes tens of seconds, in which no pod could come back under our cordon; arming hears no withdrawal any more.
@@ -68,10 +69,17 @@ fn is_held(up: &mut Upgrade, seen: &Observation) -> bool {
     up.held
 }
 
+/// From where it was asked for: what was armed once no longer says so.
 fn fetch(up: &Upgrade) -> Act {
-    Act::Begin(Step::Fetch {
-        target: up.target.clone(),
-    })
+    let asked = up.request.parse().map(|request| request.wanted);
+    let target = match asked {
+        Ok(Wanted::Image(asked)) => Target {
+            commit: up.target.commit.clone(),
+            ..asked
+        },
+        Ok(Wanted::Kept) | Err(_) => up.target.clone(),
+    };
+    Act::Begin(Step::Fetch { target })
 }
 
 /// The pause before another try, if one is due.
@@ -192,10 +200,19 @@ fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Po
     up.well_since = None;
     up.guarded = None;
     up.deadline_seconds = policy.health.deadline_seconds;
+    in_words_that_every_guard_reads(up);
     up.phase = Phase::Armed {
         boot: seen.boot.clone(),
     };
     Act::Begin(Step::Arm { deployment })
+}
+
+/// The new image's guard reads this record, and may be older than images from registries. The request keeps the words.
+fn in_words_that_every_guard_reads(up: &mut Upgrade) {
+    let is_on_a_remote = matches!(up.target.source, Source::Remote(_));
+    if let Some(commit) = up.target.commit.clone().filter(|_| !is_on_a_remote) {
+        up.target = Target::here(commit);
+    }
 }
 
 /// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once. A killed agent comes back here any time

@@ -1,8 +1,10 @@
 //! The answer to a question, put together of what was found and cut to what an annotation may hold.
 
-use super::{BYTES, Change, Found, Look, Package, PlaceRoom, Plan, Pods};
+use super::{BYTES, Change, Found, Look, Package, PlaceRoom, Plan, Pods, Question};
 use crate::decide::facts::{For, judge};
+use crate::decide::memory;
 use crate::history::{self, Past};
+use crate::id::UpgradeId;
 use crate::image::Room;
 use crate::observe::{Api, Observation};
 use crate::policy::Policy;
@@ -69,6 +71,13 @@ pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
 #[must_use]
 pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     let seen = case.seen;
+    if found.facts.commit == seen.booted.digest {
+        // Which commit a branch or a container image leads to is known only now.
+        return Plan {
+            fetch_bytes: found.fetch_bytes,
+            ..unchanged(case.asked, seen)
+        };
+    }
     let against = against(case, &found);
     let info = found.facts.info.as_ref();
     let mut plan = Plan {
@@ -107,9 +116,16 @@ fn against(case: &Case<'_>, found: &Found) -> Option<Reason> {
         from: case.seen.version.as_ref(),
         kept: case.look.kept,
     };
-    let judged = judge(&found.facts, &whom, case.seen, case.policy);
+    let remembered = memory::check(&case.record.bad, &found.facts.commit, id(case).as_ref());
+    let judged =
+        remembered.and_then(|()| judge(&found.facts, &whom, case.seen, case.policy));
     let judged = judged.and_then(|()| skews(case, found));
     judged.err().or_else(|| found.etc_refusal.clone())
+}
+
+/// The id that the upgrade would be asked for by.
+fn id(case: &Case<'_>) -> Option<UpgradeId> {
+    case.asked.parse::<Question>().ok()?.id
 }
 
 fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {

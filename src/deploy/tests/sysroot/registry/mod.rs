@@ -173,13 +173,29 @@ impl Shop {
 
     /// With the keyring of the node's OSTree remote.
     pub fn plan(&self, image: &str) -> Answer {
-        let mut command = self.of("plan-image", image, &["--signed-by", REMOTE]);
+        self.plan_with(image, &[])
+    }
+
+    pub fn plan_with(&self, image: &str, flags: &[&str]) -> Answer {
+        let flags = [&["--signed-by", REMOTE], flags].concat();
+        let mut command = self.of("plan-image", image, &flags);
         Answer::of(&command.output().unwrap())
     }
 
     /// Likewise.
     pub fn fetch(&self, image: &str) -> Answer {
         self.fetch_with(image, &["--signed-by", REMOTE])
+    }
+
+    /// As a run leaves it that is killed after its last layer: the layers are held, and nothing says of what.
+    pub fn forget_what_was_wanted(&self) {
+        let ours = |name: &String| {
+            name.starts_with("careen/") || name.starts_with("ostree/container/baseimage/")
+        };
+        for name in self.refs().into_iter().filter(ours) {
+            self.world
+                .ostree(&[&self.world.local(), "refs", "--delete", &name]);
+        }
     }
 
     pub fn refs(&self) -> Vec<String> {

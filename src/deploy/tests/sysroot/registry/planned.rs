@@ -43,3 +43,14 @@ fn a_plan_of_an_image_that_is_not_signed_is_refused_and_leaves_the_disk_as_it_wa
     assert!(shop.plan(&forged).planned().is_err());
     assert_eq!(shop.world.disk(), disk);
 }
+
+#[test]
+fn a_plan_that_finds_another_commit_than_the_one_asked_for_leaves_no_layers_behind() {
+    let shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    let refs = shop.refs();
+    let other = "b".repeat(64);
+    let refused = shop.plan_with(&image, &["--commit", &other]).planned();
+    assert_eq!(refused.unwrap_err().code(), "NotEncapsulated");
+    assert_eq!(shop.refs(), refs);
+}

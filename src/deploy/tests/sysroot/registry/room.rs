@@ -31,6 +31,20 @@ fn an_image_that_is_larger_than_the_room_is_refused_before_its_first_layer() {
 }
 
 #[test]
+fn layers_that_requests_which_came_to_nothing_have_left_make_room_for_the_next_image() {
+    let shop = shop();
+    let (first, _) = shop.offer_signed(&Image::new(2).with("usr/share/big", &noise(9, 5_000_000)));
+    let (next, commit) =
+        shop.offer_signed(&Image::new(3).with("usr/share/big", &noise(8, 5_000_000)));
+    let _small = shop.world.small_file_system("", 12 * MIB);
+    shop.fetch(&first).fetched();
+    shop.forget_what_was_wanted();
+    assert_eq!(shop.fetch(&next).fetched().0, commit);
+    let facts = shop.world.verb("verify", &commit).verdict;
+    assert!(!matches!(facts, Err(Reason::Damaged { .. })), "{facts:?}");
+}
+
+#[test]
 fn a_layer_that_unpacks_to_more_than_the_room_is_named_as_such() {
     let shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2).with("usr/share/big", &vec![7; 32 << 20]));
