@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::listen::Listen;
 use crate::order::Group;
 use crate::reason::Reason;
+use crate::target::is_remote;
 use crate::window::Window;
 
 /// The longest soak, in seconds.
@@ -251,10 +252,7 @@ impl Policy {
                 "hosts, or hosts with the beginning of a name, as registry.example.com/os",
             ),
             (
-                self.registry
-                    .archives
-                    .iter()
-                    .all(|path| is_folder(path)),
+                self.registry.archives.iter().all(|path| is_folder(path)),
                 "registry.archives",
                 "absolute paths without \"..\"",
             ),

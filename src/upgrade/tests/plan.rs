@@ -253,3 +253,49 @@ fn few_packages_are_all_told() {
     let plan = answered(few, Pods::default());
     assert_eq!((plan.packages.len(), plan.packages_left_out), (20, 0));
 }
+
+#[test]
+fn an_image_that_turns_out_to_be_the_one_that_runs_changes_nothing() {
+    let mut found = found();
+    found.facts = facts('a');
+    found.fetch_bytes = Some(7);
+    let pods = Pods {
+        moving: vec!["web/one".into()],
+        ..Pods::default()
+    };
+    let plan = answered(found, pods);
+    assert_eq!((plan.code, plan.fetch_bytes), (None, Some(7)));
+    assert!(plan.moving.is_empty() && plan.room.is_empty());
+}
+
+#[test]
+fn an_image_that_turns_out_to_be_one_that_failed_here_is_told_as_the_upgrade_would_tell_it() {
+    let asked = "ostree:careen:os q1";
+    let Turn::Look(look) = asks(asked, &quiet()) else {
+        panic!()
+    };
+    let seen = quiet();
+    let case = |record: &Record, asked: &str| {
+        let policy = Policy::default();
+        let case = Case {
+            asked,
+            look: &look,
+            record,
+            seen: &seen,
+            policy: &policy,
+        };
+        answer(&case, found(), Pods::default()).code
+    };
+    let mut record = Record::default();
+    record.remember_bad(upgrade::record::BadImage {
+        digest: digest('b'),
+        because: "Unhealthy".into(),
+        id: "u1".parse().unwrap(),
+        asked_again: false,
+    });
+    let bad = Some("RememberedBad");
+    assert_eq!(case(&record, "ostree:careen:os").as_deref(), bad);
+    assert_eq!(case(&record, "ostree:careen:os u1").as_deref(), bad);
+    // Another id is asking again.
+    assert_eq!(case(&record, "ostree:careen:os u2"), None);
+}

@@ -268,8 +268,12 @@ impl Systemd for World {
         Ok(())
     }
 
-    fn stop(&self, _: &str) -> Result<(), Refused> {
+    fn stop(&self, unit: &str) -> Result<(), Refused> {
         self.call()?;
+        self.steps.borrow_mut().retain(|step| step != unit);
+        if unit != names::AGENT_UNIT {
+            return Ok(());
+        }
         self.stops.set(self.stops.get() + 1);
         *self.running.borrow_mut() = None;
         let meanwhile = self.on_stop.borrow_mut().take();

@@ -117,8 +117,7 @@ fn against(case: &Case<'_>, found: &Found) -> Option<Reason> {
         kept: case.look.kept,
     };
     let remembered = memory::check(&case.record.bad, &found.facts.commit, id(case).as_ref());
-    let judged =
-        remembered.and_then(|()| judge(&found.facts, &whom, case.seen, case.policy));
+    let judged = remembered.and_then(|()| judge(&found.facts, &whom, case.seen, case.policy));
     let judged = judged.and_then(|()| skews(case, found));
     judged.err().or_else(|| found.etc_refusal.clone())
 }

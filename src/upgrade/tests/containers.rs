@@ -1,0 +1,52 @@
+//! An image from a registry on its way through the record.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn from_a_registry(phase: Phase) -> Record {
+    let image = format!("docker://registry.example.com/os@sha256:{}", "e".repeat(64));
+    let mut record = upgrade_in(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    up.request = raw(&image);
+    up.snapshot = true;
+    up.target = format!("{image}@{}", digest('b')).parse().unwrap();
+    record
+}
+
+fn seen(record: &Record) -> Observation {
+    let request = record.upgrade.as_ref().unwrap().request.clone();
+    Observation {
+        request: Asked::This(request),
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+fn target(record: &Record) -> String {
+    record.upgrade.as_ref().unwrap().target.to_string()
+}
+
+#[test]
+fn what_is_armed_is_written_so_that_a_guard_from_before_container_images_reads_it() {
+    let drained = from_a_registry(Phase::Drained);
+    let (armed, act) = next(&seen(&drained), &drained);
+    assert_eq!(begun(&act), Some("Arm"));
+    assert_eq!(target(&armed), format!("ostree:kept:kept@{}", digest('b')));
+    let words = &armed.upgrade.unwrap().request.image;
+    assert!(words.as_ref().unwrap().starts_with("docker://"));
+}
+
+#[test]
+fn an_image_that_was_armed_once_is_fetched_again_from_where_it_was_asked_for() {
+    let drained = from_a_registry(Phase::Drained);
+    let (mut armed, _) = next(&seen(&drained), &drained);
+    armed.upgrade.as_mut().unwrap().phase = Phase::Accepted;
+    let (_, act) = next(&seen(&drained), &armed);
+    let Act::Begin(Step::Fetch { target }) = act else {
+        panic!("{act:?}")
+    };
+    assert_eq!(target.to_string(), self::target(&drained));
+}
