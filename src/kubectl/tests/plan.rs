@@ -52,12 +52,13 @@ fn preview(plan: Option<Plan>) -> Preview {
     }
 }
 
+fn plan_text(answer: Option<Plan>) -> String {
+    plan(&preview(answer), false, Look::default())
+}
+
 #[test]
 fn a_plan_says_what_changes_what_moves_and_what_is_in_the_way() {
-    golden(
-        "plan.txt",
-        &plan(&preview(Some(answer())), false, Look::default()),
-    );
+    golden("plan.txt", &plan_text(Some(answer())));
 }
 
 #[test]
@@ -67,18 +68,40 @@ fn a_refusal_comes_first() {
         reason: Some("careen.dev/image carries v1.34.0, older than this node's v1.35.4".to_owned()),
         ..Plan::default()
     };
-    golden(
-        "plan-refused.txt",
-        &plan(&preview(Some(refused)), false, Look::default()),
+    golden("plan-refused.txt", &plan_text(Some(refused)));
+}
+
+#[test]
+fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindrances() {
+    let opens = || Some("Sat 22:00 Europe/Berlin".to_owned());
+    let paused = || Some("an audit".to_owned());
+    let said = |opens, paused| {
+        let plan = Plan {
+            opens,
+            paused,
+            ..Plan::default()
+        };
+        plan_text(Some(plan))
+    };
+    golden("plan-waits.txt", &said(opens(), paused()));
+    let verdict = |text: String| text.lines().nth(2).unwrap().trim().to_owned();
+    assert_eq!(
+        verdict(said(opens(), None)),
+        "verdict        it would wait until Sat 22:00 Europe/Berlin"
+    );
+    assert_eq!(
+        verdict(said(None, paused())),
+        "verdict        it would wait until the node is resumed"
+    );
+    assert_eq!(
+        verdict(said(None, None)),
+        "verdict        nothing is in its way that can be seen now"
     );
 }
 
 #[test]
 fn without_an_answer_there_is_what_is_seen_from_outside() {
-    golden(
-        "plan-unanswered.txt",
-        &plan(&preview(None), false, Look::default()),
-    );
+    golden("plan-unanswered.txt", &plan_text(None));
 }
 
 #[test]
