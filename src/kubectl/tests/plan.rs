@@ -3,11 +3,14 @@
 
 mod scene;
 
+use kubectl::diagnose::silent::unanswered;
 use kubectl::drain::Moving;
 use kubectl::render::plan::{Preview, plan};
 use kubectl::render::{Look, history};
+use kubectl::span::moment;
 use scene::*;
 use serde_json::json;
+use upgrade::names;
 use upgrade::plan::Plan;
 
 fn answer() -> Plan {
@@ -102,6 +105,37 @@ fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindra
 #[test]
 fn without_an_answer_there_is_what_is_seen_from_outside() {
     golden("plan-unanswered.txt", &plan_text(None));
+}
+
+/// A node whose agent was heard of so many seconds ago, if ever, and what its kubelet says.
+fn unheard(agent: Option<u64>, ready: &str) -> String {
+    let at = |ago| moment(NOW - ago).replace(' ', "T");
+    let own = agent.map(
+        |ago| json!({ "type": names::CONDITION, "status": "False", "lastHeartbeatTime": at(ago) }),
+    );
+    let ready = Some(json!({ "type": "Ready", "status": ready }));
+    let conditions: Vec<_> = ready.into_iter().chain(own).collect();
+    let node = node(
+        "worker-1",
+        json!({ "status": { "conditions": conditions } }),
+    );
+    unanswered(&node, NOW)
+}
+
+#[test]
+fn an_agent_that_was_heard_of_lately_is_said_to_look_and_not_to_be_too_old() {
+    let lately = unheard(Some(90), "True");
+    assert!(
+        lately.starts_with("its agent, heard of 1m30s ago, is still looking"),
+        "{lately}"
+    );
+    let long_ago = unheard(Some(86_400), "True");
+    assert!(
+        long_ago.contains("still looking") && long_ago.contains("too old"),
+        "{long_ago}"
+    );
+    assert!(unheard(None, "True").starts_with("no agent has ever written"));
+    assert!(unheard(Some(90), "Unknown").ends_with("the node is away"));
 }
 
 #[test]
