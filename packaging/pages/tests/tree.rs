@@ -90,6 +90,7 @@ fn the_plugin_comes_with_its_pages_and_the_roles_for_it() {
     let work = laid_out("kubectl-careen");
     for path in [
         "usr/bin/kubectl-careen",
+        "usr/bin/kubectl_complete-careen",
         "usr/share/man/man1/kubectl-careen.1.gz",
         "usr/share/man/man1/kubectl-careen-rollback.1.gz",
         "usr/share/doc/kubectl-careen/clusterroles.yaml",

@@ -3,7 +3,7 @@
 /// How it ended. Where nodes end differently, the highest code is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// Done, or there was nothing to do.
+    /// Done, or there was nothing to do; a plan says that it would be taken, at once or when it may begin.
     Done,
     /// An upgrade that was watched has ended `Failed`, or a plan says that it would be refused.
     Failed,
@@ -58,7 +58,9 @@ impl Exit {
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Done => "done, or there was nothing to do",
+            Self::Done => {
+                "done, or there was nothing to do; `plan` knows no reason to refuse it, also where it would wait"
+            }
             Self::Failed => {
                 "an upgrade that was watched has ended `Failed`, or `plan` says that it would be refused"
             }

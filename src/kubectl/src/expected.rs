@@ -29,6 +29,14 @@ impl Expected {
         history::usual(self.known.clone())
     }
 
+    /// Seconds that the upgrade under way has left by it; 0 where it takes longer already.
+    #[must_use]
+    pub fn left(&self, node: &NodeView, now: u64) -> Option<u64> {
+        let is_under_way = Standing::of(node) == Standing::Working;
+        let expected = self.seconds().filter(|_| is_under_way)?;
+        Some(expected.saturating_sub(elapsed(node, now)?))
+    }
+
     /// Of so many upgrades.
     #[must_use]
     pub const fn of(&self) -> usize {

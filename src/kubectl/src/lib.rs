@@ -7,6 +7,7 @@
 pub mod api;
 pub mod cli;
 pub mod commands;
+pub mod complete;
 pub mod console;
 pub mod diagnose;
 pub mod drain;

@@ -3,23 +3,32 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use kubectl::cli::Cli;
+use kubectl::cli::{Cli, When};
+use kubectl::complete;
 use kubectl::console::Console;
 use kubectl::exit::Exit;
+use kubectl::failure::Failure;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
+    if let Some(words) = complete::asked(std::env::args_os()) {
+        let mut console = Console::of_process(When::Never);
+        let printed = console.print(&complete::answer(&words));
+        return end(printed.map(|()| Exit::Done), &mut console);
+    }
     let cli = Cli::parse();
     let mut console = Console::of_process(cli.color);
-    let exit = match kubectl::run(&cli, &mut console).await {
-        Ok(exit) => exit,
-        Err(failure) => {
-            // Nobody reads any more: `kubectl careen status | head` has had what it wanted.
-            if !failure.is_closed_pipe() {
-                console.complain(&failure);
-            }
-            failure.exit()
+    let ended = kubectl::run(&cli, &mut console).await;
+    end(ended, &mut console)
+}
+
+fn end(ended: Result<Exit, Failure>, console: &mut Console) -> ExitCode {
+    let exit = ended.unwrap_or_else(|failure| {
+        // Nobody reads any more: `kubectl careen status | head` has had what it wanted.
+        if !failure.is_closed_pipe() {
+            console.complain(&failure);
         }
-    };
+        failure.exit()
+    });
     ExitCode::from(Exit::code(exit))
 }

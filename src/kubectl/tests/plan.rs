@@ -3,11 +3,14 @@
 
 mod scene;
 
+use kubectl::diagnose::silent::unanswered;
 use kubectl::drain::Moving;
 use kubectl::render::plan::{Preview, plan};
 use kubectl::render::{Look, history};
+use kubectl::span::moment;
 use scene::*;
 use serde_json::json;
+use upgrade::names;
 use upgrade::plan::Plan;
 
 fn answer() -> Plan {
@@ -52,12 +55,13 @@ fn preview(plan: Option<Plan>) -> Preview {
     }
 }
 
+fn plan_text(answer: Option<Plan>) -> String {
+    plan(&preview(answer), false, Look::default())
+}
+
 #[test]
 fn a_plan_says_what_changes_what_moves_and_what_is_in_the_way() {
-    golden(
-        "plan.txt",
-        &plan(&preview(Some(answer())), false, Look::default()),
-    );
+    golden("plan.txt", &plan_text(Some(answer())));
 }
 
 #[test]
@@ -67,18 +71,71 @@ fn a_refusal_comes_first() {
         reason: Some("careen.dev/image carries v1.34.0, older than this node's v1.35.4".to_owned()),
         ..Plan::default()
     };
-    golden(
-        "plan-refused.txt",
-        &plan(&preview(Some(refused)), false, Look::default()),
+    golden("plan-refused.txt", &plan_text(Some(refused)));
+}
+
+#[test]
+fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindrances() {
+    let opens = || Some("Sat 22:00 Europe/Berlin".to_owned());
+    let paused = || Some("an audit".to_owned());
+    let said = |opens, paused| {
+        let plan = Plan {
+            opens,
+            paused,
+            ..Plan::default()
+        };
+        plan_text(Some(plan))
+    };
+    golden("plan-waits.txt", &said(opens(), paused()));
+    let verdict = |text: String| text.lines().nth(2).unwrap().trim().to_owned();
+    assert_eq!(
+        verdict(said(opens(), None)),
+        "verdict        it would wait until Sat 22:00 Europe/Berlin"
+    );
+    assert_eq!(
+        verdict(said(None, paused())),
+        "verdict        it would wait until the node is resumed"
+    );
+    assert_eq!(
+        verdict(said(None, None)),
+        "verdict        nothing is in its way that can be seen now"
     );
 }
 
 #[test]
 fn without_an_answer_there_is_what_is_seen_from_outside() {
-    golden(
-        "plan-unanswered.txt",
-        &plan(&preview(None), false, Look::default()),
+    golden("plan-unanswered.txt", &plan_text(None));
+}
+
+/// A node whose agent was heard of so many seconds ago, if ever, and what its kubelet says.
+fn unheard(agent: Option<u64>, ready: &str) -> String {
+    let at = |ago| moment(NOW - ago).replace(' ', "T");
+    let own = agent.map(
+        |ago| json!({ "type": names::CONDITION, "status": "False", "lastHeartbeatTime": at(ago) }),
     );
+    let ready = Some(json!({ "type": "Ready", "status": ready }));
+    let conditions: Vec<_> = ready.into_iter().chain(own).collect();
+    let node = node(
+        "worker-1",
+        json!({ "status": { "conditions": conditions } }),
+    );
+    unanswered(&node, NOW)
+}
+
+#[test]
+fn an_agent_that_was_heard_of_lately_is_said_to_look_and_not_to_be_too_old() {
+    let lately = unheard(Some(90), "True");
+    assert!(
+        lately.starts_with("its agent, heard of 1m30s ago, is still looking"),
+        "{lately}"
+    );
+    let long_ago = unheard(Some(86_400), "True");
+    assert!(
+        long_ago.contains("still looking") && long_ago.contains("too old"),
+        "{long_ago}"
+    );
+    assert!(unheard(None, "True").starts_with("no agent has ever written"));
+    assert!(unheard(Some(90), "Unknown").ends_with("the node is away"));
 }
 
 #[test]

@@ -174,6 +174,49 @@ fn what_a_node_says_of_itself_cannot_steer_the_terminal() {
 }
 
 #[test]
+fn what_is_left_is_told_of_an_upgrade_under_way_until_it_takes_longer_than_expected() {
+    let expected = Expected::learn([&annotated("a", past(&[370]))]);
+    // It was taken 200 seconds ago.
+    let node = working("worker-1", "Trial", 60);
+    let shown = |now| {
+        let around = Around {
+            now,
+            expected: &expected,
+            wide: false,
+            look: Look::default(),
+        };
+        let text = status(&[&node], around);
+        let left = text.lines().nth(1).unwrap().split_whitespace().nth(4);
+        (
+            left.unwrap().to_owned(),
+            report::of(&node, now, &expected).remaining_seconds,
+        )
+    };
+    assert_eq!(shown(NOW), ("~2m50s".to_owned(), Some(170)));
+    assert_eq!(shown(NOW + 170), ("over".to_owned(), Some(0)));
+    assert_eq!(shown(NOW + 9000), ("over".to_owned(), Some(0)));
+    let ended = failed("worker-1", "Failed", "UserCheck", "x");
+    assert_eq!(expected.left(&ended, NOW), None);
+    assert_eq!(Expected::default().left(&node, NOW), None);
+}
+
+#[test]
+fn on_a_narrow_screen_the_time_left_outlives_the_expected_one() {
+    let heads = |width| {
+        let look = Look {
+            width: Some(width),
+            ..Look::default()
+        };
+        shown(look, false).lines().next().unwrap().to_owned()
+    };
+    let narrow = heads(90);
+    assert!(
+        narrow.contains("LEFT") && !narrow.contains("EXPECTED"),
+        "{narrow}"
+    );
+}
+
+#[test]
 fn what_lasted_too_long_to_be_true_teaches_nothing() {
     let teacher = annotated("a", past(&[100, 200, 300, 9_000_000, 0]));
     assert_eq!(Expected::learn([&teacher]).seconds(), Some(200));

@@ -47,6 +47,7 @@ fn answers() -> impl Strategy<Value = Value> {
             "packagesLeftOut": 4_294_967_295_u32, "fetchBytes": size, "etcConflicts": [word],
             "room": [{ "place": name, "need": size, "free": 0 }],
             "blocked": [{ "pod": name, "by": word }], "expectedSeconds": size, "windowSeconds": 1,
+            "opens": word, "paused": name,
         });
         json!({
             names::STATUS: status.to_string(), names::HISTORY: past.to_string(), names::PLAN_RESULT: plan.to_string(),

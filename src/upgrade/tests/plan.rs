@@ -3,6 +3,8 @@
 
 mod scene;
 
+use std::collections::BTreeSet;
+
 use scene::*;
 use upgrade::plan::*;
 use upgrade::*;
@@ -51,15 +53,19 @@ fn answered(found: Found, pods: Pods) -> Plan {
 }
 
 fn answered_by(policy: &Policy, found: Found, pods: Pods) -> Plan {
+    answered_on(&quiet(), policy, found, pods)
+}
+
+fn answered_on(seen: &Observation, policy: &Policy, found: Found, pods: Pods) -> Plan {
     let asked = image('b');
-    let Turn::Look(look) = asks(&asked, &quiet()) else {
+    let Turn::Look(look) = asks(&asked, seen) else {
         panic!()
     };
     let case = Case {
         asked: &asked,
         look: &look,
         record: &Record::default(),
-        seen: &quiet(),
+        seen,
         policy,
     };
     answer(&case, found, pods)
@@ -142,6 +148,38 @@ fn a_plan_tells_what_is_left_of_the_hours_while_they_are_open() {
     assert_eq!(left("Fri 22:00-23:00"), None);
     let plan = answered(found(), Pods::default());
     assert_eq!(plan.window_seconds, None);
+}
+
+#[test]
+fn a_plan_tells_when_the_hours_open_that_are_closed() {
+    let opens = |hours: &str| {
+        let mut policy = Policy::default();
+        policy.window.open.push(hours.parse().unwrap());
+        let plan = answered_by(&policy, found(), Pods::default());
+        assert_eq!(plan.code, None, "an upgrade would wait, not be refused");
+        plan.opens
+    };
+    // It is Friday, 08:00.
+    assert_eq!(opens("Fri 22:00-23:00").as_deref(), Some("Fri 22:00 UTC"));
+    assert_eq!(opens("Fri 07:00-07:30").as_deref(), Some("Fri 07:00 UTC"));
+    assert_eq!(opens("Fri 07:00-09:30"), None);
+    assert_eq!(answered(found(), Pods::default()).opens, None);
+}
+
+#[test]
+fn a_plan_of_a_paused_node_tells_why_it_is_and_all_the_same_what_changes() {
+    let paused = Observation {
+        paused: Some("an audit".into()),
+        ..quiet()
+    };
+    let policy = Policy::default();
+    let plan = answered_on(&paused, &policy, found(), Pods::default());
+    assert_eq!(
+        (plan.code, plan.paused.as_deref()),
+        (None, Some("an audit"))
+    );
+    assert!(plan.kubelet.is_some());
+    assert_eq!(answered(found(), Pods::default()).paused, None);
 }
 
 #[test]
@@ -235,7 +273,11 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
             500
         ],
     };
-    let plan = answered(many, pods);
+    let paused = Observation {
+        paused: Some("\u{1}".repeat(100_000)),
+        ..quiet()
+    };
+    let plan = answered_on(&paused, &Policy::default(), many, pods);
     let length = serde_json::to_string(&plan).unwrap().len();
     assert!(length <= BYTES, "{length}");
     assert!(!plan.packages.is_empty());
@@ -298,4 +340,53 @@ fn an_image_that_turns_out_to_be_one_that_failed_here_is_told_as_the_upgrade_wou
     assert_eq!(case(&record, "ostree:careen:os u1").as_deref(), bad);
     // Another id is asking again.
     assert_eq!(case(&record, "ostree:careen:os u2"), None);
+}
+
+/// A plan with everything in it. A new field does not compile without a value.
+fn full() -> Plan {
+    let some = || Some("x".to_owned());
+    let change = Some(Change {
+        from: some(),
+        to: some(),
+    });
+    Plan {
+        asked: image('b'),
+        at: WALL,
+        code: some(),
+        reason: some(),
+        commit: Some(digest('b')),
+        kubelet: change.clone(),
+        kernel: change,
+        packages: vec![package(1)],
+        packages_left_out: 1,
+        fetch_bytes: Some(1),
+        etc_conflicts: vec!["/etc/x".to_owned()],
+        etc_conflicts_left_out: 1,
+        room: vec![PlaceRoom::default()],
+        kept_goes: true,
+        moving: vec!["shop/web-1".to_owned()],
+        moving_left_out: 1,
+        blocked: vec![Blocked::default()],
+        expected_seconds: Some(1),
+        window_seconds: Some(1),
+        opens: some(),
+        paused: some(),
+    }
+}
+
+/// The keys in the first column of the page's table.
+fn told() -> BTreeSet<String> {
+    let page = scene::page::read("plan.md");
+    let cells = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let first = cells.filter_map(|row| row.split(" |").next());
+    let keys = first.flat_map(|cell| cell.split(','));
+    keys.map(|key| key.trim_matches(['`', ' ']).to_owned())
+        .collect()
+}
+
+#[test]
+fn every_key_of_a_plan_is_on_the_page_about_planning_and_no_other() {
+    let full = serde_json::to_value(full()).unwrap();
+    let there: BTreeSet<_> = full.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(there, told());
 }

@@ -3,15 +3,22 @@
 mod nodes;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use upgrade::{Target, Version, Wanted};
+use upgrade::{Source, Target, Version, Wanted};
 
 pub use nodes::{Choice, Chosen, ChosenOrAll};
 
 use crate::span::Span;
+
+/// For an answer that takes a few small objects of the image, and a rehearsal of the drain.
+const METADATA: Duration = Duration::from_secs(2 * 60);
+
+/// For one that takes all layers of a container image that the node lacks: a gigabyte at ten megabits a second.
+const LAYERS: Duration = Duration::from_secs(15 * 60);
 
 /// Ask nodes for upgrades, watch them, and see why they are where they are.
 #[derive(Clone, Debug, Parser)]
@@ -103,9 +110,24 @@ pub struct Plan {
     /// The image, or `kept:` for what `rollback` would do.
     #[arg(long)]
     pub image: Wanted,
-    /// How long to wait for the node's answer.
-    #[arg(long, value_name = "TIME", default_value = "2m")]
-    pub timeout: Span,
+    /// How long to wait for the node's answer; 2m without it, and 15m for a container image, whose missing layers are all fetched.
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<Span>,
+}
+
+impl Plan {
+    /// How long to wait for the answer.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        let usual = match &self.image {
+            Wanted::Image(target) => match target.source {
+                Source::Container(_) => LAYERS,
+                Source::Remote(_) => METADATA,
+            },
+            Wanted::Kept => METADATA,
+        };
+        self.timeout.map_or(usual, |Span(given)| given)
+    }
 }
 
 /// `upgrade`.
@@ -238,6 +260,32 @@ mod tests {
         assert!(parse(&format!("kubectl-careen upgrade a -l x=y {image}")).is_err());
         assert!(parse(&format!("kubectl-careen upgrade a b {image} --yes")).is_ok());
         assert!(parse(&format!("kubectl-careen upgrade -l x=y {image} -o json")).is_ok());
+    }
+
+    #[test]
+    fn a_plan_of_a_container_image_is_waited_for_longer_unless_the_person_says_how_long() {
+        let patience = |line: &str| {
+            let Command::Plan(plan) = parse(&format!("kubectl-careen plan a {line}"))
+                .unwrap()
+                .command
+            else {
+                panic!("{line}")
+            };
+            plan.patience().as_secs()
+        };
+        let digest = "b".repeat(64);
+        for container in [
+            "docker://example.com/os",
+            "oci-archive:/srv/os.tar",
+            "oci:/srv/os",
+        ] {
+            let image = format!("--image {container}@sha256:{digest}");
+            assert_eq!(patience(&image), 15 * 60);
+            assert_eq!(patience(&format!("{image} --timeout 20s")), 20);
+        }
+        for other in ["ostree:careen:os", "kept:"] {
+            assert_eq!(patience(&format!("--image {other}")), 2 * 60);
+        }
     }
 
     #[test]

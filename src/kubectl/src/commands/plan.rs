@@ -9,6 +9,7 @@ use super::follow::{Course, End, follow};
 use super::show::Shown;
 use crate::api::Write;
 use crate::cli::{Choice, Plan};
+use crate::diagnose::silent::unanswered;
 use crate::drain::{Moving, moving};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,14 +17,14 @@ use crate::fleet::Fleet;
 use crate::render::formatted;
 use crate::render::plan::{self, Preview};
 use crate::request::{self, Turn};
-use crate::view::{NodeView, Ready};
+use crate::span;
+use crate::view::NodeView;
 
 /// Shows what an upgrade would do.
 ///
 /// # Errors
 /// [`Failure::Timeout`] when the node's agent does not answer; what is seen from here is shown before.
 pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let node: NodeView = session.cluster.node(&asked.node).await?.into();
     let answered = answer(asked, session).await?;
     let choice = Choice::Named(vec![asked.node.clone()]);
     let expected = learn(&session.cluster, &[], &choice).await;
@@ -40,7 +41,7 @@ pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failur
     })?;
     session.console.print(&text)?;
     match preview.plan {
-        None => Err(Failure::Timeout(silent(&node, asked))),
+        None => Err(too_late(asked, session).await?),
         Some(plan) if plan.code.is_some() || plan.reason.is_some() => Ok(Exit::Failed),
         Some(_) => Ok(Exit::Done),
     }
@@ -66,7 +67,7 @@ async fn answer(
     let choice = Choice::Named(vec![asked.node.clone()]);
     let course = Course {
         choice: &choice,
-        timeout: Some(asked.timeout.0),
+        timeout: Some(asked.patience()),
     };
     let found = |fleet: &Fleet| answer_of(fleet, &asked.node, &question).is_some();
     let end = follow(session, course, &mut Shown::nothing(), found).await;
@@ -117,17 +118,11 @@ async fn pods(node: &str, session: &mut Session<'_>) -> Result<Option<Vec<Moving
     }
 }
 
-/// Who is silent: a node that is away, an agent that has never been, or one that does not know the question.
-fn silent(node: &NodeView, asked: &Plan) -> String {
-    let time = crate::span::short(asked.timeout.0.as_secs());
-    let why = match (&node.ready, node.heard) {
-        (Ready::Unknown(_), _) => "its kubelet has not been heard of either: the node is away",
-        (Ready::Yes | Ready::No(_), None) => {
-            "no agent has ever written to this Node: is careen-agent in its image, and running?"
-        }
-        (Ready::Yes | Ready::No(_), Some(_)) => {
-            "its agent is too old to know careen.dev/plan, or does not run: `systemctl status careen-agent` on the node"
-        }
-    };
-    format!("{} did not answer in {time}: {why}", asked.node)
+/// As the node is now: its agent may have been heard of since it was asked.
+async fn too_late(asked: &Plan, session: &Session<'_>) -> Result<Failure, Failure> {
+    let node: NodeView = session.cluster.node(&asked.node).await?.into();
+    let why = unanswered(&node, span::seconds(session.console.now()));
+    let time = span::short(asked.patience().as_secs());
+    let text = format!("{} did not answer in {time}: {why}", asked.node);
+    Ok(Failure::Timeout(text))
 }

@@ -4,6 +4,7 @@ pub mod advice;
 mod ended;
 mod facts;
 mod machine;
+pub mod silent;
 mod waiting;
 
 use serde::Serialize;

@@ -96,23 +96,59 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
             .expected_seconds()
             .map(|seconds| ("takes", plain(format!("about {}", span::short(seconds))))),
     );
-    let window = plan.and_then(|plan| plan.window_seconds);
-    lines.extend(window.map(|left| ("window", window_left(left, preview.expected_seconds()))));
+    lines.extend(plan.into_iter().flat_map(|plan| waits(plan, preview)));
     lines
+}
+
+/// What an upgrade has to wait for, and what is left of the hours that it need not wait for.
+fn waits(plan: &Plan, preview: &Preview) -> impl Iterator<Item = (&'static str, Cell)> {
+    let left = plan.window_seconds;
+    let left = left.map(|left| window_left(left, preview.expected_seconds()));
+    let opens = plan.opens.as_ref();
+    let closed = opens.map(|opens| toned(Tone::Held, format!("closed, it opens {opens}")));
+    let paused = plan.paused.as_ref().map(|why| toned(Tone::Held, why));
+    let window = left.or(closed).map(|cell| ("window", cell));
+    window
+        .into_iter()
+        .chain(paused.map(|cell| ("paused", cell)))
 }
 
 fn verdict(plan: &Plan, expected: Option<u64>) -> Cell {
     match (&plan.code, &plan.reason) {
-        (None, None) if is_hindered(plan, expected) => toned(
-            Tone::Held,
-            "it would be taken, with what stands below in its way",
-        ),
-        (None, None) => toned(Tone::Good, "nothing is in its way that can be seen now"),
+        (None, None) => unrefused(plan, expected),
         (code, reason) => {
             let code = code.as_deref().unwrap_or("refused");
             let reason = reason.as_deref().unwrap_or("no reason is given");
             toned(Tone::Bad, format!("{code}: {reason}"))
         }
+    }
+}
+
+/// The verdict where nothing is known for which it would be refused.
+fn unrefused(plan: &Plan, expected: Option<u64>) -> Cell {
+    let hindered = is_hindered(plan, expected);
+    let Some(until) = until(plan) else {
+        return match hindered {
+            true => toned(
+                Tone::Held,
+                "it would be taken, with what stands below in its way",
+            ),
+            false => toned(Tone::Good, "nothing is in its way that can be seen now"),
+        };
+    };
+    let more = match hindered {
+        true => ", and then has in its way what stands below",
+        false => "",
+    };
+    toned(Tone::Held, format!("it would wait until {until}{more}"))
+}
+
+fn until(plan: &Plan) -> Option<String> {
+    match (&plan.paused, &plan.opens) {
+        (None, None) => None,
+        (None, Some(opens)) => Some(opens.clone()),
+        (Some(_), None) => Some("the node is resumed".to_owned()),
+        (Some(_), Some(opens)) => Some(format!("the node is resumed, and not before {opens}")),
     }
 }
 

@@ -13,7 +13,9 @@ use crate::view::NodeView;
 const BAR: usize = 10;
 
 /// Columns that go first on a narrow screen.
-const LEAST: [&str; 6] = ["IMAGE", "ID", "EXPECTED", "VERSION", "ELAPSED", "PROGRESS"];
+const LEAST: [&str; 7] = [
+    "IMAGE", "ID", "EXPECTED", "VERSION", "ELAPSED", "LEFT", "PROGRESS",
+];
 
 /// What the table is made of beside the nodes.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,7 @@ pub struct Around<'a> {
 #[must_use]
 pub fn status(nodes: &[&NodeView], around: Around<'_>) -> String {
     let mut heads = vec![
-        "NODE", "STATE", "PROGRESS", "ELAPSED", "EXPECTED", "VERSION",
+        "NODE", "STATE", "PROGRESS", "ELAPSED", "LEFT", "EXPECTED", "VERSION",
     ];
     if around.wide {
         heads.extend(["TRIES", "CORDON", "ID", "IMAGE"]);
@@ -76,11 +78,13 @@ fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
         .expected
         .seconds()
         .filter(|_| standing == Standing::Working);
+    let left = around.expected.left(node, around.now);
     let mut cells = vec![
         plain(&node.name),
         state(node),
         progress(node, around.look),
         plain(seconds(elapsed(node, around.now))),
+        plain(left.map(remaining).unwrap_or_default()),
         plain(
             expected
                 .map(|known| format!("~{}", span::short(known)))
@@ -93,6 +97,14 @@ fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
     }
     cells.push(says(node, around.now));
     cells
+}
+
+/// An upgrade that takes longer than others is nothing bad: the past only teaches what is usual.
+fn remaining(seconds: u64) -> String {
+    match seconds {
+        0 => "over".to_owned(),
+        left => format!("~{}", span::short(left)),
+    }
 }
 
 fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 4] {

@@ -39,8 +39,14 @@ pub(super) fn past(mut past: Past) -> Past {
 
 /// A plan.
 pub(super) fn plan(mut plan: Plan) -> Plan {
-    clean(&mut plan.code);
-    clean(&mut plan.reason);
+    for text in [
+        &mut plan.code,
+        &mut plan.reason,
+        &mut plan.opens,
+        &mut plan.paused,
+    ] {
+        clean(text);
+    }
     for change in [&mut plan.kubelet, &mut plan.kernel].into_iter().flatten() {
         clean(&mut change.from);
         clean(&mut change.to);

@@ -80,6 +80,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     }
     let against = against(case, &found);
     let info = found.facts.info.as_ref();
+    let (window_seconds, opens) = hours(case);
     let mut plan = Plan {
         asked: case.asked.to_owned(),
         at: seen.wall,
@@ -99,7 +100,9 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
         expected_seconds: history::usual(
             case.record.past.iter().filter_map(Past::lasted).collect(),
         ),
-        window_seconds: left_of_the_window(case),
+        window_seconds,
+        opens,
+        paused: seen.paused.as_deref().map(cut),
         ..Plan::default()
     };
     if let Some(reason) = against {
@@ -140,12 +143,12 @@ fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {
     }
 }
 
-/// Nothing where there are no hours, or they are not open.
-fn left_of_the_window(case: &Case<'_>) -> Option<u64> {
-    let wall = case.seen.wall;
-    match case.policy.window.at(wall) {
-        Door::Open { until } => until.map(|end| end.saturating_sub(wall)),
-        Door::Closed { .. } => None,
+/// The seconds that are left of the hours that are open, or when those open that are not; nothing where there are none.
+fn hours(case: &Case<'_>) -> (Option<u64>, Option<String>) {
+    let (wall, window) = (case.seen.wall, &case.policy.window);
+    match window.at(wall) {
+        Door::Open { until } => (until.map(|end| end.saturating_sub(wall)), None),
+        Door::Closed { opens } => (None, Some(window.shown(opens))),
     }
 }
 

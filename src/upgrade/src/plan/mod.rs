@@ -106,6 +106,12 @@ pub struct Plan {
     /// Seconds left of the maintenance window that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_seconds: Option<u64>,
+    /// When the maintenance window opens that is closed, by its own clock: an upgrade would wait until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opens: Option<String>,
+    /// Why the node is paused: an upgrade would wait until it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
 }
 
 const fn is_none(count: &u32) -> bool {

@@ -1,0 +1,32 @@
+//! Why a question for a plan is not answered when the time is over.
+
+use crate::span;
+use crate::view::{NodeView, Ready};
+
+/// An agent writes when something changes and when it starts. Who wrote within so many seconds serves, and knows the question
+/// if it is no older than we are.
+const LATELY: u64 = 30 * 60;
+
+/// A node that is away, an agent that has never been, one that is still looking, or one of which nobody can tell from here.
+#[must_use]
+pub fn unanswered(node: &NodeView, now: u64) -> String {
+    let heard = node.heard.map(|at| span::between(span::seconds(at), now));
+    match (&node.ready, heard) {
+        (Ready::Unknown(_), _) => {
+            "its kubelet has not been heard of either: the node is away".to_owned()
+        }
+        (Ready::Yes | Ready::No(_), None) => {
+            "no agent has ever written to this Node: is careen-agent in its image, and running?"
+                .to_owned()
+        }
+        (Ready::Yes | Ready::No(_), Some(ago)) if ago <= LATELY => format!(
+            "its agent, heard of {} ago, is still looking at the image: ask again with a longer --timeout",
+            span::short(ago)
+        ),
+        (Ready::Yes | Ready::No(_), Some(_)) => {
+            "its agent is still looking at the image (ask again with a longer --timeout), does not run, or is too old to know \
+             careen.dev/plan: `systemctl status careen-agent` on the node"
+                .to_owned()
+        }
+    }
+}
