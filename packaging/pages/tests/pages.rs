@@ -52,7 +52,7 @@ fn every_command_has_a_page_that_names_its_flags_and_subcommands() {
 }
 
 #[test]
-fn every_shell_completes_the_programs_of_a_node() {
+fn every_shell_completes_the_programs() {
     let out = written();
     for file in [
         "bash/careen-agent.bash",
@@ -61,12 +61,13 @@ fn every_shell_completes_the_programs_of_a_node() {
         "zsh/_careen-deploy",
         "fish/careen-agent.fish",
         "fish/careen-deploy.fish",
+        "bash/careen-image.bash",
+        "zsh/_careen-image",
+        "fish/careen-image.fish",
     ] {
         let text = fs::read_to_string(out.path().join(file)).unwrap();
-        assert!(
-            text.contains("lock-seconds") || text.contains("kubeconfig"),
-            "{file}"
-        );
+        let flags = ["lock-seconds", "kubeconfig", "authfile"];
+        assert!(flags.iter().any(|flag| text.contains(flag)), "{file}");
     }
 }
 
