@@ -24,7 +24,7 @@ setup: ## install what the host needs (Debian packages); quick when it is there
 tools: setup
 	@.ci/tools
 
-check: tools ## the inner loop: format, clippy, dependency audit, links in the docs (once `make docs` was run), unit and brain tests
+check: tools ## the inner loop: format, clippy, dependency audit, unit and brain tests, which look at the links in the docs; their site, once `make docs` was run
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 --test monitoring -- -D warnings
 	@.ci/audit

@@ -25,7 +25,7 @@ if [ -z "$papers" ]; then
   packaging/papers.sh "$papers"
 fi
 
-for package in careen kubectl-careen; do
+for package in careen careen-image kubectl-careen; do
   tree=$work/$package
   packaging/$package/tree.sh "$programs" "$papers" "$tree"
   find "$tree" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +

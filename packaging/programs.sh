@@ -25,6 +25,7 @@ build() { CARGO_ENCODED_RUSTFLAGS=$flags cargo build --quiet --locked "$@"; }
 # Apart: built together, each would get the features that the other wants of a library.
 build --profile image -p careen-agent -p careen-deploy
 build --profile image -p kubectl-careen
+build --profile image -p careen-image
 flags="$flags${part}-Ctarget-feature=+crt-static"
 build --profile stage --target $static -p careen-stage
 # It runs in a container whatever that is made of.

@@ -32,14 +32,17 @@ install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/
   sed -n '/^```toml$/,/^```$/p' "$source/docs/policy.md" | sed -e '/^```/d' -e 's/^[a-z]/#&/' -e 's/^\[\[/#&/'
 } >"$tree/etc/careen/policy.toml"
 
-put usr/share/doc/careen 644 "$source"/docs/*.md "$papers"/sbom/careen-*.cdx.json "$papers"/licences/careen-*.txt
+put usr/share/doc/careen 644 "$source"/docs/*.md
+for program in careen-agent careen-deploy careen-stage; do
+  put usr/share/doc/careen 644 "$papers/sbom/$program.cdx.json" "$papers/licences/$program.txt"
+done
 put usr/share/licenses/careen 644 "$source"/LICENSE
 gzip -9n <"$source/CHANGELOG.md" >"$tree/usr/share/doc/careen/changelog.gz"
 put usr/share/man/man8 644 "$papers"/man/careen-*.8
 gzip -9n "$tree"/usr/share/man/man8/*
-put usr/share/zsh/site-functions 644 "$papers"/zsh/_careen-*
-put usr/share/fish/vendor_completions.d 644 "$papers"/fish/careen-*.fish
 install -d "$tree/usr/share/bash-completion/completions"
 for program in careen-agent careen-deploy; do
+  put usr/share/zsh/site-functions 644 "$papers/zsh/_$program"
+  put usr/share/fish/vendor_completions.d 644 "$papers/fish/$program.fish"
   install -m 644 "$papers/bash/$program.bash" "$tree/usr/share/bash-completion/completions/$program"
 done

@@ -32,7 +32,15 @@ fn it_lints() {
 
 #[test]
 fn without_an_image_or_with_a_value_that_is_none_it_is_refused() {
-    for values in ["mode=install", "image=x,mode=remove", "image=x,imag=y"] {
+    for values in [
+        "mode=install",
+        "image=x,mode=remove",
+        "image=x,imag=y",
+        "image=x,tolerations[0].keys=a",
+        "image=x,tolerations[0].operator=In",
+        "image=x,resources.limit.memory=1Gi",
+        "image=x,priorityClassName.name=high",
+    ] {
         let output = helm("template", values);
         assert!(!output.status.success(), "{values}: {}", said(&output));
     }
@@ -47,6 +55,28 @@ fn what_a_site_sets_is_in_it() {
     let text = said(&output);
     assert!(output.status.success(), "{text}");
     for piece in [r#"imagePullSecrets: [{"name":"key"}]"#, r#""site":"here""#] {
+        assert!(text.contains(piece), "{piece}: {text}");
+    }
+}
+
+#[test]
+fn taints_priority_and_resources_of_a_site_are_put_to_what_every_pod_has() {
+    let values = [
+        "image=x",
+        "tolerations[0].key=dedicated",
+        "tolerations[0].operator=Exists",
+        "priorityClassName=system-node-critical",
+        "resources.limits.memory=256Mi",
+    ];
+    let output = helm("template", &values.join(","));
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    for piece in [
+        "- {key: node.kubernetes.io/unschedulable, operator: Exists}",
+        r#"- {"key":"dedicated","operator":"Exists"}"#,
+        r#"priorityClassName: "system-node-critical""#,
+        r#"resources: {"limits":{"memory":"256Mi"},"requests":{"cpu":"5m","memory":"16Mi"}}"#,
+    ] {
         assert!(text.contains(piece), "{piece}: {text}");
     }
 }

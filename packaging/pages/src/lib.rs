@@ -18,6 +18,8 @@ mod agent;
 #[allow(dead_code)]
 #[path = "../../../src/deploy/src/args.rs"]
 mod deploy;
+#[path = "../../../src/image/src/args.rs"]
+mod image;
 
 /// The shells, each with the folder below the target that its completions go to.
 const SHELLS: [(Shell, &str); 3] = [
@@ -33,6 +35,7 @@ pub fn commands() -> Vec<(Command, &'static str)> {
     vec![
         (agent::Cli::command(), "8"),
         (deploy::Cli::command(), "8"),
+        (image::Cli::command(), "1"),
         (kubectl::cli::Cli::command(), "1"),
     ]
 }

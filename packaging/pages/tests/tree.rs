@@ -10,10 +10,11 @@ use std::process::Command;
 use tempfile::TempDir;
 use upgrade::Policy;
 
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "careen-agent",
     "careen-deploy",
     "careen-grub",
+    "careen-image",
     "careen-stage",
     "kubectl-careen",
 ];
@@ -41,6 +42,7 @@ fn laid_out(package: &str) -> TempDir {
     let said = [
         "careen-agent",
         "careen-deploy",
+        "careen-image",
         "careen-stage",
         "kubectl-careen",
     ];
@@ -97,5 +99,58 @@ fn the_plugin_comes_with_its_pages_and_the_roles_for_it() {
     ] {
         let there = work.path().join("tree").join(path);
         assert!(there.exists(), "{}", there.display());
+    }
+}
+
+#[test]
+fn what_pushes_images_comes_with_its_page_and_is_not_on_nodes() {
+    let work = laid_out("careen-image");
+    for path in [
+        "usr/bin/careen-image",
+        "usr/share/man/man1/careen-image.1.gz",
+        "usr/share/bash-completion/completions/careen-image",
+        "usr/share/doc/careen-image/careen-image.cdx.json",
+        "usr/share/doc/careen-image/careen-image.txt",
+    ] {
+        let there = work.path().join("tree").join(path);
+        assert!(there.exists(), "{}", there.display());
+    }
+    let node = laid_out("careen");
+    for folder in ["usr/share/zsh/site-functions", "usr/share/doc/careen"] {
+        for entry in fs::read_dir(node.path().join("tree").join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(!name.contains("careen-image"), "{folder}/{name}");
+        }
+    }
+}
+
+/// The programs that a script names in its loop.
+fn named_in(script: &str) -> String {
+    let text = fs::read_to_string(source().join("packaging").join(script)).unwrap();
+    let line = text.lines().find(|line| line.starts_with("for "));
+    line.unwrap().to_owned()
+}
+
+#[test]
+fn every_program_that_is_shipped_has_its_papers_and_every_package_is_built() {
+    let papers = named_in("papers.sh");
+    for name in [
+        "agent",
+        "deploy",
+        "image",
+        "installer",
+        "kubectl",
+        "provider",
+        "stage",
+    ] {
+        assert!(papers.contains(&format!("src/{name}")), "{name}: {papers}");
+    }
+    let built = named_in("build.sh");
+    for entry in fs::read_dir(source().join("packaging")).unwrap() {
+        let folder = entry.unwrap();
+        let name = folder.file_name().into_string().unwrap();
+        if folder.path().join("tree.sh").exists() {
+            assert!(built.contains(&format!(" {name}")), "{name}: {built}");
+        }
     }
 }

@@ -1,34 +1,27 @@
 //! `careen-image`: a built OSTree commit as a container image that nodes can be upgraded to.
 
-use std::path::PathBuf;
+mod args;
+
 use std::process::ExitCode;
 
+use args::Cli;
 use careen_image::destination::Destination;
 use careen_image::{Order, push};
-use clap::Parser;
-
-/// Wraps an OSTree commit in a container image, pushes it and prints what careen.dev/image takes.
-#[derive(Debug, Parser)]
-#[command(name = "careen-image", version)]
-struct Cli {
-    /// The OSTree repository.
-    #[arg(long)]
-    repo: PathBuf,
-    /// Credentials for the registry, as `skopeo login` writes them.
-    #[arg(long)]
-    authfile: Option<PathBuf>,
-    /// The branch or commit.
-    revision: String,
-    /// docker://<host>/<name>:<tag>, or oci-archive:<path> or oci:<path> for a site without a network.
-    destination: Destination,
-}
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let destination: Destination = match cli.destination.parse() {
+        Ok(destination) => destination,
+        Err(error) => Cli::command()
+            .error(ErrorKind::ValueValidation, error)
+            .exit(),
+    };
     let order = Order {
         repo: cli.repo,
         revision: cli.revision,
-        destination: cli.destination,
+        destination,
         authfile: cli.authfile,
     };
     match push(&order) {

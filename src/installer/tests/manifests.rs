@@ -182,6 +182,44 @@ fn a_pod_has_time_to_end_what_it_has_begun() {
 }
 
 #[test]
+fn a_node_in_need_keeps_its_pod_and_one_that_somebody_keeps_for_other_things_gets_none() {
+    for manifest in BOTH {
+        let tolerations = pod(manifest)["tolerations"].clone();
+        let keys: Vec<_> = tolerations
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["key"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(keys.contains(&"node.kubernetes.io/unschedulable".to_owned()));
+        for key in keys {
+            assert!(key.starts_with("node.kubernetes.io/"), "{manifest}: {key}");
+        }
+    }
+}
+
+#[test]
+fn a_pod_asks_for_little_and_its_memory_has_an_end() {
+    for manifest in BOTH {
+        let resources = container(manifest)["resources"].clone();
+        for what in [
+            &resources["requests"]["cpu"],
+            &resources["requests"]["memory"],
+            &resources["limits"]["memory"],
+        ] {
+            assert!(what.is_string(), "{manifest}: {resources}");
+        }
+        // Throttled, it would tell late what the agent says.
+        assert!(resources["limits"]["cpu"].is_null());
+        let class = &pod(manifest)["priorityClassName"];
+        assert!(
+            class.is_null(),
+            "a class that not every cluster lets be used"
+        );
+    }
+}
+
+#[test]
 fn the_namespace_lets_such_pods_in() {
     for manifest in BOTH {
         let namespace = &objects(manifest)[0];

@@ -97,6 +97,16 @@ pub const TABLE: &[Exit] = &[
     row("`careen-grub`", DONE, "grub.cfg is written"),
     row("`careen-grub`", FAILED, "grub.cfg is left as it was"),
     row(
+        "`careen-image`",
+        DONE,
+        "the image is where it was to go; what careen.dev/image takes is on standard output",
+    ),
+    row(
+        "`careen-image`",
+        FAILED,
+        "no such commit, or it could not be pushed; standard error says why",
+    ),
+    row(
         "`careen-provider`",
         DONE,
         "it was told to stop, or `manifests` are written",

@@ -40,6 +40,30 @@ fn installed_its_programs_run_and_every_unit_is_enabled_by_preset() {
 }
 
 #[test]
+fn what_pushes_images_runs_asks_for_skopeo_and_leaves_nothing() {
+    let root = Root::new();
+    let before = root.all();
+    let package = Shelf::ours().image_deb();
+    let needs = run(Command::new("dpkg-deb")
+        .arg("-f")
+        .arg(&package)
+        .arg("Depends"));
+    for name in ["skopeo", "libostree-1-1"] {
+        assert!(needs.contains(name), "{name} is not in {needs}");
+    }
+    fs::copy(package, root.path().join("tmp/image.deb")).unwrap();
+    // The rig's Debian has no skopeo, which is needed to push alone.
+    root.run(&["dpkg", "--force-depends", "-i", "/tmp/image.deb"]);
+    fs::remove_file(root.path().join("tmp/image.deb")).unwrap();
+    let version = root.run(&["careen-image", "--version"]);
+    assert!(version.starts_with("careen-image "), "{version}");
+    root.run(&["dpkg", "--purge", "careen-image"]);
+    let left = root.all();
+    let difference: Vec<_> = before.symmetric_difference(&left).collect();
+    assert!(difference.is_empty(), "{difference:#?}");
+}
+
+#[test]
 fn a_site_whose_presets_say_no_gets_every_file_and_no_unit_enabled() {
     let root = Root::new();
     let presets = root.path().join("etc/systemd/system-preset");

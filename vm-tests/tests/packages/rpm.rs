@@ -60,3 +60,21 @@ fn it_asks_for_the_libraries_that_its_programs_are_linked_with() {
         assert!(asked.contains(library), "{library} is not in\n{asked}");
     }
 }
+
+#[test]
+fn what_pushes_images_is_a_package_of_its_own_that_asks_for_skopeo() {
+    let package = Shelf::ours().image_rpm();
+    let asked = run(Command::new("rpm")
+        .args(["-qp", "--requires"])
+        .arg(&package));
+    for name in ["skopeo", "libostree-1.so.1"] {
+        assert!(asked.contains(name), "{name} is not in\n{asked}");
+    }
+    let root = TempDir::new().unwrap();
+    run(rpm(root.path())
+        .args(["--nodeps", "--noscripts", "-i"])
+        .arg(package));
+    assert!(root.path().join("usr/bin/careen-image").exists());
+    run(rpm(root.path()).args(["--noscripts", "-e", "careen-image"]));
+    assert_eq!(files(root.path()), Vec::<String>::new());
+}

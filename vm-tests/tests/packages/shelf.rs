@@ -32,7 +32,23 @@ impl Shelf {
 
     /// The node's package for rpm.
     pub fn rpm(&self) -> PathBuf {
-        self.find("careen-", ".rpm")
+        let mut rpms = names(&self.0).filter(|name| name.ends_with(".rpm"));
+        // Behind its name begins the version.
+        let ours = |name: &String| {
+            let rest = name.strip_prefix("careen-");
+            rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        self.0.join(rpms.find(ours).unwrap())
+    }
+
+    /// The package for dpkg of what pushes images.
+    pub fn image_deb(&self) -> PathBuf {
+        self.find("careen-image_", ".deb")
+    }
+
+    /// The same for rpm.
+    pub fn image_rpm(&self) -> PathBuf {
+        self.find("careen-image-", ".rpm")
     }
 
     /// Every package with its content, by name.
