@@ -21,6 +21,7 @@ pub mod programs;
 pub mod progress;
 pub mod qemu;
 pub mod qmp;
+pub mod registry;
 pub mod repo_server;
 pub mod rig;
 pub mod runner;

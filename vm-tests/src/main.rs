@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use vm_tests::cluster_api::adopted;
 use vm_tests::soak::Soak;
-use vm_tests::{bench, choice, demo, runner, scenarios, shell, soak};
+use vm_tests::{bench, choice, demo, registry, runner, scenarios, shell, soak};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -115,6 +115,12 @@ async fn perform(verb: Verb) -> Result<bool> {
                 .any(|scenario| scenarios::is_on_cluster_api(scenario.name))
             {
                 adopted::build()?;
+            }
+            if chosen
+                .iter()
+                .any(|scenario| scenarios::wants_a_registry(scenario.name))
+            {
+                registry::prepare()?;
             }
             let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));
             let how = runner::How {

@@ -25,7 +25,7 @@ pub use base::root;
 pub use cache::Key;
 pub use disk::DiskKind;
 pub use installer::{installer, name as installer_name};
-pub use ours::programs;
+pub use ours::{careen_image, programs};
 
 /// An image in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
