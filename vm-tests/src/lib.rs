@@ -9,6 +9,7 @@ pub mod changed;
 pub mod choice;
 pub mod cluster_api;
 pub mod control_plane;
+pub mod daemonset;
 pub mod demo;
 pub mod guest;
 pub mod images;

@@ -19,7 +19,8 @@ use crate::programs;
 /// How long it may take to listen; a second on a quiet machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is called skopeo in `careen-image`'s path: a registry without TLS is nothing that one can ask careen-image for.
+/// A script of this name in the registry's folder, first in `careen-image`'s path: that such a registry speaks no TLS is said in settings,
+/// and those of this machine are not ours.
 const SKOPEO: &str = "skopeo";
 
 /// A running registry. Dropping it ends it and removes what was pushed.
@@ -132,6 +133,19 @@ impl Registry {
             .args([&commit.digest, &destination]);
         let image = read(command).await?;
         Ok(image.replacen(&self.here(), &self.seen_from_guest(), 1))
+    }
+
+    /// Pushes the only image of an OCI archive under this name, with its tag.
+    ///
+    /// # Errors
+    /// When skopeo fails.
+    pub async fn push_archive(&self, archive: &Path, name: &str) -> Result<()> {
+        let mut command = Command::new(self.dir.join(SKOPEO));
+        command
+            .args(["copy", "--quiet"])
+            .arg(format!("oci-archive:{}", archive.display()))
+            .arg(format!("docker://{}/{name}", self.here()));
+        read(command).await.map(drop)
     }
 
     /// The node takes images from it, and needs no TLS for that: the tools that read `/etc/containers`, and containerd.

@@ -24,7 +24,7 @@ use anyhow::{Context, Result};
 pub use base::root;
 pub use cache::Key;
 pub use disk::DiskKind;
-pub use installer::{installer, name as installer_name};
+pub use installer::installer;
 pub use ours::{careen_image, programs};
 
 /// An image in the repository.

@@ -105,5 +105,9 @@ pub fn is_on_cluster_api(name: &str) -> bool {
 /// Whether a scenario wants a registry, whose programs must be there before it begins: in a lane there is no network.
 #[must_use]
 pub fn wants_a_registry(name: &str) -> bool {
-    name == upgrades_from_a_container_registry::SCENARIO.name
+    let those = [
+        a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+        upgrades_from_a_container_registry::SCENARIO,
+    ];
+    those.iter().any(|that| that.name == name)
 }
