@@ -1,5 +1,7 @@
 //! An image comes from a container registry: one that nobody signed and one that is not there leave the node as it was, the good one
-//! upgrades it.
+//! upgrades it, within its hours and with a hook that asks systemd for what its own rights do not allow. Doctor and journal are content.
+
+use anyhow::Context;
 
 use super::prelude::*;
 use crate::images::Commit;
@@ -14,8 +16,15 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The commit inside must have been signed by whom the OSTree remote trusts.
-const POLICY: &str = "[registry]\nsigned-by = \"careen\"";
+/// The commit inside must have been signed by whom the OSTree remote trusts; and it is always open.
+const POLICY: &str = r#"[registry]
+signed-by = "careen"
+[window]
+open = ["daily 00:00-24:00"]"#;
+
+/// Where the hook and the service that it starts leave their word; /var is the same in both systems.
+const WORD_OF_THE_HOOK: &str = "/var/lib/rig-hook";
+const WORD_OF_THE_SERVICE: &str = "/var/lib/rig-service";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let registry = Registry::start(&rig.dir().join("registry")).await?;
@@ -31,6 +40,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
 
     registry.introduce_to(&mut rig.guest).await?;
     rig.policy(POLICY).await?;
+    hook(rig).await?;
+    rig.expect_doctor_content().await?;
     let before = rig.before().await?;
     let traces = rig.traces().await?;
     for (image, code) in [(unsigned, "Unsigned"), (missing, "NoSuchImage")] {
@@ -41,7 +52,39 @@ async fn run(rig: &mut Rig) -> Result<()> {
     }
 
     rig.ask_raw(&pushed).await?;
-    rig.expect_upgraded(&before, &good).await.map(drop)
+    let view = rig.expect_upgraded(&before, &good).await?;
+    let id = view.status.and_then(|status| status.id);
+    let id = id.context("the status on the Node has no id")?;
+    expect_hook_ran(rig, id.as_str()).await?;
+    rig.expect_journal(id.as_str(), "Upgraded").await
+}
+
+/// A hook that starts a service, and says for which upgrade.
+async fn hook(rig: &mut Rig) -> Result<()> {
+    let script = format!(
+        "set -e\numask 022\n\
+         cat >/etc/systemd/system/rig.service <<'END'\n\
+         [Service]\nType=oneshot\nExecStart=/bin/sh -c 'date >>{WORD_OF_THE_SERVICE}'\nEND\n\
+         systemctl daemon-reload\n\
+         mkdir -p /etc/careen/pre.d\n\
+         cat >/etc/careen/pre.d/10-rig <<'END'\n\
+         #!/bin/sh\nsystemctl start rig.service && echo \"$CAREEN_UPGRADE_ID\" >>{WORD_OF_THE_HOOK}\nEND\n\
+         chmod 755 /etc/careen/pre.d/10-rig\n"
+    );
+    rig.guest.run(&script).await.map(drop)
+}
+
+/// Once, for this upgrade: those that were refused had none.
+async fn expect_hook_ran(rig: &mut Rig, id: &str) -> Result<()> {
+    let said = rig.guest.run(&format!("cat {WORD_OF_THE_HOOK}")).await?;
+    ensure!(said == id, "the hook ran for {said:?}, not once for {id}");
+    let started = format!("wc -l <{WORD_OF_THE_SERVICE}");
+    let started = rig.guest.run(&started).await?;
+    ensure!(
+        started == "1",
+        "the hook's service was started {started} times"
+    );
+    Ok(())
 }
 
 async fn push(rig: &Rig, registry: &Registry, commit: &Commit) -> Result<String> {
