@@ -7,6 +7,8 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
+# `make demo`: annotate, daemonset or cluster-api.
+WAY ?= annotate
 # `make soak`: so many power cuts of this seed; a rollout over so many Machines, so often with other misfortunes.
 CUTS ?= 100
 SEED ?= 1
@@ -65,11 +67,11 @@ soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=4
 test: check integration ## what CI runs: every layer, the VM's five core scenarios and another by turns (not cluster-api, vm S=all, bench)
 	$(CARGO_TARGET_DIR)/debug/vm-tests run core --turn-from "$$(git rev-parse HEAD)" --minutes 13 --jobs $(J)
 
-demo: rig ## build two images and a cluster, upgrade a node, then see a bad image fall back
-	$(RIG) demo
+demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it
+	$(RIG) demo $(WAY)
 
-demo-capi: rig ## the same with the real managers of Cluster API: a rollout that holds at a bad image, and the image that heals it
-	$(RIG) demo-capi
+demo-capi: WAY := cluster-api
+demo-capi: demo ## another name of `make demo WAY=cluster-api`
 
 vm: rig ## list the scenarios on the VM; S=<name> runs one, S=core the five, S=all every one (cut short, it goes on; FRESH=1 from the start); J=1 one at a time
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J) $(if $(FRESH),--fresh); else $(RIG) list; fi

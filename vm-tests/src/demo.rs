@@ -1,6 +1,8 @@
-//! The story of Careen on one machine: a node upgrades itself, then meets a bad image and comes back by itself.
+//! The story of Careen on one machine, in each of the three ways in which it is used.
 
-pub mod capi;
+mod annotate;
+mod capi;
+mod daemonset;
 mod live;
 mod table;
 
@@ -8,14 +10,24 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use clap::ValueEnum;
 use upgrade::names;
 use upgrade::report::Answer;
 
-use crate::images::{Commit, DiskKind, ensure_commit};
+use crate::images::Commit;
 use crate::node::{NAME, Seen};
-use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
+
+/// How upgrades are asked for, and how the agent has come to the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// Annotate a Node: an upgrade, then a bad image and the way back
+    Annotate,
+    /// A DaemonSet brings the agent, then the Node is annotated
+    Daemonset,
+    /// Cluster API: a rollout that holds at a bad image, and the image that heals it
+    ClusterApi,
+}
 
 /// What was seen of one upgrade, from the request to the answer.
 struct Act {
@@ -25,43 +37,35 @@ struct Act {
     seen: Vec<Seen>,
 }
 
-/// Plays it.
+/// Plays it, and says which other ways there are.
 ///
 /// # Errors
 /// When a part does not start, or the story ends otherwise than it should.
-pub async fn run() -> Result<()> {
-    let progress = Progress::new("demo");
-    progress.step("two good images and a bad one: built on first use, then from the cache");
-    let (good, bad) = (ensure_commit("v2")?, ensure_commit("kubelet-crash")?);
-    progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
-    let mut rig = Rig::start(DiskKind::Bios, &out().join("demo"), progress.clone()).await?;
-    rig.before().await?;
-    rig.forget_base().await?;
-    show(
-        &rig,
-        &["get", "nodes,pods,poddisruptionbudgets", "-o", "wide"],
-    )?;
-
-    println!("\n== A new image: Kubernetes v1.36 and another kernel");
-    let upgrade = play(&mut rig, "upgrade", &good, Answer::Upgraded).await?;
-    show(&rig, &["get", "nodes", "-o", "wide"])?;
-
-    println!("\n== A bad image: its kubelet never gets healthy");
-    rig.policy("[health]\ndeadline-seconds = 60").await?;
-    kubectl(
-        &rig,
-        &["annotate", "node", NAME, &format!("{}-", names::REQUEST)],
-    )?;
-    let fallback = play(&mut rig, "bad image", &bad, Answer::Failed).await?;
-    show(&rig, &["get", "nodes", "-o", "wide"])?;
-    println!(
-        "\nWhy, as it stands on the Node: {}",
-        rig.node.now().reason.unwrap_or_default()
-    );
-
-    println!();
-    table::print(&[upgrade, fallback]);
+pub async fn run(way: Way) -> Result<()> {
+    match way {
+        Way::Annotate => annotate::run().await?,
+        Way::Daemonset => daemonset::run().await?,
+        Way::ClusterApi => capi::run().await?,
+    }
+    println!("\nThe ways to use it; this was {}:", way.command());
+    for way in Way::value_variants() {
+        println!("  {:<28}{}", way.command(), way.help());
+    }
     Ok(())
+}
+
+impl Way {
+    fn command(self) -> String {
+        let value = self.to_possible_value();
+        let name = value.as_ref().map_or("", |value| value.get_name());
+        format!("make demo WAY={name}")
+    }
+
+    fn help(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help());
+        help.map(ToString::to_string).unwrap_or_default()
+    }
 }
 
 /// Asks as a person would, and shows what the Node says until it answers.
@@ -118,4 +122,30 @@ fn kubectl(rig: &Rig, arguments: &[&str]) -> Result<String> {
         arguments.join(" ")
     );
     Ok(String::from_utf8(output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs;
+
+    #[test]
+    fn each_way_is_named_where_a_newcomer_looks() -> Result<()> {
+        for file in ["Makefile", "README.md"] {
+            let text = std::fs::read_to_string(programs::home().join("..").join(file))?;
+            for way in Way::value_variants() {
+                let command = way.command();
+                let name = command.trim_start_matches("make demo ");
+                assert!(text.contains(name), "{file} does not name {name}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn there_are_three_ways_and_each_says_what_it_is() {
+        let ways = Way::value_variants();
+        assert_eq!(ways.len(), 3);
+        assert!(ways.iter().all(|way| !way.help().is_empty()));
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use vm_tests::cluster_api::adopted;
 use vm_tests::soak::Soak;
-use vm_tests::{bench, choice, demo, runner, scenarios, shell, soak};
+use vm_tests::{bench, choice, demo, registry, runner, scenarios, shell, soak};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -40,10 +40,12 @@ enum Verb {
     /// One scenario, for `run --jobs`.
     #[command(hide = true)]
     RunForALane { name: String },
-    /// Show the whole story: a good upgrade, then a bad image and the way back.
-    Demo,
-    /// Show the story as Cluster API tells it: a rollout that holds at a bad image, and the image that heals it.
-    DemoCapi,
+    /// Show the whole story in one of the ways to use it.
+    Demo {
+        /// Which one.
+        #[arg(value_enum, default_value_t = demo::Way::Annotate)]
+        way: demo::Way,
+    },
     /// Measure upgrades beside the same done by hand.
     Bench {
         /// How often; both ways take some 6 to 14 minutes together.
@@ -116,6 +118,12 @@ async fn perform(verb: Verb) -> Result<bool> {
             {
                 adopted::build()?;
             }
+            if chosen
+                .iter()
+                .any(|scenario| scenarios::wants_a_registry(scenario.name))
+            {
+                registry::prepare()?;
+            }
             let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));
             let how = runner::How {
                 jobs: usize::from(jobs),
@@ -136,8 +144,7 @@ async fn perform(verb: Verb) -> Result<bool> {
         }
         Verb::SoakRecord => soak::record_for_a_lane().await.map(|()| true),
         Verb::SoakCut { cut } => soak::cut_for_a_lane(&cut).await.map(|()| true),
-        Verb::Demo => demo::run().await.map(|()| true),
-        Verb::DemoCapi => demo::capi::run().await.map(|()| true),
+        Verb::Demo { way } => demo::run(way).await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }
 }

@@ -15,15 +15,17 @@ use crate::scenarios::{ALL, is_on_cluster_api};
 
 /// What each scenario depends on, besides our programs as built and its own file: the sources that the rig shares with them, the image
 /// side, the rig, and what all are built with.
-const CONTENT: [&str; 9] = [
+const CONTENT: [&str; 11] = [
     "Cargo.lock",
     "Cargo.toml",
     "dracut",
     "src/host",
+    "src/image",
     "src/upgrade",
     "systemd",
     "vm-tests/images",
     "vm-tests/kube",
+    "vm-tests/registry",
     "vm-tests/src/scenarios/prelude.rs",
 ];
 /// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.

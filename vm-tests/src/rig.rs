@@ -3,6 +3,7 @@
 mod ask;
 mod console;
 mod look;
+mod operator;
 mod story;
 mod traces;
 

@@ -1,4 +1,4 @@
-//! The image of the DaemonSet, as an archive for containerd.
+//! The image of the DaemonSet, as an archive to be pushed to a registry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,17 +40,11 @@ pub fn installer(version: &str) -> Result<PathBuf> {
                     .env("CAREEN_PROGRAMS", &all),
             )?;
             fs::write(context.join("careen/VERSION"), version)?;
-            let name = name(version);
+            let name = format!("localhost/{PROGRAM}:{version}");
             script("installer.sh", &[&root, &context, name.as_ref(), out])?;
             Ok(fs::remove_dir_all(context)?)
         })
     })
-}
-
-/// What a pod's spec calls it.
-#[must_use]
-pub fn name(version: &str) -> String {
-    format!("localhost/{PROGRAM}:{version}")
 }
 
 /// A folder with the programs of the images, and the pod's.

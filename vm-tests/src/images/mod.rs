@@ -24,8 +24,8 @@ use anyhow::{Context, Result};
 pub use base::root;
 pub use cache::Key;
 pub use disk::DiskKind;
-pub use installer::{installer, name as installer_name};
-pub use ours::programs;
+pub use installer::installer;
+pub use ours::{careen_image, programs};
 
 /// An image in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -97,6 +97,18 @@ pub fn layer() -> Result<PathBuf> {
     })
 }
 
+/// The program that wraps a commit in a container image and pushes it: of the host, in no image.
+///
+/// # Errors
+/// When it does not compile.
+pub fn careen_image() -> Result<PathBuf> {
+    let target = programs::cache()?.join("target");
+    step("careen-image", || {
+        cargo(&target, "image", &["-p", "careen-image"], "")
+    })?;
+    Ok(target.join("image/careen-image"))
+}
+
 /// The source tree that this crate lies in.
 pub(super) fn source() -> PathBuf {
     programs::home()

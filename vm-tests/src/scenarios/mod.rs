@@ -40,6 +40,7 @@ mod uefi_fallback;
 mod uefi_upgrade;
 mod upgrade_with_a_new_kernel;
 mod upgrade_with_the_same_kernel;
+mod upgrades_from_a_container_registry;
 mod userspace_hang_falls_back;
 mod version_lies_falls_back;
 mod withdrawn_while_draining;
@@ -84,6 +85,7 @@ pub const ALL: &[Scenario] = &[
     uefi_fallback::SCENARIO,
     uefi_upgrade::SCENARIO,
     upgrade_with_the_same_kernel::SCENARIO,
+    upgrades_from_a_container_registry::SCENARIO,
     userspace_hang_falls_back::SCENARIO,
     version_lies_falls_back::SCENARIO,
     withdrawn_while_draining::SCENARIO,
@@ -96,6 +98,16 @@ pub fn is_on_cluster_api(name: &str) -> bool {
     let those = [
         cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
         cluster_api_upgrades_a_node::SCENARIO,
+    ];
+    those.iter().any(|that| that.name == name)
+}
+
+/// Whether a scenario wants a registry, whose programs must be there before it begins: in a lane there is no network.
+#[must_use]
+pub fn wants_a_registry(name: &str) -> bool {
+    let those = [
+        a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+        upgrades_from_a_container_registry::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)
 }

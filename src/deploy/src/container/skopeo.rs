@@ -31,12 +31,15 @@ const CREDENTIALS: [&str; 5] = [
 const POLICY: &str = "etc/containers/policy.json";
 /// Set by systemd for what it starts.
 const UNDER_SYSTEMD: &str = "INVOCATION_ID";
-/// What reads what a stranger sends has no rights (as ostree-ext, isolation.rs).
-const WITHOUT_RIGHTS: [&str; 6] = [
+/// What reads what a stranger sends has no rights (as ostree-ext, isolation.rs, which leaves it root's group). By number, because nobody's
+/// group is called nogroup by Debian and nobody by Fedora.
+const WITHOUT_RIGHTS: [&str; 8] = [
     "--no-new-privs",
     "--init-groups",
     "--reuid",
     "nobody",
+    "--regid",
+    "65534",
     "--bounding-set",
     "-all",
 ];

@@ -3,6 +3,7 @@
 mod archive;
 mod broken;
 mod layers;
+mod nobody;
 mod planned;
 mod room;
 mod server;
@@ -28,7 +29,7 @@ use server::Server;
 fn tools() -> &'static Path {
     static TOOLS: OnceLock<PathBuf> = OnceLock::new();
     TOOLS.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sysroot/registry/tools.sh");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vm-tests/registry/tools.sh");
         PathBuf::from(succeed(&mut Command::new(script)).trim())
     })
 }

@@ -1,0 +1,51 @@
+//! An operator annotates a Node: it upgrades itself, then meets a bad image and comes back by itself.
+
+use anyhow::Result;
+use upgrade::names;
+use upgrade::report::Answer;
+
+use super::{kubectl, play, show, table};
+use crate::images::{DiskKind, ensure_commit};
+use crate::node::NAME;
+use crate::progress::Progress;
+use crate::rig::Rig;
+use crate::runner::out;
+
+/// Plays it.
+///
+/// # Errors
+/// When a part does not start, or the story ends otherwise than it should.
+pub async fn run() -> Result<()> {
+    let progress = Progress::new("demo");
+    progress.step("two good images and a bad one: built on first use, then from the cache");
+    let (good, bad) = (ensure_commit("v2")?, ensure_commit("kubelet-crash")?);
+    progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
+    let mut rig = Rig::start(DiskKind::Bios, &out().join("demo"), progress.clone()).await?;
+    rig.before().await?;
+    rig.forget_base().await?;
+    show(
+        &rig,
+        &["get", "nodes,pods,poddisruptionbudgets", "-o", "wide"],
+    )?;
+
+    println!("\n== A new image: Kubernetes v1.36 and another kernel");
+    let upgrade = play(&mut rig, "upgrade", &good, Answer::Upgraded).await?;
+    show(&rig, &["get", "nodes", "-o", "wide"])?;
+
+    println!("\n== A bad image: its kubelet never gets healthy");
+    rig.policy("[health]\ndeadline-seconds = 60").await?;
+    kubectl(
+        &rig,
+        &["annotate", "node", NAME, &format!("{}-", names::REQUEST)],
+    )?;
+    let fallback = play(&mut rig, "bad image", &bad, Answer::Failed).await?;
+    show(&rig, &["get", "nodes", "-o", "wide"])?;
+    println!(
+        "\nWhy, as it stands on the Node: {}",
+        rig.node.now().reason.unwrap_or_default()
+    );
+
+    println!();
+    table::print(&[upgrade, fallback]);
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! A DaemonSet brings an agent to a node and watches it there; that agent upgrades the node.
+
+use anyhow::Result;
+use upgrade::report::Answer;
+
+use super::{play, show, table};
+use crate::daemonset::{DaemonSet, agent, expect_agent, rolled_out};
+use crate::images::{DiskKind, ensure_commit};
+use crate::progress::Progress;
+use crate::registry;
+use crate::rig::Rig;
+use crate::runner::out;
+
+/// Newer than the agents of the node's images, which are of Cargo's version.
+const VERSION: &str = "0.1.98";
+
+const LIST: [&str; 6] = ["get", "daemonsets,pods", "-n", "careen", "-o", "wide"];
+
+/// Plays it.
+///
+/// # Errors
+/// When a part does not start, or the story ends otherwise than it should.
+pub async fn run() -> Result<()> {
+    let progress = Progress::new("demo-daemonset");
+    progress.step("a good image, and a registry for the DaemonSet's: built on first use");
+    let good = ensure_commit("v2")?;
+    registry::prepare()?;
+    progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
+    let dir = out().join("demo-daemonset");
+    let mut rig = Rig::start(DiskKind::Bios, &dir, progress.clone()).await?;
+    rig.before().await?;
+    rig.forget_base().await?;
+    let daemonset = DaemonSet::offered(&mut rig, &[VERSION]).await?;
+
+    println!("\n== The DaemonSet comes: containerd pulls its image, its pod brings the agent");
+    print!("{}", daemonset.apply(&rig, "install", VERSION).await?);
+    see_it_run(&mut rig).await?;
+
+    println!("\n== A new image: Kubernetes v1.36 and another kernel");
+    let upgrade = play(&mut rig, "daemonset", &good, Answer::Upgraded).await?;
+    show(&rig, &["get", "nodes", "-o", "wide"])?;
+
+    println!("\n== The new system has the DaemonSet's agent too");
+    see_it_run(&mut rig).await?;
+
+    println!();
+    table::print(&[upgrade]);
+    Ok(())
+}
+
+/// Waits for the pod, and shows it and the agent that it has brought.
+async fn see_it_run(rig: &mut Rig) -> Result<()> {
+    print!("{}", rolled_out(rig).await?);
+    expect_agent(rig, VERSION).await?;
+    show(rig, &LIST)?;
+    println!("\nThe agent that runs: {}", agent(rig).await?);
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! A container registry: Debian's docker-registry as a process on loopback, without TLS and open to all. The guest reaches it as 10.0.2.2.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use tokio::net::TcpStream;
+use tokio::process::Command;
+
+use crate::control_plane::{HOST_SEEN_FROM_GUEST, ports};
+use crate::guest::Guest;
+use crate::images::{self, Commit};
+use crate::process::{Process, tail};
+use crate::programs;
+
+/// How long it may take to listen; a second on a quiet machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A script of this name in the registry's folder, first in `careen-image`'s path: that such a registry speaks no TLS is said in settings,
+/// and those of this machine are not ours.
+const SKOPEO: &str = "skopeo";
+
+/// A running registry. Dropping it ends it and removes what was pushed.
+#[derive(Debug)]
+pub struct Registry {
+    port: u16,
+    dir: PathBuf,
+    process: Process,
+}
+
+/// Fetches and builds what a registry is run and filled with, for a lane has no network.
+///
+/// # Errors
+/// When Debian's mirror does not answer, or careen-image does not compile.
+pub fn prepare() -> Result<()> {
+    tools()?;
+    images::careen_image().map(drop)
+}
+
+/// The folder of skopeo and docker-registry.
+fn tools() -> Result<PathBuf> {
+    let script = programs::home().join("registry/tools.sh");
+    let output = std::process::Command::new(&script)
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run {}", script.display()))?;
+    ensure!(
+        output.status.success(),
+        "{}: {}",
+        script.display(),
+        output.status
+    );
+    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+}
+
+impl Registry {
+    /// Starts an empty one with its files in `dir`.
+    ///
+    /// # Errors
+    /// When it does not start or listen; the message has the end of its log.
+    pub async fn start(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir)?;
+        let [port] = ports::free()?;
+        let (config, log) = (dir.join("config.yml"), dir.join("registry.log"));
+        fs::write(&config, configuration(dir, port))?;
+        let arguments = ["serve".to_owned(), config.display().to_string()];
+        let process = Process::start(&tools()?.join("docker-registry"), &arguments, &log)?;
+        let mut this = Self {
+            port,
+            dir: dir.to_owned(),
+            process,
+        };
+        this.wait(&log).await?;
+        this.write_skopeo()?;
+        Ok(this)
+    }
+
+    async fn wait(&mut self, log: &Path) -> Result<()> {
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
+            self.process.check()?;
+            if begun.elapsed() > PATIENCE {
+                bail!(
+                    "docker-registry does not listen after {PATIENCE:?}; the end of its log:\n{}",
+                    tail(log)
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+
+    fn write_skopeo(&self) -> Result<()> {
+        let settings = self.dir.join("registries.conf");
+        fs::write(&settings, insecure(&self.here()))?;
+        let script = format!(
+            "#!/bin/sh\nexec '{}' --insecure-policy --registries-conf '{}' \"$@\"\n",
+            tools()?.join(SKOPEO).display(),
+            settings.display()
+        );
+        let path = self.dir.join(SKOPEO);
+        fs::write(&path, script)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        Ok(())
+    }
+
+    /// As programs on this machine call it.
+    fn here(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// As the node calls it.
+    #[must_use]
+    pub fn seen_from_guest(&self) -> String {
+        format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
+    }
+
+    /// Wraps and pushes a commit of the rig's repository: the image as the node is asked for it.
+    ///
+    /// # Errors
+    /// When careen-image fails.
+    pub async fn push_commit(&self, commit: &Commit) -> Result<String> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let destination = format!("docker://{}/os:{}", self.here(), commit.reference);
+        let mut command = Command::new(images::careen_image()?);
+        command
+            .env("PATH", format!("{}:{path}", self.dir.display()))
+            .arg("--repo")
+            .arg(images::repository()?)
+            .args([&commit.digest, &destination]);
+        let image = read(command).await?;
+        Ok(image.replacen(&self.here(), &self.seen_from_guest(), 1))
+    }
+
+    /// Pushes the only image of an OCI archive under this name, with its tag.
+    ///
+    /// # Errors
+    /// When skopeo fails.
+    pub async fn push_archive(&self, archive: &Path, name: &str) -> Result<()> {
+        let mut command = Command::new(self.dir.join(SKOPEO));
+        command
+            .args(["copy", "--quiet"])
+            .arg(format!("oci-archive:{}", archive.display()))
+            .arg(format!("docker://{}/{name}", self.here()));
+        read(command).await.map(drop)
+    }
+
+    /// The node takes images from it, and needs no TLS for that: the tools that read `/etc/containers`, and containerd.
+    ///
+    /// # Errors
+    /// When the guest does not answer.
+    pub async fn introduce_to(&self, guest: &mut Guest) -> Result<()> {
+        let name = self.seen_from_guest();
+        let pulls = format!("/etc/containerd/certs.d/{name}");
+        let containers = insecure(&name);
+        let containerd = format!("server = \"http://{name}\"\n");
+        let script = format!(
+            "set -e\nmkdir -p /etc/containers/registries.conf.d {pulls}\n\
+             cat >/etc/containers/registries.conf.d/rig.conf <<'END'\n{containers}END\n\
+             cat >{pulls}/hosts.toml <<'END'\n{containerd}END\n"
+        );
+        guest.run(&script).await.map(drop)
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.process.kill();
+        // Hundreds of megabytes of what lies in the rig's cache anyway; what is left is in nobody's way.
+        let _ = fs::remove_dir_all(store(&self.dir));
+    }
+}
+
+fn store(dir: &Path) -> PathBuf {
+    dir.join("store")
+}
+
+fn configuration(dir: &Path, port: u16) -> String {
+    format!(
+        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {} }} }}\nhttp: {{ addr: \"127.0.0.1:{port}\" }}\n",
+        store(dir).display()
+    )
+}
+
+/// For containers-registries.conf(5).
+fn insecure(name: &str) -> String {
+    format!("[[registry]]\nlocation = \"{name}\"\ninsecure = true\n")
+}
+
+/// Runs a program that must succeed; what it prints.
+async fn read(mut command: Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().await;
+    let program = command.as_std().get_program().to_string_lossy();
+    let output = output.with_context(|| format!("cannot run {program}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "{program}: {}: {complaint}",
+        output.status
+    );
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_registry_listens_while_it_is_held_and_leaves_nothing_pushed() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let registry = Registry::start(folder.path()).await?;
+        let address = registry.here();
+        TcpStream::connect(&address).await?;
+        fs::create_dir_all(store(folder.path()))?;
+        drop(registry);
+        assert!(TcpStream::connect(&address).await.is_err());
+        assert!(!store(folder.path()).exists());
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! An image comes from a container registry: one that nobody signed and one that is not there leave the node as it was, the good one
+//! upgrades it, within its hours and with a hook that asks systemd for what its own rights do not allow. Doctor and journal are content.
+
+use anyhow::Context;
+
+use super::prelude::*;
+use crate::images::Commit;
+use crate::registry::Registry;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "upgrades-from-a-container-registry",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2", "unsigned"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// The commit inside must have been signed by whom the OSTree remote trusts; and it is always open.
+const POLICY: &str = r#"[registry]
+signed-by = "careen"
+[window]
+open = ["daily 00:00-24:00"]"#;
+
+/// Where the hook and the service that it starts leave their word; /var is the same in both systems.
+const WORD_OF_THE_HOOK: &str = "/var/lib/rig-hook";
+const WORD_OF_THE_SERVICE: &str = "/var/lib/rig-service";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let registry = Registry::start(&rig.dir().join("registry")).await?;
+    let good = rig.image("v2")?;
+    let pushed = push(rig, &registry, &good).await?;
+    let unsigned = rig.image("unsigned")?;
+    let unsigned = push(rig, &registry, &unsigned).await?;
+    let missing = format!(
+        "docker://{}/os@sha256:{}",
+        registry.seen_from_guest(),
+        "0".repeat(64)
+    );
+
+    registry.introduce_to(&mut rig.guest).await?;
+    rig.policy(POLICY).await?;
+    hook(rig).await?;
+    rig.expect_doctor_content().await?;
+    let before = rig.before().await?;
+    let traces = rig.traces().await?;
+    for (image, code) in [(unsigned, "Unsigned"), (missing, "NoSuchImage")] {
+        rig.ask_raw(&image).await?;
+        rig.expect_failed(&[code], 5 * MINUTE).await?;
+        rig.expect_untouched(&before, &traces).await?;
+        rig.withdraw().await?;
+    }
+
+    rig.ask_raw(&pushed).await?;
+    let view = rig.expect_upgraded(&before, &good).await?;
+    let id = view.status.and_then(|status| status.id);
+    let id = id.context("the status on the Node has no id")?;
+    expect_hook_ran(rig, id.as_str()).await?;
+    rig.expect_journal(id.as_str(), "Upgraded").await
+}
+
+/// A hook that starts a service, and says for which upgrade.
+async fn hook(rig: &mut Rig) -> Result<()> {
+    let script = format!(
+        "set -e\numask 022\n\
+         cat >/etc/systemd/system/rig.service <<'END'\n\
+         [Service]\nType=oneshot\nExecStart=/bin/sh -c 'date >>{WORD_OF_THE_SERVICE}'\nEND\n\
+         systemctl daemon-reload\n\
+         mkdir -p /etc/careen/pre.d\n\
+         cat >/etc/careen/pre.d/10-rig <<'END'\n\
+         #!/bin/sh\nsystemctl start rig.service && echo \"$CAREEN_UPGRADE_ID\" >>{WORD_OF_THE_HOOK}\nEND\n\
+         chmod 755 /etc/careen/pre.d/10-rig\n"
+    );
+    rig.guest.run(&script).await.map(drop)
+}
+
+/// Once, for this upgrade: those that were refused had none.
+async fn expect_hook_ran(rig: &mut Rig, id: &str) -> Result<()> {
+    let said = rig.guest.run(&format!("cat {WORD_OF_THE_HOOK}")).await?;
+    ensure!(said == id, "the hook ran for {said:?}, not once for {id}");
+    let started = format!("wc -l <{WORD_OF_THE_SERVICE}");
+    let started = rig.guest.run(&started).await?;
+    ensure!(
+        started == "1",
+        "the hook's service was started {started} times"
+    );
+    Ok(())
+}
+
+async fn push(rig: &Rig, registry: &Registry, commit: &Commit) -> Result<String> {
+    rig.progress
+        .step(&format!("careen-image pushes {}", commit.reference));
+    registry.push_commit(commit).await
+}
