@@ -37,7 +37,7 @@ use tracing::Level;
 
 /// Upgrades the nodes of Cluster API's Machines in place.
 #[derive(Debug, Parser)]
-#[command(name = "careen-provider", version)]
+#[command(name = "careen-provider", version = upgrade::release::THIS)]
 struct Cli {
     /// The management cluster's kubeconfig; without it the ServiceAccount's.
     #[arg(long)]
