@@ -8,7 +8,7 @@ use upgrade::id::Digest;
 
 /// Performs one step of an upgrade on the OSTree sysroot and prints JSON lines: progress, then one verdict.
 #[derive(Debug, Parser)]
-#[command(name = "careen-deploy", version)]
+#[command(name = "careen-deploy", version = upgrade::release::THIS)]
 pub struct Cli {
     /// The sysroot; `/` is the running system, anything else a sysroot in a folder.
     #[arg(long, global = true, default_value = "/")]

@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod boot;
 pub mod cmdline;
+pub mod container_policy;
 pub mod durable;
 mod error;
 pub mod etc;

@@ -6,7 +6,7 @@ use clap::Parser;
 
 /// Wraps an OSTree commit in a container image, pushes it and prints what careen.dev/image takes.
 #[derive(Debug, Parser)]
-#[command(name = "careen-image", version)]
+#[command(name = "careen-image", version = upgrade::release::THIS)]
 pub struct Cli {
     /// The OSTree repository.
     #[arg(long)]

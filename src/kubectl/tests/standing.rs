@@ -124,6 +124,33 @@ fn an_upgrade_does_not_repeat_what_has_failed_and_a_retry_does() {
 }
 
 #[test]
+fn a_container_image_that_runs_is_not_asked_for_since_its_digest_pins_it() {
+    let image = format!("docker://r.example.com/os@sha256:{}", "c".repeat(64));
+    let wish = Wish {
+        image: image.clone(),
+        ..wish()
+    };
+    let details = json!({ "to": "b".repeat(64) });
+    let asked = |answer| {
+        with(
+            answer_to("k-1", answer, details.clone()),
+            names::IMAGE,
+            &image,
+        )
+    };
+    let runs = annotated("a", asked("Upgraded"));
+    assert!(matches!(request::upgrade(&runs, &wish), Turn::Done(_)));
+
+    let other_commit = Wish {
+        image: format!("{image}@{}", "d".repeat(64)),
+        ..wish
+    };
+    let asked = with(asked("Upgraded"), names::IMAGE, &other_commit.image);
+    let node = annotated("a", asked);
+    assert_eq!(request::upgrade(&node, &other_commit), Turn::Write);
+}
+
+#[test]
 fn a_pinned_image_that_runs_is_not_asked_for_and_a_ref_is() {
     let to = "b".repeat(64);
     let node = answered("a", "Upgraded", json!({ "to": to }));

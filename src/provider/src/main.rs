@@ -37,7 +37,7 @@ use tracing::Level;
 
 /// Upgrades the nodes of Cluster API's Machines in place.
 #[derive(Debug, Parser)]
-#[command(name = "careen-provider", version)]
+#[command(name = "careen-provider", version = upgrade::release::THIS)]
 struct Cli {
     /// The management cluster's kubeconfig; without it the ServiceAccount's.
     #[arg(long)]
@@ -87,7 +87,7 @@ struct Cli {
     /// Seconds within which an agent must take a request up.
     #[arg(long, default_value_t = Policy::default().answer_seconds)]
     answer_seconds: i64,
-    /// Seconds within which an upgrade must come to an end.
+    /// Seconds within which an upgrade must reach its next phase, pauses, hours and soaks left out.
     #[arg(long, default_value_t = Policy::default().upgrade_seconds)]
     upgrade_seconds: i64,
     /// Log in JSON.

@@ -34,7 +34,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    const ALL: [Self; 3] = [Self::Registry, Self::Archive, Self::Folder];
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Registry, Self::Archive, Self::Folder];
 
     /// What stands before the place, as skopeo wants it.
     #[must_use]

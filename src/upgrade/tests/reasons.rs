@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use scene::reasons::{all, place};
 use scene::*;
+use upgrade::reason::Wait;
 use upgrade::record::{BadImage, Retry};
 use upgrade::*;
 
@@ -24,6 +25,14 @@ fn every_reason_has_a_code_of_its_own_and_survives_json() {
         let text = serde_json::to_string(&reason).unwrap();
         assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), reason);
         assert!(codes.insert(reason.code()), "{} twice", reason.code());
+    }
+}
+
+/// The provider sees a node's reason by its code alone.
+#[test]
+fn a_wait_is_known_by_its_code_as_by_its_reason() {
+    for reason in all() {
+        assert_eq!(Wait::of(&reason.code()), reason.waits_for(), "{reason:?}");
     }
 }
 

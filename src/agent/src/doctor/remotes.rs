@@ -1,4 +1,4 @@
-//! The OSTree remotes that images may come from: known, reachable by a URL, and with a key to judge their signatures by.
+//! The OSTree remotes that images may come from, or whose keys vouch for container images: known, reachable by a URL, and with a key to judge their signatures by.
 
 use std::fs;
 use std::path::Path;
@@ -7,42 +7,67 @@ use host::Places;
 use upgrade::Policy;
 
 use super::keyfile::{self, Group};
-use super::{Finding, Patient};
+use super::{Finding, Patient, registry};
 
 const NAME: &str = "remote";
 
 /// The repository, below the physical root.
 const REPO: &str = "ostree/repo";
 
-/// One finding for each remote that the policy lets be used.
+/// One finding for each remote that the policy lets be used, and for the one that vouches for container images.
 pub(super) fn remotes(patient: &Patient, policy: &Policy) -> Vec<Finding> {
     let known = configured(&patient.places);
     let allowed = |group: &&Group| {
         let name = group.remote().unwrap_or_default();
-        policy.remotes.is_empty() || policy.remotes.iter().any(|remote| remote == name)
+        policy.remotes.is_empty() || named(policy).any(|(_, remote)| remote == name)
     };
     let usable = known.iter().filter(allowed);
     let mut findings: Vec<_> = usable
         .map(|group| judge(group, &patient.places, policy))
         .collect();
     let is_known = |name: &str| known.iter().any(|group| group.remote() == Some(name));
-    let strangers = policy.remotes.iter().filter(|name| !is_known(name));
-    findings.extend(strangers.map(|name| unknown(name)));
+    let strangers = named(policy).filter(|(_, name)| !is_known(name));
+    findings.extend(strangers.map(|(field, name)| unknown(field, name)));
     if findings.is_empty() {
-        findings.push(Finding::bad(
-            NAME,
-            "no OSTree remote is configured",
-            "ostree remote add, with the key that images are signed with",
-        ));
+        findings.push(none(patient, policy));
     }
     findings
 }
 
-fn unknown(name: &str) -> Finding {
+/// The remotes that the policy names, each with its field.
+fn named(policy: &Policy) -> impl Iterator<Item = (&'static str, &str)> {
+    let remotes = policy.remotes.iter();
+    let remotes = remotes.map(|name| ("remotes", name.as_str()));
+    let signer = Some(policy.registry.signed_by.as_str());
+    let signer = signer.filter(|name| !name.is_empty());
+    remotes.chain(signer.map(|name| ("registry.signed-by", name)))
+}
+
+fn unknown(field: &str, name: &str) -> Finding {
     Finding::bad(
         NAME,
-        format!("the policy names {name}, which is not configured"),
-        "ostree remote add it, or take it out of the policy's remotes",
+        format!("the policy's {field} names {name}, which is not configured"),
+        &format!("ostree remote add it, or take it out of the policy's {field}"),
+    )
+}
+
+/// Not a single remote: where images come from registries, there need be none.
+fn none(patient: &Patient, policy: &Policy) -> Finding {
+    let seen = "no OSTree remote is configured";
+    if registry::is_spoken_of(policy) {
+        return Finding::ok(NAME, format!("{seen}, images come as container images"));
+    }
+    if registry::come_unspoken(patient) {
+        return Finding::warn(
+            NAME,
+            format!("{seen}; container images that are signed are let through from every registry"),
+            "say in the policy's registry.allowed from which",
+        );
+    }
+    Finding::bad(
+        NAME,
+        seen,
+        "ostree remote add, with the key that images are signed with",
     )
 }
 

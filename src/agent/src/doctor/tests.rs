@@ -2,6 +2,7 @@
 
 #[path = "../../../host/tests/disk/mod.rs"]
 mod disk;
+mod registries;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -392,23 +393,6 @@ fn a_proxy_under_a_cap_is_bad() {
     assert_eq!(node.found("remote").verdict, Verdict::Ok);
     node.policy("[limits]\nbandwidth-bytes = 100000\n");
     node.is_bad("remote", "proxy");
-}
-
-#[test]
-fn container_images_want_skopeo_and_somebody_who_vouches_for_them() {
-    let node = Node::sound();
-    let found = examine(&node.patient());
-    assert!(found.iter().all(|finding| finding.name != "registry"));
-    node.policy("[registry]\nallowed = [\"registry.example.com\"]\n");
-    node.is_bad("registry", "skopeo");
-    write(&node.root().join("usr/bin/skopeo"), "a program");
-    node.is_bad("registry", "nothing vouches");
-    write(&node.root().join("etc/containers/policy.json"), "{}");
-    assert_eq!(node.found("registry").verdict, Verdict::Ok);
-    node.policy("unsigned = true\n[registry]\nallowed = [\"registry.example.com\"]\n");
-    assert_eq!(node.found("registry").verdict, Verdict::Warn);
-    node.policy("[registry]\nsigned-by = \"site\"\n");
-    assert_eq!(node.found("registry").verdict, Verdict::Ok);
 }
 
 #[test]

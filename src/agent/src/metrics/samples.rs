@@ -64,7 +64,7 @@ impl Shown {
 }
 
 pub(super) fn build(_: &Shown) -> Vec<Sample> {
-    labelled([env!("CARGO_PKG_VERSION")], 1.0)
+    labelled([upgrade::release::THIS], 1.0)
 }
 
 pub(super) fn api_reached(shown: &Shown) -> Vec<Sample> {

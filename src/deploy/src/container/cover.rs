@@ -1,10 +1,10 @@
 //! What vouches for an image. One that nothing vouches for is refused before the registry hears of it.
 
+use host::container_policy::Policy;
 use ostree_ext::ostree::Repo;
 use upgrade::Reason;
 use upgrade::container::Transport;
 
-use super::policy::Policy;
 use super::skopeo::Skopeo;
 use crate::args::FetchImage;
 use crate::site::Site;

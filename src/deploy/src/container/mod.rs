@@ -10,7 +10,6 @@ pub mod held;
 mod import;
 mod layers;
 mod look;
-mod policy;
 pub mod reclaim;
 mod skopeo;
 mod words;

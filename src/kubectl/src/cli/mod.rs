@@ -22,7 +22,7 @@ const LAYERS: Duration = Duration::from_secs(15 * 60);
 
 /// Ask nodes for upgrades, watch them, and see why they are where they are.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "kubectl-careen", bin_name = "kubectl careen", version)]
+#[command(name = "kubectl-careen", bin_name = "kubectl careen", version = upgrade::release::THIS)]
 pub struct Cli {
     /// The kubeconfig to use, in place of KUBECONFIG and ~/.kube/config.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]

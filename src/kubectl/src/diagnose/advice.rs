@@ -42,7 +42,8 @@ const LOOK_AT_IMAGE: Advice = advice(
     Then::Another,
 );
 const LOOK_AT_REMOTE: Advice = advice(
-    "see to the remote that is named: its url and keys under /etc/ostree/remotes.d on the node",
+    "see to the remote that is named: its url and keys under /etc/ostree/remotes.d on the node; for a container image: \
+     credentials and mirrors in /etc/containers, registry.signed-by in /etc/careen/policy.toml",
     Then::Retry,
 );
 const LOOK_AT_DISK: Advice = advice(
@@ -219,6 +220,26 @@ const ADVICE: &[(&str, Advice)] = &[
 mod tests {
     use super::*;
     use std::path::Path;
+
+    /// The same codes speak of both.
+    #[test]
+    fn what_speaks_of_a_remote_or_a_registry_says_where_to_look_for_each() {
+        for code in [
+            "RemoteAway",
+            "Unsigned",
+            "WrongSignature",
+            "VerificationOff",
+        ] {
+            let (_, advice) = ADVICE.iter().find(|(known, _)| *known == code).unwrap();
+            for place in [
+                "/etc/ostree/remotes.d",
+                "/etc/containers",
+                "registry.signed-by",
+            ] {
+                assert!(advice.first.contains(place), "{code}: {}", advice.first);
+            }
+        }
+    }
 
     #[test]
     fn there_is_advice_for_every_reason_and_for_nothing_else() {

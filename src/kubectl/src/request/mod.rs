@@ -3,7 +3,7 @@
 mod patch;
 
 use k8s_openapi::jiff::Timestamp;
-use upgrade::{Malformed, UpgradeId, names};
+use upgrade::{Malformed, Target, UpgradeId, names};
 
 pub use patch::{asking, pausing, questioning, unquestioning, withdrawing};
 
@@ -105,10 +105,16 @@ fn asks_for(node: &NodeView, wish: &Wish) -> bool {
     })
 }
 
-/// A ref may lead elsewhere by now; a commit does not.
+/// A ref may lead elsewhere by now; a commit does not, nor does the digest of a container image, whose commit only the node knows.
 fn runs_pinned(node: &NodeView, wish: &Wish) -> bool {
+    let Ok(wished) = wish.image.parse::<Target>() else {
+        return false;
+    };
     let to = node.status.as_ref().and_then(|status| status.to.as_ref());
-    to.is_some_and(|to| wish.image.ends_with(&format!("@{to}")))
+    match &wished.commit {
+        Some(commit) => to == Some(commit),
+        None => wished.is_pinned(),
+    }
 }
 
 fn under_way(node: &NodeView) -> String {

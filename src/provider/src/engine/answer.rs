@@ -53,7 +53,7 @@ pub enum NodeWrite {
 pub struct Mark {
     /// The id of the request; empty in a mark that somebody damaged.
     pub id: String,
-    /// When it was made, in seconds since 1970.
+    /// When it was made, or made anew for a node that waited by somebody's will, in seconds since 1970.
     #[serde(default)]
     pub since: i64,
     /// The annotation against remediation is ours; one that stood there before stays.

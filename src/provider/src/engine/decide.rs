@@ -1,5 +1,6 @@
 //! The table itself.
 
+use upgrade::reason::Wait;
 use upgrade::report::{Answer as NodeAnswer, Status};
 use upgrade::{Target, UpgradeId, Version};
 
@@ -132,7 +133,9 @@ fn failure(node: &NodeFacts, status: &Status) -> Why {
 fn in_progress(facts: &Facts<'_>, ready: &Ready<'_>, status: &Status) -> Decision {
     let limit = facts.policy.upgrade_seconds;
     let phase = clean(&status.phase);
-    if since(facts, &ready.id).is_some_and(|since| facts.now - since >= limit) {
+    let waits = status.code.as_deref().and_then(Wait::of).is_some();
+    let moved = moved(facts, &ready.id, status);
+    if !waits && moved.is_some_and(|moved| facts.now - moved >= limit) {
         let why = Why::Stalled {
             node: ready.node.name.clone(),
             phase,
@@ -145,9 +148,36 @@ fn in_progress(facts: &Facts<'_>, ready: &Ready<'_>, status: &Status) -> Decisio
         percent: status.percent.min(99) / 10 * 10,
         reason: status.reason.as_deref().map(clean),
     };
-    let mut decision = working(facts, ready, Answer::Working(progress));
-    decision.again = remaining(facts, &ready.id, limit);
+    let answer = Answer::Working(progress);
+    if waits {
+        return waits_by_will(facts, ready, answer);
+    }
+    let mut decision = working(facts, ready, answer);
+    decision.again = moved.and_then(|moved| remaining(facts, moved, limit));
     decision
+}
+
+/// The node waits for its hours, its soak or the end of a pause, however long that takes. What it said it reached is old when that ends, so
+/// the mark is made anew before half its time is over: then the other half is left to go on in.
+fn waits_by_will(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
+    let half = facts.policy.upgrade_seconds / 2;
+    let since = since(facts, &ready.id);
+    let mut decision = working(facts, ready, answer);
+    if since.is_some_and(|since| facts.now - since >= half) {
+        decision.mark = Some(MarkWrite::On(mark(facts, ready)));
+        decision.again = remaining(facts, facts.now, half);
+    } else {
+        decision.again = since.and_then(|since| remaining(facts, since, half));
+    }
+    decision
+}
+
+/// When the node moved last: was asked, or reached a phase. What its clock puts behind now says nothing.
+fn moved(facts: &Facts<'_>, id: &UpgradeId, status: &Status) -> Option<i64> {
+    let since = since(facts, id)?;
+    let reached = status.reached.iter();
+    let reached = reached.filter_map(|reached| i64::try_from(reached.at).ok());
+    reached.filter(|at| *at <= facts.now).chain([since]).max()
 }
 
 /// Nothing is said about this request yet.
@@ -223,7 +253,8 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         return working(facts, ready, Answer::Held(why));
     }
     let limit = facts.policy.answer_seconds;
-    if since(facts, &ready.id).is_some_and(|since| facts.now - since >= limit) {
+    let since = since(facts, &ready.id);
+    if since.is_some_and(|since| facts.now - since >= limit) {
         let why = Why::NoAnswer {
             node: node.name.clone(),
             seconds: limit,
@@ -231,7 +262,7 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         return working(facts, ready, Answer::Held(why));
     }
     let mut decision = working(facts, ready, scheduled());
-    decision.again = remaining(facts, &ready.id, limit);
+    decision.again = since.and_then(|since| remaining(facts, since, limit));
     decision
 }
 
@@ -249,8 +280,8 @@ fn since(facts: &Facts<'_>, id: &UpgradeId) -> Option<i64> {
     (mark.id == id.as_str()).then_some(mark.since)
 }
 
-fn remaining(facts: &Facts<'_>, id: &UpgradeId, limit: i64) -> Option<u64> {
-    let left = since(facts, id)? + limit - facts.now;
+fn remaining(facts: &Facts<'_>, begin: i64, limit: i64) -> Option<u64> {
+    let left = begin + limit - facts.now;
     u64::try_from(left).ok().map(|left| left + 1)
 }
 
@@ -261,15 +292,20 @@ fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
         .mark
         .as_ref()
         .is_some_and(|mark| mark.id == ready.id.as_str());
+    Decision {
+        mark: (!marked).then(|| MarkWrite::On(mark(facts, ready))),
+        ..Decision::say(answer)
+    }
+}
+
+/// The mark as it is made now.
+fn mark(facts: &Facts<'_>, ready: &Ready<'_>) -> Mark {
+    let machine = facts.machine;
     let ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
-    let mark = Mark {
+    Mark {
         id: ready.id.to_string(),
         since: facts.now,
         skip_is_ours: ours || !machine.skips_remediation,
-    };
-    Decision {
-        mark: (!marked).then_some(MarkWrite::On(mark)),
-        ..Decision::say(answer)
     }
 }
 

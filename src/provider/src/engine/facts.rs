@@ -227,7 +227,7 @@ pub struct Policy {
     pub worker_step: u32,
     /// Seconds within which an agent must take a request up.
     pub answer_seconds: i64,
-    /// Seconds within which an upgrade must come to an end.
+    /// Seconds within which an upgrade must reach its next phase, pauses, hours and soaks left out.
     pub upgrade_seconds: i64,
 }
 

@@ -34,7 +34,7 @@ impl Worker {
         let bad = |value: String| Why::BadImage {
             field: "the InfraMachine's image".to_owned(),
             value: clean(&value),
-            accepted: upgrade::target::ACCEPTED_IMAGE.to_owned(),
+            accepted: crate::hooks::ACCEPTED_IMAGE.to_owned(),
         };
         let rules = self
             .world

@@ -4,6 +4,7 @@ use serde_json::Value;
 use upgrade::Target;
 
 use super::diff::{Change, changes};
+use super::image;
 use super::patch::{Patch, PatchType, patch};
 use super::wire::{Object, Objects};
 
@@ -212,13 +213,15 @@ fn infra_change(change: &Change<'_>, prefix: &str, rules: &Rules) -> Result<(), 
             "not a field that names an image, so it belongs to the machine itself".to_owned(),
         );
     }
-    match change.desired {
-        None => Ok(()),
-        Some(Value::String(text)) => text
-            .parse::<Target>()
-            .map(drop)
-            .map_err(|bad| bad.to_string()),
-        Some(_) => Err("an image is a string".to_owned()),
+    if change.desired.is_none() {
+        return Ok(());
+    }
+    match image::named(change.desired)? {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "not an image that a node may be asked for; accepted is {}",
+            image::ACCEPTED
+        )),
     }
 }
 
@@ -242,27 +245,16 @@ fn text(spec: &Value, pointer: &str) -> String {
         .to_owned()
 }
 
-fn is_ours(image: &str) -> bool {
-    ["ostree:", "docker://"]
-        .iter()
-        .any(|prefix| image.starts_with(prefix))
-}
-
 /// The image that an InfraMachine names itself.
 ///
 /// # Errors
 /// In words, when a field that names an image cannot be read.
 pub fn image_of(spec: &Value, prefix: &str, rules: &Rules) -> Result<Option<Target>, String> {
     for field in &rules.image_fields {
-        let value = spec
-            .pointer(&format!("{prefix}{field}"))
-            .and_then(Value::as_str);
-        // Somebody else's field of that name is not ours to judge: only what looks like an image of ours is one.
-        if let Some(text) = value.filter(|text| is_ours(text)) {
-            return text
-                .parse()
-                .map(Some)
-                .map_err(|bad: upgrade::Malformed| bad.to_string());
+        let value = spec.pointer(&format!("{prefix}{field}"));
+        let named = image::named(value).map_err(|why| format!("{field}: {why}"))?;
+        if named.is_some() {
+            return Ok(named);
         }
     }
     Ok(None)

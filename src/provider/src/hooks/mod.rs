@@ -7,6 +7,7 @@ mod allow;
 mod can_update;
 mod diff;
 mod discovery;
+mod image;
 mod patch;
 mod route;
 mod serve;
@@ -15,6 +16,7 @@ mod wire;
 
 pub use can_update::{Judged, Rules, image_of, judge};
 pub use diff::{Change, changes};
+pub use image::ACCEPTED as ACCEPTED_IMAGE;
 pub use patch::{Patch, PatchType, patch};
 pub use route::{Hook, Reply, answer, hook_of};
 pub use serve::{Limits, Listening, serve};

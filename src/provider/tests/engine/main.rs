@@ -6,3 +6,4 @@ mod done;
 mod leaving;
 mod scene;
 mod trouble;
+mod waits;

@@ -4,12 +4,13 @@
 //! decisions are taken on the variant, never on the text.
 //!
 //! Here is each reason with its words, in the order in which an upgrade may meet them: one table, for the record names them all
-//! by one `code`. What follows from them is in `disposition`, what they are called elsewhere in `code`, and how other people's
+//! by one `code`. What follows from them is in `disposition`, which of them are waits in `wait`, what they are called elsewhere in `code`, and how other people's
 //! words get into them in `complaint`.
 
 mod code;
 mod complaint;
 mod disposition;
+mod wait;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -19,6 +20,7 @@ use crate::version::Version;
 
 pub use complaint::complaint;
 pub use disposition::Disposition;
+pub use wait::Wait;
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]

@@ -25,6 +25,10 @@ struct Requirement {
 
 /// Requirements that no image without a signature meets. All in a list must be met, so one of these is enough.
 const DEMANDING: &[&str] = &["signedBy", "sigstoreSigned", "reject"];
+/// Those of them that an image with a signature may meet.
+const BY_SIGNATURE: &[&str] = &["signedBy", "sigstoreSigned"];
+/// What no image meets.
+const REJECT: &str = "reject";
 /// The transport of registries in the file.
 const REGISTRIES: &str = "docker";
 
@@ -40,6 +44,7 @@ impl Policy {
     }
 
     /// Whether it lets an image in a registry through only with a signature.
+    #[must_use]
     pub fn demands_signature(&self, image: &ContainerImage) -> bool {
         let requirements = self.requirements(image);
         requirements
@@ -47,22 +52,45 @@ impl Policy {
             .any(|one| DEMANDING.contains(&one.kind.as_str()))
     }
 
-    /// The narrowest scope decides alone (containers/image, signature/policy_eval.go, `requirementsForImageRef`).
+    /// Whether images at a place, or some below it, are let through by their signatures. A place is a registry, or the beginning of a name in
+    /// one; an empty one is every registry.
+    #[must_use]
+    pub fn goes_by_signatures(&self, place: &str) -> bool {
+        let known = self.transports.get(REGISTRIES);
+        let below = known.into_iter().flatten();
+        let below = below.filter(|(scope, _)| is_below(scope, place));
+        let mut lists = below.map(|(_, list)| list.as_slice());
+        by_signature(self.in_force(scopes_around(place))) || lists.any(by_signature)
+    }
+
     fn requirements(&self, image: &ContainerImage) -> &[Requirement] {
-        let scopes = self.transports.get(REGISTRIES);
-        let named = scopes.and_then(|known| {
-            let mut names = scopes_of(image).into_iter();
-            names.find_map(|name| known.get(&name))
-        });
+        let mut scopes = vec![format!("{}@{}", image.place, image.manifest)];
+        scopes.extend(scopes_around(&image.place));
+        self.in_force(scopes)
+    }
+
+    /// The narrowest scope decides alone (containers/image, signature/policy_eval.go, `requirementsForImageRef`).
+    fn in_force(&self, scopes: Vec<String>) -> &[Requirement] {
+        let known = self.transports.get(REGISTRIES);
+        let named = known.and_then(|known| scopes.into_iter().find_map(|scope| known.get(&scope)));
         named.unwrap_or(&self.default)
     }
 }
 
-/// From the image itself to all registries (containers/image, docker/policyconfiguration/naming.go).
-fn scopes_of(image: &ContainerImage) -> Vec<String> {
-    let mut scopes = vec![format!("{}@{}", image.place, image.manifest)];
-    let mut name = image.place.as_str();
-    scopes.push(name.to_owned());
+fn by_signature(list: &[Requirement]) -> bool {
+    let has = |kinds: &[&str]| list.iter().any(|one| kinds.contains(&one.kind.as_str()));
+    has(BY_SIGNATURE) && !has(&[REJECT])
+}
+
+fn is_below(scope: &str, place: &str) -> bool {
+    let rest = scope.strip_prefix(place);
+    place.is_empty() || rest.is_some_and(|rest| rest.starts_with(['/', ':', '@']))
+}
+
+/// From a name in a registry to all registries (containers/image, docker/policyconfiguration/naming.go).
+fn scopes_around(place: &str) -> Vec<String> {
+    let mut name = place;
+    let mut scopes = vec![name.to_owned()];
     while let Some((parent, _)) = name.rsplit_once('/') {
         scopes.push(parent.to_owned());
         name = parent;
@@ -88,7 +116,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn demands(default: &str, scopes: &[(&str, &str)]) -> bool {
+    fn policy(default: &str, scopes: &[(&str, &str)]) -> Policy {
         let scopes: HashMap<_, _> = scopes
             .iter()
             .map(|(scope, kind)| (*scope, serde_json::json!([{ "type": kind }])))
@@ -97,8 +125,11 @@ mod tests {
             "default": [{ "type": default }],
             "transports": { "docker": scopes, "docker-daemon": { "": [{ "type": "signedBy" }] } },
         });
-        let policy: Policy = serde_json::from_value(text).unwrap();
-        policy.demands_signature(&image())
+        serde_json::from_value(text).unwrap()
+    }
+
+    fn demands(default: &str, scopes: &[(&str, &str)]) -> bool {
+        policy(default, scopes).demands_signature(&image())
     }
 
     const ANYTHING: &str = "insecureAcceptAnything";
@@ -137,5 +168,33 @@ mod tests {
     fn a_narrower_scope_that_accepts_anything_takes_the_demand_away() {
         let scopes = [("r.example.com:5000/team", ANYTHING), ("", "signedBy")];
         assert!(!demands("reject", &scopes));
+    }
+
+    #[test]
+    fn a_place_goes_by_signatures_where_it_or_something_below_or_around_it_does() {
+        let place = "r.example.com/team";
+        for scope in [
+            "r.example.com/team",
+            "r.example.com/team/os",
+            "r.example.com",
+            "*.example.com",
+            "",
+        ] {
+            let policy = policy(ANYTHING, &[(scope, "signedBy")]);
+            assert!(policy.goes_by_signatures(place), "{scope}");
+            assert!(policy.goes_by_signatures(""), "{scope}, of all registries");
+        }
+        for scope in ["r.example.com/teams", "s.example.com"] {
+            let policy = policy(ANYTHING, &[(scope, "signedBy")]);
+            assert!(!policy.goes_by_signatures(place), "{scope}");
+        }
+    }
+
+    #[test]
+    fn a_place_where_everything_or_nothing_comes_through_does_not_go_by_signatures() {
+        for default in [ANYTHING, "reject"] {
+            assert!(!policy(default, &[]).goes_by_signatures("r.example.com"));
+            assert!(!policy(default, &[]).goes_by_signatures(""));
+        }
     }
 }

@@ -1,0 +1,139 @@
+//! Container images: the program that fetches them, who vouches for them, and nodes that have no OSTree remote at all.
+
+use std::fs;
+
+use super::*;
+
+const ALLOWED: &str = "[registry]\nallowed = [\"registry.example.com\"]\n";
+
+/// As distributions ship it.
+const ANYTHING: &str = r#"{"default":[{"type":"insecureAcceptAnything"}]}"#;
+const SIGNED_HERE: &str = r#"{"default":[{"type":"insecureAcceptAnything"}],
+    "transports":{"docker":{"registry.example.com":[{"type":"sigstoreSigned"}]}}}"#;
+
+fn with_skopeo() -> Node {
+    let node = Node::sound();
+    write(&node.root().join("usr/bin/skopeo"), "a program");
+    node
+}
+
+impl Node {
+    fn container_policy(&self, text: &str) {
+        write(&self.root().join("etc/containers/policy.json"), text);
+    }
+
+    fn without_remotes(self) -> Self {
+        fs::remove_file(self.root().join("etc/ostree/remotes.d/site.conf")).unwrap();
+        self
+    }
+
+    fn verdict(&self, name: &str) -> Verdict {
+        self.found(name).verdict
+    }
+}
+
+#[test]
+fn a_node_whose_policy_does_not_speak_of_them_is_not_asked() {
+    let found = examine(&Node::sound().patient());
+    assert!(found.iter().all(|finding| finding.name != "registry"));
+}
+
+#[test]
+fn without_the_program_that_fetches_them_it_is_bad() {
+    let node = Node::sound();
+    for policy in [ALLOWED, "[registry]\nsigned-by = \"site\"\n"] {
+        node.policy(policy);
+        node.is_bad("registry", "skopeo");
+    }
+}
+
+#[test]
+fn somebody_must_vouch_for_them() {
+    let node = with_skopeo();
+    node.policy(ALLOWED);
+    node.is_bad("registry", "nothing vouches");
+    node.policy(&format!("unsigned = true\n{ALLOWED}"));
+    assert_eq!(node.verdict("registry"), Verdict::Warn);
+    node.policy("[registry]\nsigned-by = \"site\"\n");
+    assert_eq!(node.verdict("registry"), Verdict::Ok);
+}
+
+#[test]
+fn a_container_policy_counts_by_what_it_demands_not_by_being_there() {
+    let node = with_skopeo();
+    node.policy(ALLOWED);
+    node.container_policy(ANYTHING);
+    node.is_bad("registry", "nothing vouches");
+    node.container_policy(SIGNED_HERE);
+    assert_eq!(node.verdict("registry"), Verdict::Ok);
+}
+
+#[test]
+fn each_place_that_is_allowed_wants_a_demand_of_its_own() {
+    let node = with_skopeo();
+    node.container_policy(SIGNED_HERE);
+    node.policy("[registry]\nallowed = [\"registry.example.com/os\", \"other.example.com\"]\n");
+    node.is_bad("registry", "from other.example.com");
+}
+
+#[test]
+fn a_container_policy_that_cannot_be_read_is_bad_whoever_vouches() {
+    let node = with_skopeo();
+    node.policy("[registry]\nsigned-by = \"site\"\n");
+    node.container_policy("{");
+    node.is_bad("registry", "etc/containers/policy.json");
+}
+
+#[test]
+fn archives_want_signed_by_since_no_container_policy_looks_at_them() {
+    let node = with_skopeo();
+    node.container_policy(SIGNED_HERE);
+    let archives = format!("{ALLOWED}archives = [\"/srv/images\"]\n");
+    node.policy(&archives);
+    node.is_bad("registry", "archives");
+    node.policy(&format!("{archives}signed-by = \"site\"\n"));
+    assert_eq!(node.verdict("registry"), Verdict::Ok);
+    node.policy(&format!("unsigned = true\n{archives}"));
+    assert_eq!(node.verdict("registry"), Verdict::Warn);
+}
+
+#[test]
+fn the_remote_that_vouches_is_judged_as_the_others_though_no_image_may_come_from_it() {
+    let node = with_skopeo();
+    node.policy("[registry]\nsigned-by = \"elsewhere\"\n");
+    let all = examine(&node.patient());
+    let bad = |finding: &Finding| {
+        finding.name == "remote"
+            && finding.verdict == Verdict::Bad
+            && finding.seen.contains("registry.signed-by names elsewhere")
+    };
+    assert!(all.iter().any(bad), "{all:?}");
+
+    let other = "[remote \"images\"]\nurl=https://x\ngpg-verify=false\n";
+    write(&node.root().join("etc/ostree/remotes.d/images.conf"), other);
+    node.policy("remotes = [\"site\"]\n[registry]\nsigned-by = \"images\"\n");
+    let all = examine(&node.patient());
+    let bad = |finding: &Finding| {
+        finding.verdict == Verdict::Bad && finding.seen.contains("images has gpg-verify=false")
+    };
+    assert!(all.iter().any(bad), "{all:?}");
+}
+
+#[test]
+fn a_node_with_registries_alone_needs_no_remote() {
+    let node = with_skopeo().without_remotes();
+    node.policy(ALLOWED);
+    assert_eq!(node.verdict("remote"), Verdict::Ok);
+    node.policy("[registry]\nsigned-by = \"site\"\n");
+    node.is_bad("remote", "registry.signed-by names site");
+}
+
+#[test]
+fn without_remotes_and_registries_only_a_container_policy_that_demands_signatures_lets_images_in() {
+    let node = with_skopeo().without_remotes();
+    node.is_bad("remote", "no OSTree remote");
+    node.container_policy(ANYTHING);
+    node.is_bad("remote", "no OSTree remote");
+    node.container_policy(SIGNED_HERE);
+    assert_eq!(node.verdict("remote"), Verdict::Warn);
+}

@@ -1,0 +1,109 @@
+//! Nodes that wait by somebody's will, however long: not stalled, and not at once when the wait is over either.
+
+use provider::engine::{Answer, Decision, MarkWrite, Why};
+use upgrade::reason::Wait;
+use upgrade::record::Reached;
+use upgrade::report::Answer as NodeAnswer;
+
+use crate::scene::*;
+
+const DAY: i64 = 86_400;
+const LIMIT: i64 = 7200;
+
+fn at_work() -> Scene {
+    scene().asked().answered(NodeAnswer::InProgress, "Deployed")
+}
+
+fn waiting_for(wait: Wait) -> Scene {
+    let mut scene = at_work();
+    scene.node().status.as_mut().unwrap().code = Some(wait.code().to_owned());
+    scene
+}
+
+fn reached(scene: &mut Scene, at: i64) {
+    let status = scene.node().status.as_mut().unwrap();
+    status.reached.push(Reached {
+        phase: "Deployed".into(),
+        at: at.try_into().unwrap(),
+    });
+}
+
+fn is_stalled(decision: &Decision) -> bool {
+    matches!(decision.answer, Answer::Held(Why::Stalled { .. }))
+}
+
+/// What becomes of the Machine's mark when the decision is carried out.
+fn carry_out(scene: &mut Scene, decision: &Decision) {
+    if let Some(MarkWrite::On(mark)) = &decision.mark {
+        scene.machine.mark = Some(mark.clone());
+    }
+}
+
+#[test]
+fn a_node_that_waits_for_its_hours_its_soak_or_a_pause_is_not_stalled() {
+    for wait in [Wait::Window, Wait::Soak, Wait::Pause] {
+        let mut scene = waiting_for(wait);
+        scene.now = NOW + 3 * DAY;
+        assert!(!is_stalled(&scene.decide()), "{wait:?}");
+    }
+}
+
+#[test]
+fn a_node_that_is_held_up_by_anything_else_is() {
+    let mut scene = at_work();
+    scene.node().status.as_mut().unwrap().code = Some("RemoteAway".to_owned());
+    scene.now = NOW + LIMIT;
+    assert!(is_stalled(&scene.decide()));
+}
+
+#[test]
+fn the_time_runs_from_the_last_phase_that_was_reached() {
+    let mut scene = at_work();
+    reached(&mut scene, NOW + DAY);
+    scene.now = NOW + DAY + LIMIT - 1;
+    let decision = scene.decide();
+    assert!(!is_stalled(&decision));
+    assert_eq!(decision.again, Some(2), "looked at just behind the limit");
+    scene.now += 1;
+    assert!(is_stalled(&scene.decide()));
+}
+
+#[test]
+fn a_node_whose_clock_runs_ahead_does_not_put_it_off_for_ever() {
+    let mut scene = at_work();
+    reached(&mut scene, NOW + 100 * DAY);
+    scene.now = NOW + LIMIT;
+    assert!(is_stalled(&scene.decide()));
+}
+
+/// It is still at the phase that it reached before the wait.
+#[test]
+fn a_node_that_has_just_waited_has_half_of_the_time_left_at_least() {
+    let mut scene = waiting_for(Wait::Window);
+    reached(&mut scene, NOW);
+    while scene.now < NOW + DAY {
+        let decision = scene.decide();
+        carry_out(&mut scene, &decision);
+        scene.now += i64::try_from(decision.again.unwrap()).unwrap();
+    }
+    scene.node().status.as_mut().unwrap().code = None;
+    assert!(!is_stalled(&scene.decide()), "the first moment");
+    scene.now += LIMIT / 2 - 60;
+    assert!(!is_stalled(&scene.decide()), "an hour later");
+    scene.now += LIMIT;
+    assert!(is_stalled(&scene.decide()), "but not for ever");
+}
+
+#[test]
+fn a_wait_costs_a_write_an_hour_and_leaves_whose_health_check_it_is() {
+    let mut scene = waiting_for(Wait::Soak);
+    scene.now = NOW + LIMIT / 2 - 1;
+    assert_eq!(scene.decide().mark, None);
+    scene.now += 1;
+    let decision = scene.decide();
+    assert!(
+        matches!(&decision.mark, Some(MarkWrite::On(mark)) if mark.since == scene.now && mark.skip_is_ours)
+    );
+    carry_out(&mut scene, &decision);
+    assert_eq!(scene.decide().mark, None);
+}
