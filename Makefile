@@ -11,11 +11,13 @@ MINUTES ?= 10
 WAY ?= annotate
 # `make soak`: so many power cuts of this seed; a rollout over so many Machines, so often with other misfortunes.
 CUTS ?= 100
+DISK_CUTS ?= 2000
+UPGRADES ?= 100
 SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-power soak-rollouts cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
+.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-rollouts faults attacker cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -43,6 +45,19 @@ integration: setup ## the model of the chain, careen-deploy on a real libostree,
 fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<target> one of them (a short smoke of each is in `make test`)
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
+faults: setup ## every layer that the table of fault classes names (docs/reliability.md), but for the scenarios on the VM (`make vm S=all`)
+	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model
+	cargo test --quiet -p careen-tests --test agent
+
+attacker: setup ## what an attacker tries (docs/reliability.md): a captured node, a pod, the image, the remote, the registry, names on the node
+	cargo test --quiet -p careen-tests --test agent -- captured outsider rights garbage
+	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verify room fetch container
+	cargo test --quiet -p careen-provider --test engine --test hooks --test release
+	cargo test --quiet -p host --test snapshot --test manifest --test journal
+	cargo test --quiet -p careen-stage --test boots --test units
+	cargo test --quiet -p careen-agent --lib -- health::user hooks trust
+	cargo test --quiet -p upgrade --lib --test verdicts --test old --test parse
+
 rig: setup
 	cargo build -p vm-tests
 
@@ -52,13 +67,19 @@ cluster-api: setup ## careen-provider beside the real managers of Cluster API, b
 monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
 	cargo test --quiet -p careen-tests --test monitoring
 
-soak: soak-model soak-power soak-rollouts ## all three below, one after the other (a night; wants a quiet machine)
+soak: soak-model soak-disks soak-long soak-power soak-rollouts ## all five below, one after the other (a night; wants a quiet machine)
 
 soak-model: setup ## the model of the chain at large (a minute)
 	cargo run --quiet -p careen-model
 
+soak-disks: setup ## DISK_CUTS=2000 power cuts on libostree, careen-deploy and the record without a machine (a quarter of an hour)
+	CAREEN_POWER_CUTS=$(DISK_CUTS) CAREEN_POWER_SEED=$(SEED) cargo test -p careen-deploy --test power -- --nocapture
+
+soak-long: setup ## UPGRADES=100 in a row on one disk, which stays as full as it was
+	CAREEN_UPGRADES=$(UPGRADES) cargo test -p careen-deploy --test sysroot long -- --nocapture
+
 soak-power: rig ## CUTS=100 power cuts on the VM, those of SEED=1 (hours; tells how far it is)
-	$(RIG) soak --cuts $(CUTS) --seed $(SEED) --jobs $(J)
+	$(RIG) soak --cuts $(CUTS) --seed $(SEED) --jobs $(J) $(if $(ONLY),--only $(ONLY))
 
 soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10 (an hour and more)
 	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) cargo test --quiet -p careen-tests --test cluster_api -- misfortunes at_once

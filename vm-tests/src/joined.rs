@@ -8,7 +8,7 @@ mod users;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
@@ -55,6 +55,18 @@ impl Joined {
         }
         this.give_up()?;
         Self::find(kind).await
+    }
+
+    /// What tells the frozen node for a kind of disk from all others, also from one that was made anew of the same things: its cluster
+    /// has other keys.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn identity(kind: DiskKind) -> Result<String> {
+        let this = Self::of(kind, &images::ensure_disk(kind)?)?;
+        let made = fs::metadata(this.state())?.modified()?;
+        let made = made.duration_since(UNIX_EPOCH)?.as_nanos();
+        Ok(format!("{} {made}", this.dir.display()))
     }
 
     async fn find(kind: DiskKind) -> Result<Self> {

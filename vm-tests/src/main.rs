@@ -1,5 +1,6 @@
 //! `vm-tests`: lists and runs the scenarios, opens a shell in a joined node, shows the demo.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -69,13 +70,16 @@ enum Verb {
         /// How many at a time.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
         jobs: u8,
+        /// Make this cut of the plan alone, once more.
+        #[arg(long, value_name = "NUMBER")]
+        only: Option<usize>,
     },
     /// The recording of `soak`.
     #[command(hide = true)]
-    SoakRecord,
+    SoakRecord { folder: PathBuf },
     /// One cut of `soak`.
     #[command(hide = true)]
-    SoakCut { cut: String },
+    SoakCut { folder: PathBuf, cut: String },
     /// A shell in a joined node.
     Shell,
 }
@@ -138,12 +142,23 @@ async fn perform(verb: Verb) -> Result<bool> {
         }
         Verb::Bench { runs, jobs } => bench::run(runs, usize::from(jobs)).await.map(|()| true),
         Verb::BenchForALane { number } => bench::run_for_a_lane(number).await.map(|()| true),
-        Verb::Soak { cuts, seed, jobs } => {
+        Verb::Soak {
+            cuts,
+            seed,
+            jobs,
+            only,
+        } => {
             let jobs = usize::from(jobs);
-            soak::run(Soak { cuts, seed, jobs }).await
+            soak::run(Soak {
+                cuts,
+                seed,
+                jobs,
+                only,
+            })
+            .await
         }
-        Verb::SoakRecord => soak::record_for_a_lane().await.map(|()| true),
-        Verb::SoakCut { cut } => soak::cut_for_a_lane(&cut).await.map(|()| true),
+        Verb::SoakRecord { folder } => soak::record_for_a_lane(&folder).await.map(|()| true),
+        Verb::SoakCut { folder, cut } => soak::cut_for_a_lane(&folder, &cut).await.map(|()| true),
         Verb::Demo { way } => demo::run(way).await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }

@@ -1,11 +1,15 @@
 //! The reboot as logind hears it, on a bus of the test's own with a logind that is played. Needs dbus-daemon.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use agent::node::reboot;
+use agent::node::systemd::Bus;
 use futures::StreamExt;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zbus::message::Type;
 use zbus::{Connection, Message, MessageStream};
@@ -16,7 +20,7 @@ const MANAGER: &str = "org.freedesktop.login1.Manager";
 
 /// Where libdbus and zbus look for the system's bus.
 const BUS: &str = "DBUS_SYSTEM_BUS_ADDRESS";
-/// Set for the test that runs on our bus.
+/// Set for the test that runs on our bus: the process of its dbus-daemon.
 const PLAYED: &str = "CAREEN_LOGIND_IS_PLAYED";
 
 /// A bus, until it is dropped.
@@ -29,30 +33,26 @@ impl Drop for Daemon {
     }
 }
 
-/// Nothing where there is no dbus-daemon.
-fn bus() -> Option<(Daemon, String)> {
+fn bus() -> (Daemon, String) {
     let mut child = Command::new("dbus-daemon")
         .args(["--session", "--nofork", "--print-address=1"])
         .stdout(Stdio::piped())
         .spawn()
-        .ok()?;
+        .expect("dbus-daemon must be there: `make setup` installs it");
     let mut address = String::new();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     output.read_line(&mut address).unwrap();
-    Some((Daemon(child), address.trim().to_owned()))
+    (Daemon(child), address.trim().to_owned())
 }
 
 /// Runs one of the tests below with our bus for the system's.
 fn on_a_bus_of_its_own(played: &str) {
-    let Some((_daemon, address)) = bus() else {
-        eprintln!("not checked: there is no dbus-daemon");
-        return;
-    };
+    let (daemon, address) = bus();
     let test = std::env::current_exe().unwrap();
     let output = Command::new(test)
         .args(["--exact", played])
         .env(BUS, address)
-        .env(PLAYED, "1")
+        .env(PLAYED, daemon.0.id().to_string())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -72,6 +72,26 @@ fn a_reboot_is_asked_for_without_kexec_and_without_a_soft_one() {
 #[test]
 fn a_reboot_that_is_refused_names_who_holds_it_up() {
     on_a_bus_of_its_own("played_a_logind_that_refuses");
+}
+
+/// A daemon that is stopped takes every message and answers none, as one that hangs does.
+#[test]
+fn a_bus_that_hangs_is_waited_for_as_long_as_an_answer_may_take_and_named() {
+    on_a_bus_of_its_own("played_a_bus_that_hangs");
+}
+
+#[tokio::test]
+async fn played_a_bus_that_hangs() {
+    let Ok(daemon) = std::env::var(PLAYED) else {
+        return;
+    };
+    let bus = Bus::connect().await.unwrap();
+    let daemon = Pid::from_raw(daemon.parse().unwrap());
+    kill(daemon, Signal::SIGSTOP).unwrap();
+    let asked = reboot::ask_on(&bus, Duration::from_millis(50));
+    let ended = tokio::time::timeout(Duration::from_secs(10), asked).await;
+    let reason = ended.expect("it waits for ever").unwrap_err().to_string();
+    assert!(reason.contains("no answer of D-Bus in 50ms"), "{reason}");
 }
 
 #[tokio::test]

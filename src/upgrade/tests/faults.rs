@@ -76,11 +76,13 @@ fn every_test_that_the_table_of_fault_classes_names_is_there() {
 }
 
 #[test]
-fn every_fault_class_has_a_row_with_tests_or_a_word_about_them() {
+fn every_fault_class_has_one_row_with_tests_or_a_word_about_them() {
     let rows = rows();
     for class in (1..=25).map(|number| format!("T{number}")) {
-        let row = rows.iter().find(|row| row[1] == class);
-        let row = row.unwrap_or_else(|| panic!("{class} has no row"));
+        let its_own: Vec<_> = rows.iter().filter(|row| row[1] == class).collect();
+        let [row] = its_own[..] else {
+            panic!("{class} has {} rows", its_own.len());
+        };
         let tests = &row[row.len() - 2];
         let excused = tests.starts_with("not covered yet") || tests == "none needed";
         assert!(excused || !named(tests).is_empty(), "{class}: {tests}");

@@ -24,8 +24,8 @@
 //!   (`host::journal`'s tests), records of other versions.
 //! - The operator's hours end as a misfortune, and come again when that is waited for. Left out: their end as a moment that cuts a
 //!   wait short, and time zones (`upgrade`'s tests).
-//! - The cluster is one server with one Node; a patch is done or fails. Left out: single fields, watch and conflicts (the
-//!   cluster tests), wall time, by which nothing but those hours goes.
+//! - The cluster is one server with one Node; a patch is done or fails. A conflict is a step that fails for a while (`Fails`): by it
+//!   nothing has come about, and the step is tried again. Left out: single fields and the watch (the cluster tests), wall time, by which nothing but those hours goes.
 //! - A killed agent takes its step with it at the part that it has reached. Left out: a `careen-deploy` that outlives it.
 //! - People do one thing at a time, and none changes the default within the second in which the blessing swaps it.
 //! - Verify, rehearsal and drain have no contents: images differ by their flaw, pods are there or gone.

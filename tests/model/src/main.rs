@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use careen_model::check::{Chain, explore_aloud};
 use careen_model::mutant::MUTANTS;
-use careen_model::runs::{self, Run};
+use careen_model::runs::{self, Run, SOAK_STATES};
 use careen_model::world::{FLAWS, Left};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let runs = if args.is_empty() {
+    let at_large = args.is_empty();
+    let runs = if at_large {
         runs::soak()
     } else {
         match one(&args) {
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
             eprintln!("{}\n{}", wrong.promise, wrong.way);
             return ExitCode::FAILURE;
         }
+    }
+    if at_large && states < SOAK_STATES {
+        eprintln!("only {states} distinct states, and {SOAK_STATES} at least were to be explored");
+        return ExitCode::FAILURE;
     }
     println!("{states} distinct states in all, every promise kept");
     ExitCode::SUCCESS

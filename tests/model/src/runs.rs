@@ -61,7 +61,10 @@ pub fn bounded() -> Vec<Run> {
     ]
 }
 
-/// Those of `make soak`: at least a million states.
+/// So many states must those of `make soak` have together: fewer, and the model has lost what it was to explore.
+pub const SOAK_STATES: usize = 1_000_000;
+
+/// Those of `make soak`: at least [`SOAK_STATES`].
 #[must_use]
 pub fn soak() -> Vec<Run> {
     let stuck = "a loader that cannot clear, two misfortunes without people";

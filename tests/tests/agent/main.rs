@@ -4,6 +4,7 @@ mod answers;
 mod captured;
 mod drain;
 mod garbage;
+mod gone;
 mod hand;
 mod life;
 mod outage;

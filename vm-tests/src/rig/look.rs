@@ -2,13 +2,20 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use upgrade::names;
+use anyhow::{Context, Result, ensure};
+use upgrade::{Record, names};
 
 use super::{BOOT, Rig, UPGRADE};
 
 /// The test channel comes up early in a boot, before /boot is mounted.
 pub const BOOT_IS_THERE: &str = "until mountpoint -q /boot; do sleep 0.2; done";
+
+/// What an upgrade that has come to its end must not leave: our refs, an entry of a trial, a one-shot. One line for each.
+const LEFTOVERS: &str = r"
+find /sysroot/ostree/repo/refs/heads/careen -type f 2>/dev/null
+grep -l careen.trial /boot/loader/entries/*
+grep -a -E '^(next_entry=.|careen)' /boot/grub/grubenv
+:";
 
 impl Rig {
     /// What OSTree says of its deployments, the default first, through a filter. It waits for /boot as long as a boot takes. Their
@@ -45,6 +52,36 @@ impl Rig {
     pub async fn deployments(&mut self) -> Result<usize> {
         let count = self.status("grep -cE '[0-9a-f]{64}\\.[0-9]+'").await?;
         Ok(count.parse()?)
+    }
+
+    /// The record, as careen-agent reads it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn record(&mut self) -> Result<Record> {
+        let print = "/usr/libexec/careen/careen-agent record";
+        let text = self.guest.run(print).await?;
+        serde_json::from_str(&text).with_context(|| format!("the record is {text:?}"))
+    }
+
+    /// Nothing of an upgrade is left where the next one would find it: at most two deployments with an entry each, no trial among the
+    /// entries, none of our refs, and nothing in GRUB's environment.
+    ///
+    /// # Errors
+    /// When anything is.
+    pub async fn expect_clean(&mut self) -> Result<()> {
+        let look = format!("{BOOT_IS_THERE}\n{LEFTOVERS}");
+        let left = self.guest.run_within(&look, BOOT).await?;
+        ensure!(left.is_empty(), "this is left of the upgrade: {left}");
+        let deployments = self.deployments().await?;
+        ensure!(deployments <= 2, "{deployments} deployments are left");
+        let entries = self.guest.run("ls /boot/loader/entries | wc -l").await?;
+        let entries: usize = entries.parse()?;
+        ensure!(
+            entries == deployments,
+            "{entries} entries for {deployments} deployments"
+        );
+        Ok(())
     }
 
     /// The boot that runs.

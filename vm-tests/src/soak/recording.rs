@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::rig::{Rig, UPGRADE};
 
 /// One trial: a node that the power left in it falls back at once, and a cut costs one boot.
-const POLICY: &str = "trials = 1";
+pub const POLICY: &str = "trials = 1";
 
 /// What is recorded.
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,6 +63,19 @@ impl Files {
             log: dir.join("writes.log"),
             said: dir.join("recording.json"),
         }
+    }
+
+    /// Removes them, the last word of the recording first.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn remove(&self) -> Result<()> {
+        for file in [&self.said, &self.log, &self.base] {
+            if file.exists() {
+                fs::remove_file(file).with_context(|| file.display().to_string())?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads what was recorded.

@@ -22,6 +22,8 @@ pub struct Credential {
     path: PathBuf,
     silence: Duration,
     built: Option<Built>,
+    /// How often it was read.
+    number: u64,
 }
 
 struct Built {
@@ -41,7 +43,17 @@ impl Credential {
             path: path.to_owned(),
             silence,
             built: None,
+            number: 0,
         }
+    }
+
+    /// The number of the credential as it is on the disk now: another one than before has a higher one.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub async fn number(&mut self) -> Result<u64, ApiError> {
+        self.client().await?;
+        Ok(self.number)
     }
 
     /// The client for the credential as it is on the disk now.
@@ -55,6 +67,7 @@ impl Credential {
             return Ok(built.client.clone());
         }
         let built = self.build().await?;
+        self.number += 1;
         Ok(self.built.insert(built).client.clone())
     }
 

@@ -51,6 +51,14 @@ impl Cluster {
         self.credential.lock().await.client().await
     }
 
+    /// The number of the credential that is on the disk now, which grows when it is replaced.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub async fn credential_number(&self) -> Result<u64, ApiError> {
+        self.credential.lock().await.number().await
+    }
+
     /// The API of Nodes.
     ///
     /// # Errors

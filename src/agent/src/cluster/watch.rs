@@ -42,9 +42,11 @@ pub async fn run(cluster: Arc<Cluster>, news: UnboundedSender<News>) {
         pause: PAUSE.0,
         told: false,
     };
-    let mut name = None;
     while !news.is_closed() {
-        let Err(error) = once(&cluster, &mut name, &news, &mut tries).await;
+        let Err(error) = once(&cluster, &news, &mut tries).await else {
+            info!("the kubelet has another credential: asking anew for whom");
+            continue;
+        };
         // One line per outage, not one per try.
         if !std::mem::replace(&mut tries.told, true) {
             warn!("the API server is away: {error}");
@@ -61,17 +63,15 @@ struct Tries {
     told: bool,
 }
 
-/// One life of the watch, from connecting to the first error.
+/// One life of the watch, from connecting to the first error or to the kubelet's next credential. Its name is asked for each time:
+/// a node that joined again may have another, and under the old one the server would refuse it for ever.
 async fn once(
     cluster: &Cluster,
-    name: &mut Option<String>,
     news: &UnboundedSender<News>,
     tries: &mut Tries,
-) -> Result<std::convert::Infallible, ApiError> {
-    if name.is_none() {
-        *name = Some(cluster.node_name().await?);
-    }
-    let name = name.as_deref().unwrap_or_default();
+) -> Result<(), ApiError> {
+    let credential = cluster.credential_number().await?;
+    let name = cluster.node_name().await?;
     let nodes = cluster.nodes().await?;
     let config = Config {
         initial_list_strategy: InitialListStrategy::ListWatch,
@@ -89,7 +89,7 @@ async fn once(
     let _ = news.send(News::Reached(version.ok(), found.map(Box::new)));
     tokio::select! {
         never = until_version(cluster, news), if asked_again => match never {},
-        ended = follow(&mut events, news) => ended,
+        ended = follow(cluster, credential, &mut events, news) => ended,
     }
 }
 
@@ -108,16 +108,25 @@ async fn until_version(
     }
 }
 
-/// Passes on what happens to the Node.
+/// Passes on what happens to the Node, until there is another credential than this one. That is looked at when something happens: a
+/// Node that its kubelet has left is soon marked as such, or deleted, and the old connection would serve its watch on.
 async fn follow(
+    cluster: &Cluster,
+    credential: u64,
     events: &mut (impl Stream<Item = Watched> + Unpin),
     news: &UnboundedSender<News>,
-) -> Result<std::convert::Infallible, ApiError> {
+) -> Result<(), ApiError> {
     loop {
-        let _ = news.send(match next(events).await? {
+        let happened = match next(events).await? {
             Some(node) => News::Node(Box::new(node)),
             None => News::NoNode,
-        });
+        };
+        // One that cannot be read is just being written.
+        let now = cluster.credential_number().await;
+        if now.is_ok_and(|now| now != credential) {
+            return Ok(());
+        }
+        let _ = news.send(happened);
     }
 }
 

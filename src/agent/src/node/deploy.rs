@@ -97,7 +97,7 @@ impl Deploy<'_> {
         let systemd = self.bus.systemd().await?;
         // Without its signals the regular look below finds the end.
         let _ = timed(systemd.subscribe()).await;
-        let mut jobs = systemd.receive_job_removed().await?;
+        let mut jobs = timed(systemd.receive_job_removed()).await?;
         self.start(name, &lines.path).await?;
         let mut stopped = false;
         for turn in 1_u32.. {

@@ -6,8 +6,8 @@ use futures::StreamExt;
 use upgrade::Reason;
 use zbus::OwnedFd;
 
-use super::bus::LoginProxy;
-use super::systemd::{Bus, timed};
+use super::bus::{LoginProxy, PrepareForShutdownStream};
+use super::systemd::{ANSWER, Bus, timed, within};
 
 /// How long logind has to begin the shutdown. Programs that delay it (a kubelet's graceful shutdown) come after that signal.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ pub struct Lock {
 pub async fn lock(why: &str) -> Option<Lock> {
     let take = async {
         let bus = Bus::connect().await?;
-        let login = LoginProxy::new(bus.connection()).await?;
+        let login = timed(LoginProxy::new(bus.connection())).await?;
         timed(login.inhibit("shutdown", "careen-agent", why, "block")).await
     };
     match take.await {
@@ -41,43 +41,56 @@ pub async fn lock(why: &str) -> Option<Lock> {
 /// # Errors
 /// [`Reason::RebootRefused`], with those who hold it up.
 pub async fn ask() -> Result<(), Reason> {
-    begin()
-        .await
-        .map_err(|detail| Reason::RebootRefused { detail })
+    let bus = Bus::connect().await.map_err(|error| refused(&error))?;
+    ask_on(&bus, ANSWER).await
 }
 
-async fn begin() -> Result<(), String> {
-    let text = |error: zbus::Error| error.to_string();
-    let bus = Bus::connect().await.map_err(text)?;
-    let login = LoginProxy::new(bus.connection()).await.map_err(text)?;
-    let mut begun = login.receive_prepare_for_shutdown().await.map_err(text)?;
-    if let Err(error) = timed(login.reboot_with_flags(0)).await {
-        return Err(format!("{error}{}", holders(&login).await));
+/// As [`ask`], on this bus, each of whose answers may take so long.
+///
+/// # Errors
+/// As [`ask`].
+pub async fn ask_on(bus: &Bus, answer: Duration) -> Result<(), Reason> {
+    let login = LoginProxy::new(bus.connection());
+    let login = within(answer, login)
+        .await
+        .map_err(|error| refused(&error))?;
+    let begun = within(answer, login.receive_prepare_for_shutdown());
+    let begun = begun.await.map_err(|error| refused(&error))?;
+    let holders = holders(&login, answer);
+    if let Err(error) = within(answer, login.reboot_with_flags(0)).await {
+        let holders = holders.await;
+        return Err(refused(&format!("{error}{holders}")));
     }
-    let begun = async {
-        while let Some(signal) = begun.next().await {
-            if signal.args().is_ok_and(|args| args.start) {
-                return true;
-            }
-        }
-        false
-    };
-    match tokio::time::timeout(BEGIN, begun).await {
+    match tokio::time::timeout(BEGIN, begins(begun)).await {
         Ok(true) => Ok(()),
-        Ok(false) => Err("logind went away".to_owned()),
+        Ok(false) => Err(refused(&"logind went away")),
         Err(_) => {
-            let holders = holders(&login).await;
-            Err(format!(
-                "logind did not begin it in {} s{holders}",
-                BEGIN.as_secs()
-            ))
+            let (seconds, holders) = (BEGIN.as_secs(), holders.await);
+            let late = format!("logind did not begin it in {seconds} s{holders}");
+            Err(refused(&late))
         }
     }
+}
+
+fn refused(detail: &dyn std::fmt::Display) -> Reason {
+    let detail = detail.to_string();
+    Reason::RebootRefused { detail }
+}
+
+/// Whether the shutdown begins before logind goes away.
+async fn begins(mut signals: PrepareForShutdownStream) -> bool {
+    while let Some(signal) = signals.next().await {
+        if signal.args().is_ok_and(|args| args.start) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Who blocks a shutdown, for a person.
-async fn holders(login: &LoginProxy<'_>) -> String {
-    let all = timed(login.list_inhibitors()).await.unwrap_or_default();
+async fn holders(login: &LoginProxy<'_>, answer: Duration) -> String {
+    let all = within(answer, login.list_inhibitors());
+    let all = all.await.unwrap_or_default();
     let blocking = all
         .iter()
         .filter(|(what, _, _, mode, ..)| {

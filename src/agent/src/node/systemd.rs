@@ -8,7 +8,7 @@ use zbus::Connection;
 use super::bus::{ManagerProxy, UnitProxy};
 
 /// How long a call may take. systemd answers at once or is in deep trouble.
-const ANSWER: Duration = Duration::from_secs(25);
+pub(super) const ANSWER: Duration = Duration::from_secs(25);
 
 /// systemd's name for a unit that is not loaded (systemd src/libsystemd/sd-bus/bus-common-errors.h).
 const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
@@ -40,7 +40,7 @@ impl Bus {
     /// # Errors
     /// When there is no system bus.
     pub async fn systemd(&self) -> zbus::Result<ManagerProxy<'_>> {
-        ManagerProxy::new(&self.connection).await
+        timed(ManagerProxy::new(&self.connection)).await
     }
 
     /// A unit's state; nothing when it is not loaded.
@@ -53,10 +53,8 @@ impl Bus {
             Err(error) if is_not_loaded(&error) => return Ok(None),
             Err(other) => return Err(other),
         };
-        let unit = UnitProxy::builder(&self.connection)
-            .path(path)
-            .build()
-            .await?;
+        let unit = UnitProxy::builder(&self.connection).path(path);
+        let unit = timed(unit.build()).await?;
         match timed(unit.active_state()).await {
             Ok(state) => Ok(Some(state)),
             // It went away between the two calls.
@@ -89,8 +87,19 @@ fn is_not_loaded(error: &zbus::Error) -> bool {
 /// # Errors
 /// As the call, and a time-out.
 pub async fn timed<T>(call: impl Future<Output = zbus::Result<T>>) -> zbus::Result<T> {
-    let late = |_| zbus::Error::Failure(format!("no answer in {} s", ANSWER.as_secs()));
-    tokio::time::timeout(ANSWER, call).await.map_err(late)?
+    within(ANSWER, call).await
+}
+
+/// As [`timed`], with this limit.
+///
+/// # Errors
+/// As the call, and a time-out.
+pub(super) async fn within<T>(
+    limit: Duration,
+    call: impl Future<Output = zbus::Result<T>>,
+) -> zbus::Result<T> {
+    let late = |_| zbus::Error::Failure(format!("no answer of D-Bus in {limit:?}"));
+    tokio::time::timeout(limit, call).await.map_err(late)?
 }
 
 #[cfg(test)]
@@ -115,7 +124,7 @@ mod tests {
             answered("org.freedesktop.systemd1.LoadFailed"),
             fdo(fdo::Error::NoReply(String::new())),
             fdo(fdo::Error::AccessDenied(String::new())),
-            zbus::Error::Failure("no answer in 25 s".to_owned()),
+            zbus::Error::Failure("no answer of D-Bus in 25s".to_owned()),
         ] {
             assert!(!is_not_loaded(&other), "{other}");
         }

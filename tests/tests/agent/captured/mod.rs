@@ -9,7 +9,7 @@ use careen_tests::node::{TestNode, annotation, condition};
 use kube::Client;
 use provider::{manifests, rights};
 use serde_json::json;
-use upgrade::names;
+use upgrade::names::{self, Kind, Name};
 use vm_tests::cluster_api::objects;
 
 use crate::hand::{Hand, Try, delete, patch, post};
@@ -39,17 +39,13 @@ pub fn within(space: &str, rest: &str) -> String {
     format!("/api/v1/namespaces/{space}/{rest}")
 }
 
-const KEYS: [&str; 9] = [
-    names::REQUEST,
-    names::IMAGE,
-    names::KUBERNETES_VERSION,
-    names::UPGRADE_ID,
-    names::PAUSED,
-    names::ANSWER,
-    names::FAILURE_REASON,
-    names::STATUS,
-    names::CORDONED_BY,
-];
+/// All that the requester or the agent writes on a Node.
+fn keys() -> impl Iterator<Item = &'static str> {
+    let written = |row: &&Name| ["requester", "agent"].contains(&row.writer);
+    let ours = names::TABLE.iter().filter(written);
+    ours.filter(|row| row.kind == Kind::Annotation)
+        .map(|row| row.name)
+}
 
 /// Each key and the condition, written by both ways that there are.
 fn forgeries(name: &str) -> Vec<Try> {
@@ -61,7 +57,7 @@ fn forgeries(name: &str) -> Vec<Try> {
         &status,
         json!({ "status": { "conditions": [ours] } }),
     )];
-    for key in KEYS {
+    for key in keys() {
         let body = json!({ "metadata": { "annotations": { key: "forged" } } });
         tries.extend([patch(&place, body.clone()), patch(&status, body)]);
     }
@@ -74,7 +70,7 @@ async fn another_nodes_request_and_answer_cannot_be_forged() -> Result<()> {
     hand.may(&forgeries(&own.name)).await?;
     hand.may_not(&forgeries(&other.name)).await?;
     let node = other.now().await?;
-    assert!(KEYS.iter().all(|key| annotation(&node, key).is_empty()));
+    assert!(keys().all(|key| annotation(&node, key).is_empty()));
     assert_eq!(condition(&node), None);
     Ok(())
 }

@@ -1,0 +1,82 @@
+//! A Node that goes from under its agent: renamed, or deleted and registered anew.
+
+use std::fs;
+
+use anyhow::Result;
+use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
+use careen_tests::node::{TestNode, annotation, condition, is_cordoned};
+use careen_tests::pods::Namespace;
+use careen_tests::scene::Scene;
+use careen_tests::wire::State;
+use kube::api::{DeleteParams, PostParams};
+use serde_json::json;
+use upgrade::names;
+
+/// Joins the machine again as another Node: a kubelet.conf of that one's, under the same name.
+async fn join_again(scene: &Scene, word: &str) -> Result<TestNode> {
+    let other = TestNode::new(word).await?;
+    let fresh = scene.node.kubeconfig.with_extension("other");
+    fs::copy(&other.kubeconfig, &fresh)?;
+    fs::rename(fresh, &scene.node.kubeconfig)?;
+    let machine = &scene.machine;
+    let boot = machine.boot_id();
+    other.kubelet_says(&boot, machine.version(), true).await?;
+    other.ask_for(OLD_IMAGE).await?;
+    Ok(other)
+}
+
+async fn delete(node: &TestNode) -> Result<()> {
+    let now = DeleteParams::default();
+    node.nodes().delete(&node.name, &now).await.map(drop)?;
+    Ok(())
+}
+
+/// A scene whose agent has served its Node.
+async fn served(word: &str) -> Result<Scene> {
+    let scene = Scene::new(word).await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(scene)
+}
+
+#[tokio::test]
+async fn a_node_that_joined_again_under_another_name_is_served() -> Result<()> {
+    let scene = served("left").await?;
+    let other = join_again(&scene, "joined").await?;
+    // Its old connection and credential still hold; this is all that it hears of the old Node.
+    delete(&scene.node).await?;
+    other.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_was_renamed_during_an_outage_is_served() -> Result<()> {
+    let scene = served("outdated").await?;
+    scene.node.wire.set(State::Cut);
+    let other = join_again(&scene, "renamed").await?;
+    other.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_is_deleted_in_the_drain_and_registered_anew_is_told_all() -> Result<()> {
+    let scene = Scene::new("deleted").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("always-one", "web", 1).await?;
+    let node = &scene.node;
+    node.ask_for(NEW_IMAGE).await?;
+    node.until("cordoned", &is_cordoned).await?;
+    delete(node).await?;
+    let new = serde_json::from_value(json!({ "metadata": { "name": node.name } }))?;
+    node.nodes().create(&PostParams::default(), &new).await?;
+    let (boot, version) = (scene.machine.boot_id(), scene.machine.version());
+    node.kubelet_says(&boot, version, true).await?;
+    // The request has gone with the old Node, which is how one is taken back.
+    let told = node.until_answered("Failed").await?;
+    assert!(annotation(&told, names::FAILURE_REASON).starts_with("withdrawn"));
+    assert!(annotation(&told, names::STATUS).contains("r1-aaaaaaaaaaaa"));
+    assert!(condition(&told).is_some() && !is_cordoned(&told));
+    assert_eq!(pods.names().await?, ["web"]);
+    Ok(())
+}
