@@ -23,5 +23,6 @@ pub mod policy;
 pub mod report;
 pub mod run;
 pub mod trial;
+pub mod watchdog;
 pub mod work;
 mod zones;

@@ -26,6 +26,8 @@ pub struct Policy {
     pub unguarded: bool,
     /// Let images through that carry an older Kubernetes.
     pub downgrade: bool,
+    /// Refuse every request on a node without a hardware watchdog that runs on across a reboot.
+    pub require_watchdog: bool,
     /// How many minor versions a kubelet may be behind the API server.
     pub skew: u32,
     /// Trial boots of one request before it fails for want of a verdict.
@@ -60,6 +62,7 @@ impl Default for Policy {
             unsigned: false,
             unguarded: false,
             downgrade: false,
+            require_watchdog: false,
             // kubernetes.io/releases/version-skew-policy: up to three minor versions older.
             skew: 3,
             trials: 2,

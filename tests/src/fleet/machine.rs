@@ -160,6 +160,7 @@ impl FleetMachine {
             deployments: state.deployments.clone(),
             one_shot: state.one_shot,
             loader: Ok(()),
+            watchdog: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,

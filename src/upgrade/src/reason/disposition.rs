@@ -45,6 +45,7 @@ impl Reason {
             | Self::RememberedBad { .. }
             | Self::NothingKept
             | Self::ControlPlane { .. }
+            | Self::NoWatchdog { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }

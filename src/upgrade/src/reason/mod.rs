@@ -74,6 +74,11 @@ pub enum Reason {
         "this node runs a control plane ({sign}), which this version does not upgrade in place"
     )]
     ControlPlane { sign: String },
+    /// The policy demands a watchdog, and there is none to rely on.
+    #[error(
+        "the policy says require-watchdog = true, but this node has {found}; accepted is a hardware watchdog that runs on across a reboot (its driver loaded, watchdog.stop_on_reboot=0 on the kernel's command line): mend it and ask again with a new careen.dev/upgrade-id"
+    )]
+    NoWatchdog { found: String },
 
     // Waiting.
     /// The requester has paused the Node.

@@ -67,6 +67,7 @@ pub fn quiet() -> Observation {
         deployments: vec![deployment('a')],
         one_shot: OneShot::Clear,
         loader: Ok(()),
+        watchdog: Ok(()),
         control_plane: None,
         machine: "x86_64".into(),
         etc_stale: false,
