@@ -13,6 +13,7 @@ pub mod in_force;
 pub mod kubeadm;
 pub mod launch;
 pub mod link;
+pub mod lock;
 pub mod log;
 pub mod metrics;
 pub mod node;
