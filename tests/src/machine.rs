@@ -396,6 +396,7 @@ fn facts(commit: Digest) -> ImageFacts {
         info: Some(info),
         kernel,
         timestamp: 0,
+        running: None,
         root: room,
         boot: room,
     }

@@ -24,7 +24,7 @@ pub struct Policy {
     pub unsigned: bool,
     /// Let images through whose initramfs has no stage of ours.
     pub unguarded: bool,
-    /// Let images through that carry an older Kubernetes.
+    /// Let images through that carry an older Kubernetes, or were made before the one that runs.
     pub downgrade: bool,
     /// Refuse every request on a node without a hardware watchdog that runs on across a reboot.
     pub require_watchdog: bool,

@@ -242,6 +242,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         info,
         kernel: Some("6.12.0".to_owned()),
         timestamp: 0,
+        running: None,
         root: room,
         boot: room,
     })

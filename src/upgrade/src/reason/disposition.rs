@@ -59,6 +59,7 @@ impl Reason {
             | Self::WrongArchitecture { .. }
             | Self::VersionMismatch { .. }
             | Self::Downgrade { .. }
+            | Self::OlderImage { .. }
             | Self::NewerThanApiServer { .. }
             | Self::SkewTooLarge { .. }
             | Self::NoRoom { .. }
