@@ -338,6 +338,7 @@ impl TestMachine {
             deployments: state.deployments.clone(),
             one_shot: state.one_shot,
             loader: state.loader.clone(),
+            watchdog: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
@@ -395,6 +396,7 @@ fn facts(commit: Digest) -> ImageFacts {
         info: Some(info),
         kernel,
         timestamp: 0,
+        running: None,
         root: room,
         boot: room,
     }

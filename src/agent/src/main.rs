@@ -8,8 +8,9 @@ use agent::cluster::{Cluster, SILENCE};
 use agent::hands::Hands;
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
+use agent::notify::Systemd;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, log};
+use agent::{doctor, in_force, kubeadm, launch, lock, log};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -18,6 +19,7 @@ use host::agents::Agents;
 use host::journal::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
+use upgrade::names;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -62,6 +64,7 @@ fn serve(cli: &Cli) -> Result<()> {
     if let Err(error) = host::freeze::thaw(&places.boot) {
         tracing::warn!("{error}");
     }
+    let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
         journal: Store::new(&places.sysroot),
         hands: Node::new(places),
@@ -70,6 +73,8 @@ fn serve(cli: &Cli) -> Result<()> {
         policy: cli.policy.clone(),
     };
     runtime()?.block_on(async {
+        // Before SIGTERM is ours: it ends an agent that still waits.
+        let _sole = lock::take(&lock, &mut Systemd::from_environment()).await;
         let mut term = signal(SignalKind::terminate())?;
         run(setup, async move {
             term.recv().await;

@@ -39,6 +39,11 @@ impl Systemd {
         self.send("STOPPING=1");
     }
 
+    /// Not up yet, for a reason: the start may take as long as this from now on.
+    pub fn more_time(&self, time: Duration) {
+        self.send(&format!("EXTEND_TIMEOUT_USEC={}", time.as_micros()));
+    }
+
     /// What `systemctl status` shows. Sent when it changes.
     pub fn status(&mut self, text: &str) {
         if self.last != text {

@@ -56,6 +56,7 @@ pub fn observe(
         deployments: boot::default_first(places).unwrap_or_default(),
         one_shot: grubenv::one_shot(&places.grubenv()),
         loader: Ok(()),
+        watchdog: Ok(()),
         control_plane: None,
         machine: os::machine()?,
         etc_stale: false,

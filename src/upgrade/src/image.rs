@@ -33,10 +33,24 @@ pub struct ImageFacts {
     pub kernel: Option<String>,
     /// The commit's own time, in seconds since 1970.
     pub timestamp: u64,
+    /// That of the commit that ran when this was looked at; nothing where it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<u64>,
     /// Room on the root file system.
     pub root: Room,
     /// Room on the file system of /boot.
     pub boot: Room,
+}
+
+impl ImageFacts {
+    /// By how many seconds the image was made before the system that runs; nothing when it was not, or one of the two
+    /// does not say: 0 is what a build without a time writes.
+    #[must_use]
+    pub fn older_by(&self) -> Option<u64> {
+        let running = self.running?;
+        let older = self.timestamp > 0 && self.timestamp < running;
+        older.then(|| running.saturating_sub(self.timestamp))
+    }
 }
 
 /// Room on a file system, in bytes.

@@ -133,6 +133,8 @@ pub const POST_HOOKS: &str = "/etc/careen/post.d";
 pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
 /// Progress files and other state of this boot.
 pub const RUN_DIR: &str = "/run/careen";
+/// Locked by the agent that runs, for as long as it does, in [`RUN_DIR`].
+pub const AGENT_LOCK: &str = "/run/careen/agent.lock";
 /// The node's policy.
 pub const POLICY_FILE: &str = "/etc/careen/policy.toml";
 /// The last policy that held, in [`STATE_DIR`].
@@ -361,6 +363,13 @@ pub const TABLE: &[Name] = &[
         "agent, careen-deploy",
         "agent",
         "state of this boot",
+    ),
+    row(
+        AGENT_LOCK,
+        Kind::Path,
+        "agent",
+        "agent",
+        "locked while it runs; a second one waits",
     ),
     row(
         REQUIRED_CHECKS,

@@ -31,6 +31,8 @@ pub struct Observation {
     pub one_shot: OneShot,
     /// Whether the boot loader can do a one-shot at all.
     pub loader: Result<(), Reason>,
+    /// Whether a hardware watchdog would end a trial that hangs before any software of ours runs; asked where requests are taken.
+    pub watchdog: Result<(), Reason>,
     /// A sign that this node runs a control plane.
     pub control_plane: Option<String>,
     /// This machine, as `uname -m` says it.

@@ -25,8 +25,10 @@ pub struct Policy {
     pub unsigned: bool,
     /// Let images through whose initramfs has no stage of ours.
     pub unguarded: bool,
-    /// Let images through that carry an older Kubernetes.
+    /// Let images through that carry an older Kubernetes, or were made before the one that runs.
     pub downgrade: bool,
+    /// Refuse every request on a node without a hardware watchdog that runs on across a reboot.
+    pub require_watchdog: bool,
     /// How many minor versions a kubelet may be behind the API server.
     pub skew: u32,
     /// Trial boots of one request before it fails for want of a verdict.
@@ -61,6 +63,7 @@ impl Default for Policy {
             unsigned: false,
             unguarded: false,
             downgrade: false,
+            require_watchdog: false,
             // kubernetes.io/releases/version-skew-policy: up to three minor versions older.
             skew: 3,
             trials: 2,

@@ -137,6 +137,21 @@ fn a_node_that_is_kept_out_says_so_to_a_plan_too() {
 }
 
 #[test]
+fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
+    let found = "none".into();
+    let bare = Observation {
+        watchdog: Err(Reason::NoWatchdog { found }),
+        ..quiet()
+    };
+    let policy = Policy {
+        require_watchdog: true,
+        ..Policy::default()
+    };
+    let told = turn(&image('b'), &Ok(Record::default()), &bare, &Ok(policy));
+    assert_eq!(refused(told), "NoWatchdog");
+}
+
+#[test]
 fn a_plan_tells_what_is_left_of_the_hours_while_they_are_open() {
     let left = |hours: &str| {
         let mut policy = Policy::default();

@@ -144,6 +144,53 @@ fn a_loader_that_cannot_do_a_one_shot_is_refused_before_anything_is_touched() {
     assert!(matches!(reason, Reason::LoaderUnfit { .. }));
 }
 
+fn without_a_watchdog() -> Observation {
+    let found = "softdog".into();
+    Observation {
+        watchdog: Err(Reason::NoWatchdog { found }),
+        ..asked()
+    }
+}
+
+fn watchdog_demanded() -> PolicyRead {
+    Ok(Policy {
+        require_watchdog: true,
+        ..Policy::default()
+    })
+}
+
+#[test]
+fn a_node_without_the_watchdog_that_the_policy_demands_is_refused_before_anything_is_touched() {
+    let text = answer(without_a_watchdog(), &watchdog_demanded()).to_string();
+    assert!(
+        text.contains("softdog") && text.contains("require-watchdog"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_this_node_has_kept_is_tried_on_no_node_without_the_watchdog_either() {
+    let mut kept = deployment('b');
+    kept.pinned = true;
+    let seen = Observation {
+        request: Asked::This(raw("kept:")),
+        deployments: vec![deployment('a'), kept],
+        ..without_a_watchdog()
+    };
+    let reason = answer(seen, &watchdog_demanded());
+    assert!(matches!(reason, Reason::NoWatchdog { .. }), "{reason}");
+}
+
+#[test]
+fn a_watchdog_is_missed_only_where_the_policy_demands_one() {
+    let begins = |seen, policy| {
+        let (_, act) = next_with(&seen, &Record::default(), &policy);
+        assert_eq!(begun(&act), Some("Fetch"));
+    };
+    begins(without_a_watchdog(), Ok(Policy::default()));
+    begins(asked(), watchdog_demanded());
+}
+
 #[test]
 fn a_control_plane_is_refused_by_name() {
     let control_plane = Some("etcd.yaml".into());

@@ -142,6 +142,7 @@ fn calm(booted: Deployment) -> Observation {
         trial: false,
         one_shot: OneShot::Clear,
         loader: Ok(()),
+        watchdog: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: false,

@@ -179,6 +179,7 @@ pub fn facts(letter: char) -> ImageFacts {
         }),
         kernel: Some("6.12".to_owned()),
         timestamp: 1,
+        running: None,
         root: room,
         boot: room,
     }

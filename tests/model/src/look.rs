@@ -33,6 +33,7 @@ pub fn look(
             GrubEnv::Torn => OneShot::Unreadable,
         },
         loader: Ok(()),
+        watchdog: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),

@@ -160,6 +160,7 @@ impl FleetMachine {
             deployments: state.deployments.clone(),
             one_shot: state.one_shot,
             loader: Ok(()),
+            watchdog: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
@@ -241,6 +242,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         info,
         kernel: Some("6.12.0".to_owned()),
         timestamp: 0,
+        running: None,
         root: room,
         boot: room,
     })

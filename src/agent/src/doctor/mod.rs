@@ -142,7 +142,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
     findings.extend(registry::registry(patient, &known.policy));
     findings.push(credential::credential(patient));
     findings.push(clock::clock(patient.clock));
-    findings.push(watchdog::watchdog(patient));
+    findings.push(watchdog::watchdog(patient, &known.policy));
     findings
 }
 

@@ -419,6 +419,18 @@ fn a_certificate_within_kubelet_conf_is_read_too() {
 }
 
 #[test]
+fn without_the_watchdog_that_the_policy_demands_it_is_bad() {
+    let node = Node::sound();
+    write(&node.patient().policy, "require-watchdog = true\n");
+    assert_eq!(node.found("watchdog").verdict, Verdict::Ok);
+    let stops = "sys/module/watchdog/parameters/stop_on_reboot";
+    write(&node.kernel.path().join(stops), "1\n");
+    node.is_bad("watchdog", "stopped at each reboot");
+    fs::remove_dir_all(node.kernel.path().join("sys/class")).unwrap();
+    node.is_bad("watchdog", "none");
+}
+
+#[test]
 fn without_a_watchdog_or_a_clock_in_step_it_is_worth_a_look() {
     let node = Node::sound();
     fs::remove_dir_all(node.kernel.path().join("sys/class")).unwrap();

@@ -21,7 +21,7 @@ use super::{reboot, unit};
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::hooks::Hooks;
 use crate::metrics::Disk;
-use crate::{health, kubeadm};
+use crate::{health, kubeadm, watchdog};
 
 /// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
 const SHUTDOWN: Duration = Duration::from_secs(600);
@@ -87,6 +87,7 @@ impl Node {
             deployments: boot::default_first(&self.places)?,
             one_shot: grubenv::one_shot(&self.places.grubenv()),
             loader: boot::loader_fitness(&self.places, &self.places.root),
+            watchdog: watchdog::fitness(&self.places.root),
             control_plane: control_plane
                 .exists()
                 .then(|| control_plane.display().to_string()),

@@ -26,7 +26,7 @@ use crate::lock;
 use crate::site::Site;
 use crate::undo;
 use crate::verify::image::Tree;
-use crate::verify::{fsck, room};
+use crate::verify::{fsck, room, time_of_the_running};
 
 pub use container::run as of_container;
 
@@ -104,6 +104,7 @@ fn look(
             info: tree.info()?,
             kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
             timestamp: timestamp(repo, commit)?,
+            running: time_of_the_running(site),
             root: room::root_like(site, &tree, kernel.as_ref(), counted)?,
             boot: room::boot(site, &tree, kernel.as_ref())?,
         },

@@ -42,7 +42,15 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         info: tree.info()?,
         kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
         timestamp: ostree::commit_get_timestamp(&variant),
+        running: time_of_the_running(site),
         root: room::root(site, &tree, kernel.as_ref())?,
         boot: room::boot(site, &tree, kernel.as_ref())?,
     }))
+}
+
+/// When the commit of the system that runs was made; nothing where that cannot be told.
+pub fn time_of_the_running(site: &Site) -> Option<u64> {
+    let commit = site.current()?.csum();
+    let (variant, _) = site.sysroot.repo().load_commit(&commit).ok()?;
+    Some(ostree::commit_get_timestamp(&variant))
 }

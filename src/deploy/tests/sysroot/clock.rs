@@ -31,7 +31,7 @@ fn dated(world: &World, version: u32, date: &str) -> Digest {
 fn an_image_dated_1970_and_one_dated_2040_are_upgraded_to_alike() {
     let world = world();
     let dates = ["1970-01-01 00:00:01 +0000", "2040-01-01 00:00:00 +0000"];
-    // The third goes back from 2040: whoever asks for an image decides, not the clock of who built it.
+    // The third goes back from 2040: careen-deploy does what it is told, the brain judges dates (`OlderImage`).
     for (version, date) in (2..).zip([dates[0], dates[1], dates[0]]) {
         let commit = dated(&world, version, date);
         world.fetch(&commit).fetched();
@@ -81,4 +81,19 @@ fn a_key_that_has_run_out_by_this_nodes_clock_is_refused_by_its_commit() {
     let pinned = [&fetch[..], &[commit.as_str()]].concat();
     let reason = refused(&world, &pinned, &["clock", commit.as_str(), "signature"]);
     assert_eq!(reason.code(), "WrongSignature", "{reason}");
+}
+
+#[test]
+fn an_image_is_verified_beside_the_time_of_the_running_one() {
+    let world = world();
+    let time = |seconds: u64| format!("@{seconds}");
+    let first = dated(&world, 2, &time(2_000));
+    world.fetch(&first).fetched();
+    world.verb("verify", &first).verified();
+    world.verb("deploy", &first).deployed();
+    world.verb("bless", &first).verdict.unwrap();
+    let second = dated(&world, 3, &time(1_000));
+    world.fetch(&second).fetched();
+    let facts = world.verb("verify", &second).verified();
+    assert_eq!((facts.timestamp, facts.running), (1_000, Some(2_000)));
 }

@@ -175,6 +175,7 @@ fn facts() -> ImageFacts {
         info: Some(info),
         kernel: Some("6.12".to_owned()),
         timestamp: 1,
+        running: None,
         root: room,
         boot: room,
     }

@@ -26,6 +26,7 @@ impl World {
                 OneShot::Clear
             },
             loader: Ok(()),
+            watchdog: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: self.etc_is_stale(),

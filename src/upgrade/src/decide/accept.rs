@@ -117,6 +117,9 @@ pub(crate) fn check(
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
     seen.loader.clone()?;
+    if policy.require_watchdog {
+        seen.watchdog.clone()?;
+    }
     Ok(target)
 }
 

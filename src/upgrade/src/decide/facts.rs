@@ -59,6 +59,7 @@ pub(crate) fn judge(
         return Err(Reason::NoStage { commit, found });
     }
     versions(info, whom, policy)?;
+    age(facts, whom, seen, policy)?;
     room("the root file system", facts.root)?;
     room("/boot", facts.boot)
 }
@@ -78,6 +79,23 @@ fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Rea
                 to: carried,
             })
         }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Signed once is signed for ever: an old image, with the holes that were mended since, is as genuine as on its first day.
+fn age(
+    facts: &ImageFacts,
+    whom: &For<'_>,
+    seen: &Observation,
+    policy: &Policy,
+) -> Result<(), Reason> {
+    match facts.older_by() {
+        Some(seconds) if !policy.downgrade && !whom.kept => Err(Reason::OlderImage {
+            commit: facts.commit.short().to_owned(),
+            running: seen.booted.digest.short().to_owned(),
+            seconds,
+        }),
         Some(_) | None => Ok(()),
     }
 }

@@ -45,6 +45,7 @@ impl Reason {
             | Self::RememberedBad { .. }
             | Self::NothingKept
             | Self::ControlPlane { .. }
+            | Self::NoWatchdog { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }
@@ -58,6 +59,7 @@ impl Reason {
             | Self::WrongArchitecture { .. }
             | Self::VersionMismatch { .. }
             | Self::Downgrade { .. }
+            | Self::OlderImage { .. }
             | Self::NewerThanApiServer { .. }
             | Self::SkewTooLarge { .. }
             | Self::NoRoom { .. }

@@ -76,6 +76,11 @@ pub enum Reason {
         "this node runs a control plane ({sign}), which this version does not upgrade in place"
     )]
     ControlPlane { sign: String },
+    /// The policy demands a watchdog, and there is none to rely on.
+    #[error(
+        "the policy says require-watchdog = true, but this node has {found}; accepted is a hardware watchdog that runs on across a reboot (its driver loaded, watchdog.stop_on_reboot=0 on the kernel's command line): mend it and ask again with a new careen.dev/upgrade-id"
+    )]
+    NoWatchdog { found: String },
 
     // Waiting.
     /// The requester has paused the Node.
@@ -178,6 +183,15 @@ pub enum Reason {
         "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer (or the policy's downgrade = true)"
     )]
     Downgrade { from: Version, to: Version },
+    /// The image was made before the one that runs.
+    #[error(
+        "careen.dev/image leads to commit {commit}, made {} before {running}, which runs here; accepted is a newer one, or \"kept:\" to go back (or the policy's downgrade = true)", span(*.seconds)
+    )]
+    OlderImage {
+        commit: String,
+        running: String,
+        seconds: u64,
+    },
     /// The kubelet would be newer than the API server.
     #[error(
         "careen.dev/image carries kubelet {kubelet}; accepted is none newer than the API server's {server}: upgrade the control plane first"
@@ -345,4 +359,12 @@ fn said_of_stage(found: &Option<u32>) -> String {
         || "nothing of a \"stage\"".to_owned(),
         |protocol| format!("\"stage\": {protocol}"),
     )
+}
+
+/// As people say it: in the largest unit of which there are two.
+fn span(seconds: u64) -> String {
+    let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
+    let large = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
+    let (unit, name) = large.unwrap_or((1, "s"));
+    format!("{} {name}", seconds / unit)
 }

@@ -49,6 +49,7 @@ pub fn facts(letter: char) -> ImageFacts {
         }),
         kernel: Some("6.12".into()),
         timestamp: 0,
+        running: None,
         root: Room { need: 1, free: 2 },
         boot: Room { need: 1, free: 2 },
     }
@@ -67,6 +68,7 @@ pub fn quiet() -> Observation {
         deployments: vec![deployment('a')],
         one_shot: OneShot::Clear,
         loader: Ok(()),
+        watchdog: Ok(()),
         control_plane: None,
         machine: "x86_64".into(),
         etc_stale: false,

@@ -1,0 +1,69 @@
+//! One agent a node: two that write one record would each take the other's step for its own.
+//!
+//! The record's generation keeps the older of two from writing, but only behind a step that both have begun. So an agent holds a lock
+//! on a file for as long as it lives, and the next one waits for it: after a restart, or beside one that somebody runs by hand,
+//! that is no error. The kernel releases the lock of whoever is killed, and programs that the agent starts do not inherit it.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use tracing::{info, warn};
+
+use crate::notify::Systemd;
+
+/// How often systemd is asked for more time, which it then gives for twice as long. Its own TimeoutStartSec is 90 s.
+const MORE_TIME: Duration = Duration::from_secs(30);
+
+/// The lock, to be held to the end; nothing where there cannot be one, for a node without an agent would be worse.
+pub async fn take(path: &Path, systemd: &mut Systemd) -> Option<Flock<File>> {
+    let opened = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) => return without(path, &error.to_string()),
+    };
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Some(lock),
+        Err((file, Errno::EWOULDBLOCK)) => {
+            let waits = format!(
+                "another careen-agent runs on this node (lslocks names who holds {}); waiting for its end",
+                path.display()
+            );
+            info!("{waits}");
+            systemd.status(&waits);
+            wait(file, path, systemd).await
+        }
+        Err((_, errno)) => without(path, errno.desc()),
+    }
+}
+
+/// Blocks in a thread of its own: the kernel wakes it when the lock is free, and nobody has to ask again and again.
+async fn wait(file: File, path: &Path, systemd: &Systemd) -> Option<Flock<File>> {
+    let mut waiting =
+        tokio::task::spawn_blocking(move || Flock::lock(file, FlockArg::LockExclusive));
+    loop {
+        systemd.more_time(2 * MORE_TIME);
+        tokio::select! {
+            ended = &mut waiting => return match ended {
+                Ok(Ok(lock)) => Some(lock),
+                Ok(Err((_, errno))) => without(path, errno.desc()),
+                Err(error) => without(path, &error.to_string()),
+            },
+            () = tokio::time::sleep(MORE_TIME) => {}
+        }
+    }
+}
+
+fn without(path: &Path, why: &str) -> Option<Flock<File>> {
+    warn!(
+        "{} cannot be locked: {why}; running without: see that no other careen-agent runs",
+        path.display()
+    );
+    None
+}
