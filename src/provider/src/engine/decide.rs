@@ -225,7 +225,7 @@ fn busy_with<'a>(node: &'a NodeFacts, id: &UpgradeId) -> Option<&'a str> {
 }
 
 fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
-    let mut decision = working(facts, ready, scheduled());
+    let mut decision = working(facts, ready, scheduled(None));
     decision.node = Some(NodeWrite::Request {
         id: ready.id.clone(),
         image: ready.image.clone(),
@@ -234,11 +234,11 @@ fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     decision
 }
 
-fn scheduled() -> Answer {
+fn scheduled(reason: Option<String>) -> Answer {
     Answer::Working(Progress {
         phase: "Scheduled".to_owned(),
         percent: 0,
-        reason: None,
+        reason,
     })
 }
 
@@ -252,6 +252,14 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         };
         return working(facts, ready, Answer::Held(why));
     }
+    if let Some(why) = &node.paused {
+        // An agent begins nothing new then, and so has nothing to answer with.
+        return waits_by_will(
+            facts,
+            ready,
+            scheduled(Some(format!("paused: {}", clean(why)))),
+        );
+    }
     let limit = facts.policy.answer_seconds;
     let since = since(facts, &ready.id);
     if since.is_some_and(|since| facts.now - since >= limit) {
@@ -261,7 +269,7 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         };
         return working(facts, ready, Answer::Held(why));
     }
-    let mut decision = working(facts, ready, scheduled());
+    let mut decision = working(facts, ready, scheduled(None));
     decision.again = since.and_then(|since| remaining(facts, since, limit));
     decision
 }

@@ -48,6 +48,17 @@ fn while_the_api_server_is_away_nothing_is_judged_written_or_lifted() {
 }
 
 #[test]
+fn a_paused_node_that_was_asked_is_waited_for_and_not_called_silent() {
+    let mut scene = scene().asked();
+    scene.node().paused = Some("an audit".to_owned());
+    scene.now = NOW + 300;
+    let Answer::Working(progress) = scene.decide().answer else {
+        panic!("not waited for")
+    };
+    assert_eq!(progress.reason.as_deref(), Some("paused: an audit"));
+}
+
+#[test]
 fn a_node_that_does_not_answer_becomes_a_reason_at_the_deadline_and_goes_on_when_it_does() {
     let mut scene = scene().asked();
     scene.now = NOW + 299;
