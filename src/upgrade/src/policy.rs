@@ -2,12 +2,13 @@
 //!
 //! Every limit says its unit in its name. Budgets count boots and tries; deadlines count seconds of one boot.
 
+mod rules;
+
 use serde::{Deserialize, Serialize};
 
 use crate::listen::Listen;
 use crate::order::Group;
 use crate::reason::Reason;
-use crate::target::is_remote;
 use crate::window::Window;
 
 /// The longest soak, in seconds.
@@ -232,114 +233,6 @@ impl Default for Limits {
 pub struct Metrics {
     /// Where Prometheus' metrics are served.
     pub listen: Listen,
-}
-
-impl Policy {
-    /// Checks the ranges that the types do not.
-    ///
-    /// # Errors
-    /// The first value out of range, as field and accepted form.
-    pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
-        let rules = [
-            ((1..=10).contains(&self.trials), "trials", "1 to 10"),
-            ((1..=100).contains(&self.tries), "tries", "1 to 100"),
-            (
-                (1..=3600).contains(&self.retry_seconds),
-                "retry-seconds",
-                "1 to 3600",
-            ),
-            (self.skew <= 3, "skew", "0 to 3"),
-            (
-                self.registry.allowed.iter().all(|place| is_place(place)),
-                "registry.allowed",
-                "hosts, or hosts with the beginning of a name, as registry.example.com/os",
-            ),
-            (
-                self.registry.archives.iter().all(|path| is_folder(path)),
-                "registry.archives",
-                "absolute paths without \"..\"",
-            ),
-            (
-                self.registry.signed_by.is_empty() || is_remote(&self.registry.signed_by),
-                "registry.signed-by",
-                "the name of an OSTree remote",
-            ),
-            (
-                (1..=86_400).contains(&self.drain.deadline_seconds),
-                "drain.deadline-seconds",
-                "1 to 86400",
-            ),
-            (
-                (1..=86_400).contains(&self.hooks.seconds),
-                "hooks.seconds",
-                "1 to 86400",
-            ),
-            (
-                self.load_balancer.wait_seconds <= 3600,
-                "load-balancer.wait-seconds",
-                "0 to 3600",
-            ),
-            (
-                self.drain.order.iter().all(Group::is_whole),
-                "drain.order",
-                "groups that name namespaces, a priority or both, with seconds = 0 to 86400",
-            ),
-            (
-                self.health.soak_seconds <= SOAK_MAX,
-                "health.soak-seconds",
-                "0 to 86400",
-            ),
-            (
-                (30..=86_400).contains(&self.health.deadline_seconds),
-                "health.deadline-seconds",
-                "30 to 86400",
-            ),
-            (
-                self.health.api_away_hold_seconds <= 86_400,
-                "health.api-away-hold-seconds",
-                "0 to 86400",
-            ),
-            (
-                (1..=3600).contains(&self.health.check_seconds),
-                "health.check-seconds",
-                "1 to 3600",
-            ),
-            (
-                (1..=100).contains(&self.health.check_tries),
-                "health.check-tries",
-                "1 to 100",
-            ),
-            (
-                self.limits.io_weight <= 10_000,
-                "limits.io-weight",
-                "0 to 10000",
-            ),
-            (
-                matches!(self.limits.fetch_seconds, 0 | 60..=604_800),
-                "limits.fetch-seconds",
-                "0, or 60 to 604800",
-            ),
-            (
-                (1..=3600).contains(&self.limits.lock_seconds),
-                "limits.lock-seconds",
-                "1 to 3600",
-            ),
-        ];
-        rules
-            .into_iter()
-            .find(|(ok, ..)| !ok)
-            .map_or(Ok(()), |(_, field, accepted)| Err((field, accepted)))
-    }
-}
-
-/// What leads through `..` is below no folder that is written without.
-fn is_folder(path: &str) -> bool {
-    path.starts_with('/') && !path.split('/').any(|part| matches!(part, "." | ".."))
-}
-
-/// A slash at the end or a transport before it would allow nothing, and nobody told.
-fn is_place(text: &str) -> bool {
-    !text.is_empty() && !text.ends_with('/') && !text.contains("//")
 }
 
 /// What was read of the policy file: the policy in force, or why nothing new is begun.

@@ -1,0 +1,117 @@
+//! Ranges of the policy's values that their types do not say.
+
+use super::{Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX};
+use crate::order::Group;
+use crate::target::is_remote;
+
+/// Whether a value is in its range; the field, and what is accepted.
+type Rule = (bool, &'static str, &'static str);
+
+impl Policy {
+    /// Checks the ranges that the types do not.
+    ///
+    /// # Errors
+    /// The first value out of range, as field and accepted form.
+    pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
+        let sections: [&[Rule]; 6] = [
+            &top(self),
+            &registry(&self.registry),
+            &leaving(&self.hooks, &self.load_balancer),
+            &drain(&self.drain),
+            &health(&self.health),
+            &limits(&self.limits),
+        ];
+        let mut rules = sections.into_iter().flatten();
+        match rules.find(|(holds, ..)| !holds) {
+            Some((_, field, accepted)) => Err((field, accepted)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn top(policy: &Policy) -> [Rule; 4] {
+    let retry = (1..=3600).contains(&policy.retry_seconds);
+    [
+        ((1..=10).contains(&policy.trials), "trials", "1 to 10"),
+        ((1..=100).contains(&policy.tries), "tries", "1 to 100"),
+        (retry, "retry-seconds", "1 to 3600"),
+        (policy.skew <= 3, "skew", "0 to 3"),
+    ]
+}
+
+fn registry(registry: &Registry) -> [Rule; 3] {
+    let signed_by = registry.signed_by.is_empty() || is_remote(&registry.signed_by);
+    [
+        (
+            registry.allowed.iter().all(|place| is_place(place)),
+            "registry.allowed",
+            "hosts, or hosts with the beginning of a name, as registry.example.com/os",
+        ),
+        (
+            registry.archives.iter().all(|path| is_folder(path)),
+            "registry.archives",
+            "absolute paths without \"..\"",
+        ),
+        (
+            signed_by,
+            "registry.signed-by",
+            "the name of an OSTree remote",
+        ),
+    ]
+}
+
+/// A slash at the end or a transport before it would allow nothing, and nobody told.
+fn is_place(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('/') && !text.contains("//")
+}
+
+/// What leads through `..` is below no folder that is written without.
+fn is_folder(path: &str) -> bool {
+    path.starts_with('/') && !path.split('/').any(|part| matches!(part, "." | ".."))
+}
+
+fn leaving(hooks: &Hooks, load_balancer: &LoadBalancer) -> [Rule; 2] {
+    let seconds = (1..=86_400).contains(&hooks.seconds);
+    let wait = load_balancer.wait_seconds <= 3600;
+    [
+        (seconds, "hooks.seconds", "1 to 86400"),
+        (wait, "load-balancer.wait-seconds", "0 to 3600"),
+    ]
+}
+
+fn drain(drain: &Drain) -> [Rule; 2] {
+    let deadline = (1..=86_400).contains(&drain.deadline_seconds);
+    [
+        (deadline, "drain.deadline-seconds", "1 to 86400"),
+        (
+            drain.order.iter().all(Group::is_whole),
+            "drain.order",
+            "groups that name namespaces, a priority or both, with seconds = 0 to 86400",
+        ),
+    ]
+}
+
+fn health(health: &Health) -> [Rule; 5] {
+    let soak = health.soak_seconds <= SOAK_MAX;
+    let deadline = (30..=86_400).contains(&health.deadline_seconds);
+    let hold = health.api_away_hold_seconds <= 86_400;
+    let check = (1..=3600).contains(&health.check_seconds);
+    let tries = (1..=100).contains(&health.check_tries);
+    [
+        (soak, "health.soak-seconds", "0 to 86400"),
+        (deadline, "health.deadline-seconds", "30 to 86400"),
+        (hold, "health.api-away-hold-seconds", "0 to 86400"),
+        (check, "health.check-seconds", "1 to 3600"),
+        (tries, "health.check-tries", "1 to 100"),
+    ]
+}
+
+fn limits(limits: &Limits) -> [Rule; 3] {
+    let fetch = matches!(limits.fetch_seconds, 0 | 60..=604_800);
+    let lock = (1..=3600).contains(&limits.lock_seconds);
+    [
+        (limits.io_weight <= 10_000, "limits.io-weight", "0 to 10000"),
+        (fetch, "limits.fetch-seconds", "0, or 60 to 604800"),
+        (lock, "limits.lock-seconds", "1 to 3600"),
+    ]
+}
