@@ -15,7 +15,6 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-person-reboots-in-between",
     "goes-back-to-what-it-has-kept",
-    "upgrades-from-a-container-registry",
 ];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
