@@ -108,6 +108,14 @@ const ADVICE: &[(&str, Advice)] = &[
         advice("upgrade this node as you did before", Then::Nothing),
     ),
     (
+        "NoWatchdog",
+        advice(
+            "load the driver of the machine's watchdog, or take require-watchdog out of /etc/careen/policy.toml; \
+             `careen-agent doctor` says what was found",
+            Then::Retry,
+        ),
+    ),
+    (
         "Paused",
         advice(
             "`kubectl careen resume` lets it go on, `cancel` gives it up",
@@ -135,6 +143,13 @@ const ADVICE: &[(&str, Advice)] = &[
     ("WrongArchitecture", LOOK_AT_IMAGE),
     ("VersionMismatch", LOOK_AT_REQUEST),
     ("Downgrade", LOOK_AT_POLICY),
+    (
+        "OlderImage",
+        advice(
+            "choose an image that was made later; `kubectl careen rollback` goes back to the system before",
+            Then::Another,
+        ),
+    ),
     ("NewerThanApiServer", LOOK_AT_VERSIONS),
     ("SkewTooLarge", LOOK_AT_VERSIONS),
     ("Damaged", LOOK_AT_DISK),
