@@ -30,15 +30,22 @@ const CONTENT: [&str; 11] = [
 ];
 /// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
 const RIG: &str = "vm-tests/src";
-const NOT_THE_RIG: [&str; 8] = [
+const NOT_THE_RIG: [&str; 10] = [
     "bench",
     "bin",
     "choice.rs",
+    "daemonset.rs",
     "demo",
     "demo.rs",
     "passed.rs",
+    "registry.rs",
     "scenarios",
     "soak",
+];
+/// Of these depends whoever uses them.
+const PARTS: [(&str, &[&str]); 2] = [
+    ("crate::daemonset::", &["daemonset.rs", "registry.rs"]),
+    ("crate::registry::", &["registry.rs"]),
 ];
 const SCENARIOS: &str = "vm-tests/src/scenarios";
 /// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
@@ -77,7 +84,10 @@ impl Passed {
                 &node
             };
             let own = format!("{}.rs", scenario.name.replace('-', "_"));
-            let key = key.clone().files(&tree.join(SCENARIOS).join(own))?;
+            let own = tree.join(SCENARIOS).join(own);
+            let mut parts = parts_of(&fs::read_to_string(&own)?).into_iter();
+            let key = key.clone().files(&own)?;
+            let key = parts.try_fold(key, |key, part| key.files(&tree.join(RIG).join(part)))?;
             let note = folder.join(format!("{}-{}", scenario.name, key.digits()));
             Ok((scenario.name, note))
         };
@@ -111,6 +121,12 @@ impl Passed {
         fs::rename(&part, note)?;
         Ok(())
     }
+}
+
+/// What a scenario's source uses besides what all do.
+fn parts_of(source: &str) -> Vec<&'static str> {
+    let used = PARTS.iter().filter(|(name, _)| source.contains(name));
+    used.flat_map(|(_, files)| files.iter().copied()).collect()
 }
 
 fn rig(key: Key, tree: &Path) -> Result<Key> {
@@ -150,6 +166,13 @@ mod tests {
         assert!(passed.outcome(&ALL[0]).is_some_and(|then| then.passed));
         assert!(passed.outcome(&ALL[1]).is_none());
         Ok(())
+    }
+
+    #[test]
+    fn a_scenario_with_a_registry_depends_on_it_and_no_other_does() {
+        assert_eq!(parts_of("use crate::registry::Registry;"), ["registry.rs"]);
+        assert!(parts_of("use crate::daemonset::agent;").contains(&"registry.rs"));
+        assert!(parts_of("use super::prelude::*;").is_empty());
     }
 
     #[test]

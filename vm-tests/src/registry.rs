@@ -156,7 +156,10 @@ impl Registry {
         let name = self.seen_from_guest();
         let pulls = format!("/etc/containerd/certs.d/{name}");
         let containers = insecure(&name);
-        let containerd = format!("server = \"http://{name}\"\n");
+        // containerd 1.7 takes no file without a host in it.
+        let containerd = format!(
+            "server = \"http://{name}\"\n[host.\"http://{name}\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
+        );
         let script = format!(
             "set -e\nmkdir -p /etc/containers/registries.conf.d {pulls}\n\
              cat >/etc/containers/registries.conf.d/rig.conf <<'END'\n{containers}END\n\
