@@ -11,8 +11,8 @@ use crate::programs;
 use crate::registry::Registry;
 use crate::rig::Rig;
 
-/// The agent that runs, by where its program lies.
-const AGENT: &str = "readlink /proc/$(systemctl show --value -p MainPID careen-agent)/exe";
+/// The agent that runs, by where its program lies. It has mounts of its own: from outside, the path begins at the one that it lies on.
+const AGENT: &str = "agent=$(systemctl show --value -p MainPID careen-agent); nsenter --target $agent --mount readlink /proc/$agent/exe";
 
 /// A registry that the node's containerd pulls the DaemonSet's images from.
 #[derive(Debug)]
