@@ -11,8 +11,8 @@ use crate::programs;
 use crate::registry::Registry;
 use crate::rig::Rig;
 
-/// The agent that runs, by where its program lies. It has mounts of its own: from outside, the path begins at the one that it lies on.
-const AGENT: &str = "agent=$(systemctl show --value -p MainPID careen-agent); nsenter --target $agent --mount readlink /proc/$agent/exe";
+/// The agent that runs, by where its program lies. It has mounts of its own, so the path may begin at the mount that it lies on.
+const AGENT: &str = "readlink /proc/$(systemctl show --value -p MainPID careen-agent)/exe";
 
 /// A registry that the node's containerd pulls the DaemonSet's images from.
 #[derive(Debug)]
@@ -87,8 +87,9 @@ pub async fn agent(rig: &mut Rig) -> Result<String> {
 /// When it is another one.
 pub async fn expect_agent(rig: &mut Rig, version: &str) -> Result<()> {
     let agent = agent(rig).await?;
+    let below_var = names::AGENTS_DIR.trim_start_matches("/var");
     ensure!(
-        agent.starts_with(&format!("{}/{version}-", names::AGENTS_DIR)),
+        agent.contains(&format!("{below_var}/{version}-")),
         "{agent} runs, not {version}"
     );
     Ok(())

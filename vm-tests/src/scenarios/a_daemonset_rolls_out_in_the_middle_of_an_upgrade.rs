@@ -59,7 +59,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     ensure!(left.is_empty(), "the uninstall has left {left}");
     let agent = agent(rig).await?;
     ensure!(
-        agent == "/usr/libexec/careen/careen-agent",
+        agent.ends_with("/libexec/careen/careen-agent"),
         "after the uninstall {agent} runs"
     );
     Ok(())
