@@ -44,18 +44,7 @@ fn is_new(act: Act, former: Option<&Upgrade>) -> bool {
     let armed = former.is_some_and(|former| matches!(former.phase, Phase::Armed { .. }));
     match act {
         Act::Begin(Do::Arm(_)) => !armed,
-        Act::Begin(what) => matches!(
-            what,
-            Do::Fetch
-                | Do::Verify
-                | Do::Rehearse
-                | Do::Deploy(_)
-                | Do::PreHooks
-                | Do::Exclude
-                | Do::Drain
-                | Do::Snapshot
-        ),
-        Act::Cancel | Act::Wait(_) => false,
+        Act::Begin(_) | Act::Cancel | Act::Wait(_) => leads_to_a_trial(act),
     }
 }
 
