@@ -99,7 +99,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "NothingKept",
         advice(
-            "ask for the former image by its commit; `kubectl careen history` names it",
+            "ask for the former image by its commit; `kubectl careen history -o wide` names it",
             Then::Another,
         ),
     ),
@@ -142,7 +142,13 @@ const ADVICE: &[(&str, Advice)] = &[
     ("NoStage", LOOK_AT_IMAGE),
     ("WrongArchitecture", LOOK_AT_IMAGE),
     ("VersionMismatch", LOOK_AT_REQUEST),
-    ("Downgrade", LOOK_AT_POLICY),
+    (
+        "Downgrade",
+        advice(
+            "`kubectl careen rollback` goes back to the system before; any other older one wants downgrade = true in /etc/careen/policy.toml",
+            Then::Either,
+        ),
+    ),
     (
         "OlderImage",
         advice(
