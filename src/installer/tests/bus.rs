@@ -18,6 +18,20 @@ const SYSTEMD: &str = "org.freedesktop.systemd1";
 const UNIT: &str = "/org/freedesktop/systemd1/unit/careen_2dagent_2eservice";
 const AGENT: &str = "careen-agent.service";
 
+/// One unit as `ListUnitsByPatterns` tells it.
+type Listed = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    OwnedObjectPath,
+    u32,
+    String,
+    OwnedObjectPath,
+);
+
 /// A bus with a systemd on it, until it is dropped.
 struct Played {
     daemon: Child,
@@ -100,8 +114,9 @@ fn systemd(address: &str, fragment: &str, hear: &Sender<String>, ready: &Sender<
             if member == "Get" && asks_for(&message) == "ActiveState" {
                 looks_left = looks_left.saturating_sub(1);
             }
-            let said = answer(&systemd, &message, fragment, looks_left).await;
-            let _ = hear.send(said);
+            // Before the answer: whoever has it may look at once what was heard.
+            let _ = hear.send(call(&message));
+            answer(&systemd, &message, fragment, looks_left).await;
         }
     });
 }
@@ -111,46 +126,35 @@ fn asks_for(message: &Message) -> String {
     property
 }
 
-async fn answer(systemd: &Connection, call: &Message, fragment: &str, looks_left: u32) -> String {
-    let header = call.header();
-    let member = header.member().unwrap().to_string();
-    let path = || OwnedObjectPath::try_from(UNIT).unwrap();
+/// The call as the tests read it.
+fn call(message: &Message) -> String {
+    let member = message.header().member().unwrap().to_string();
     let said = match member.as_str() {
-        "LoadUnit" => {
-            let name: String = call.body().deserialize().unwrap();
-            systemd.reply(&header, &path()).await.unwrap();
-            name
-        }
+        "LoadUnit" => message.body().deserialize().unwrap(),
         "StartUnit" | "StopUnit" => {
-            let (name, mode): (String, String) = call.body().deserialize().unwrap();
-            systemd.reply(&header, &path()).await.unwrap();
+            let (name, mode): (String, String) = message.body().deserialize().unwrap();
             format!("{name} {mode}")
         }
-        "Reload" => {
-            systemd.reply(&header, &()).await.unwrap();
-            String::new()
-        }
+        "Reload" => String::new(),
         "ListUnitsByPatterns" => {
-            let asked: (Vec<String>, Vec<String>) = call.body().deserialize().unwrap();
-            let text = |text: &str| text.to_owned();
-            let step = (
-                text("careen-deploy-u1-fetch.service"),
-                text("Careen: fetch"),
-                text("loaded"),
-                text("activating"),
-                text("start"),
-                String::new(),
-                path(),
-                7_u32,
-                text("start"),
-                path(),
-            );
-            systemd.reply(&header, &vec![step]).await.unwrap();
+            let asked: (Vec<String>, Vec<String>) = message.body().deserialize().unwrap();
             format!("{} {}", asked.0.join(","), asked.1.join(","))
         }
+        "Get" => asks_for(message),
+        other => panic!("systemd is told to {other}"),
+    };
+    format!("{member} {said}").trim_end().to_owned()
+}
+
+async fn answer(systemd: &Connection, call: &Message, fragment: &str, looks_left: u32) {
+    let header = call.header();
+    let path = || OwnedObjectPath::try_from(UNIT).unwrap();
+    let answered = match header.member().unwrap().as_str() {
+        "LoadUnit" | "StartUnit" | "StopUnit" => systemd.reply(&header, &path()).await,
+        "Reload" => systemd.reply(&header, &()).await,
+        "ListUnitsByPatterns" => systemd.reply(&header, &vec![a_step(path())]).await,
         "Get" => {
-            let property = asks_for(call);
-            let value = match property.as_str() {
+            let value = match asks_for(call).as_str() {
                 "FragmentPath" => Variant::new(fragment.to_owned()),
                 "ActiveState" if looks_left == 0 => Variant::new("inactive".to_owned()),
                 "ActiveState" => Variant::new("active".to_owned()),
@@ -158,12 +162,28 @@ async fn answer(systemd: &Connection, call: &Message, fragment: &str, looks_left
                 "StatusText" => Variant::new("watching the Node".to_owned()),
                 other => panic!("systemd is asked for {other}"),
             };
-            systemd.reply(&header, &value).await.unwrap();
-            property
+            systemd.reply(&header, &value).await
         }
         other => panic!("systemd is told to {other}"),
     };
-    format!("{member} {said}").trim_end().to_owned()
+    answered.unwrap();
+}
+
+/// A step of an upgrade that goes on, as `ListUnitsByPatterns` tells it.
+fn a_step(path: OwnedObjectPath) -> Listed {
+    let text = |text: &str| text.to_owned();
+    (
+        text("careen-deploy-u1-fetch.service"),
+        text("Careen: fetch"),
+        text("loaded"),
+        text("activating"),
+        text("start"),
+        String::new(),
+        path.clone(),
+        7,
+        text("start"),
+        path,
+    )
 }
 
 #[test]
