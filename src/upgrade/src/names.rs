@@ -151,6 +151,10 @@ pub const AGENTS_DIR: &str = "/var/lib/careen/agents";
 pub const POD_UNITS: &str = "/etc/careen/units";
 /// Gives [`POD_UNITS`] to systemd where the image has no units of ours.
 pub const POD_GENERATOR: &str = "/etc/systemd/system-generators/careen";
+/// Our generator of grub.cfg, where an image has it.
+pub const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
+/// In the environment of libostree: the generator that it runs in place of grub-mkconfig.
+pub const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 /// The ref that holds a fetched commit against pruning.

@@ -276,11 +276,51 @@ fn a_system_that_is_no_deployment_is_bad() {
 
 #[test]
 fn a_system_that_is_not_the_default_is_bad() {
+    second().is_bad("system", "not the default");
+}
+
+/// With the deployment that runs second in the menu.
+fn second() -> Node {
     let node = Node::sound();
     let other = deployment('b', 0);
     node.disk.lay_out(&other);
     node.disk.menu(&[other, deployment('a', 0)]);
-    node.is_bad("system", "not the default");
+    node
+}
+
+#[test]
+fn the_command_that_makes_it_the_default_names_the_generator_that_libostree_is_to_call() {
+    let node = second();
+    let command = |generator: &str| {
+        format!(": OSTREE_GRUB2_EXEC={generator} ostree admin set-default 1")
+    };
+    let brought = "/var/lib/careen/agents/proven/careen-grub";
+    write(&node.root().join(&brought[1..]), "a program");
+    let mend = node.found("system").mend;
+    assert!(mend.ends_with(&command(brought)), "{mend}");
+    write(&node.root().join(&names::GENERATOR[1..]), "a program");
+    let mend = node.found("system").mend;
+    assert!(mend.ends_with(&command(names::GENERATOR)), "{mend}");
+}
+
+#[test]
+fn on_a_node_with_a_menu_by_grub_mkconfig_the_command_leaves_it_one() {
+    let node = second();
+    let grub = node.disk.places.boot.join("loader.1/grub.cfg");
+    write(&grub, "### BEGIN /etc/grub.d/00_header ###\n");
+    write(&node.root().join(&names::GENERATOR[1..]), "a program");
+    let mend = node.found("system").mend;
+    assert!(mend.ends_with("default: ostree admin set-default 1"), "{mend}");
+}
+
+#[test]
+fn boot_entries_that_cannot_be_read_are_bad_and_nobody_is_told_that_libostree_mends_them() {
+    let node = Node::sound();
+    let entries = node.disk.places.boot.join("loader/entries");
+    let entry = fs::read_dir(&entries).unwrap().next().unwrap().unwrap();
+    fs::write(entry.path(), "title torn\n").unwrap();
+    node.is_bad("system", "is damaged");
+    assert!(!node.found("system").mend.contains("set-default"));
 }
 
 #[test]
