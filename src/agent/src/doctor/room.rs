@@ -111,7 +111,11 @@ mod tests {
         let found = [4096, 500, 10].map(|free| judge_root(free * MIB, "/x/careen-deploy"));
         assert_eq!(found.each_ref().map(|one| one.verdict), [Ok, Warn, Bad]);
         let [_, narrow, full] = found;
-        assert!(narrow.mend.contains(": /x/careen-deploy clean (while no upgrade"));
+        assert!(
+            narrow
+                .mend
+                .contains(": /x/careen-deploy clean (while no upgrade")
+        );
         assert_eq!(narrow.mend, full.mend);
     }
 }
