@@ -182,7 +182,7 @@ pub const TABLE: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "`ostree:<remote>:<ref>[@<commit>]`, `docker://<host>/<name>@sha256:<digest>`, `oci-archive:<path>@sha256:<digest>`, `oci:<path>@sha256:<digest>`, or `kept:`",
+        "`ostree:<remote>:<ref>[@<commit>]`, `docker://<host>/<name>@sha256:<digest>[@<commit>]`, `oci-archive:<path>@sha256:<digest>[@<commit>]`, `oci:<path>@sha256:<digest>[@<commit>]`, or `kept:`",
     ),
     row(
         KUBERNETES_VERSION,
