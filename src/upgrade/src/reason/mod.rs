@@ -19,6 +19,7 @@ use crate::image::STAGE_PROTOCOL;
 use crate::names;
 use crate::version::Version;
 
+pub use code::runbook;
 pub use complaint::complaint;
 pub use disposition::Disposition;
 pub use wait::Wait;
