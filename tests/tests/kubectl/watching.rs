@@ -1,16 +1,17 @@
 //! Watching upgrades to their end, by the real agent on a small machine.
 
 use anyhow::{Result, ensure};
-use careen_tests::machine::NEW_IMAGE;
+use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{TestNode, annotation};
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
+use kube::api::DeleteParams;
 use kubectl::exit::Exit;
 use serde_json::json;
 use upgrade::names;
 use upgrade::observe::Check;
 
-use crate::person::{answer_first, careen, own_nodes, value};
+use crate::person::{answer, answer_first, careen, own_nodes, value};
 
 fn upgrade(node: &TestNode, more: &str) -> String {
     format!(
@@ -109,5 +110,49 @@ async fn one_by_one_stops_at_the_first_that_fails() -> Result<()> {
     let stopped = format!("stopped at {}; not asked: {}", names[1], names[2]);
     ensure!(ran.err.contains(&stopped), "{ran:?}");
     assert_eq!(value(&nodes[2].now().await?, names::REQUEST), None);
+    Ok(())
+}
+
+/// What the node says then is an answer to an older request.
+#[tokio::test]
+async fn a_request_that_is_taken_back_before_it_is_served_ends_the_watching_and_not_well()
+-> Result<()> {
+    let _own = own_nodes().await;
+    let node = TestNode::new("dropped").await?;
+    node.ask_for(OLD_IMAGE).await?;
+    answer(&node, "Upgraded", json!({})).await?;
+    let taken_back = async {
+        let asked = |node: &Node| annotation(node, names::IMAGE) == NEW_IMAGE;
+        node.until("the request", &asked).await?;
+        careen(&format!("cancel {}", node.name))
+            .await?
+            .with(Exit::Done)
+    };
+    let line = upgrade(&node, "");
+    let (ran, cancelled) = tokio::join!(careen(&line), taken_back);
+    cancelled?;
+    let ran = ran?.with(Exit::Failed)?;
+    ensure!(ran.err.contains("the request was taken back"), "{ran:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_goes_ends_the_watching_with_the_code_of_a_node_that_is_not_there() -> Result<()>
+{
+    let _own = own_nodes().await;
+    let node = TestNode::new("going").await?;
+    let gone = async {
+        let asked = |node: &Node| !annotation(node, names::REQUEST).is_empty();
+        node.until("the request", &asked).await?;
+        node.nodes()
+            .delete(&node.name, &DeleteParams::default())
+            .await?;
+        anyhow::Ok(())
+    };
+    let line = upgrade(&node, "");
+    let (ran, gone) = tokio::join!(careen(&line), gone);
+    gone?;
+    let ran = ran?.with(Exit::Missing)?;
+    ensure!(ran.err.contains("is gone from the cluster"), "{ran:?}");
     Ok(())
 }
