@@ -21,6 +21,7 @@ fn shown(record: Record, seen: Observation) -> Shown {
             paused: false,
         }),
         policy_holds: true,
+        trouble: false,
         disk: Disk {
             root_free: Some(5_000_000_000),
             boot_free: Some(100_000_000),

@@ -79,6 +79,10 @@ pub(super) fn policy(shown: &Shown) -> Vec<Sample> {
     flag(shown.policy_holds)
 }
 
+pub(super) fn trouble(shown: &Shown) -> Vec<Sample> {
+    flag(shown.trouble)
+}
+
 pub(super) fn phase(shown: &Shown) -> Vec<Sample> {
     let shows = shown
         .report()

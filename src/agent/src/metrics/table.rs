@@ -76,6 +76,13 @@ pub const TABLE: &[Metric] = &[
         samples::policy,
     ),
     gauge(
+        "trouble",
+        "",
+        &[],
+        "1 while this system cannot be looked at or the record not be written: nothing is done, and what is served is older",
+        samples::trouble,
+    ),
+    gauge(
         "phase",
         "",
         &["phase"],
