@@ -1,5 +1,7 @@
 //! `kubectl careen upgrade`, `retry` and `rollback`: asking, and watching what comes of it.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::jiff::Timestamp;
 
 use super::Session;
@@ -61,39 +63,45 @@ async fn ask(
 
 /// One question for all of them, where anything is to be asked at all.
 fn consent(wished: &[Wished], asking: &Asking, session: &mut Session<'_>) -> Result<(), Failure> {
-    let will = |(node, wish): &&Wished| {
-        let turn = wish.as_ref().map(|wish| request::upgrade(node, wish));
-        turn.is_ok_and(|turn| turn == Turn::Write)
-    };
-    let names: Vec<&str> = wished
-        .iter()
-        .filter(will)
-        .map(|(node, _)| node.name.as_str())
-        .collect();
+    let willing = wished.iter().filter_map(|(node, wish)| {
+        let wish = wish.as_ref().ok()?;
+        let will = request::upgrade(node, wish) == Turn::Write;
+        will.then_some((node.name.as_str(), wish.image.as_str()))
+    });
+    let (names, images): (Vec<&str>, BTreeSet<&str>) = willing.unzip();
     let how = match (names.len(), asking.one_by_one) {
         (0, _) => return Ok(()),
         (1, _) => "It drains and reboots",
         (_, true) => "They drain and reboot one after the other",
         (_, false) => "Each drains and reboots as soon as it is ready, and waits for no other",
     };
-    let image = wished.iter().find_map(|(_, wish)| wish.as_ref().ok());
-    let image = image.map(|wish| wish.image.as_str()).unwrap_or_default();
+    let what = match images.len() {
+        1 => images.into_iter().collect(),
+        several => format!("what each was asked for ({several} images)"),
+    };
     session
         .console
-        .consent(&format!("Ask {} for {image}? {how}.", few(&names)))
+        .consent(&format!("Ask {} for {what}? {how}.", few(&names)))
 }
 
 /// Of a Machine's Node somebody else takes care, and does not hear of what is asked here.
 fn warn_of_machines(wished: &[Wished], session: &mut Session<'_>) {
-    for (node, _) in wished {
-        if let Some(machine) = &node.machine {
-            let name = &node.name;
-            let note = format!(
-                "note: {name} belongs to Machine {machine}: ask there, or its version there stays the old one"
-            );
-            session.console.say(&note);
+    let owned = wished.iter().filter_map(|(node, _)| {
+        let machine = node.machine.as_deref()?;
+        Some((node.name.as_str(), machine))
+    });
+    let owned: Vec<(&str, &str)> = owned.collect();
+    let whose = match owned.as_slice() {
+        [] => return,
+        [(node, machine)] => format!("{node} belongs to Machine {machine}"),
+        several => {
+            let names: Vec<&str> = several.iter().map(|(node, _)| *node).collect();
+            format!("{} belong to Machines", few(&names))
         }
-    }
+    };
+    session.console.say(&format!(
+        "note: {whose}: ask there, or the version there stays the old one"
+    ));
 }
 
 /// Writes the requests.

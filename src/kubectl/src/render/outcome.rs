@@ -46,7 +46,7 @@ pub struct Outcome {
     pub dry_run: bool,
     /// How the program ends with what could not be done.
     #[serde(skip)]
-    failed: Option<Exit>,
+    pub failed: Option<Exit>,
 }
 
 impl Outcome {
