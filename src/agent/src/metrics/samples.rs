@@ -97,6 +97,13 @@ pub(super) fn reason(shown: &Shown) -> Vec<Sample> {
     code.map_or_else(Vec::new, |code| labelled([&code], 1.0))
 }
 
+pub(super) fn is_cordoned(shown: &Shown) -> Vec<Sample> {
+    let cordoned = |up: &Upgrade| up.bill.cordoned.since.is_some();
+    shown.record().map_or_else(Vec::new, |record| {
+        flag(record.upgrade.as_ref().is_some_and(cordoned))
+    })
+}
+
 pub(super) fn upgrade(shown: &Shown) -> Vec<Sample> {
     let Some(up) = shown.upgrade() else {
         return Vec::new();

@@ -97,6 +97,13 @@ pub const TABLE: &[Metric] = &[
         samples::reason,
     ),
     gauge(
+        "cordoned",
+        "",
+        &[],
+        "1 while an upgrade's cordon is on the node",
+        samples::is_cordoned,
+    ),
+    gauge(
         "upgrade_info",
         "",
         &["id", "from", "to", "kubernetes"],
