@@ -87,7 +87,7 @@ impl Metrics {
 
     /// Another pause than [`AGAIN`].
     #[must_use]
-    pub const fn trying_again_after(mut self, pause: Duration) -> Self {
+    pub fn trying_again_after(mut self, pause: Duration) -> Self {
         self.again = pause;
         self
     }
