@@ -40,7 +40,7 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
     };
     let outcomes = each(nodes, named, one).await;
     let exit = conclude(session, &outcomes)?;
-    if write == Write::Real {
+    if write == Write::Real && exit == Exit::Done {
         warn(&choice, session);
     }
     Ok(exit)
