@@ -134,6 +134,7 @@ fn print_metrics(cli: &Cli) -> Result<()> {
         read,
         link: None,
         policy_holds: in_force::read(&cli.policy).is_ok(),
+        trouble: false,
         disk: node.disk(),
     };
     print!("{}", metrics::text(&shown));

@@ -149,6 +149,7 @@ impl<H: Hands> Agent<H> {
     fn trouble(&mut self, text: &str) -> Wake {
         error!("{text}");
         self.systemd.status(text);
+        self.metrics.trouble();
         Wake::At(AGAIN)
     }
 

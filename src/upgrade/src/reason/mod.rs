@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::image::STAGE_PROTOCOL;
+use crate::names;
 use crate::version::Version;
 
+pub use code::runbook;
 pub use complaint::complaint;
 pub use disposition::Disposition;
 pub use wait::Wait;
@@ -180,7 +182,7 @@ pub enum Reason {
     VersionMismatch { wanted: Version, carried: Version },
     /// The image carries an older Kubernetes than the node runs.
     #[error(
-        "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer (or the policy's downgrade = true)"
+        "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer, or \"kept:\" to go back (or the policy's downgrade = true)"
     )]
     Downgrade { from: Version, to: Version },
     /// The image was made before the one that runs.
@@ -316,7 +318,9 @@ pub enum Reason {
     UnknownSystem { booted: String },
     /// The default is not what it must be.
     #[error(
-        "the default deployment is {default}, with which this upgrade cannot go on; make the system that is to stay the default (ostree admin set-default), boot it and ask again with a new careen.dev/upgrade-id"
+        "the default deployment is {default}, with which this upgrade cannot go on; make the system that is to stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it and ask again with a new careen.dev/upgrade-id",
+        variable = names::GENERATOR_VARIABLE,
+        generator = names::GENERATOR
     )]
     ForeignDefault { default: String },
 
