@@ -246,3 +246,35 @@ fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happ
     let later = Observation { now: soon, ..other };
     assert_eq!(begun(&next(&later, &ended).1), Some("Fetch"));
 }
+
+#[test]
+fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_again_under_its_own_id() {
+    let first = RawRequest {
+        id: Some("u1".into()),
+        ..pinned('b')
+    };
+    let asks = |request: &RawRequest| Observation {
+        request: Asked::This(request.clone()),
+        ..quiet()
+    };
+    let mut record = upgrade_in(Phase::Accepted);
+    record.upgrade.as_mut().unwrap().request = first.clone();
+    let (mut record, _) = next(&asks(&pinned('c')), &record);
+    assert_eq!(
+        phase_of(&record),
+        Phase::Reverting {
+            reason: Reason::Withdrawn
+        }
+    );
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned) = (true, true);
+    // The requester is back at the first before the other was taken.
+    let (ended, _) = next(&asks(&first), &record);
+    assert!(matches!(phase_of(&ended), Phase::Failed { .. }));
+    let (taken, act) = next(&asks(&first), &ended);
+    assert_eq!(
+        (phase_of(&taken), begun(&act)),
+        (Phase::Accepted, Some("Fetch"))
+    );
+    assert_eq!(taken.upgrade.unwrap().id.as_str(), "u1");
+}
