@@ -156,7 +156,7 @@ pub struct Upgrade {
     /// one, whatever the note about /etc says.
     #[serde(default)]
     pub redeploying: bool,
-    /// How often that was begun since the last arming.
+    /// How often that was begun since the last trial.
     #[serde(default)]
     pub redeployed: u32,
     /// The kubelet's state is saved, once per upgrade.

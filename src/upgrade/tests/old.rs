@@ -125,6 +125,57 @@ fn changed_etc_is_deployed_again_just_before_arming() {
     );
 }
 
+/// Armed, and the agent comes back after /etc was changed.
+fn armed_with_a_changed_etc(one_shot: OneShot) -> Observation {
+    Observation {
+        one_shot,
+        etc_stale: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+#[test]
+fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    let seen = armed_with_a_changed_etc(OneShot::Clear);
+    let (record, act) = next(&seen, &armed);
+    assert_eq!((phase_of(&record), begun(&act)), (Phase::Drained, Some("Deploy")));
+    assert_eq!(record.upgrade.unwrap().tries, 0, "nothing was tried yet");
+    let seen = armed_with_a_changed_etc(OneShot::Set);
+    let (record, act) = next(&seen, &armed);
+    assert_eq!(begun(&act), Some("Disarm"), "a reboot now would be the trial");
+    let seen = armed_with_a_changed_etc(OneShot::Clear);
+    assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
+}
+
+#[test]
+fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() {
+    let mut record = upgrade_in(Phase::Drained);
+    record.upgrade.as_mut().unwrap().snapshot = true;
+    for _ in 0..20 {
+        let mut seen = armed_with_a_changed_etc(OneShot::Clear);
+        let (after, act) = next(&seen, &record);
+        record = after;
+        if begun(&act) != Some("Deploy") {
+            break;
+        }
+        let commit = digest('b');
+        let deployed = Outcome::Done(Effect::Deployed(deployment('b')));
+        seen.etc_stale = false;
+        seen.finished = finished(Step::Deploy { commit }, deployed);
+        let (after, act) = next(&seen, &record);
+        assert_eq!(begun(&act), Some("Arm"));
+        record = after;
+    }
+    let Phase::Reverting {
+        reason: Reason::EtcMerge { .. },
+    } = phase_of(&record)
+    else {
+        panic!("{:?}", phase_of(&record))
+    };
+}
+
 #[test]
 fn a_foreign_default_halts_instead_of_arming() {
     let seen = Observation {

@@ -156,7 +156,7 @@ fn go_on(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
         (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, System::Old) => {
             old::prepare(up, seen, policy)
         }
-        (P::Armed { boot }, System::Old) if *boot == seen.boot => old::armed(up, seen),
+        (P::Armed { boot }, System::Old) if *boot == seen.boot => old::armed(up, seen, policy),
         (P::Armed { .. } | P::Trial { .. } | P::Healthy { .. } | P::Blessed, System::Old) => {
             old::after_trial(up, seen, policy)
         }

@@ -194,7 +194,6 @@ fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reaso
 /// The attempt is counted here, by the trusted system, before the one-shot is written.
 fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Policy) -> Act {
     up.tries = up.tries.saturating_add(1);
-    up.redeployed = 0;
     up.given_up = None;
     up.hold = None;
     up.well_since = None;
@@ -217,7 +216,7 @@ fn in_words_that_every_guard_reads(up: &mut Upgrade) {
 
 /// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once. A killed agent comes back here any time
 /// later, so what was true when it armed is looked at again.
-pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
+pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
@@ -226,11 +225,19 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
             give_up(up, reason);
             revert(up, seen)
         }
+        (Ok(_), _) if seen.etc_stale => armed_too_early(up, seen, policy),
         (Ok(_), OneShot::Set) => Act::Begin(Step::Reboot { force: false }),
         (Ok(deployment), OneShot::Clear | OneShot::Unreadable) => {
             Act::Begin(Step::Arm { deployment })
         }
     }
+}
+
+/// The new system would boot with an /etc that is not the one of now: back to before the arming, which counts as none.
+fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    up.tries = up.tries.saturating_sub(1);
+    up.phase = Phase::Drained;
+    prepare(up, seen, policy)
 }
 
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
@@ -253,7 +260,7 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
 /// Where the next trial begins. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
 /// be off and pods be back, whether or not that was still written down, so the node is drained once more.
 fn again_from(up: &mut Upgrade) -> Phase {
-    up.cleaned = false;
+    (up.cleaned, up.redeployed) = (false, 0);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
         (up.prepared, up.excluded) = (false, None);
