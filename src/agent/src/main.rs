@@ -67,7 +67,7 @@ fn serve(cli: &Cli) -> Result<()> {
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
         journal: Store::new(&places.sysroot),
-        hands: Node::new(places),
+        hands: Node::new(places.clone()),
         kubeconfig: cli.kubeconfig.clone(),
         silence: SILENCE,
         policy: cli.policy.clone(),
@@ -75,6 +75,9 @@ fn serve(cli: &Cli) -> Result<()> {
     runtime()?.block_on(async {
         // Before SIGTERM is ours: it ends an agent that still waits.
         let _sole = lock::take(&lock, &mut Systemd::from_environment()).await;
+        if let Ok(record) = Store::new(&places.sysroot).read() {
+            real::keep_snapshot(&places, record.upgrade.as_ref().map(|up| &up.id));
+        }
         let mut term = signal(SignalKind::terminate())?;
         run(setup, async move {
             term.recv().await;

@@ -51,6 +51,17 @@ fn the_kubelets_state_is_put_back_in_every_boot_but_a_trial() {
 }
 
 #[test]
+fn a_restart_of_the_agent_puts_no_state_back_under_a_running_kubelet() {
+    let agent = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
+    let named = agent
+        .lines()
+        .filter(|line| line.contains("careen-restore.service"));
+    for line in named {
+        assert!(line.starts_with("After="), "{line}");
+    }
+}
+
+#[test]
 fn every_trial_carries_the_argument_that_the_units_look_for() {
     let arguments = host::grub_config::TRIAL_ARGUMENTS;
     assert!(

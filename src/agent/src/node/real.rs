@@ -162,7 +162,7 @@ impl Node {
             deploy::Ended::Cancelled => Ok(Ended::Cancelled),
             deploy::Ended::Verdict(verdict) => {
                 let done = verdict?;
-                self.tidy(&errand.step, id);
+                self.tidy(&errand.step);
                 Ok(Ended::Done(effect(done)))
             }
         }
@@ -187,19 +187,21 @@ impl Node {
         }
     }
 
-    /// With the upgrade over, its snapshot must not be put back any more.
-    fn tidy(&self, step: &Step, id: &UpgradeId) {
-        if matches!(step, Step::Undo { .. } | Step::Clean)
-            && let Err(error) = snapshot::forget(&self.places, id)
-        {
-            tracing::warn!("the kubelet's saved state was not removed: {error}");
+    /// With the upgrade over, its snapshot must not be put back any more, nor that of one before it.
+    fn tidy(&self, step: &Step) {
+        if matches!(step, Step::Undo { .. } | Step::Clean) {
+            keep_snapshot(&self.places, None);
         }
     }
 
     fn snapshot(&self, errand: &Errand) -> Result<(), Reason> {
-        snapshot::save(&self.places, id(errand)?).map_err(|error| Reason::SnapshotFailed {
+        let id = id(errand)?;
+        snapshot::save(&self.places, id).map_err(|error| Reason::SnapshotFailed {
             detail: error.to_string(),
-        })
+        })?;
+        // Those of upgrades that only a person could end.
+        keep_snapshot(&self.places, Some(id));
+        Ok(())
     }
 
     fn arm(&self, deployment: &Deployment) -> Result<(), Reason> {
@@ -232,6 +234,13 @@ impl Node {
             SHUTDOWN.as_secs()
         );
         Err(Reason::RebootRefused { detail })
+    }
+}
+
+/// Removes the saved states of the kubelet but for this upgrade's, which the record tells of. What stays takes room and does nothing.
+pub fn keep_snapshot(places: &Places, id: Option<&UpgradeId>) {
+    if let Err(error) = snapshot::keep_only(places, id) {
+        tracing::warn!("the kubelet's saved state was not removed: {error}");
     }
 }
 
