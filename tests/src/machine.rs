@@ -366,7 +366,7 @@ impl TestMachine {
             Step::Deploy { commit } => return Effect::Deployed(state.deploy(commit)),
             Step::Arm { .. } => state.one_shot = OneShot::Set,
             Step::Disarm => state.one_shot = OneShot::Clear,
-            Step::Bless { commit } => state.bless(commit),
+            Step::Bless { commit, .. } => state.bless(commit),
             Step::Undo { .. } => state.undo(),
             Step::Kubeadm => state.local.kubeadm = Check::Pass,
             _ => {}

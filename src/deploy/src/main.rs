@@ -70,7 +70,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
         Verb::PlanImage(image) => plan::of_container(&site, image),
         Verb::Verify(target) => verify::run(&site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(&site, deploy),
-        Verb::Bless(target) => bless::run(&site, &target.commit),
+        Verb::Bless(wanted) => bless::run(&site, wanted),
         Verb::Undo(target) => undo::run(&site, &target.commit),
         Verb::Clean => clean::run(&site),
         Verb::Status | Verb::Thaw => status::run(&site),

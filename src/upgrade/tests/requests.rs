@@ -228,6 +228,25 @@ fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
 }
 
 #[test]
+fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_that_may_still_run() {
+    // The agent was restarted meanwhile: it runs no step, and what it had begun lives on.
+    let mut record = upgrade_in(Phase::Accepted);
+    let up = record.upgrade.as_mut().unwrap();
+    up.target.commit = None;
+    up.released = true;
+    let (record, act) = next(&quiet(), &record);
+    let undo = Step::Undo { commit: None };
+    assert_eq!(act, Act::Begin(undo.clone()));
+    assert!(!phase_of(&record).is_end(), "it may still run");
+    let ended = Observation {
+        finished: finished(undo, Outcome::Done(Effect::Plain)),
+        ..quiet()
+    };
+    let reason = Reason::Withdrawn;
+    assert_eq!(phase_of(&next(&ended, &record).0), Phase::Failed { reason });
+}
+
+#[test]
 fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happening() {
     let other = Observation {
         request: Asked::This(pinned('c')),

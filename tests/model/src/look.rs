@@ -123,11 +123,13 @@ pub fn step(state: &State, what: Do) -> Step {
         Do::Kubeadm => Step::Kubeadm,
         Do::Bless(letter) => Step::Bless {
             commit: digest(letter),
+            over: None,
         },
         Do::PostHooks(upgraded) => Step::PostHooks { upgraded },
         Do::Release => Step::Release,
         Do::Undo(letter) => Step::Undo {
-            commit: digest(letter),
+            // What was not resolved has no letter.
+            commit: (letter != '?').then(|| digest(letter)),
         },
         Do::Clean => Step::Clean,
         Do::Pass => Step::Pass,

@@ -26,6 +26,9 @@ use crate::{health, kubeadm, watchdog};
 /// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
 const SHUTDOWN: Duration = Duration::from_secs(600);
 
+/// The verb that takes an upgrade back.
+const UNDO: &str = "undo";
+
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
 
@@ -134,10 +137,14 @@ impl Node {
             Step::Reboot { .. } | Step::Fetch { .. } | Step::Verify { .. } => None,
             _ => reboot::lock("an operating system upgrade must not be cut short").await,
         };
+        if let Step::Undo { .. } = errand.step {
+            end_other_runs(id(&errand)?).await?;
+        }
         if let Some(run) = unit::run(&errand.step, &errand.policy) {
             return self.deploy(&errand, &run).await;
         }
         match &errand.step {
+            Step::Undo { commit: None } => {}
             Step::Snapshot => self.snapshot(&errand)?,
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
@@ -242,6 +249,19 @@ pub fn keep_snapshot(places: &Places, id: Option<&UpgradeId>) {
     if let Err(error) = snapshot::keep_only(places, id) {
         tracing::warn!("the kubelet's saved state was not removed: {error}");
     }
+}
+
+/// Ends what was begun for an upgrade and may live on, but for the undoing itself.
+async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
+    let own = unit::name(id, UNDO);
+    let ended = async {
+        let bus = Bus::connect().await?;
+        deploy::end_others(&bus, &own).await
+    };
+    ended.await.map_err(|error: zbus::Error| Reason::DeployDied {
+        verb: UNDO.to_owned(),
+        detail: error.to_string(),
+    })
 }
 
 /// The bus, once nobody looks for a plan any more.

@@ -329,13 +329,14 @@ pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(first) = release(up, seen) {
         return first;
     }
-    match up.target.commit.clone() {
-        Some(commit) if !up.cleaned => Act::Begin(Step::Undo { commit }),
-        // Our cordon stays until the API server can be told.
-        Some(_) | None if !up.released => Act::Wait(None),
-        Some(_) | None => {
-            up.phase = Phase::Failed { reason };
-            Act::Wait(None)
-        }
+    if !up.cleaned {
+        // Also without a commit: an agent that was restarted does not know whether the fetch still runs.
+        let commit = up.target.commit.clone();
+        return Act::Begin(Step::Undo { commit });
     }
+    // Our cordon stays until the API server can be told.
+    if up.released {
+        up.phase = Phase::Failed { reason };
+    }
+    Act::Wait(None)
 }
