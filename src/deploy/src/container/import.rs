@@ -13,7 +13,7 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use super::layers::{self, Missing};
-use super::look::away;
+use super::look::{away, is_the_one};
 use super::skopeo::{self, Skopeo};
 use super::{held, reclaim, words};
 use crate::args::FetchImage;
@@ -43,8 +43,13 @@ pub async fn all(
     let mut prepared = match importer.prepare().await.map_err(failed)? {
         PrepareResult::Ready(prepared) => prepared,
         // Another tool has brought this very image.
-        PrepareResult::AlreadyPresent(state) => return finish(site, wanted, &state, &[], 0),
+        PrepareResult::AlreadyPresent(state) => {
+            is_the_one(wanted, state.manifest_digest.to_string())?;
+            return finish(site, wanted, &state, &[], 0);
+        }
     };
+    // It was opened anew since it was looked at.
+    is_the_one(wanted, prepared.manifest_digest.to_string())?;
     layers::forget_broken(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
     reclaim::make_room(site, &repo, missing.total(), &layers::here(&prepared))?;
