@@ -83,7 +83,7 @@ impl Grubenv {
         for line in &self.lines {
             match self.letters {
                 Letters::Utf8 => block.extend_from_slice(line.as_bytes()),
-                Letters::Bytes => block.extend(line.chars().map(|letter| letter as u8)),
+                Letters::Bytes => block.extend(line.chars().filter_map(|one| u8::try_from(one).ok())),
             }
             block.push(b'\n');
         }
@@ -122,6 +122,17 @@ impl Grubenv {
                 .count();
             self.lines
                 .insert(remarks, format!("{NEXT_ENTRY}={position}"));
+        }
+        self.settle_letters();
+    }
+
+    /// The line with the odd letters may be the one that went.
+    fn settle_letters(&mut self) {
+        if self.letters == Letters::Bytes
+            && let Ok(block) = self.format()
+            && let Ok(same) = Self::parse(&block)
+        {
+            *self = same;
         }
     }
 }
