@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use upgrade::observe::Check;
-use upgrade::{Api, Asked, BootId, Record, SinceBoot, Version};
+use upgrade::{Api, Asked, BootId, Observation, Phase, Reason, Record, SinceBoot, Version};
 
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::watch::News;
@@ -12,6 +12,8 @@ use crate::cluster::watch::News;
 pub struct Link {
     /// The API server.
     pub api: Api,
+    /// Why the server that is reached does not say its version.
+    pub unversioned: Option<String>,
     /// What is asked for. What was known stays known while the server is away.
     pub asked: Asked,
     /// Why nothing new may be begun.
@@ -26,6 +28,7 @@ impl Default for Link {
     fn default() -> Self {
         Self {
             api: Api::Away,
+            unversioned: None,
             asked: Asked::Unknown,
             paused: None,
             opted_out: None,
@@ -44,6 +47,7 @@ impl Link {
                 self.reached(version, now);
             }
             News::Version(version) => self.reached(Some(version), now),
+            News::Unversioned(why) => self.unversioned = Some(why),
             News::Node(node) => self.see(Some(Arc::from(node))),
             News::NoNode => self.see(None),
         }
@@ -64,7 +68,17 @@ impl Link {
             Api::Reached { since, .. } => since,
             Api::Away => now,
         };
+        self.unversioned = None;
         self.api = Api::Reached { since, version };
+    }
+
+    /// What keeps an upgrade from going on that only this side knows: where it stands before its deployment, and no skew can be judged.
+    #[must_use]
+    pub fn hindrance(&self, record: &Record, seen: &Observation) -> Option<Reason> {
+        let up = record.upgrade.as_ref()?;
+        let stands = up.phase == Phase::Verified && seen.running.is_none() && self.is_reached();
+        let detail = self.unversioned.clone().filter(|_| stands)?;
+        Some(Reason::ApiAway { detail })
     }
 
     /// Whether the server is reached.
@@ -116,6 +130,66 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn verified() -> Record {
+        let request = upgrade::RawRequest::default();
+        let commit = "a".repeat(64);
+        let from = upgrade::Deployment {
+            digest: commit.parse().unwrap(),
+            serial: 0,
+            stateroot: "os".to_owned(),
+            bootcsum: commit,
+            pinned: false,
+        };
+        let target = "ostree:images:os".parse().unwrap();
+        let mut up = upgrade::Upgrade::new("u1".parse().unwrap(), request, target, from);
+        up.phase = Phase::Verified;
+        Record {
+            upgrade: Some(up),
+            ..Record::default()
+        }
+    }
+
+    fn seen() -> Observation {
+        let booted = verified().upgrade.unwrap().from;
+        Observation {
+            home: upgrade::Home::Agent,
+            now: SinceBoot(0),
+            wall: 0,
+            boot: "b007".parse().unwrap(),
+            booted,
+            version: None,
+            trial: false,
+            deployments: Vec::new(),
+            one_shot: upgrade::OneShot::Clear,
+            loader: Ok(()),
+            watchdog: Ok(()),
+            control_plane: None,
+            machine: String::new(),
+            etc_stale: false,
+            request: Asked::Unknown,
+            paused: None,
+            opted_out: None,
+            hooks: upgrade::Hooks::default(),
+            api: Api::Away,
+            running: None,
+            finished: None,
+            health: upgrade::Health::unknown(),
+            integrity: None,
+        }
+    }
+
+    #[test]
+    fn a_version_that_is_refused_is_why_nothing_is_deployed_until_it_is_known() {
+        let mut link = Link::default();
+        link.take(News::Reached(None, None), SinceBoot(1_000));
+        link.take(News::Unversioned("403".to_owned()), SinceBoot(1_000));
+        let why = link.hindrance(&verified(), &seen()).unwrap();
+        assert!(why.to_string().contains("403"), "{why}");
+        let version: Version = "v1.35.4".parse().unwrap();
+        link.take(News::Version(version), SinceBoot(9_000));
+        assert_eq!(link.hindrance(&verified(), &seen()), None);
+    }
 
     #[test]
     fn a_version_that_comes_late_is_taken_in_and_the_server_was_reached_all_the_while() {

@@ -229,7 +229,13 @@ impl<H: Hands> Agent<H> {
 
     fn tell(&mut self, read: &RecordRead, seen: &Observation) {
         let doing = self.doing();
-        self.say(report(read, seen, doing.as_ref()), seen);
+        let record = read.as_ref().ok();
+        let why = record.and_then(|record| self.link.hindrance(record, seen));
+        let report = match (report(read, seen, doing.as_ref()), why) {
+            (Some(report), Some(why)) if report.now().is_none() => Some(report.hindered(&why)),
+            (report, _) => report,
+        };
+        self.say(report, seen);
     }
 
     fn say(&mut self, report: Option<Report>, seen: &Observation) {
