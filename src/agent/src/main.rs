@@ -3,6 +3,7 @@
 mod args;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use agent::cluster::{Cluster, SILENCE};
 use agent::hands::Hands;
@@ -78,6 +79,7 @@ fn serve(cli: &Cli) -> Result<()> {
         if let Ok(record) = Store::new(&places.sysroot).read() {
             real::keep_snapshot(&places, record.upgrade.as_ref().map(|up| &up.id));
         }
+        tokio::spawn(note_that_it_lasted(Agents::below(&cli.root)));
         let mut term = signal(SignalKind::terminate())?;
         run(setup, async move {
             term.recv().await;
@@ -85,6 +87,14 @@ fn serve(cli: &Cli) -> Result<()> {
         .await;
         Ok(())
     })
+}
+
+/// So that the reboots of an upgrade do not count as starts that failed.
+async fn note_that_it_lasted(agents: Agents) {
+    tokio::time::sleep(Duration::from_secs(upgrade::launch::LASTS)).await;
+    if let Ok(own) = std::env::current_exe() {
+        launch::lasted(&agents, &own);
+    }
 }
 
 /// Always succeeds for systemd: whether it did is judged by the agent, and the kubelet must start either way.

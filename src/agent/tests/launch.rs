@@ -1,5 +1,5 @@
 //! `careen-agent launch` becomes the newer agent that a pod has installed.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::path::Path;
@@ -58,6 +58,24 @@ fn after_three_starts_without_a_word_that_it_runs_it_is_not_picked_again() {
     }
     assert!(agents.pick(Some(&image)).bundle.is_none());
     assert_eq!(agents.launched().unwrap().ran, None);
+}
+
+#[test]
+fn reboots_that_come_after_it_has_lasted_use_up_none_of_its_starts() {
+    let root = node("99.0.0");
+    let agents = Agents::below(root.path());
+    let image = upgrade::release::THIS.parse().unwrap();
+    for boot in 1..=3 * upgrade::launch::STARTS {
+        let bundle = agents.pick(Some(&image)).bundle;
+        let bundle = bundle.unwrap_or_else(|| panic!("not picked in boot {boot}"));
+        agent::launch::lasted(&agents, &bundle.program("careen-agent"));
+    }
+    // Another program that lasts says nothing of it.
+    for _start in 0..upgrade::launch::STARTS {
+        assert!(agents.pick(Some(&image)).bundle.is_some());
+        agent::launch::lasted(&agents, Path::new("/usr/libexec/careen/careen-agent"));
+    }
+    assert!(agents.pick(Some(&image)).bundle.is_none());
 }
 
 #[test]
