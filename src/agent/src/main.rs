@@ -49,6 +49,8 @@ fn main() -> ExitCode {
 
 /// Whatever is wrong with another agent, this one runs.
 fn launch(cli: &Cli) -> Result<()> {
+    // Where /boot lies on one file system with /var, the note of this start would wait for ever.
+    thaw(&Places::running(&cli.root));
     let own = std::env::current_exe().context("the kernel does not say which program this is")?;
     if let Some(other) = launch::other(&Agents::below(&cli.root), &own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
@@ -57,14 +59,19 @@ fn launch(cli: &Cli) -> Result<()> {
     serve(cli)
 }
 
-fn serve(cli: &Cli) -> Result<()> {
-    let places = Places::running(&cli.root);
-    // Before any thread: a thread keeps the mounts it was born with.
-    real::make_writable(&places).context("the physical root cannot be made writable")?;
-    // A careen-deploy that was killed may have left /boot frozen; then the first write of ours would hang.
+/// A careen-deploy that was killed may have left /boot frozen, and with it all that lies on its file system: often the root and /var. So this
+/// comes before anything of ours is written anywhere.
+fn thaw(places: &Places) {
     if let Err(error) = host::freeze::thaw(&places.boot) {
         tracing::warn!("{error}");
     }
+}
+
+fn serve(cli: &Cli) -> Result<()> {
+    let places = Places::running(&cli.root);
+    thaw(&places);
+    // Before any thread: a thread keeps the mounts it was born with.
+    real::make_writable(&places).context("the physical root cannot be made writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
         journal: Store::new(&places.sysroot),
