@@ -82,6 +82,16 @@ fn every_service_says_what_it_leaves_open_and_why() {
 }
 
 #[test]
+fn the_last_check_comes_before_every_runtime_that_could_start_a_container() {
+    let text = fs::read_to_string(source().join("systemd/system/careen-check.service")).unwrap();
+    let before = text.lines().find_map(|line| line.strip_prefix("Before="));
+    let before: Vec<_> = before.unwrap_or_default().split(' ').collect();
+    for unit in ["containerd.service", "crio.service", "kubelet.service"] {
+        assert!(before.contains(&unit), "{unit}");
+    }
+}
+
+#[test]
 fn every_trial_carries_the_argument_that_the_units_look_for() {
     let arguments = host::grub_config::TRIAL_ARGUMENTS;
     assert!(

@@ -19,6 +19,7 @@ use super::{held, reclaim, words};
 use crate::args::FetchImage;
 use crate::fetch::progress::leave;
 use crate::fetch::room::Room;
+use crate::fetch::veil::veiled;
 use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
@@ -149,7 +150,7 @@ fn finish(
 
 /// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also a layer that is not what its digest says.
 fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) -> Reason {
-    eprintln!("ostree-ext: {error:#}");
+    eprintln!("ostree-ext: {}", veiled(&format!("{error:#}")));
     let mut links = error.chain();
     let ours = links.find_map(|link| link.downcast_ref::<glib::Error>());
     let no_room = ours.and_then(|error| why::no_room(site, repo, error));
