@@ -62,7 +62,7 @@ fn launch(cli: &Cli) -> Result<()> {
 /// A careen-deploy that was killed may have left /boot frozen, and with it all that lies on its file system: often the root and /var. So this
 /// comes before anything of ours is written anywhere.
 fn thaw(places: &Places) {
-    if let Err(error) = host::freeze::thaw(&places.boot) {
+    if let Err(error) = host::freeze::thaw_left_over(&places.root, &[&places.boot]) {
         tracing::warn!("{error}");
     }
 }

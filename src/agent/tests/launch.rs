@@ -85,6 +85,8 @@ fn a_boot_that_was_left_frozen_with_var_on_its_file_system_is_thawed_before_the_
     }
     let disk = OneDisk::mount();
     install(&disk.root(), "99.0.0");
+    // As a careen-deploy that is killed has left it.
+    std::mem::forget(host::freeze::Mark::leave(&disk.root()).unwrap());
     call("fsfreeze", &["--freeze"], &disk.root());
     let mut agent = Command::new(env!("CARGO_BIN_EXE_careen-agent"));
     agent.args(["launch", "--root"]).arg(disk.root());

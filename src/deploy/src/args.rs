@@ -137,6 +137,14 @@ impl Verb {
         }
     }
 
+    /// Whether libostree may swap the boot entries in it, with the file system of /boot frozen.
+    pub const fn swaps(&self) -> bool {
+        matches!(
+            self,
+            Self::Deploy(_) | Self::Bless(_) | Self::Undo(_) | Self::Clean
+        )
+    }
+
     /// Whether a signal may stop it. Never inside libostree's swap, where /boot is frozen.
     pub const fn cancellable(&self) -> bool {
         matches!(
