@@ -9,9 +9,8 @@ use upgrade::step::Effect;
 use upgrade::{Reason, Step};
 
 use crate::hands::{Ended, Errand};
-use crate::health::output::{self, Run as Ran};
+use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
-use crate::health::said::{last_line, late};
 
 /// Below these folders of a system, the operator's after the image's.
 const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
@@ -92,8 +91,8 @@ impl Run<'_> {
             .env("CAREEN_UPGRADE_ID", self.id)
             .env("CAREEN_OUTCOME", self.outcome);
         match output::within(self.limit, &mut command).await {
-            Ran::Ended(said) if said.status.success() => Ok(()),
-            Ran::Ended(said) => Err(last_line(&said)),
+            Ran::Ended(said) if said.output.status.success() => Ok(()),
+            Ran::Ended(said) => Err(said.why()),
             Ran::Not(error) => Err(format!("cannot be run: {error}")),
             Ran::Late(written) => Err(format!(
                 "{} (hooks.seconds of the policy)",

@@ -7,8 +7,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 use upgrade::observe::Check;
 
-use super::output::{self, Run};
-use super::said::{last_line, late};
+use super::output::{self, Run, late};
 
 /// How fast runs and failures follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +76,8 @@ impl One {
         }
         let mut command = Command::new(&self.path);
         self.result = match output::within(limits.time, &mut command).await {
-            Run::Ended(said) if said.status.success() => Check::Pass,
-            Run::Ended(said) => Check::Fail(last_line(&said)),
+            Run::Ended(said) if said.output.status.success() => Check::Pass,
+            Run::Ended(said) => Check::Fail(said.why()),
             // A check that cannot be run says nothing about the system.
             Run::Not(error) => Check::Pending(format!("cannot be run: {error}")),
             Run::Late(written) => Check::Fail(late(limits.time.as_secs(), written)),

@@ -1,12 +1,14 @@
 //! Running one of the operator's programs, whatever it writes: of each stream the end is kept, where the reason stands, and the rest is
 //! read and let go. A program that writes without end would take the agent's memory, and be run again by the next agent.
 
-use std::process::{ExitStatus, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
+
+use super::said::last_line;
 
 /// How much of the end of a stream is kept, in bytes: many times the line that is shown.
 const KEPT: usize = 16 * 1024;
@@ -31,14 +33,26 @@ pub enum Run {
 /// What a program has said.
 #[derive(Debug)]
 pub struct Said {
-    /// How it ended.
-    pub status: ExitStatus,
-    /// The end of its standard output.
-    pub out: Vec<u8>,
-    /// The end of its standard error.
-    pub err: Vec<u8>,
+    /// How it ended, and the end of what it wrote.
+    pub output: Output,
     /// How much it wrote, in bytes.
-    pub written: u64,
+    written: u64,
+}
+
+impl Said {
+    /// Why it has failed, for a person.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let line = last_line(&self.output);
+        too_much(self.written).map_or_else(|| line.clone(), |much| format!("{line} (it {much})"))
+    }
+}
+
+/// Why a program has failed that had not ended in its time.
+#[must_use]
+pub fn late(seconds: u64, written: u64) -> String {
+    let late = format!("no answer in {seconds} s");
+    too_much(written).map_or_else(|| late.clone(), |much| format!("{late}; it {much}"))
 }
 
 /// Runs it for no longer than this. Dropped before its end it is killed, so that it does not go on beside what follows.
@@ -52,8 +66,7 @@ pub async fn within(limit: Duration, command: &mut Command) -> Run {
 }
 
 /// How much was written, for a person, where only the end of it was kept.
-#[must_use]
-pub fn too_much(written: u64) -> Option<String> {
+fn too_much(written: u64) -> Option<String> {
     (written > 2 * KEPT as u64).then(|| format!("wrote {written} bytes, of which only the end is kept"))
 }
 
@@ -66,11 +79,14 @@ async fn output(command: &mut Command, written: &AtomicU64) -> std::io::Result<S
         .spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let ends = tokio::try_join!(end(out, written), end(err, written), child.wait());
-    let (out, err, status) = ends?;
-    Ok(Said {
+    let (stdout, stderr, status) = ends?;
+    let output = Output {
         status,
-        out,
-        err,
+        stdout,
+        stderr,
+    };
+    Ok(Said {
+        output,
         written: written.load(Ordering::Relaxed),
     })
 }
@@ -125,9 +141,12 @@ mod tests {
         let Run::Ended(said) = run else {
             panic!("{run:?}")
         };
-        assert_eq!(said.status.code(), Some(3));
-        assert!(said.out.len() <= KEPT && said.out.ends_with(b"a\nlast\n"));
-        assert_eq!(said.err, b"no disk\n");
+        let (code, kept) = (said.output.status.code(), &said.output.stdout);
+        assert_eq!(code, Some(3));
+        assert!(kept.len() <= KEPT && kept.ends_with(b"a\nlast\n"));
+        assert_eq!(said.output.stderr, b"no disk\n");
+        let why = said.why();
+        assert!(why.starts_with("last (it wrote 3000014 bytes"), "{why}");
         assert_eq!(said.written, 3_000_000 + 1 + 5 + 8);
     }
 

@@ -1,23 +1,15 @@
 //! What a check said, cut to what a person and the Node's annotations can take.
 
-use super::output::{Said, too_much};
+use std::process::Output;
 
 /// The longest reason that is repeated, in characters.
 pub const SHOWN: usize = 200;
 
 /// The last line of the output that holds anything, or how the check ended when there is none.
 #[must_use]
-pub fn last_line(said: &Said) -> String {
-    let line = last_of(&said.out).or_else(|| last_of(&said.err));
-    let line = line.unwrap_or_else(|| said.status.to_string());
-    too_much(said.written).map_or_else(|| line.clone(), |much| format!("{line} (it {much})"))
-}
-
-/// Why one that has not ended in its time has failed.
-#[must_use]
-pub fn late(seconds: u64, written: u64) -> String {
-    let late = format!("no answer in {seconds} s");
-    too_much(written).map_or_else(|| late.clone(), |much| format!("{late}; it {much}"))
+pub fn last_line(output: &Output) -> String {
+    let line = last_of(&output.stdout).or_else(|| last_of(&output.stderr));
+    line.unwrap_or_else(|| output.status.to_string())
 }
 
 /// The line comes to terminals and into JSON: what steers them instead of being shown is taken out before anything is cut.
