@@ -345,6 +345,7 @@ impl TestMachine {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
             running: None,

@@ -22,6 +22,8 @@ pub struct Link {
     pub opted_out: Option<String>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
+    /// The Node is older than our last cordon, as far as its cordon goes.
+    is_older_than_our_cordon: bool,
 }
 
 impl Default for Link {
@@ -33,6 +35,7 @@ impl Default for Link {
             paused: None,
             opted_out: None,
             node: None,
+            is_older_than_our_cordon: false,
         }
     }
 }
@@ -61,6 +64,22 @@ impl Link {
         self.paused = node.as_ref().and_then(|node| node.paused.clone());
         self.opted_out = node.as_ref().and_then(|node| node.opted_out.clone());
         self.node = node;
+        self.is_older_than_our_cordon = false;
+    }
+
+    /// We have just cordoned the Node: it is seen so with the next news of it.
+    pub const fn cordoned(&mut self) {
+        self.is_older_than_our_cordon = true;
+    }
+
+    /// Whether somebody has taken this upgrade's cordon off. The mark tells it from a cordon that is still to come: both come in one write, and
+    /// we take both off in one.
+    #[must_use]
+    pub fn is_uncordoned(&self, record: &Record) -> bool {
+        let id = record.upgrade.as_ref().map(|up| up.id.as_str());
+        let marked = |node: &&Arc<NodeSeen>| id.is_some() && node.cordoned_by.as_deref() == id;
+        let node = self.node.as_ref().filter(marked);
+        !self.is_older_than_our_cordon && node.is_some_and(|node| node.schedulable)
     }
 
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
@@ -170,6 +189,7 @@ mod tests {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: upgrade::Hooks::default(),
             api: Api::Away,
             running: None,
@@ -177,6 +197,33 @@ mod tests {
             health: upgrade::Health::unknown(),
             integrity: None,
         }
+    }
+
+    /// Our Node with this mark beside its cordon, if it has one.
+    fn node(mark: Option<&str>, cordoned: bool) -> News {
+        let annotations = mark.map(|mark| serde_json::json!({ upgrade::names::CORDONED_BY: mark }));
+        let node = serde_json::json!({
+            "metadata": { "name": "n", "uid": "u", "annotations": annotations },
+            "spec": { "unschedulable": cordoned },
+        });
+        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        News::Node(Box::new(node.into()))
+    }
+
+    #[test]
+    fn only_our_own_cordon_can_be_missed_and_only_once_it_was_seen() {
+        let sees = |link: &mut Link, mark, cordoned| {
+            link.take(node(mark, cordoned), SinceBoot(1));
+            link.is_uncordoned(&verified())
+        };
+        let mut link = Link::default();
+        assert!(!sees(&mut link, None, false), "not cordoned yet");
+        assert!(!sees(&mut link, Some("other"), false), "a former one's mark");
+        assert!(!sees(&mut link, Some("u1"), true));
+        assert!(sees(&mut link, Some("u1"), false), "kubectl uncordon");
+        link.cordoned();
+        assert!(!link.is_uncordoned(&verified()), "the watch is behind our write");
+        assert!(sees(&mut link, Some("u1"), false), "and again");
     }
 
     #[test]

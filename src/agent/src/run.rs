@@ -283,6 +283,9 @@ impl<H: Hands> Agent<H> {
 
     fn end(&mut self, finished: Finished) {
         self.work = None;
+        if let Step::Drain { .. } = finished.step {
+            self.link.cordoned();
+        }
         if let (Step::Kubeadm, Outcome::Done(_)) = (&finished.step, &finished.outcome) {
             // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run
             // and the kubelet restarted once more.

@@ -176,6 +176,53 @@ fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() 
     };
 }
 
+/// Somebody has run `kubectl uncordon` since the drain.
+fn uncordoned(one_shot: OneShot) -> Observation {
+    Observation {
+        one_shot,
+        uncordoned: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+#[test]
+fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_the_reboot() {
+    for (phase, one_shot, first) in [
+        (Phase::Drained, OneShot::Clear, "Drain"),
+        (Phase::Armed { boot: boot(1) }, OneShot::Clear, "Drain"),
+        (Phase::Armed { boot: boot(1) }, OneShot::Set, "Disarm"),
+    ] {
+        let mut record = upgrade_in(phase.clone());
+        let up = record.upgrade.as_mut().unwrap();
+        (up.prepared, up.drain_begun) = (true, Some(Moment { boot: boot(1), at: SinceBoot(0) }));
+        let (record, act) = next(&uncordoned(one_shot), &record);
+        assert_eq!(begun(&act), Some(first), "{phase:?}");
+        let (_, act) = next(&uncordoned(OneShot::Clear), &record);
+        assert_eq!(act, drain_after(0), "with its whole time");
+    }
+}
+
+#[test]
+fn a_node_that_is_uncordoned_again_and_again_is_given_back() {
+    let mut record = upgrade_in(Phase::Drained);
+    for _ in 0..20 {
+        let (drained, act) = next(&uncordoned(OneShot::Clear), &record);
+        record = drained;
+        if begun(&act) != Some("Drain") {
+            break;
+        }
+        record.upgrade.as_mut().unwrap().phase = Phase::Drained;
+    }
+    let Phase::Reverting {
+        reason: Reason::DrainRefused { detail },
+    } = phase_of(&record)
+    else {
+        panic!("{:?}", phase_of(&record))
+    };
+    assert!(detail.contains("who uncordons"), "{detail}");
+}
+
 #[test]
 fn a_foreign_default_halts_instead_of_arming() {
     let seen = Observation {

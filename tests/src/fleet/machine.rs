@@ -167,6 +167,7 @@ impl FleetMachine {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: Hooks::default(),
             api: Api::Away,
             running: None,

@@ -99,6 +99,7 @@ impl Node {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: self.hooks(record),
             api: Api::Away,
             running: None,

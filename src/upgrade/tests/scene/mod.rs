@@ -75,6 +75,7 @@ pub fn quiet() -> Observation {
         request: Asked::Nothing,
         paused: None,
         opted_out: None,
+        uncordoned: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
