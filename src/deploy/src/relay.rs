@@ -182,7 +182,7 @@ mod tests {
 
     fn password(text: &str) -> Vec<u8> {
         let length = u8::try_from(text.len()).unwrap();
-        [&[1, 6][..], b"careen", &[length], text.as_bytes()].concat()
+        [&[1_u8, 6][..], b"careen", &[length], text.as_bytes()].concat()
     }
 
     #[test]
