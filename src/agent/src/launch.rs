@@ -34,6 +34,17 @@ fn version_of_the_image(agents: &Agents, own: &Path) -> Option<Release> {
     release::THIS.parse().ok()
 }
 
+/// Says for this program, which lies at `own`, that it has lasted; nothing where no pod has installed it.
+pub fn lasted(agents: &Agents, own: &Path) {
+    let id = own.strip_prefix(agents.folder()).ok().and_then(|below| {
+        let folder = below.parent()?.to_str()?;
+        folder.parse().ok()
+    });
+    if let Some(Err(error)) = id.map(|id| agents.lasted(&id)) {
+        warn!("that this agent runs is not noted: {error}");
+    }
+}
+
 /// Becomes that agent, with the arguments of this one. The process stays the same one, so systemd's watchdog and notifications hold.
 /// Comes back only when that fails.
 ///

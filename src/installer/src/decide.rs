@@ -7,9 +7,8 @@ use crate::health::Health;
 use crate::look::Seen;
 use crate::systemd::Active;
 
-/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs: it has then read the record, taken up
-/// its watch and outlived every time-out of its start.
-pub const PROBATION: u64 = 60;
+/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs.
+pub const PROBATION: u64 = upgrade::launch::LASTS;
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

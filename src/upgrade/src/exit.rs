@@ -76,7 +76,7 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-deploy`",
         DONE,
-        "the last line on standard output is `done`; for `thaw`, which prints none: /boot and / are not frozen",
+        "the last line on standard output is `done`; for `thaw`, which prints none: no run of ours has left /boot or / frozen",
     ),
     row(
         "`careen-deploy`",

@@ -149,6 +149,7 @@ fn calm(booted: Deployment) -> Observation {
         request: Asked::Unknown,
         paused: None,
         opted_out: None,
+        uncordoned: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

@@ -43,6 +43,7 @@ impl TestMachine {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
             running: None,
@@ -64,7 +65,7 @@ impl TestMachine {
             Step::Deploy { commit } => return Effect::Deployed(state.deploy(commit)),
             Step::Arm { .. } => state.one_shot = OneShot::Set,
             Step::Disarm => state.one_shot = OneShot::Clear,
-            Step::Bless { commit } => state.bless(commit),
+            Step::Bless { commit, .. } => state.bless(commit),
             Step::Undo { .. } => state.undo(),
             Step::Kubeadm => state.local.kubeadm = Check::Pass,
             _ => {}

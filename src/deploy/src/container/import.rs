@@ -13,12 +13,13 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use super::layers::{self, Missing};
-use super::look::away;
+use super::look::{away, is_the_one};
 use super::skopeo::{self, Skopeo};
 use super::{held, reclaim, words};
 use crate::args::FetchImage;
 use crate::fetch::progress::leave;
 use crate::fetch::room::Room;
+use crate::fetch::veil::veiled;
 use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
@@ -43,8 +44,13 @@ pub async fn all(
     let mut prepared = match importer.prepare().await.map_err(failed)? {
         PrepareResult::Ready(prepared) => prepared,
         // Another tool has brought this very image.
-        PrepareResult::AlreadyPresent(state) => return finish(site, wanted, &state, &[], 0),
+        PrepareResult::AlreadyPresent(state) => {
+            is_the_one(wanted, state.manifest_digest.to_string())?;
+            return finish(site, wanted, &state, &[], 0);
+        }
     };
+    // It was opened anew since it was looked at.
+    is_the_one(wanted, prepared.manifest_digest.to_string())?;
     layers::forget_broken(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
     reclaim::make_room(site, &repo, missing.total(), &layers::here(&prepared))?;
@@ -144,7 +150,7 @@ fn finish(
 
 /// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also a layer that is not what its digest says.
 fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) -> Reason {
-    eprintln!("ostree-ext: {error:#}");
+    eprintln!("ostree-ext: {}", veiled(&format!("{error:#}")));
     let mut links = error.chain();
     let ours = links.find_map(|link| link.downcast_ref::<glib::Error>());
     let no_room = ours.and_then(|error| why::no_room(site, repo, error));

@@ -198,6 +198,23 @@ impl Agents {
         durable::write(&path, &text, 0o644)
     }
 
+    /// Takes note that a bundle, which was started last, has lasted: what ends it from now on says nothing of it. Without this the reboots of
+    /// an upgrade would use up its starts, for no link is moved from the first arming to the end: behind three of them another agent would
+    /// run than the trial was armed with, and the pod would give up one that served well.
+    ///
+    /// # Errors
+    /// When the note may not be on the disk.
+    pub fn lasted(&self, id: &AgentId) -> Result<()> {
+        let tried = |last: &Launched| last.tried.as_ref().is_some_and(|tried| tried.id == *id);
+        match self.launched().filter(tried) {
+            Some(last) if last.ran.as_ref() == Some(id) => self.note(&Launched {
+                tried: None,
+                ..last
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// What is whole of what has a role, and what is not.
     #[must_use]
     pub fn find(&self) -> Found {

@@ -20,7 +20,7 @@ use crate::names;
 use crate::version::Version;
 
 pub use code::runbook;
-pub use complaint::complaint;
+pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
 
@@ -313,6 +313,11 @@ pub enum Reason {
     /// What is on the disk of the record cannot be made out; the detail says what to do.
     #[error("the record cannot be read: {detail}")]
     RecordDamaged { detail: String },
+    /// The disk does not take the record. It stands on the Node alone, for there is no record to write it to.
+    #[error(
+        "the record cannot be written, so nothing is begun or ended: {detail}; make room below /sysroot or mend its disk, and the agent goes on by itself"
+    )]
+    RecordUnwritten { detail: String },
     /// Neither the old nor the new system runs.
     #[error("the booted deployment {booted} is neither the old nor the new system of this upgrade")]
     UnknownSystem { booted: String },
