@@ -214,7 +214,9 @@ fn setup(cli: &Cli) -> Setup {
                 worker_step: cli.worker_step,
                 answer_seconds: cli.answer_seconds,
                 upgrade_seconds: cli.upgrade_seconds,
+                ..Policy::default()
             },
+            ..Settings::default()
         },
         limits: Limits::default(),
     }

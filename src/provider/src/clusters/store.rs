@@ -20,6 +20,7 @@ pub struct ClusterState {
 struct State {
     link: Option<Link>,
     away: Option<Arc<str>>,
+    seen: i64,
     nodes: HashMap<String, Arc<NodeFacts>>,
     in_flight: HashSet<String>,
     control_plane: HashSet<String>,
@@ -79,8 +80,11 @@ impl ClusterState {
     }
 
     /// It is seen: these are its Nodes. Returns the names of all that are or were there.
-    pub fn live(&self, link: Link, nodes: Vec<NodeFacts>) -> Vec<String> {
+    pub fn live(&self, link: Link, nodes: Vec<NodeFacts>, now: i64) -> Vec<String> {
         self.write(|state| {
+            if state.link.is_none() || state.away.is_some() {
+                state.seen = now;
+            }
             let mut names: Vec<String> = state.nodes.drain().map(|(name, _)| name).collect();
             state.in_flight.clear();
             state.control_plane.clear();
@@ -90,6 +94,12 @@ impl ClusterState {
             state.away = None;
             names
         })
+    }
+
+    /// Since when it is seen without an absence.
+    #[must_use]
+    pub fn seen_since(&self) -> i64 {
+        self.read(|state| state.seen)
     }
 
     /// It cannot be seen. What was known is kept for whoever wants to show it, but nothing is judged by it. Says whether that is
@@ -188,6 +198,15 @@ impl ClusterState {
         })
     }
 
+    /// The oldest kubelet of all Nodes.
+    #[must_use]
+    pub fn oldest_kubelet(&self) -> Option<Version> {
+        self.read(|state| {
+            let versions = state.nodes.values().map(|node| node.kubelet.parse());
+            versions.filter_map(Result::ok).min()
+        })
+    }
+
     /// The oldest version that may serve the API: of the server that answered, of every Node labelled as the control plane's, and
     /// of those that somebody else knows to be.
     #[must_use]
@@ -208,6 +227,38 @@ impl ClusterState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn link() -> Link {
+        let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        Link {
+            client: Client::try_from(config).unwrap(),
+            server: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn it_is_seen_since_its_last_absence_and_a_list_made_anew_is_none() {
+        let state = ClusterState::default();
+        state.live(link(), Vec::new(), 1000);
+        state.live(link(), Vec::new(), 2000);
+        assert_eq!(state.seen_since(), 1000);
+        state.away("connection refused");
+        state.live(link(), Vec::new(), 3000);
+        assert_eq!(state.seen_since(), 3000);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_kubelet_is_the_least_of_all_that_can_be_read() {
+        let state = ClusterState::default();
+        let node = |name: &str, kubelet: &str| NodeFacts {
+            name: name.into(),
+            kubelet: kubelet.into(),
+            ..NodeFacts::default()
+        };
+        let nodes = vec![node("a", "v1.36.3"), node("b", "v1.9.1"), node("c", "?")];
+        state.live(link(), nodes, 0);
+        assert_eq!(state.oldest_kubelet(), "v1.9.1".parse().ok());
+    }
 
     #[test]
     fn what_a_server_says_on_leaving_is_kept_short_and_on_one_line() {

@@ -14,6 +14,7 @@ use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News, WatchError};
+use crate::world::now;
 
 /// How often the Secret is looked at while the connection holds: a credential may be rotated long before the old one ends. Asked
 /// of the management cluster, once a Cluster.
@@ -115,9 +116,8 @@ impl Scene<'_> {
             News::All(all) => {
                 *lived = true;
                 info!(cluster = %self.cluster, nodes = all.len(), "watching Nodes");
-                let names = self
-                    .state
-                    .live(link.clone(), all.into_iter().map(parse::node).collect());
+                let nodes = all.into_iter().map(parse::node).collect();
+                let names = self.state.live(link.clone(), nodes, now());
                 names.iter().for_each(|node| self.wake(node));
             }
             News::Changed(node) => {

@@ -18,24 +18,21 @@ pub async fn mark(
     machine: &Machine,
     what: &MarkWrite,
 ) -> Result<api::Machine, HandError> {
-    let annotations = match what {
-        MarkWrite::On(mark) => {
-            let text = serde_json::to_string(mark).unwrap_or_default();
-            // Beside one that somebody else wrote, nothing is added.
-            if mark.skip_is_ours {
-                json!({ names::MARK: text, names::SKIP_REMEDIATION: "" })
-            } else {
-                json!({ names::MARK: text })
-            }
-        }
-        MarkWrite::Off => {
-            if machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours) {
-                json!({ names::MARK: null, names::SKIP_REMEDIATION: null })
-            } else {
-                json!({ names::MARK: null })
-            }
-        }
+    let was_ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
+    let (text, is_ours) = match what {
+        MarkWrite::On(mark) => (
+            json!(serde_json::to_string(mark).unwrap_or_default()),
+            mark.skip_is_ours,
+        ),
+        MarkWrite::Off => (Value::Null, false),
     };
+    let mut annotations = json!({ names::MARK: text });
+    // Beside one that somebody else wrote, nothing is added, and it is not taken away.
+    match (was_ours, is_ours) {
+        (_, true) => annotations[names::SKIP_REMEDIATION] = json!(""),
+        (true, false) => annotations[names::SKIP_REMEDIATION] = Value::Null,
+        (false, false) => {}
+    }
     annotate(client, machine, annotations).await
 }
 
