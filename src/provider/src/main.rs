@@ -106,7 +106,7 @@ enum Command {
     Manifests {
         /// Where to.
         dir: PathBuf,
-        /// The container image that they name.
+        /// The container image that they name; without it a placeholder that nothing can be pulled by.
         #[arg(long, default_value = provider::manifests::IMAGE)]
         image: String,
     },

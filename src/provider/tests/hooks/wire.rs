@@ -217,12 +217,13 @@ async fn who_says_nothing_after_the_handshake_is_hung_up_on_in_either_protocol()
     let trust = client_config(&server.pair.authorities, None);
     // The beginning of HTTP/2, and then silence.
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    for (protocol, words) in [
-        (b"http/1.1".as_slice(), b"".as_slice()),
+    let ways: [(&[u8], &[u8]); 4] = [
+        (b"http/1.1", b""),
         (b"h2", b""),
         (b"h2", b"PRI"),
         (b"h2", preface),
-    ] {
+    ];
+    for (protocol, words) in ways {
         let mut silent = connect(&server, trust.clone(), protocol).await.unwrap();
         tokio::io::AsyncWriteExt::write_all(&mut silent, words)
             .await
