@@ -26,6 +26,7 @@ impl Way {
             (self.is_over)(scene)
         };
         let died = tokio::select! {
+            biased;
             () = scene.small.until_dead() => true,
             () = scene.until("over", over) => false,
         };

@@ -126,7 +126,8 @@ fn read(small: Arc<Small>, named: Named, query: &str) -> Response<Body> {
     }
     let from = pairs.find(|(key, _)| *key == "resourceVersion");
     let from: u64 = from.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    let events = futures::stream::unfold((small, named.plural, from), |(small, plural, from)| async {
+    let begin = (small, named.plural, from);
+    let events = futures::stream::unfold(begin, |(small, plural, from)| async move {
         let (version, line) = small.next(&plural, from).await;
         let frame = Ok::<_, Infallible>(Frame::data(Bytes::from(line)));
         Some((frame, (small, plural, version)))
