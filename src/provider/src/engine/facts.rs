@@ -49,13 +49,13 @@ pub struct Wanted {
     pub image: Result<Target, Why>,
 }
 
-/// What core said when it called UpdateMachine last.
+/// What core said when it called UpdateMachine last, or a Machine that is annotated and its InfraMachine say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The Machine's version.
     pub version: String,
-    /// The image that the InfraMachine names itself.
-    pub image: Option<Target>,
+    /// The image that the InfraMachine names itself, if it names one; or why that cannot be read.
+    pub image: Result<Option<Target>, Why>,
 }
 
 /// What is known of a cluster's control plane.

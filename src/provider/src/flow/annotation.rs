@@ -24,10 +24,8 @@ impl Worker {
             self.arrive(machine, &version).await?;
             return Ok(Answer::Done);
         }
-        let answer = match self.told_by(&infra, &version) {
-            Ok(told) => refused_is_held(self.pursue(machine, &told, &mut infra).await)?,
-            Err(why) => Answer::Held(why),
-        };
+        let told = self.told_by(&infra, version.clone());
+        let answer = refused_is_held(self.pursue(machine, &told, &mut infra).await)?;
         // The mark is what reminds us, or whoever comes after us, to give Ready back.
         let marked = self.world.machines.get(&machine.key());
         let marked = marked.is_some_and(|now| now.mark.is_some());
@@ -55,22 +53,17 @@ impl Worker {
         self.act(machine, Some(told), Some(infra)).await
     }
 
-    fn told_by(&self, infra: &InfraMachine, version: &str) -> Result<Told, Why> {
-        let bad = |value: String| Why::BadImage {
+    /// An image that cannot be read holds what is to be begun, and nothing that is to stop.
+    fn told_by(&self, infra: &InfraMachine, version: String) -> Told {
+        let settings = &self.world.settings;
+        let rules = settings.rules(&std::collections::BTreeMap::new());
+        let image = rules.and_then(|rules| crate::hooks::image_of(infra.spec(), "", &rules));
+        let image = image.map_err(|value| Why::BadImage {
             field: "the InfraMachine's image".to_owned(),
             value: clean(&value),
             accepted: crate::hooks::ACCEPTED_IMAGE.to_owned(),
-        };
-        let rules = self
-            .world
-            .settings
-            .rules(&std::collections::BTreeMap::new())
-            .map_err(bad)?;
-        let image = crate::hooks::image_of(infra.spec(), "", &rules).map_err(bad)?;
-        Ok(Told {
-            version: version.to_owned(),
-            image,
-        })
+        });
+        Told { version, image }
     }
 
     /// Tells the InfraMachine; Ready is held back as long as the Machine is marked.

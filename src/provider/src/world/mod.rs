@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::catalogue::{Catalogues, For, choose};
 use crate::clusters::Clusters;
 use crate::engine::{
-    Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, decide,
+    Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, Why, decide,
 };
 use crate::events::{Events, Happened};
 use crate::machines::{Key, Machines};
@@ -17,6 +17,7 @@ use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::settings::Settings;
 use heard::Heard;
+use upgrade::Target;
 
 /// A decision, and the Node that it was taken on: what is written goes onto that one as it was then, and onto no other.
 pub struct Judged {
@@ -191,25 +192,33 @@ impl World {
     }
 
     fn wanted(&self, machine: &Machine, told: &Told, node: Option<&NodeFacts>) -> Wanted {
-        let image = told.image.clone().map_or_else(
-            || {
-                let name = format!("Machine {}", machine.name);
-                let wanted = For {
-                    name: &name,
-                    version: &told.version,
-                    labels: &machine.labels,
-                    architecture: node
-                        .map(|node| node.architecture.as_str())
-                        .filter(|text| !text.is_empty()),
-                };
-                self.catalogues.look(|all| choose(all, wanted))
-            },
-            Ok,
-        );
+        let image = match &told.image {
+            Ok(Some(image)) => Ok(image.clone()),
+            Ok(None) => self.from_catalogue(machine, &told.version, node),
+            Err(why) => Err(why.clone()),
+        };
         Wanted {
             version: told.version.clone(),
             image,
         }
+    }
+
+    fn from_catalogue(
+        &self,
+        machine: &Machine,
+        version: &str,
+        node: Option<&NodeFacts>,
+    ) -> Result<Target, Why> {
+        let name = format!("Machine {}", machine.name);
+        let wanted = For {
+            name: &name,
+            version,
+            labels: &machine.labels,
+            architecture: node
+                .map(|node| node.architecture.as_str())
+                .filter(|text| !text.is_empty()),
+        };
+        self.catalogues.look(|all| choose(all, wanted))
     }
 }
 

@@ -38,7 +38,7 @@ fn another(world: &World, state: &ClusterState, machine: Machine, answer: Answer
 fn said(world: &World, machine: &Machine) -> String {
     let told = Told {
         version: "v1.34.3".into(),
-        image: None,
+        image: Ok(None),
     };
     match world.decide_for(machine, Some(&told), NOW).answer {
         Said::Held(why) => why.code(),

@@ -70,6 +70,25 @@ async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_infr
         .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_image_cannot_be_read() {
+    let scene = Scene::new(Manner::Dawdles).await;
+    scene.annotate();
+    let _life = scene.provider();
+    scene.until("asked", Scene::node_is_asked).await;
+    scene.small.change("hostmachines", "m", |infra| {
+        infra["spec"]["osImage"] = json!("ostree:");
+    });
+    scene.small.change("machines", "m", |machine| {
+        machine["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    scene
+        .until("taken back and unmarked", |scene| {
+            !scene.node_is_asked() && !scene.is_marked()
+        })
+        .await;
+}
+
 /// The second withdrawal says what the first one said; between them the InfraMachine was told other things.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_withdrawn_twice_gives_ready_back_twice() {
