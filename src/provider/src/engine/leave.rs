@@ -71,7 +71,7 @@ fn open(node: &NodeFacts, marked: &str) -> Open {
     let works_for_us = works && node.answered_id().is_some_and(is_ours);
     match (asks, node.is_answered()) {
         (true, false) => Open::Withdraw,
-        (_, _) if works_for_us => Open::Ending,
+        _ if works_for_us => Open::Ending,
         (true, true) if node.id.as_deref() == Some(marked) => Open::Answered,
         (true, true) | (false, _) => Open::Nothing,
     }

@@ -3,7 +3,7 @@
 
 use upgrade::UpgradeId;
 
-use super::decide::Ready;
+use super::decide::{Ready, others_id};
 use super::time::{begun, remaining};
 use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeFacts, NodeView, Why};
 
@@ -103,6 +103,7 @@ pub(super) fn hold(facts: &Facts<'_>, why: Why) -> Decision {
     match facts.node {
         NodeView::Away(_) => Decision::say(answer),
         NodeView::Missing => finished(facts, answer),
+        NodeView::Seen(node) if others_id(facts.machine, node).is_some() => at_rest(facts, answer),
         NodeView::Seen(node) if node.in_flight() => in_hand(facts, node, answer),
         NodeView::Seen(_) => at_rest(facts, answer),
     }

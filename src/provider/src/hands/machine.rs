@@ -18,6 +18,11 @@ pub async fn mark(
     machine: &Machine,
     what: &MarkWrite,
 ) -> Result<api::Machine, HandError> {
+    annotate(client, machine, annotations(machine, what)).await
+}
+
+/// The mark, and beside it the annotation against remediation where that is ours, or was. One that somebody else wrote stays as it is.
+fn annotations(machine: &Machine, what: &MarkWrite) -> Value {
     let was_ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
     let (text, is_ours) = match what {
         MarkWrite::On(mark) => (
@@ -26,14 +31,11 @@ pub async fn mark(
         ),
         MarkWrite::Off => (Value::Null, false),
     };
-    let mut annotations = json!({ names::MARK: text });
-    // Beside one that somebody else wrote, nothing is added, and it is not taken away.
     match (was_ours, is_ours) {
-        (_, true) => annotations[names::SKIP_REMEDIATION] = json!(""),
-        (true, false) => annotations[names::SKIP_REMEDIATION] = Value::Null,
-        (false, false) => {}
+        (_, true) => json!({ names::MARK: text, names::SKIP_REMEDIATION: "" }),
+        (true, false) => json!({ names::MARK: text, names::SKIP_REMEDIATION: null }),
+        (false, false) => json!({ names::MARK: text }),
     }
-    annotate(client, machine, annotations).await
 }
 
 /// Takes the annotation off that asked for the upgrade: it is done.
@@ -65,4 +67,40 @@ async fn annotate(
     let machines: Api<api::Machine> =
         Api::namespaced_with(client, &machine.namespace, &api::core("Machine"));
     limited(machines.patch(&machine.name, &params, &Patch::Merge(body))).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Mark;
+
+    fn marked(skip_is_ours: Option<bool>) -> Machine {
+        Machine {
+            mark: skip_is_ours.map(mark),
+            ..Machine::default()
+        }
+    }
+
+    fn mark(skip_is_ours: bool) -> Mark {
+        Mark {
+            skip_is_ours,
+            ..Mark::default()
+        }
+    }
+
+    /// What is written of the annotation against remediation.
+    fn skip(before: Option<bool>, what: &MarkWrite) -> Option<Value> {
+        let written = annotations(&marked(before), what);
+        written.get(names::SKIP_REMEDIATION).cloned()
+    }
+
+    #[test]
+    fn the_annotation_against_remediation_comes_goes_and_stays_with_whoever_it_is_of() {
+        let on = |ours| MarkWrite::On(mark(ours));
+        assert_eq!(skip(None, &on(true)), Some(json!("")));
+        assert_eq!(skip(None, &on(false)), None, "somebody else's is there");
+        assert_eq!(skip(Some(true), &on(false)), Some(Value::Null), "let go");
+        assert_eq!(skip(Some(true), &MarkWrite::Off), Some(Value::Null));
+        assert_eq!(skip(Some(false), &MarkWrite::Off), None);
+    }
 }

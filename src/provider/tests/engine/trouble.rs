@@ -107,6 +107,19 @@ fn a_node_that_is_gone_gives_the_machine_back_to_its_health_check() {
     assert_eq!(held(&scene.decide()), "NoNode");
 }
 
+/// The Machine's Node is made anew, for another machine.
+#[test]
+fn work_of_another_machines_node_keeps_no_mark() {
+    let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    scene.node().provider_id = Some("site://other".into());
+    scene.now = NOW + 90;
+    let decision = scene.decide();
+    assert_eq!(
+        (held(&decision).as_str(), decision.mark),
+        ("NodeMismatch", Some(MarkWrite::Off))
+    );
+}
+
 #[test]
 fn a_mark_stays_while_a_held_node_works_on() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
