@@ -9,6 +9,10 @@ use upgrade::Version;
 use crate::engine::{NodeFacts, StaticPod, clean};
 use crate::watch::is_older;
 
+/// How many Nodes of a cluster are kept, and how many static pods. Kubernetes is made for 5,000 Nodes; a server that lies may show any
+/// number of them.
+pub(super) const MOST: usize = 50_000;
+
 /// One workload cluster as it was seen last.
 #[derive(Default)]
 pub struct ClusterState {
@@ -140,8 +144,11 @@ impl ClusterState {
                 state.put(node);
                 return !same;
             }
-            state.put(node);
-            true
+            let room = state.nodes.len() < MOST;
+            if room {
+                state.put(node);
+            }
+            room
         })
     }
 
@@ -181,7 +188,11 @@ impl ClusterState {
 
     /// One static pod.
     pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
-        self.write(|state| state.pods.insert(name, (node, pod)));
+        self.write(|state| {
+            if state.pods.len() < MOST || state.pods.contains_key(&name) {
+                state.pods.insert(name, (node, pod));
+            }
+        });
     }
 
     /// One static pod is gone.
@@ -245,6 +256,23 @@ mod tests {
         state.away("connection refused");
         state.live(link(), Vec::new(), 3000);
         assert_eq!(state.seen_since(), 3000);
+    }
+
+    #[test]
+    fn of_nodes_without_end_no_more_are_kept_than_there_is_room_for() {
+        let state = ClusterState::default();
+        let node = |number: usize| NodeFacts {
+            name: number.to_string(),
+            ..NodeFacts::default()
+        };
+        let kept = (0..MOST + 10).filter(|number| state.put(node(*number)));
+        assert_eq!(kept.count(), MOST);
+        assert_eq!(state.len(), MOST);
+        let ready = NodeFacts {
+            ready: true,
+            ..node(0)
+        };
+        assert!(state.put(ready), "one that is known is followed all the same");
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use super::connect;
 use super::parse;
-use super::store::{ClusterState, Link};
+use super::store::{ClusterState, Link, MOST};
 use crate::api;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
@@ -57,6 +57,14 @@ pub async fn run(
             scene.away(&why.text);
         }
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// No more than is kept.
+fn few() -> Filter {
+    Filter {
+        most: Some(MOST),
+        ..Filter::default()
     }
 }
 
@@ -134,7 +142,7 @@ impl Scene<'_> {
             }
         };
         let Err(error) =
-            watch::once(api::nodes(link.client.clone()), &Filter::default(), tell).await;
+            watch::once(api::nodes(link.client.clone()), &few(), tell).await;
         error.into()
     }
 
@@ -142,7 +150,7 @@ impl Scene<'_> {
     async fn watch_pods(&self, client: Client) -> End {
         let filter = Filter {
             labels: Some("tier=control-plane".to_owned()),
-            fields: None,
+            ..few()
         };
         let tell = |news: News<api::Pod>| match news {
             News::All(all) => self
