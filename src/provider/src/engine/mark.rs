@@ -4,7 +4,7 @@
 use upgrade::UpgradeId;
 
 use super::decide::{Ready, others_id};
-use super::time::{begun, remaining};
+use super::time::{begun, is_over, remaining};
 use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeFacts, NodeView, Why};
 
 /// How old, in seconds, a mark may be when a request is sent. [`super::Policy::landing_seconds`] is made of it.
@@ -23,15 +23,18 @@ pub(super) fn is_fresh(facts: &Facts<'_>, id: &UpgradeId) -> bool {
 
 /// The node works: the mark is on, and somebody's annotation keeps health checks off.
 pub(super) fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
-    let machine = facts.machine;
     let is_marked = since(facts, &ready.id).is_some();
-    // Ours was taken off when the node's time was over, or somebody else's has gone.
-    let let_go = |mark: &Mark| !mark.skip_is_ours && !machine.skips_remediation;
-    let is_bare = machine.mark.as_ref().is_some_and(let_go);
     Decision {
-        mark: (!is_marked || is_bare).then(|| remake(facts, ready)),
+        mark: (!is_marked || is_let_go(facts)).then(|| remake(facts, ready)),
         ..Decision::say(answer)
     }
+}
+
+/// Marked, and health checks have their say: our annotation was taken off when the node's time was over, or somebody else's has gone.
+pub(super) fn is_let_go(facts: &Facts<'_>) -> bool {
+    let machine = facts.machine;
+    let ours = machine.mark.as_ref().map(|mark| mark.skip_is_ours);
+    ours == Some(false) && !machine.skips_remediation
 }
 
 /// The mark as it is made now.
@@ -87,10 +90,10 @@ pub(super) fn in_hand(facts: &Facts<'_>, node: &NodeFacts, answer: Answer) -> De
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(answer);
     };
-    let begun = begun(facts, mark.since, &node.reached);
-    if facts.now - begun >= limit {
+    if is_over(facts, mark.since, &node.reached, limit) {
         return overdue(facts, answer);
     }
+    let begun = begun(facts, mark.since, &node.reached);
     Decision {
         again: remaining(facts, begun, limit),
         ..Decision::say(answer)

@@ -7,7 +7,7 @@ use super::answer::clean;
 use super::ask::unanswered;
 use super::decide::Ready;
 use super::mark::{finished, overdue, remake, since, working};
-use super::time::{begun, remaining};
+use super::time::{begun, is_over, remaining};
 use super::verify::verify;
 use super::{Answer, Decision, Facts, NodeFacts, Progress, Why};
 
@@ -73,11 +73,12 @@ pub(super) fn within(
     answer: Answer,
     stuck: impl FnOnce() -> Why,
 ) -> Decision {
-    let begun = since(facts, &ready.id).map(|since| begun(facts, since, &ready.node.reached));
-    if begun.is_some_and(|begun| facts.now - begun >= limit) {
+    let (since, reached) = (since(facts, &ready.id), &ready.node.reached);
+    if since.is_some_and(|since| is_over(facts, since, reached, limit)) {
         return overdue(facts, Answer::Held(stuck()));
     }
     let mut decision = working(facts, ready, answer);
+    let begun = since.map(|since| begun(facts, since, reached));
     decision.again = begun.and_then(|begun| remaining(facts, begun, limit));
     decision
 }

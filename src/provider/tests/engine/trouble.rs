@@ -228,6 +228,23 @@ fn time_in_which_an_api_server_was_away_is_held_against_nobody() {
     assert_eq!(held(&works.decide()), "Stalled");
 }
 
+#[test]
+fn a_node_that_was_let_go_is_not_taken_back_into_its_time_by_an_absence() {
+    for (scene, limit, code) in [
+        (scene().asked(), 300, "NoAnswer"),
+        (
+            scene().asked().answered(NodeAnswer::InProgress, "Trial"),
+            7200,
+            "Stalled",
+        ),
+    ] {
+        let mut scene = health_checks_come_back(scene, limit, code);
+        (scene.now, scene.seen) = (NOW + limit + 60, NOW + limit + 60);
+        let decision = scene.decide();
+        assert_eq!((held(&decision).as_str(), decision.mark), (code, None));
+    }
+}
+
 /// The mark was written before the management API went away, the request only when it was back.
 #[test]
 fn a_request_that_is_written_long_after_its_mark_is_marked_anew() {
