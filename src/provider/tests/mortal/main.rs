@@ -4,6 +4,7 @@
 
 mod agent;
 mod deaths;
+mod endless;
 mod life;
 mod meddling;
 mod scene;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kube::{Client, Config};
 use provider::{names, tls};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -50,6 +51,12 @@ impl Scene {
     pub fn provider(&self) -> Life {
         let folder = self.certificate.path().to_owned();
         Life::begin(Arc::clone(&self.small), self.port, folder)
+    }
+
+    /// The administrator.
+    pub fn client(&self) -> Client {
+        let url = format!("http://127.0.0.1:{}", self.port);
+        Client::try_from(Config::new(url.parse().unwrap())).unwrap()
     }
 
     /// Asks by annotation.
@@ -158,7 +165,7 @@ fn write_certificate(folder: &Path) {
 
 fn fill(small: &Small, port: u16) {
     let infra = "infrastructure.cluster.x-k8s.io";
-    small.put("secrets", secret(port));
+    small.put("secrets", secret("c", port));
     small.put(
         "clusters",
         json!({
@@ -207,7 +214,8 @@ pub fn node() -> Value {
     })
 }
 
-fn secret(port: u16) -> Value {
+/// The kubeconfig of a Cluster whose API server is at this port.
+pub fn secret(cluster: &str, port: u16) -> Value {
     let kubeconfig = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",
         "clusters": [{ "name": "c", "cluster": { "server": format!("http://127.0.0.1:{port}") } }],
@@ -215,7 +223,7 @@ fn secret(port: u16) -> Value {
         "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "c" } }],
     });
     json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "c-kubeconfig", "namespace": SPACE },
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": format!("{cluster}-kubeconfig"), "namespace": SPACE },
         "data": { names::KUBECONFIG_KEY: STANDARD.encode(kubeconfig.to_string()) },
     })
 }
