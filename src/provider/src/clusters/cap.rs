@@ -179,7 +179,10 @@ mod tests {
         assert_eq!(read(Rule::Whole, ANSWER, "").await, Ok(ANSWER));
         for end in ["", "\n"] {
             let error = read(Rule::Whole, ANSWER + (1 << 20), end).await;
-            assert_eq!(error, Err(format!("its answer is longer than {ANSWER} bytes")));
+            assert_eq!(
+                error,
+                Err(format!("its answer is longer than {ANSWER} bytes"))
+            );
         }
     }
 
@@ -192,7 +195,10 @@ mod tests {
     #[test]
     fn a_watch_is_known_by_its_query() {
         let rule = |uri: &'static str| Rule::of(&Uri::from_static(uri));
-        assert_eq!(rule("/api/v1/nodes?&watch=true&timeoutSeconds=1"), Rule::Lines);
+        assert_eq!(
+            rule("/api/v1/nodes?&watch=true&timeoutSeconds=1"),
+            Rule::Lines
+        );
         assert_eq!(rule("/api/v1/nodes?&limit=500"), Rule::Whole);
         assert_eq!(rule("/api/v1/nodes/watch"), Rule::Whole);
     }

@@ -134,10 +134,12 @@ mod tests {
     fn when_phases_were_reached_is_kept_and_of_many_the_last() {
         let reached = |count: u64| -> Vec<_> {
             let each = 0..count;
-            each.map(|at| json!({ "phase": "Trial", "at": at })).collect()
+            each.map(|at| json!({ "phase": "Trial", "at": at }))
+                .collect()
         };
         for (count, kept) in [(3, 0..3), (40, 24..40)] {
-            let status = json!({ "phase": "Trial", "percent": 60, "tries": 1, "reached": reached(count) });
+            let status =
+                json!({ "phase": "Trial", "percent": 60, "tries": 1, "reached": reached(count) });
             let object = json!({ "metadata": { "name": "a", "annotations": { names::STATUS: status.to_string() } }, "spec": {} });
             let facts = node(serde_json::from_value(object).unwrap());
             assert_eq!(facts.reached, kept.collect::<Vec<u64>>());

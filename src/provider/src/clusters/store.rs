@@ -272,7 +272,10 @@ mod tests {
             ready: true,
             ..node(0)
         };
-        assert!(state.put(ready), "one that is known is followed all the same");
+        assert!(
+            state.put(ready),
+            "one that is known is followed all the same"
+        );
     }
 
     #[tokio::test]

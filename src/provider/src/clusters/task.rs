@@ -141,8 +141,7 @@ impl Scene<'_> {
                 self.wake(&name);
             }
         };
-        let Err(error) =
-            watch::once(api::nodes(link.client.clone()), &few(), tell).await;
+        let Err(error) = watch::once(api::nodes(link.client.clone()), &few(), tell).await;
         error.into()
     }
 

@@ -95,6 +95,9 @@ pub(super) fn others_id<'a>(
     machine: &'a Machine,
     node: &'a NodeFacts,
 ) -> Option<(&'a str, &'a str)> {
-    let both = machine.provider_id.as_deref().zip(node.provider_id.as_deref());
+    let both = machine
+        .provider_id
+        .as_deref()
+        .zip(node.provider_id.as_deref());
     both.filter(|(wanted, found)| wanted != found)
 }

@@ -82,7 +82,11 @@ fn turn(facts: &Facts<'_>, node: &NodeFacts) -> Result<(), Why> {
     if working >= allowed {
         return Err(Why::NotItsTurn { group, allowed });
     }
-    let failed = if node.has_failed() { 0 } else { (turns.failed)() };
+    let failed = if node.has_failed() {
+        0
+    } else {
+        (turns.failed)()
+    };
     if working + failed >= allowed {
         return Err(Why::OthersFailed {
             group,

@@ -81,7 +81,10 @@ impl NodeFacts {
     /// The agent says that the request was taken back. Where it stands again that is no answer to it: the agent has not looked yet.
     #[must_use]
     pub fn was_withdrawn(&self) -> bool {
-        let code = self.status.as_ref().and_then(|status| status.code.as_deref());
+        let code = self
+            .status
+            .as_ref()
+            .and_then(|status| status.code.as_deref());
         self.answer == Some(Answer::Failed) && code == Some(WITHDRAWN)
     }
 

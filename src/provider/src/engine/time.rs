@@ -6,9 +6,7 @@ use super::mark::is_let_go;
 /// When a node moved last: it was asked, or has reached a phase since. What its clock puts behind now says nothing.
 fn moved(facts: &Facts<'_>, since: i64, reached: &[u64]) -> i64 {
     let reached = reached.iter().filter_map(|at| i64::try_from(*at).ok());
-    reached
-        .filter(|at| *at <= facts.now)
-        .fold(since, i64::max)
+    reached.filter(|at| *at <= facts.now).fold(since, i64::max)
 }
 
 /// From when its time counts. For as long as it could not be seen it does not.

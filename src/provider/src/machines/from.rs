@@ -1,7 +1,7 @@
 //! Objects of Cluster API as facts.
 
-use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
 use super::key::Key;
+use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
 use crate::api;
 use crate::engine::{Machine, Mark};
 use crate::names;
@@ -153,7 +153,14 @@ mod tests {
 
     #[test]
     fn what_nobody_can_read_in_one_deployment_hides_none_of_the_others() {
-        for bad in [json!(-1), json!("-1"), json!("many"), json!(0.5), json!([]), json!({})] {
+        for bad in [
+            json!(-1),
+            json!("-1"),
+            json!("many"),
+            json!(0.5),
+            json!([]),
+            json!({}),
+        ] {
             let all = [with(bad.clone(), json!(10)), with(json!(3), json!(10))];
             assert_eq!(listed(&all), [0, 3], "{bad}");
         }

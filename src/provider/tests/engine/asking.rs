@@ -157,7 +157,9 @@ fn where_others_have_failed_nobody_new_is_asked_and_they_themselves_may_be() {
 fn a_node_keeps_its_turn_while_its_last_answer_is_one_to_an_earlier_withdrawal() {
     let node = |scene: Scene| scene.node.unwrap().in_flight();
     assert!(node(scene().asked().withdrawn()));
-    assert!(!node(scene().asked().answered(NodeAnswer::Failed, "Failed")));
+    assert!(!node(
+        scene().asked().answered(NodeAnswer::Failed, "Failed")
+    ));
     assert!(!node(scene().withdrawn()), "nothing stands there");
 }
 

@@ -178,7 +178,11 @@ impl Scene {
     pub fn carry_out(&mut self, decision: &Decision) {
         match &decision.mark {
             Some(MarkWrite::On(mark)) => {
-                let was_ours = self.machine.mark.as_ref().is_some_and(|old| old.skip_is_ours);
+                let was_ours = self
+                    .machine
+                    .mark
+                    .as_ref()
+                    .is_some_and(|old| old.skip_is_ours);
                 let skips = self.machine.skips_remediation && !was_ours;
                 self.machine.skips_remediation = skips || mark.skip_is_ours;
                 self.machine.mark = Some(mark.clone());

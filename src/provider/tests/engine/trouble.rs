@@ -160,7 +160,10 @@ fn health_checks_come_back(mut scene: Scene, limit: i64, code: &str) -> Scene {
     assert_eq!(held(&late), code);
     scene.carry_out(&late);
     assert!(!scene.machine.skips_remediation, "{code}");
-    assert!(scene.machine.mark.is_some(), "{code}: it is still waited for");
+    assert!(
+        scene.machine.mark.is_some(),
+        "{code}: it is still waited for"
+    );
     let again = scene.decide();
     assert_eq!(
         (held(&again).as_str(), again.mark),
@@ -210,7 +213,10 @@ fn somebody_elses_annotation_against_remediation_outlives_the_nodes_time() {
     scene.machine.mark.as_mut().unwrap().skip_is_ours = false;
     scene.now = NOW + 300;
     let decision = scene.decide();
-    assert_eq!((held(&decision).as_str(), decision.mark), ("NoAnswer", None));
+    assert_eq!(
+        (held(&decision).as_str(), decision.mark),
+        ("NoAnswer", None)
+    );
 }
 
 #[test]

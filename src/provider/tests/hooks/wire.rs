@@ -201,7 +201,10 @@ async fn is_hung_up_on(stream: &mut TlsStream<TcpStream>) -> bool {
     let read = async {
         let mut buffer = [0; 256];
         // What it says meanwhile, as HTTP/2 does, is no end.
-        while matches!(tokio::io::AsyncReadExt::read(stream, &mut buffer).await, Ok(1..)) {}
+        while matches!(
+            tokio::io::AsyncReadExt::read(stream, &mut buffer).await,
+            Ok(1..)
+        ) {}
     };
     let limit = Duration::from_secs(30);
     tokio::time::timeout(limit, read).await.is_ok()

@@ -43,7 +43,11 @@ pub async fn agent(small: Arc<Small>, manner: Manner) {
 /// Id and version of the request that stands.
 pub fn asked(small: &Small) -> Option<(String, String)> {
     let node = small.get("nodes", NODE)?;
-    let annotation = |key: &str| node["metadata"]["annotations"][key].as_str().map(str::to_owned);
+    let annotation = |key: &str| {
+        node["metadata"]["annotations"][key]
+            .as_str()
+            .map(str::to_owned)
+    };
     let stands = annotation(names::REQUEST).as_deref() == Some(names::REQUEST_SCHEDULED);
     stands.then_some(())?;
     Some((
@@ -54,7 +58,11 @@ pub fn asked(small: &Small) -> Option<(String, String)> {
 
 async fn work(small: &Small, manner: Manner, id: &str, version: &str) {
     let is_asked = || asked(small).is_some_and(|(asked, _)| asked == id);
-    say(small, "InProgress", json!({ "id": id, "phase": "Fetched", "percent": 20 }));
+    say(
+        small,
+        "InProgress",
+        json!({ "id": id, "phase": "Fetched", "percent": 20 }),
+    );
     tokio::time::sleep(STEP).await;
     while is_asked() && manner == Manner::Dawdles {
         tokio::time::sleep(STEP).await;
@@ -63,12 +71,20 @@ async fn work(small: &Small, manner: Manner, id: &str, version: &str) {
         let status = json!({ "id": id, "phase": "Failed", "percent": 100, "code": "Withdrawn" });
         return say(small, "Failed", status);
     }
-    say(small, "InProgress", json!({ "id": id, "phase": "Trial", "percent": 60 }));
+    say(
+        small,
+        "InProgress",
+        json!({ "id": id, "phase": "Trial", "percent": 60 }),
+    );
     tokio::time::sleep(STEP).await;
     small.change("nodes", NODE, |node| {
         node["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
     });
-    say(small, "Upgraded", json!({ "id": id, "phase": "Upgraded", "percent": 100 }));
+    say(
+        small,
+        "Upgraded",
+        json!({ "id": id, "phase": "Upgraded", "percent": 100 }),
+    );
 }
 
 fn say(small: &Small, answer: &str, mut status: Value) {

@@ -79,7 +79,10 @@ async fn whoever_dies_at_any_write_of_the_annotation_flow_is_succeeded_by_one_th
         },
     };
     let writes = way.at_every_write().await;
-    assert!(writes >= 5, "mark, condition, request, condition, mark, annotation: {writes}");
+    assert!(
+        writes >= 5,
+        "mark, condition, request, condition, mark, annotation: {writes}"
+    );
 }
 
 /// Whoever asked changes their mind as soon as the Node is asked.
@@ -100,5 +103,8 @@ async fn whoever_dies_at_any_write_over_what_is_withdrawn_leaves_nothing_of_ours
         },
     };
     let writes = way.at_every_write().await;
-    assert!(writes >= 5, "mark, condition, request, withdrawal, condition, mark: {writes}");
+    assert!(
+        writes >= 5,
+        "mark, condition, request, withdrawal, condition, mark: {writes}"
+    );
 }

@@ -15,7 +15,10 @@ async fn a_persons_request_that_comes_between_the_decision_and_the_write_is_not_
         small.change("nodes", NODE, |node| {
             let request = [
                 (node_names::REQUEST, json!(node_names::REQUEST_SCHEDULED)),
-                (node_names::IMAGE, json!(format!("ostree:site:os@{}", "c".repeat(64)))),
+                (
+                    node_names::IMAGE,
+                    json!(format!("ostree:site:os@{}", "c".repeat(64))),
+                ),
                 (node_names::KUBERNETES_VERSION, json!(NEW)),
                 (node_names::UPGRADE_ID, json!("by-hand")),
             ];
@@ -54,7 +57,8 @@ async fn a_node_that_is_made_anew_between_the_decision_and_the_write_is_decided_
 
 /// Core deletes it before the Machine goes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_infra_machine_is_gone() {
+async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_infra_machine_is_gone()
+{
     let scene = Scene::new(Manner::Dawdles).await;
     scene.annotate();
     let _life = scene.provider();

@@ -133,7 +133,8 @@ impl Small {
     pub async fn changed(&self) {
         let mut versions = self.version.subscribe();
         // Nothing is lost by a pause: whoever waits looks at everything anew.
-        let _ = tokio::time::timeout(std::time::Duration::from_millis(20), versions.changed()).await;
+        let _ =
+            tokio::time::timeout(std::time::Duration::from_millis(20), versions.changed()).await;
     }
 
     /// A merge patch, with the preconditions that it names.

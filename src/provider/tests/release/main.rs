@@ -33,7 +33,10 @@ fn the_manifests_in_the_tree_are_those_of_the_code() {
 fn without_a_word_about_it_the_manifests_name_an_image_that_nobody_can_pull() {
     let files = manifests::files(manifests::IMAGE).unwrap();
     let components = &files.last().unwrap().1;
-    assert!(components.contains("image: registry.invalid/"), "{components}");
+    assert!(
+        components.contains("image: registry.invalid/"),
+        "{components}"
+    );
     assert!(!components.contains(":latest"));
 }
 
