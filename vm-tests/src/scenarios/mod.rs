@@ -31,6 +31,9 @@ mod power_cut_in_the_initramfs;
 mod power_cut_in_trial;
 mod power_cut_while_armed;
 mod power_cut_while_deploying;
+mod power_cuts_around_the_trial;
+mod power_cuts_before_the_trial;
+mod power_cuts_on_the_way_back;
 mod prelude;
 mod required_check_fails_falls_back;
 mod stock_grub_mkconfig_falls_back_and_upgrades;
@@ -78,6 +81,9 @@ pub const ALL: &[Scenario] = &[
     power_cut_in_the_initramfs::SCENARIO,
     power_cut_while_armed::SCENARIO,
     power_cut_while_deploying::SCENARIO,
+    power_cuts_around_the_trial::SCENARIO,
+    power_cuts_before_the_trial::SCENARIO,
+    power_cuts_on_the_way_back::SCENARIO,
     required_check_fails_falls_back::SCENARIO,
     stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
     tampered_file_is_refused_by_the_stage::SCENARIO,
@@ -111,3 +117,20 @@ pub fn wants_a_registry(name: &str) -> bool {
     ];
     those.iter().any(|that| that.name == name)
 }
+
+/// The sample of power cuts at four markers each, of which every commit makes one: they lose what the disk had not flushed, so all
+/// that it is asked is in a log from the beginning.
+pub const POWER_CUTS: [&str; 3] = [
+    power_cuts_before_the_trial::SCENARIO.name,
+    power_cuts_around_the_trial::SCENARIO.name,
+    power_cuts_on_the_way_back::SCENARIO.name,
+];
+
+/// Whether a scenario's power cuts take what the disk had not flushed.
+#[must_use]
+pub fn loses_writes(name: &str) -> bool {
+    POWER_CUTS.contains(&name)
+}
+
+/// What one of them takes the place of: the power goes in the trial there too.
+pub const POWER_CUT: &str = power_cut_in_trial::SCENARIO.name;
