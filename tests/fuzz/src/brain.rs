@@ -120,7 +120,8 @@ fn moments(record: &Record) -> Vec<Observation> {
 }
 
 /// A node on which nothing goes on, and nobody asks for anything.
-pub(crate) fn quiet() -> Option<Observation> {
+#[must_use]
+pub fn quiet() -> Option<Observation> {
     let nothing = |seen| Observation {
         request: Asked::Nothing,
         ..seen

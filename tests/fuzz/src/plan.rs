@@ -17,7 +17,12 @@ pub fn check(input: &[u8]) {
         Err(bad) => refused(&asked, bad),
     }
     let Some(seen) = quiet() else { return };
-    match turn(&asked, &Ok(Record::default()), &seen, &Ok(Policy::default())) {
+    match turn(
+        &asked,
+        &Ok(Record::default()),
+        &seen,
+        &Ok(Policy::default()),
+    ) {
         Turn::Answer(plan) => {
             // One that is no image, or not for this node, is refused by name.
             let runs_already = plan.commit.as_ref() == Some(&seen.booted.digest);
