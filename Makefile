@@ -46,7 +46,7 @@ fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<tar
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
 faults: setup ## every layer that the table of fault classes names (docs/reliability.md), but for the scenarios on the VM (`make vm S=all`)
-	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model
+	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model -p careen-fuzz
 	cargo test --quiet -p careen-tests --test agent
 
 attacker: setup ## what an attacker tries (docs/reliability.md): a captured node, a pod, the image, the remote, the registry, names on the node
