@@ -28,6 +28,7 @@ const UNSEEN: &[&str] = &[
     "a-damaged-old-kernel-starts-no-unproven-system",
     "boot-put-back-to-an-older-copy",
     "boot-is-an-automount",
+    "somebody-stages-another-system-before-the-reboot",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.

@@ -48,6 +48,7 @@ mod power_cuts_on_the_way_back;
 mod prelude;
 mod prepare_root_skipped_falls_back;
 mod required_check_fails_falls_back;
+mod somebody_stages_another_system_before_the_reboot;
 mod stock_grub_mkconfig_falls_back_and_upgrades;
 mod tampered_file_is_refused_by_the_stage;
 mod ten_upgrades_in_a_row;
@@ -111,6 +112,7 @@ pub const ALL: &[Scenario] = &[
     power_cuts_on_the_way_back::SCENARIO,
     prepare_root_skipped_falls_back::SCENARIO,
     required_check_fails_falls_back::SCENARIO,
+    somebody_stages_another_system_before_the_reboot::SCENARIO,
     stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
     tampered_file_is_refused_by_the_stage::SCENARIO,
     ten_upgrades_in_a_row::SCENARIO,
