@@ -204,3 +204,60 @@ fn expect_room(folder: &Path) -> Result<()> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soak::report::tests::verdict;
+
+    fn names_in(folder: &Path) -> Result<BTreeSet<String>> {
+        let entries = fs::read_dir(folder)?;
+        entries
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
+    }
+
+    fn ground(folder: &Path) -> Ground {
+        Ground {
+            folder: folder.to_owned(),
+            programs: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn what_a_lane_that_died_has_left_goes_and_what_is_left_of_a_broken_cut_stays() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut report = Report::read(folder.path(), 1)?;
+        report.add(verdict(3, "", 1.0))?;
+        for index in [3, 4] {
+            let (dir, disk) = place_of(folder.path(), index);
+            fs::create_dir(dir)?;
+            fs::write(disk, "")?;
+        }
+        fs::create_dir(folder.path().join("upgrade"))?;
+        ground(folder.path()).tidy(&report)?;
+        let left = ["cut-3", "cut-3.raw", "report-1.json", "upgrade"];
+        let left = left.into_iter().map(str::to_owned).collect();
+        assert_eq!(names_in(folder.path())?, left);
+        Ok(())
+    }
+
+    #[test]
+    fn of_many_broken_cuts_the_first_keep_their_disks() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut report = Report::read(folder.path(), 1)?;
+        let mut kept = 0;
+        for index in 0..DISKS + 2 {
+            let broken = verdict(index, "", 1.0);
+            let (dir, disk) = place_of(folder.path(), index);
+            fs::create_dir_all(dir.join("machine"))?;
+            fs::write(&disk, "")?;
+            report.add(broken.clone())?;
+            ground(folder.path()).drop_disk(&broken.cut, &report)?;
+            kept += usize::from(disk.exists());
+            assert!(dir.exists(), "its logs are gone");
+        }
+        assert_eq!(kept, DISKS);
+        Ok(())
+    }
+}
