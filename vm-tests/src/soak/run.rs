@@ -193,8 +193,8 @@ fn expect_room(folder: &Path) -> Result<()> {
     let free = text
         .lines()
         .nth(1)
-        .and_then(|line| line.trim().parse().ok());
-    let free: u64 = free.with_context(|| format!("df says {text:?}"))?;
+        .and_then(|line| line.trim().parse::<u64>().ok());
+    let free = free.with_context(|| format!("df says {text:?}"))?;
     ensure!(
         free >= ROOM,
         "{} has {} GiB free, and a cut wants {}: make room, and the same command goes on",
