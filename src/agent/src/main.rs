@@ -49,9 +49,10 @@ fn main() -> ExitCode {
 /// Whatever is wrong with another agent, this one runs.
 fn launch(cli: &Cli) -> Result<()> {
     let own = std::env::current_exe().context("the kernel does not say which program this is")?;
-    if let Some(other) = launch::other(&Agents::below(&cli.root), &own) {
+    let agents = Agents::below(&cli.root);
+    if let Some(other) = launch::other(&agents, &own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
-        tracing::warn!("{} does not run: {error}", other.folder.display());
+        launch::stay(&agents, &other, &own, &error);
     }
     serve(cli)
 }
