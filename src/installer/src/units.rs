@@ -99,7 +99,7 @@ fn moved(text: &str) -> String {
             format!("{mounts} {}\n", names::AGENTS_DIR)
         }
         // The /etc of a system that is kept has these units still when an uninstall has taken the programs away.
-        of_the_agent if of_the_agent == ON_OSTREE => {
+        ON_OSTREE => {
             format!("{ON_OSTREE}\nConditionPathExists={programs}careen-agent\n")
         }
         other => format!("{}\n", other.replace(IN_THE_IMAGE, &programs)),
