@@ -2,6 +2,7 @@
 
 mod archive;
 mod broken;
+mod lacking;
 mod layers;
 mod nobody;
 mod planned;
