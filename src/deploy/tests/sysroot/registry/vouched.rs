@@ -1,18 +1,20 @@
-//! Images whose container is signed, as containers-policy.json may demand it (`signedBy`): the commit inside then need not be.
+//! Images whose container is signed, as containers-policy.json may demand it (`signedBy`, `sigstoreSigned`): the commit inside then need not be.
 //!
-//! The signatures are made by gpg alone, in the form that skopeo writes (containers-signature(5)), and lie in a folder where a registry without
-//! a place for them has them: the node's `registries.d` says which (containers-registries.d(5)).
+//! Those of `signedBy` are made by gpg alone, in the form that skopeo writes (containers-signature(5)), and lie in a folder where a registry without
+//! a place for them has them: the node's `registries.d` says which (containers-registries.d(5)). Sigstore's lie in the registry.
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
+use serde_json::{Value, json};
 use upgrade::Reason;
 
 use crate::image::Image;
 use crate::keys::{gpg, keys};
 use crate::run::succeed;
 
-use super::{Shop, shop};
+use super::{Shop, shop, tools};
 
 /// The name of every image here, behind its registry.
 const NAME: &str = "team/os";
@@ -22,19 +24,58 @@ impl Shop {
         format!("127.0.0.1:{}", self.server.port)
     }
 
-    /// Of this registry's images the container policy demands a signature by the key that the node trusts.
+    /// Of this registry's images the container policy demands this, and the signatures are where the line says.
+    fn demands(&self, requirement: &Value, place: &str) {
+        let registry = self.registry();
+        let policy = json!({ "default": [{ "type": "reject" }], "transports": { "docker": { &registry: [requirement] } } });
+        self.policy(&policy.to_string());
+        let text = format!("docker:\n  {registry}:\n    {place}\n");
+        fs::write(self.settings("etc/containers/registries.d/site.yaml"), text).unwrap();
+    }
+
+    /// It demands a signature by the key that the node trusts.
     pub(super) fn demands_a_signature(&self) {
-        let (registry, ring) = (self.registry(), self.settings("etc/containers/site.gpg"));
+        let ring = self.settings("etc/containers/site.gpg");
         // The keyring of the tests lies where nobody else may look.
         fs::copy(&keys().ring, &ring).unwrap();
-        self.policy(&format!(
-            r#"{{ "default": [{{ "type": "reject" }}], "transports": {{ "docker": {{ "{registry}":
-                 [{{ "type": "signedBy", "keyType": "GPGKeys", "keyPath": "{}" }}] }} }} }}"#,
-            ring.display()
-        ));
-        let place = self.world.path("signatures");
-        let text = format!("docker:\n  {registry}:\n    lookaside: file://{}\n", place.display());
-        fs::write(self.settings("etc/containers/registries.d/site.yaml"), text).unwrap();
+        let place = format!("lookaside: file://{}", self.world.path("signatures").display());
+        self.demands(
+            &json!({ "type": "signedBy", "keyType": "GPGKeys", "keyPath": ring }),
+            &place,
+        );
+    }
+
+    /// It demands one of sigstore's, by a key that is made here.
+    fn demands_a_signature_of_sigstores(&self) {
+        fs::write(self.world.path("passphrase"), "secret\n").unwrap();
+        let mut make = Command::new(tools().join("skopeo"));
+        make.args(["generate-sigstore-key", "--output-prefix"]);
+        make.arg(self.world.path("sigstore"));
+        make.arg("--passphrase-file")
+            .arg(self.world.path("passphrase"));
+        succeed(&mut make);
+        let key = self.world.path("sigstore.pub");
+        self.demands(
+            &json!({ "type": "sigstoreSigned", "keyPath": key }),
+            "use-sigstore-attachments: true",
+        );
+    }
+
+    /// Signs an image with that key, in its place.
+    fn vouch_by_sigstore(&self, image: &str) {
+        let mut sign = Command::new(tools().join("skopeo"));
+        sign.arg("--insecure-policy").arg("--registries-conf");
+        sign.arg(self.settings("etc/containers/registries.conf"));
+        sign.arg("--registries.d");
+        sign.arg(self.settings("etc/containers/registries.d/site.yaml").parent().unwrap());
+        sign.args(["copy", "--quiet", "--preserve-digests"]);
+        sign.arg("--sign-by-sigstore-private-key")
+            .arg(self.world.path("sigstore.private"));
+        sign.arg("--sign-passphrase-file")
+            .arg(self.world.path("passphrase"));
+        sign.arg(image)
+            .arg(format!("docker://{}/{NAME}:latest", self.registry()));
+        succeed(&mut sign);
     }
 
     /// Signs what the image's digest names, as an image of this name, and gives the signature's file.
@@ -49,7 +90,7 @@ impl Shop {
         let folder = format!("signatures/{NAME}@{}", offered.replace(':', "="));
         let folder = self.world.path(&folder);
         fs::create_dir_all(&folder).unwrap();
-        let said = serde_json::json!({ "critical": { "type": "atomic container signature",
+        let said = json!({ "critical": { "type": "atomic container signature",
             "image": { "docker-manifest-digest": digest }, "identity": { "docker-reference": reference } }, "optional": {} });
         let (plain, signature) = (self.world.path("said"), folder.join("signature-1"));
         fs::write(&plain, said.to_string()).unwrap();
@@ -141,6 +182,16 @@ fn a_signature_that_was_taken_back_counts_no_more_also_where_all_of_the_image_li
     shop.is_refused(&image);
     shop.vouch(&image, &keys().trusted, NAME);
     assert_eq!(shop.fetch_with(&image, &[]).fetched(), (commit, 0));
+}
+
+#[test]
+fn a_signature_of_sigstores_is_as_good_where_the_container_policy_demands_one() {
+    let shop = shop();
+    let (image, commit) = shop.offer(&Image::new(2), None);
+    shop.demands_a_signature_of_sigstores();
+    shop.is_refused(&image);
+    shop.vouch_by_sigstore(&image);
+    assert_eq!(shop.fetch_with(&image, &[]).fetched().0, commit);
 }
 
 #[test]
