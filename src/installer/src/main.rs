@@ -14,6 +14,7 @@ use installer::bus::Bus;
 use installer::follow::Follower;
 use installer::health::Health;
 use installer::lock;
+use installer::look::Blind;
 use installer::node::Node;
 use installer::remove::remove;
 use installer::turns;
@@ -65,7 +66,8 @@ fn work(cli: &Cli) -> Result<()> {
 }
 
 fn turn(cli: &Cli, node: &Node) -> Result<Health, Failed> {
-    let bus = Bus::connect(&cli.root.join(SOCKET))?;
+    // Nothing was done yet, so it is tried again soon: at boot the bus may come after the pod.
+    let bus = Bus::connect(&cli.root.join(SOCKET)).map_err(Blind::from)?;
     match cli.verb {
         Verb::Uninstall => remove(node, &bus),
         Verb::Install | Verb::Ready => turns::install(node, &bus),
