@@ -10,7 +10,7 @@ use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::notify::Systemd;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log};
+use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -48,17 +48,19 @@ fn main() -> ExitCode {
 
 /// Whatever is wrong with another agent, this one runs.
 fn launch(cli: &Cli) -> Result<()> {
-    let own = std::env::current_exe().context("the kernel does not say which program this is")?;
+    let own = own::program().context("the kernel does not say which program this is")?;
     let agents = Agents::below(&cli.root);
-    if let Some(other) = launch::other(&agents, &own) {
+    if let Some(other) = launch::other(&agents, own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
-        launch::stay(&agents, &other, &own, &error);
+        launch::stay(&agents, &other, own, &error);
     }
     serve(cli)
 }
 
 fn serve(cli: &Cli) -> Result<()> {
     let places = Places::running(&cli.root);
+    // Before the mounts change, and with them what the kernel says.
+    own::program();
     // Before any thread: a thread keeps the mounts it was born with.
     real::make_writable(&places).context("the physical root cannot be made writable")?;
     // A careen-deploy that was killed may have left /boot frozen; then the first write of ours would hang.
