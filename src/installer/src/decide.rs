@@ -7,7 +7,7 @@ use crate::health::Health;
 use crate::look::Seen;
 use crate::systemd::Active;
 
-/// How long an agent must have run in one piece, in seconds, before it counts as one that runs: it has then read the record, taken up
+/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs: it has then read the record, taken up
 /// its watch and outlived every time-out of its start.
 pub const PROBATION: u64 = 60;
 
