@@ -73,8 +73,8 @@ fn comes_at_last(world: &World, new: &Pod, version: &str) {
 
 #[test]
 fn cut_off_at_any_unit_a_node_boots_with_an_agent_and_the_next_pod_ends_it() {
-    let names = units::tree().into_keys();
-    let mut paths: Vec<_> = names
+    let files = units::tree().into_keys();
+    let mut paths: Vec<_> = files
         .map(|name| Path::new(names::POD_UNITS).join(name))
         .collect();
     paths.push(names::POD_GENERATOR.into());
