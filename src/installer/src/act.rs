@@ -79,7 +79,10 @@ fn switch(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 fn mend(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
-    info!("{} was damaged on the disk and is whole again", node.brought.id);
+    info!(
+        "{} was damaged on the disk and is whole again",
+        node.brought.id
+    );
     start(node, systemd)
 }
 

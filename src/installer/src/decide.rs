@@ -102,7 +102,10 @@ fn damaged(seen: &Seen) -> Decision {
         ),
         (Active::Running, Standing::Free) => waiting(
             Act::Install,
-            format!("{} is damaged on the disk; installing it again", seen.brought),
+            format!(
+                "{} is damaged on the disk; installing it again",
+                seen.brought
+            ),
         ),
         (Active::Running, Standing::UnderWay | Standing::Frozen) => under_way(seen),
     }

@@ -95,8 +95,8 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
 /// Whether something else runs than should, for no reason that is seen here. Only then are the digests looked at: the launcher does it at every
 /// start, and all programs are read for it.
 fn is_missed(seen: &Seen, node: &Node) -> bool {
-    let is_to_run =
-        seen.wanted.as_ref() == Some(&seen.brought) && seen.given_up.as_ref() != Some(&seen.brought);
+    let is_to_run = seen.wanted.as_ref() == Some(&seen.brought)
+        && seen.given_up.as_ref() != Some(&seen.brought);
     let runs = match (seen.service.active, &seen.launched) {
         (Active::Running, Some(last)) => match &last.ran {
             Some(id) => *id == seen.brought,

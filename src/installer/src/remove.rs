@@ -53,9 +53,7 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
 fn keep_going(systemd: &dyn Systemd) -> Result<(), Failed> {
     let agent = systemd.service(names::AGENT_UNIT)?;
     match (agent.active, agent.origin) {
-        (Active::Down, Origin::Image | Origin::Elsewhere) => {
-            Ok(systemd.start(names::AGENT_UNIT)?)
-        }
+        (Active::Down, Origin::Image | Origin::Elsewhere) => Ok(systemd.start(names::AGENT_UNIT)?),
         (Active::Down, Origin::Nobody) | (Active::Running | Active::Changing, _) => Ok(()),
     }
 }

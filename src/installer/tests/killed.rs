@@ -189,9 +189,8 @@ fn a_disk_that_fails_while_the_agent_is_stopped_gets_the_old_one_started_again()
     for world in [World::bare(), World::with_image("0.1.0")] {
         let _disk = world.disk("var", 64 * MIB);
         world.settle(&pod("0.1.1"));
-        *world.on_stop.borrow_mut() = Some(Box::new(|world: &World| {
-            world.is_read_only("var", true)
-        }));
+        *world.on_stop.borrow_mut() =
+            Some(Box::new(|world: &World| world.is_read_only("var", true)));
         let new = pod("0.1.2");
         assert!(!world.turn(&new).ready);
         runs(&world, "0.1.1");
@@ -256,6 +255,9 @@ fn what_a_kept_system_has_of_units_when_all_is_removed_starts_no_agent() {
     world.boot();
     assert_eq!(world.runs(), None);
     let unit = fs::read_to_string(units_of(&world).join(names::AGENT_UNIT)).unwrap();
-    let condition = format!("ConditionPathExists={}/proven/careen-agent\n", names::AGENTS_DIR);
+    let condition = format!(
+        "ConditionPathExists={}/proven/careen-agent\n",
+        names::AGENTS_DIR
+    );
     assert!(unit.contains(&condition), "{unit}");
 }

@@ -45,7 +45,10 @@ fn leave_a_layer_out(folder: &Path) -> String {
     let layers = manifest["layers"].as_array_mut().unwrap();
     assert!(layers.len() > 2, "the last one is named by a label");
     layers.remove(1);
-    config["rootfs"]["diff_ids"].as_array_mut().unwrap().remove(1);
+    config["rootfs"]["diff_ids"]
+        .as_array_mut()
+        .unwrap()
+        .remove(1);
     config["history"].as_array_mut().unwrap().remove(1);
     point(&mut manifest["config"], &put(folder, &config));
     let put = put(folder, &manifest);
