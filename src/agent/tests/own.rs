@@ -22,7 +22,7 @@ fn behind_a_change_of_mounts_it_is_found_where_it_was_started() {
     let script = "mount --bind \"$1\" \"$2\" && exec \"$3\" --exact says_where_it_lies --ignored --nocapture --test-threads=1";
     let mut child = Command::new("unshare");
     child.args(["--mount", "sh", "-c", script, "sh"]);
-    child.args([folder, place.path(), &started]);
+    child.args([folder, place.path(), started.as_path()]);
     let output = child.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let found = said.lines().find_map(|line| line.strip_prefix("PROGRAM "));
