@@ -62,3 +62,11 @@ pub fn become_it(
     let program = bundle.program("careen-agent");
     Err(Command::new(program).args(arguments.map(plain)).exec())
 }
+
+/// This agent, which lies at `own`, runs in place of one that could not be become. Whoever watches must not take it for that one.
+pub fn stay(agents: &Agents, bundle: &Bundle, own: &Path, why: &io::Error) {
+    warn!("{} does not run: {why}", bundle.folder.display());
+    if let Err(error) = agents.could_not_run(bundle, own, release::THIS) {
+        warn!("{error}");
+    }
+}

@@ -11,7 +11,7 @@ use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::notify::Systemd;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log};
+use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -51,10 +51,11 @@ fn main() -> ExitCode {
 fn launch(cli: &Cli) -> Result<()> {
     // Where /boot lies on one file system with /var, the note of this start would wait for ever.
     thaw(&Places::running(&cli.root));
-    let own = std::env::current_exe().context("the kernel does not say which program this is")?;
-    if let Some(other) = launch::other(&Agents::below(&cli.root), &own) {
+    let own = own::program().context("the kernel does not say which program this is")?;
+    let agents = Agents::below(&cli.root);
+    if let Some(other) = launch::other(&agents, own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
-        tracing::warn!("{} does not run: {error}", other.folder.display());
+        launch::stay(&agents, &other, own, &error);
     }
     serve(cli)
 }
@@ -70,6 +71,8 @@ fn thaw(places: &Places) {
 fn serve(cli: &Cli) -> Result<()> {
     let places = Places::running(&cli.root);
     thaw(&places);
+    // Before the mounts change, and with them what the kernel says.
+    own::program();
     // Before any thread: a thread keeps the mounts it was born with.
     real::make_writable(&places).context("the physical root cannot be made writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
@@ -99,8 +102,8 @@ fn serve(cli: &Cli) -> Result<()> {
 /// So that the reboots of an upgrade do not count as starts that failed.
 async fn note_that_it_lasted(agents: Agents) {
     tokio::time::sleep(Duration::from_secs(upgrade::launch::LASTS)).await;
-    if let Ok(own) = std::env::current_exe() {
-        launch::lasted(&agents, &own);
+    if let Some(own) = own::program() {
+        launch::lasted(&agents, own);
     }
 }
 

@@ -178,3 +178,32 @@ fn where_the_start_cannot_be_counted_a_new_one_is_left_and_a_proven_one_runs() {
     agents.appoint(Role::Proven, &id).unwrap();
     assert!(agents.pick(Some(&image)).bundle.is_some());
 }
+
+/// As the kernel says it of a program on a file system that is mounted noexec.
+fn refused() -> std::io::Error {
+    std::io::ErrorKind::PermissionDenied.into()
+}
+
+#[test]
+fn one_that_this_system_cannot_run_is_noted_as_such_and_not_picked_again() {
+    let root = node("99.0.0");
+    let agents = Agents::below(root.path());
+    let own = Path::new("/usr/libexec/careen/careen-agent");
+    let picked = agent::launch::other(&agents, own).unwrap();
+    agent::launch::stay(&agents, &picked, own, &refused());
+    let noted = agents.launched().unwrap();
+    assert_eq!(noted.ran, None);
+    assert_eq!(noted.release, upgrade::release::THIS);
+    assert!(agent::launch::other(&agents, own).is_none());
+}
+
+#[test]
+fn and_a_launcher_that_a_pod_has_installed_is_noted_as_what_runs() {
+    let root = node("99.0.0");
+    let agents = Agents::below(root.path());
+    let own = agents.folder().join("0.0.0-0123456789ab/careen-agent");
+    let picked = agent::launch::other(&agents, &own).unwrap();
+    agent::launch::stay(&agents, &picked, &own, &refused());
+    let ran = agents.launched().unwrap().ran.unwrap();
+    assert_eq!(ran.as_str(), "0.0.0-0123456789ab");
+}

@@ -2,6 +2,7 @@
 
 use crate::scenario::Scenario;
 
+mod a_daemonset_brings_the_first_agent;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
 mod a_damaged_old_kernel_starts_no_unproven_system;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
@@ -74,6 +75,7 @@ pub const ALL: &[Scenario] = &[
     inhibitor_held_up_then_a_full_reboot::SCENARIO,
     logind_hangs_and_comes_back::SCENARIO,
     clock_jumps_during_the_drain::SCENARIO,
+    a_daemonset_brings_the_first_agent::SCENARIO,
     a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
     a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
     a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
@@ -142,6 +144,7 @@ pub fn is_on_cluster_api(name: &str) -> bool {
 #[must_use]
 pub fn wants_a_registry(name: &str) -> bool {
     let those = [
+        a_daemonset_brings_the_first_agent::SCENARIO,
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,
     ];

@@ -14,6 +14,7 @@ use upgrade::{Doing, Reason, UpgradeId, names};
 use super::lines::Lines;
 use super::systemd::{Bus, timed};
 use super::unit::{self, Run};
+use crate::own;
 
 /// The program's name, and where the image has it.
 const NAME: &str = "careen-deploy";
@@ -178,7 +179,7 @@ impl Deploy<'_> {
 
 /// The one that came with this agent: the two are of one build, and a pod may have installed a newer pair than the image's.
 fn program() -> PathBuf {
-    let beside = std::env::current_exe().map(|agent| agent.with_file_name(NAME));
-    let there = beside.ok().filter(|program| program.is_file());
+    let beside = own::program().map(|agent| agent.with_file_name(NAME));
+    let there = beside.filter(|program| program.is_file());
     there.unwrap_or_else(|| OF_THE_IMAGE.into())
 }

@@ -118,11 +118,10 @@ impl Agents {
         durable::remove_folder(&new)?;
         // Programs that root runs: nobody else is to look for a way in.
         durable::make_private_folder(&self.folder)?;
-        durable::make_private_folder(&new)?;
-        bundle.copy(&new)?;
-        let copied = Bundle::open(&new)?;
-        if copied.id != bundle.id {
-            return Err(Error::damaged(&new, format!("it should be {}", bundle.id)));
+        if let Err(error) = copy(bundle, &new) {
+            // On a disk that is full it would keep what is left of it from others.
+            let _ = durable::remove_folder(&new);
+            return Err(error);
         }
         let place = self.folder.join(bundle.id.as_str());
         durable::remove_folder(&place)?;
@@ -267,4 +266,15 @@ impl Agents {
         }
         durable::remove_folder(&self.folder)
     }
+}
+
+/// Copies a bundle and looks at the copy.
+fn copy(bundle: &Bundle, to: &Path) -> Result<()> {
+    durable::make_private_folder(to)?;
+    bundle.copy(to)?;
+    let copied = Bundle::open(to)?;
+    if copied.id == bundle.id {
+        return Ok(());
+    }
+    Err(Error::damaged(to, format!("it should be {}", bundle.id)))
 }
