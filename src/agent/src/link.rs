@@ -218,11 +218,17 @@ mod tests {
         };
         let mut link = Link::default();
         assert!(!sees(&mut link, None, false), "not cordoned yet");
-        assert!(!sees(&mut link, Some("other"), false), "a former one's mark");
+        assert!(
+            !sees(&mut link, Some("other"), false),
+            "a former one's mark"
+        );
         assert!(!sees(&mut link, Some("u1"), true));
         assert!(sees(&mut link, Some("u1"), false), "kubectl uncordon");
         link.cordoned();
-        assert!(!link.is_uncordoned(&verified()), "the watch is behind our write");
+        assert!(
+            !link.is_uncordoned(&verified()),
+            "the watch is behind our write"
+        );
         assert!(sees(&mut link, Some("u1"), false), "and again");
     }
 

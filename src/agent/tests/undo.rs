@@ -105,7 +105,10 @@ async fn answer(systemd: &Connection, call: &Message, units: &Mutex<Units>) -> z
     let header = call.header();
     match header.member().unwrap().as_str() {
         "ListUnitsByPatterns" => {
-            let listed: Vec<_> = list(&mut units.lock().unwrap()).into_iter().map(row).collect();
+            let listed: Vec<_> = list(&mut units.lock().unwrap())
+                .into_iter()
+                .map(row)
+                .collect();
             systemd.reply(&header, &listed).await
         }
         "StopUnit" => {

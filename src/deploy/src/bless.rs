@@ -66,7 +66,10 @@ fn check(
     }
     let facts = default.map(|default| site.facts(default)).transpose()?;
     Err(Reason::ForeignDefault {
-        default: facts.map_or_else(|| "none".to_owned(), |facts| facts.digest.short().to_owned()),
+        default: facts.map_or_else(
+            || "none".to_owned(),
+            |facts| facts.digest.short().to_owned(),
+        ),
     })
 }
 

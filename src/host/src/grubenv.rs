@@ -83,7 +83,9 @@ impl Grubenv {
         for line in &self.lines {
             match self.letters {
                 Letters::Utf8 => block.extend_from_slice(line.as_bytes()),
-                Letters::Bytes => block.extend(line.chars().filter_map(|one| u8::try_from(one).ok())),
+                Letters::Bytes => {
+                    block.extend(line.chars().filter_map(|one| u8::try_from(one).ok()))
+                }
             }
             block.push(b'\n');
         }

@@ -212,7 +212,10 @@ fn a_folder_that_became_a_link_is_not_written_through() {
     fs::remove_dir_all(node.path("var/lib/app/conf")).unwrap();
     symlink(node.path("etc"), node.path("var/lib/app/conf")).unwrap();
     let error = snapshot::restore(&node.places, &upgrade_id("one")).unwrap_err();
-    assert!(error.to_string().contains("a link lies on the way"), "{error}");
+    assert!(
+        error.to_string().contains("a link lies on the way"),
+        "{error}"
+    );
     let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
     assert_eq!(text("etc/passwd"), "the system's");
     assert!(!node.path("etc/passwd.careen-new").exists());
@@ -263,7 +266,10 @@ fn what_is_too_large_to_be_state_is_named_and_not_taken_in() {
     fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
     let error = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
     let told = error.to_string();
-    assert!(told.contains("large") && told.contains("67108864"), "{told}");
+    assert!(
+        told.contains("large") && told.contains("67108864"),
+        "{told}"
+    );
     fs::remove_file(&large).unwrap();
     for number in 0..5000 {
         node.write(&format!("var/lib/app/many/{number}"), "");

@@ -94,7 +94,10 @@ fn what_it_writes_is_fit_for_a_one_shot() {
 
 /// Replaces a word in the first entry by bytes that are no UTF-8.
 fn with_other_letters(disk: &Disk, word: &str) {
-    let entry = disk.places.boot.join("loader.1/entries/ostree-1-debian.conf");
+    let entry = disk
+        .places
+        .boot
+        .join("loader.1/entries/ostree-1-debian.conf");
     let text = fs::read_to_string(&entry).unwrap();
     let (before, after) = text.split_once(word).unwrap();
     let bytes = [before.as_bytes(), b"Gr\xf6sse", after.as_bytes()].concat();

@@ -75,7 +75,11 @@ fn every_service_says_what_it_leaves_open_and_why() {
         let text = fs::read_to_string(&path).unwrap();
         let mut lines = text.lines().skip_while(|line| *line != LEFT_OPEN).skip(1);
         let why = lines.next().unwrap_or_default();
-        assert!(why.starts_with("# ") && why.len() > 40, "{}", path.display());
+        assert!(
+            why.starts_with("# ") && why.len() > 40,
+            "{}",
+            path.display()
+        );
         found += 1;
     }
     assert_eq!(found, 8);

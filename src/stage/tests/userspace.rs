@@ -170,9 +170,7 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
     fs::write(&config, "saved").unwrap();
     snapshot::save(&places, &upgrade_id("one")).unwrap();
     // What a person must look at keeps its snapshot, through any number of boots.
-    let reason = upgrade::Reason::UnknownSystem {
-        booted: "x".into(),
-    };
+    let reason = upgrade::Reason::UnknownSystem { booted: "x".into() };
     node.store(Phase::Halted { reason });
     let boots = |what: &str| {
         fs::write(&config, what).unwrap();

@@ -12,7 +12,8 @@ use upgrade::*;
 
 #[test]
 fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
-    let head = "# Names\n\nRendered from `src/upgrade/src/names`; who writes a name writes it alone.\n\n";
+    let head =
+        "# Names\n\nRendered from `src/upgrade/src/names`; who writes a name writes it alone.\n\n";
     check_drift("names.md", &format!("{head}{}", names::table()));
 }
 

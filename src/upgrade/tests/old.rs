@@ -140,11 +140,18 @@ fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     let seen = armed_with_a_changed_etc(OneShot::Clear);
     let (record, act) = next(&seen, &armed);
-    assert_eq!((phase_of(&record), begun(&act)), (Phase::Drained, Some("Deploy")));
+    assert_eq!(
+        (phase_of(&record), begun(&act)),
+        (Phase::Drained, Some("Deploy"))
+    );
     assert_eq!(record.upgrade.unwrap().tries, 0, "nothing was tried yet");
     let seen = armed_with_a_changed_etc(OneShot::Set);
     let (record, act) = next(&seen, &armed);
-    assert_eq!(begun(&act), Some("Disarm"), "a reboot now would be the trial");
+    assert_eq!(
+        begun(&act),
+        Some("Disarm"),
+        "a reboot now would be the trial"
+    );
     let seen = armed_with_a_changed_etc(OneShot::Clear);
     assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
 }
@@ -195,7 +202,13 @@ fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_th
     ] {
         let mut record = upgrade_in(phase.clone());
         let up = record.upgrade.as_mut().unwrap();
-        (up.prepared, up.drain_begun) = (true, Some(Moment { boot: boot(1), at: SinceBoot(0) }));
+        (up.prepared, up.drain_begun) = (
+            true,
+            Some(Moment {
+                boot: boot(1),
+                at: SinceBoot(0),
+            }),
+        );
         let (record, act) = next(&uncordoned(one_shot), &record);
         assert_eq!(begun(&act), Some(first), "{phase:?}");
         let (_, act) = next(&uncordoned(OneShot::Clear), &record);

@@ -95,7 +95,10 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
         ("SkewTooLarge", [image, "v1.32.0", "skew = 3"]),
         ("RecordNewer", ["format", "7", "up to 1"]),
         ("RecordDamaged", ["the record", "torn", "remove"]),
-        ("RecordUnwritten", ["record.a.new", "No space left", "make room"]),
+        (
+            "RecordUnwritten",
+            ["record.a.new", "No space left", "make room"],
+        ),
     ] {
         let reason = all().into_iter().find(|reason| reason.code() == code);
         let text = reason.unwrap().to_string();

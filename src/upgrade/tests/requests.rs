@@ -228,7 +228,8 @@ fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
 }
 
 #[test]
-fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_that_may_still_run() {
+fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_that_may_still_run()
+{
     // The agent was restarted meanwhile: it runs no step, and what it had begun lives on.
     let mut record = upgrade_in(Phase::Accepted);
     let up = record.upgrade.as_mut().unwrap();
@@ -267,7 +268,8 @@ fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happ
 }
 
 #[test]
-fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_again_under_its_own_id() {
+fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_again_under_its_own_id()
+ {
     let first = RawRequest {
         id: Some("u1".into()),
         ..pinned('b')

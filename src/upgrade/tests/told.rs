@@ -35,7 +35,10 @@ fn what_was_answered_before_stays_while_the_record_cannot_be_written() {
         &disk_full(),
     );
     assert_eq!(told.answer, Some(Answer::Upgraded));
-    assert_eq!((told.reason.as_ref(), told.now()), (None, Some(&disk_full())));
+    assert_eq!(
+        (told.reason.as_ref(), told.now()),
+        (None, Some(&disk_full()))
+    );
 }
 
 #[test]
@@ -58,7 +61,11 @@ fn a_sentence_of_any_length_fits_on_the_node_and_says_that_it_was_cut() {
         let report = report(&Ok(upgrade_in(phase)), &quiet(), None).unwrap();
         let told = reason.told();
         assert_eq!(report.status.reason.as_deref(), Some(told.as_str()));
-        assert!(told.len() <= LONGEST && told.ends_with("has all of it)"), "{}", told.len());
+        assert!(
+            told.len() <= LONGEST && told.ends_with("has all of it)"),
+            "{}",
+            told.len()
+        );
     }
 }
 

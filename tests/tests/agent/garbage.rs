@@ -153,9 +153,15 @@ async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_it_can() -> Result<()> {
+async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_it_can()
+-> Result<()> {
     let scene = Scene::new("unwritten").await?;
-    let state = scene.node.folder.path().join("sysroot").join(names::STATE_DIR);
+    let state = scene
+        .node
+        .folder
+        .path()
+        .join("sysroot")
+        .join(names::STATE_DIR);
     // Where a copy is written before it gets its name. Root writes past any mode, but not into a folder.
     let copies = ["record.a.new", "record.b.new"].map(|name| state.join(name));
     for copy in &copies {
@@ -164,7 +170,12 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
     scene.node.ask_for(OLD_IMAGE).await?;
     let told = |node: &Node| condition(node).is_some_and(|told| told.1 == "RecordUnwritten");
     let node = scene.node.until("the reason is told", &told).await?;
-    assert!(condition(&node).unwrap_or_default().2.contains("record.a.new"));
+    assert!(
+        condition(&node)
+            .unwrap_or_default()
+            .2
+            .contains("record.a.new")
+    );
     assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
     for copy in &copies {
         std::fs::remove_dir(copy)?;

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::cut::{Cut, Fate};
-use super::recording::Recorded;
+use super::place::Recorded;
 use super::way::Way;
 use super::writes::Request;
 

@@ -184,7 +184,7 @@ impl Totals {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::soak::cut::Fate;
 

@@ -122,7 +122,7 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// The entry of a flush, its flag at byte 16.

@@ -65,7 +65,9 @@ fn from_status(status: Box<Status>) -> ApiError {
         429 => ApiError::Blocked(status),
         // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves, and of a listing
         // that took too long (410) the next one begins anew.
-        401 | 408 | 410 | 500..=599 => ApiError::Away(format!("{} ({})", status.message, status.code)),
+        401 | 408 | 410 | 500..=599 => {
+            ApiError::Away(format!("{} ({})", status.message, status.code))
+        }
         403 if cause(&status, NAMESPACE_TERMINATING).is_some() => ApiError::Away(status.message),
         _ => ApiError::Refused(format!("{} ({})", status.message, status.code)),
     }

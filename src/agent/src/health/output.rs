@@ -67,7 +67,8 @@ pub async fn within(limit: Duration, command: &mut Command) -> Run {
 
 /// How much was written, for a person, where only the end of it was kept.
 fn too_much(written: u64) -> Option<String> {
-    (written > 2 * KEPT as u64).then(|| format!("wrote {written} bytes, of which only the end is kept"))
+    (written > 2 * KEPT as u64)
+        .then(|| format!("wrote {written} bytes, of which only the end is kept"))
 }
 
 async fn output(command: &mut Command, written: &AtomicU64) -> std::io::Result<Said> {
@@ -136,7 +137,8 @@ mod tests {
 
     #[tokio::test]
     async fn of_much_that_was_written_the_end_is_kept_and_its_end_is_seen() {
-        let script = "head -c 3000000 /dev/zero | tr '\\0' a; echo; echo 'no disk' >&2; echo last; exit 3";
+        let script =
+            "head -c 3000000 /dev/zero | tr '\\0' a; echo; echo 'no disk' >&2; echo last; exit 3";
         let run = within(Duration::from_secs(60), &mut shell(script)).await;
         let Run::Ended(said) = run else {
             panic!("{run:?}")

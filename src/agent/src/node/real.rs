@@ -259,10 +259,12 @@ async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
         let bus = Bus::connect().await?;
         deploy::end_others(&bus, &own).await
     };
-    ended.await.map_err(|error: zbus::Error| Reason::DeployDied {
-        verb: UNDO.to_owned(),
-        detail: error.to_string(),
-    })
+    ended
+        .await
+        .map_err(|error: zbus::Error| Reason::DeployDied {
+            verb: UNDO.to_owned(),
+            detail: error.to_string(),
+        })
 }
 
 /// The bus, once nobody looks for a plan any more.

@@ -190,7 +190,9 @@ pub const ALL: &str = "careen-deploy-*.service";
 #[must_use]
 pub fn may_be_ended(name: &str) -> bool {
     let verbs = ["fetch", "verify", "plan"];
-    verbs.iter().any(|verb| name.ends_with(&format!("-{verb}.service")))
+    verbs
+        .iter()
+        .any(|verb| name.ends_with(&format!("-{verb}.service")))
 }
 
 /// The unit's properties.

@@ -31,9 +31,15 @@ mod tests {
     #[test]
     fn users_and_passwords_in_urls_are_not_repeated() {
         for (said, shown) in [
-            ("While fetching https://u:p@h.example.com/repo/config: [22] 404", "While fetching https://…@h.example.com/repo/config: [22] 404"),
+            (
+                "While fetching https://u:p@h.example.com/repo/config: [22] 404",
+                "While fetching https://…@h.example.com/repo/config: [22] 404",
+            ),
             ("http://token@h", "http://…@h"),
-            ("https://u:p@ss@h:8443/x@y and http://other@h2 too", "https://…@h:8443/x@y and http://…@h2 too"),
+            (
+                "https://u:p@ss@h:8443/x@y and http://other@h2 too",
+                "https://…@h:8443/x@y and http://…@h2 too",
+            ),
             ("no url at all, a@b", "no url at all, a@b"),
             ("https://h/x@sha256:1", "https://h/x@sha256:1"),
         ] {

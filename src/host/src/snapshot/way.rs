@@ -183,7 +183,8 @@ pub(super) fn content(file: File, facts: &Metadata, path: &Path) -> Result<Vec<u
         some.read_to_end(&mut bytes).at("reading", path)?;
     }
     if facts.len() > LARGEST || bytes.len() as u64 > LARGEST {
-        let detail = format!("it is larger than {LARGEST} bytes; take it off the list in snapshot.d");
+        let detail =
+            format!("it is larger than {LARGEST} bytes; take it off the list in snapshot.d");
         return Err(Error::damaged(path, detail));
     }
     Ok(bytes)

@@ -65,7 +65,9 @@ impl Machines {
 
     /// The watch does not hold.
     pub fn lost(&self, now: i64) {
-        self.write(|state| state.lost.get_or_insert(now));
+        self.write(|state| {
+            state.lost.get_or_insert(now);
+        });
     }
 
     /// Since when Machines are seen without a break.

@@ -82,5 +82,8 @@ fn an_archive_that_is_swapped_when_it_was_looked_at_is_not_brought() {
     let found = instead.split_once('@').map(|(_, digest)| digest.to_owned());
     assert_eq!(reason, Reason::NoSuchImage { image, found });
     let held = shop.refs();
-    assert!(!held.iter().any(|name| name.contains("careen/")), "{held:?}");
+    assert!(
+        !held.iter().any(|name| name.contains("careen/")),
+        "{held:?}"
+    );
 }
