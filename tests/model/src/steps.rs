@@ -237,7 +237,7 @@ fn clean(state: &mut State, part: u8) {
         1 => state.disk.unflushed = None,
         _ => {
             clear_folders(state);
-            state.disk.snapshot = None;
+            (state.disk.snapshot, state.disk.restored) = (None, None);
         }
     }
 }
