@@ -241,7 +241,7 @@ fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, done) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(act()));
     let limit = std::time::Duration::from_secs(20);
-    done.recv_timeout(limit).expect("it hangs")
+    done.recv_timeout(limit).unwrap()
 }
 
 #[test]

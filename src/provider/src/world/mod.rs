@@ -194,7 +194,7 @@ impl World {
     fn wanted(&self, machine: &Machine, told: &Told, node: Option<&NodeFacts>) -> Wanted {
         let image = match &told.image {
             Ok(Some(image)) => Ok(image.clone()),
-            Ok(None) => self.from_catalogue(machine, &told.version, node),
+            Ok(None) => self.catalogued(machine, &told.version, node),
             Err(why) => Err(why.clone()),
         };
         Wanted {
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    fn from_catalogue(
+    fn catalogued(
         &self,
         machine: &Machine,
         version: &str,
