@@ -24,6 +24,9 @@ use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
 
+/// What is wrong with an image whose layers are not all of its commit.
+const LACKING: &str = "the image's layers lack objects of it";
+
 /// How often the room is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -60,7 +63,8 @@ pub async fn all(
     if imported.is_err() {
         missing.forget_unfinished(&repo);
     }
-    let state = imported.map_err(failed)?;
+    let broke = |error| lacking(&repo, &missing, &references).unwrap_or_else(|| failed(error));
+    let state = imported.map_err(broke)?;
     finish(site, wanted, &state, &references, missing.bytes)
 }
 
@@ -142,10 +146,22 @@ fn finish(
         .map_err(|_| site.broken("what the image holds is not a commit"))?;
     if !layers::is_whole(&repo, commit.as_str()) {
         layers::forget_all(&repo, references);
-        return Err(damaged(&commit, "the image's layers lack objects of it"));
+        return Err(damaged(&commit, LACKING));
     }
     held::remember(site, &wanted.image, &commit, &state.merge_commit)?;
     Ok((commit, bytes))
+}
+
+/// Why layers that all came make no image: they lack objects of the commit, which ostree-ext finds when it puts them together. The registry has
+/// given what it has, so asking it again is no help.
+fn lacking(repo: &Repo, missing: &Missing, references: &[String]) -> Option<Reason> {
+    // The first of them is the layer that brings the commit's own object.
+    let commit = repo.resolve_rev(references.first()?, true).ok()??;
+    if !missing.has_all_come() || layers::is_whole(repo, &commit) {
+        return None;
+    }
+    layers::forget_all(repo, references);
+    Some(damaged(&commit.parse().ok()?, LACKING))
 }
 
 /// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also a layer that is not what its digest says.
