@@ -1,7 +1,7 @@
 //! The way from the root of a node to a file that a snapshot is of, as root must go it where somebody else may write.
 //!
-//! What is listed may belong to an app, or be a volume of a pod that puts there what it likes. So the kernel follows no link on the
-//! way and leaves the root nowhere (openat2(2)), at reading as at putting back; what is neither file nor folder is not even opened,
+//! What is listed may belong to an app, or be a volume of a pod that puts there what it likes. So no link is followed on the
+//! way and the root is left nowhere, at reading as at putting back; what is neither file nor folder is not even opened,
 //! for a pipe would wait for its writer and a device might act; and nothing is read that is larger than state is.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2, renameat};
+use nix::fcntl::{OFlag, openat, renameat};
 use nix::libc::O_NONBLOCK;
-use nix::sys::stat::Mode;
+use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::Saved;
@@ -132,20 +132,50 @@ impl Way {
         self.root.join(path.trim_start_matches('/'))
     }
 
+    /// Name by name: openat2(2), which does it in one call, is no call of a service with `RestrictSUIDSGID=`, as its arguments cannot be
+    /// looked at (systemd, src/shared/seccomp-util.c).
     fn resolve(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>> {
-        let below = Some(path.trim_matches('/')).filter(|below| !below.is_empty());
-        let how = OpenHow::new()
-            .flags(flags | OFlag::O_CLOEXEC)
-            .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-        match openat2(&self.top, below.unwrap_or("."), how) {
+        let mut here = OwnedFd::from(self.top.try_clone().at("opening", &self.root)?);
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            if name == ".." {
+                return Err(Error::damaged(&self.full(path), "the way leads upwards"));
+            }
+            match self.step(path, &here, name)? {
+                Some(next) => here = next,
+                None => return Ok(None),
+            }
+        }
+        if flags.contains(OFlag::O_PATH) {
+            return Ok(Some(here));
+        }
+        match openat(&here, ".", flags | OFlag::O_CLOEXEC, Mode::empty()) {
             Ok(found) => Ok(Some(found)),
-            Err(Errno::ENOENT | Errno::ENOTDIR) => Ok(None),
-            Err(Errno::ELOOP) => Err(Error::damaged(
-                &self.full(path),
-                "a link lies on the way there, and nothing is saved or put back through links; list the place that it leads to",
-            )),
+            Err(Errno::ENOTDIR) => self.no_link(path, &here).map(|()| None),
             Err(errno) => Err(errno).at("opening", &self.full(path)),
         }
+    }
+
+    /// What has this name in a folder, unopened; nothing when nothing has, or the folder is none.
+    fn step(&self, path: &str, folder: &OwnedFd, name: &str) -> Result<Option<OwnedFd>> {
+        let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        match openat(folder, name, flags, Mode::empty()) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(Errno::ENOTDIR) => self.no_link(path, folder).map(|()| None),
+            Err(errno) => Err(errno).at("opening", &self.full(path)),
+        }
+    }
+
+    fn no_link(&self, path: &str, found: &OwnedFd) -> Result<()> {
+        let full = self.full(path);
+        let found = fstat(found).at("asking for", &full)?;
+        if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFLNK {
+            return Err(Error::damaged(
+                &full,
+                "a link lies on the way there, and nothing is saved or put back through links; list the place that it leads to",
+            ));
+        }
+        Ok(())
     }
 }
 
