@@ -18,7 +18,7 @@ const SYSTEMD: &str = "org.freedesktop.systemd1";
 const UNIT: &str = "/org/freedesktop/systemd1/unit/careen_2dagent_2eservice";
 const AGENT: &str = "careen-agent.service";
 
-/// One unit as `ListUnitsByPatterns` tells it.
+/// One unit as systemd's `ListUnitsByPatterns` tells it. Not the type that is tested: that would agree with itself, also where it is wrong.
 type Listed = (
     String,
     String,
