@@ -17,7 +17,7 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-rollouts faults attacker cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
+.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-report soak-rollouts faults attacker cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -46,7 +46,7 @@ fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<tar
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
 faults: setup ## every layer that the table of fault classes names (docs/reliability.md), but for the scenarios on the VM (`make vm S=all`)
-	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model
+	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model -p careen-fuzz
 	cargo test --quiet -p careen-tests --test agent
 
 attacker: setup ## what an attacker tries (docs/reliability.md): a captured node, a pod, the image, the remote, the registry, names on the node
@@ -78,14 +78,17 @@ soak-disks: setup ## DISK_CUTS=2000 power cuts on libostree, careen-deploy and t
 soak-long: setup ## UPGRADES=100 in a row on one disk, which stays as full as it was
 	CAREEN_UPGRADES=$(UPGRADES) cargo test -p careen-deploy --test sysroot long -- --nocapture
 
-soak-power: rig ## CUTS=100 power cuts on the VM, those of SEED=1 (hours; tells how far it is)
+soak-power: rig ## CUTS=100 power cuts on the VM, those of SEED=1 (hours; tells how far it is; cut short, it goes on)
 	$(RIG) soak --cuts $(CUTS) --seed $(SEED) --jobs $(J) $(if $(ONLY),--only $(ONLY))
+
+soak-report: rig ## add up what all runs of soak-power came to, into docs/reliability.md
+	$(RIG) soak --cuts 0
 
 soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10 (an hour and more)
 	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) cargo test --quiet -p careen-tests --test cluster_api -- misfortunes at_once
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
-test: check integration ## what CI runs: every layer, the VM's five core scenarios and another by turns (not cluster-api, vm S=all, bench)
+test: check integration ## what CI runs: every layer, the VM's five core scenarios (one of them power cuts at four markers, by turns) and another by turns (not cluster-api, vm S=all, bench)
 	$(CARGO_TARGET_DIR)/debug/vm-tests run core --turn-from "$$(git rev-parse HEAD)" --minutes 13 --jobs $(J)
 
 demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it

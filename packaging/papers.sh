@@ -9,6 +9,8 @@ here=$PWD
 PATH=${CAREEN_CACHE:-$HOME/.cache/careen}/tools/bin:$PATH
 
 cargo run --quiet --locked -p careen-pages -- "$out"
+# cargo-about is offline below, and wants all that Cargo.lock names.
+cargo fetch --quiet --locked
 
 # cargo-cyclonedx writes beside every manifest of a workspace, so it gets a copy.
 copy=$(mktemp -d)

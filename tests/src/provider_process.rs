@@ -209,7 +209,11 @@ fn setup(address: SocketAddr) -> Setup {
         client_ca: None,
         extension_config: names::MANAGER.to_owned(),
         lease: None,
-        settings: Settings::default(),
+        // The fleet's agents take control planes along, as the real one will.
+        settings: Settings {
+            control_planes: true,
+            ..Settings::default()
+        },
         limits: Limits::default(),
     }
 }

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result, bail, ensure};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use provider::engine::Policy;
 use provider::hooks::Limits;
 use provider::lease::Candidate;
 use provider::manifests;
@@ -23,6 +24,10 @@ use crate::cluster::plane;
 use crate::management::Management;
 use crate::provider_process;
 use crate::world::PATIENCE;
+
+/// How long the mark of what is cancelled stays for a request that may be on its way: long enough on one machine, and short enough to
+/// be waited for.
+const LANDING: i64 = 5;
 
 /// One replica. Dropping it kills it, as SIGKILL would.
 pub struct Replica {
@@ -158,7 +163,13 @@ fn setup(space: &str, identity: &str) -> Setup {
             name: space.to_owned(),
             identity: identity.to_owned(),
         }),
-        settings: Settings::default(),
+        settings: Settings {
+            policy: Policy {
+                landing_seconds: LANDING,
+                ..Policy::default()
+            },
+            ..Settings::default()
+        },
         limits: Limits::default(),
     }
 }

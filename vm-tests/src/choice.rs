@@ -4,14 +4,36 @@ use anyhow::{Result, bail};
 use sha2::{Digest, Sha256};
 
 use crate::scenario::Scenario;
-use crate::scenarios::{ALL, is_on_cluster_api};
+use crate::scenarios::{ALL, POWER_CUT, POWER_CUTS, is_on_cluster_api};
 
 /// How many of the others, each in its turn, one commit brings besides the core; sized so that the whole stays within 25 minutes.
 const TURN: usize = 1;
 
 /// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
 /// has nothing to do with it. Whoever sees one pass takes it out.
-const UNSEEN: &[&str] = &[];
+const UNSEEN: &[&str] = &[
+    "a-daemonset-brings-the-first-agent",
+    POWER_CUTS[0],
+    POWER_CUTS[1],
+    POWER_CUTS[2],
+    "kubeadm-hangs-falls-back",
+    "watchdog-ends-a-hang",
+    "prepare-root-skipped-falls-back",
+    "kubelet-and-containerd-killed-in-every-phase",
+    "a-full-disk-holds-the-upgrade-until-there-is-room",
+    "memory-is-short-during-the-upgrade",
+    "a-person-boots-the-old-system-of-a-blessed-node",
+    "a-person-reboots-at-every-step",
+    "clock-in-2040-over-a-trial",
+    "an-unreadable-kernel-falls-back",
+    "a-damaged-old-kernel-starts-no-unproven-system",
+    "boot-put-back-to-an-older-copy",
+    "boot-is-an-automount",
+    "somebody-stages-another-system-before-the-reboot",
+];
+
+/// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
+const LONG: &[&str] = &["ten-upgrades-in-a-row"];
 
 /// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
 ///
@@ -39,20 +61,50 @@ fn is_unseen(scenario: &Scenario) -> bool {
 }
 
 /// Those on Cluster API take none: its managers are built for a quarter of an hour before, and `make cluster-api` is theirs.
-fn takes_turns(scenario: &Scenario) -> bool {
-    !is_unseen(scenario) && !is_on_cluster_api(scenario.name)
+fn takes_turns(scenario: &Scenario, unseen: &[&str]) -> bool {
+    let excused = unseen.contains(&scenario.name) || LONG.contains(&scenario.name);
+    !excused && !is_on_cluster_api(scenario.name)
 }
 
 /// The turn walks through all others as commits come, and is the same whenever one commit is tested again.
 fn core(turn_from: Option<&str>) -> Vec<Scenario> {
-    let (core, others): (Vec<_>, Vec<_>) = ALL.iter().copied().partition(|scenario| scenario.core);
-    let Some(commit) = turn_from else { return core };
-    let others: Vec<_> = others.into_iter().filter(takes_turns).collect();
+    core_but_for(turn_from, UNSEEN)
+}
+
+fn core_but_for(turn_from: Option<&str>, unseen: &[&str]) -> Vec<Scenario> {
+    let of_the_core = || ALL.iter().copied().filter(|scenario| scenario.core);
+    let Some(commit) = turn_from else {
+        return of_the_core().collect();
+    };
     let hash = Sha256::digest(commit);
+    let sample = sample(hash[2], unseen);
+    // It cuts the power in the trial too, and three times more.
+    let others = |scenario: &Scenario| match sample {
+        Some(_) => {
+            scenario.name == POWER_CUT || !scenario.core && !POWER_CUTS.contains(&scenario.name)
+        }
+        None => !scenario.core,
+    };
+    let core = of_the_core().filter(|scenario| !others(scenario));
+    let others: Vec<_> = ALL
+        .iter()
+        .copied()
+        .filter(|scenario| others(scenario) && takes_turns(scenario, unseen))
+        .collect();
     let first = usize::from(hash[0]) * 256 + usize::from(hash[1]);
     let turn = (0..TURN.min(others.len())).map(|index| others[(first + index) % others.len()]);
-    // Last, for it is left out where the core takes all the time.
-    core.iter().copied().chain(turn).collect()
+    // The turn last, for it is left out where the core takes all the time.
+    sample.into_iter().chain(core).chain(turn).collect()
+}
+
+/// Four power cuts, by turns: before the trial, around it, or on the way back.
+fn sample(number: u8, unseen: &[&str]) -> Option<Scenario> {
+    let seen: Vec<_> = POWER_CUTS
+        .iter()
+        .filter(|name| !unseen.contains(name))
+        .collect();
+    let name = seen.get(usize::from(number).checked_rem(seen.len())?)?;
+    ALL.iter().copied().find(|scenario| scenario.name == **name)
 }
 
 #[cfg(test)]
@@ -81,16 +133,43 @@ mod tests {
         assert!(core.iter().all(|scenario| scenario.core));
     }
 
+    /// What 2000 commits bring.
+    fn brought(unseen: &[&str]) -> std::collections::BTreeSet<&'static str> {
+        (0..2000)
+            .flat_map(|commit| names(&core_but_for(Some(&commit.to_string()), unseen)))
+            .collect()
+    }
+
     #[test]
     fn every_other_scenario_that_was_seen_to_pass_and_needs_no_managers_gets_a_turn() {
-        let seen: std::collections::BTreeSet<_> = (0..2000)
-            .flat_map(|commit| names(&core(Some(&commit.to_string()))))
-            .collect();
-        let all = ALL
-            .iter()
-            .filter(|scenario| scenario.core || takes_turns(scenario));
-        assert_eq!(seen, all.map(|scenario| scenario.name).collect());
-        assert!(UNSEEN.iter().all(|name| names(ALL).contains(name)));
+        for unseen in [UNSEEN, &[]] {
+            let all = ALL
+                .iter()
+                .filter(|scenario| scenario.core || takes_turns(scenario, unseen));
+            assert_eq!(brought(unseen), all.map(|scenario| scenario.name).collect());
+        }
+        let all = names(ALL);
+        assert!(UNSEEN.iter().chain(LONG).all(|name| all.contains(name)));
+    }
+
+    #[test]
+    fn each_commit_brings_one_sample_of_power_cuts_in_the_place_of_the_single_one() {
+        for commit in 0..50 {
+            let brought = core_but_for(Some(&commit.to_string()), &[]);
+            let brought = names(&brought);
+            let samples = brought.iter().filter(|name| POWER_CUTS.contains(name));
+            assert_eq!(samples.count(), 1, "{brought:?}");
+            assert_eq!(brought.len(), 5 + TURN);
+            let core = &brought[..5];
+            assert!(!core.contains(&POWER_CUT), "{brought:?}");
+        }
+    }
+
+    #[test]
+    fn a_sample_that_nobody_has_seen_pass_is_brought_by_no_commit() {
+        let brought = brought(&[POWER_CUTS[1]]);
+        assert!(brought.contains(POWER_CUTS[0]) && brought.contains(POWER_CUTS[2]));
+        assert!(!brought.contains(POWER_CUTS[1]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use vm_tests::cluster_api::adopted;
 use vm_tests::soak::Soak;
 use vm_tests::{bench, choice, demo, registry, runner, scenarios, shell, soak};
@@ -22,22 +22,7 @@ enum Verb {
     /// List the scenarios; those of the core are marked.
     List,
     /// Run one scenario by name, `core`, or `all`.
-    Run {
-        /// A name from `list`, `core` or `all`.
-        which: String,
-        /// With `core`: also the scenarios whose turn it is for this commit.
-        #[arg(long, value_name = "COMMIT")]
-        turn_from: Option<String>,
-        /// Begin none outside the core after so many minutes.
-        #[arg(long)]
-        minutes: Option<u64>,
-        /// How many at a time. Each takes about 3 GB of memory and four fifths of a core.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
-        jobs: u8,
-        /// With `all`: also those that have passed with the very same content.
-        #[arg(long)]
-        fresh: bool,
-    },
+    Run(Run),
     /// One scenario, for `run --jobs`.
     #[command(hide = true)]
     RunForALane { name: String },
@@ -84,6 +69,25 @@ enum Verb {
     Shell,
 }
 
+/// `run`.
+#[derive(Args)]
+struct Run {
+    /// A name from `list`, `core` or `all`.
+    which: String,
+    /// With `core`: also the scenarios whose turn it is for this commit.
+    #[arg(long, value_name = "COMMIT")]
+    turn_from: Option<String>,
+    /// Begin none outside the core after so many minutes.
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// How many at a time. Each takes about 3 GB of memory and four fifths of a core.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    jobs: u8,
+    /// With `all`: also those that have passed with the very same content.
+    #[arg(long)]
+    fresh: bool,
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match perform(Arguments::parse().verb).await {
@@ -98,44 +102,8 @@ async fn main() -> ExitCode {
 
 async fn perform(verb: Verb) -> Result<bool> {
     match verb {
-        Verb::List => {
-            for scenario in scenarios::ALL {
-                println!(
-                    "{} {}",
-                    if scenario.core { "core " } else { "     " },
-                    scenario.name
-                );
-            }
-            Ok(true)
-        }
-        Verb::Run {
-            which,
-            turn_from,
-            minutes,
-            jobs,
-            fresh,
-        } => {
-            let chosen = choice::choose(&which, turn_from.as_deref())?;
-            if chosen
-                .iter()
-                .any(|scenario| scenarios::is_on_cluster_api(scenario.name))
-            {
-                adopted::build()?;
-            }
-            if chosen
-                .iter()
-                .any(|scenario| scenarios::wants_a_registry(scenario.name))
-            {
-                registry::prepare()?;
-            }
-            let for_others = minutes.map(|minutes| Duration::from_secs(60 * minutes));
-            let how = runner::How {
-                jobs: usize::from(jobs),
-                for_others,
-                go_on: which == "all" && !fresh,
-            };
-            runner::run(&chosen, how).await
-        }
+        Verb::List => Ok(list()),
+        Verb::Run(wanted) => run(wanted).await,
         Verb::RunForALane { name } => {
             let chosen = choice::choose(&name, None)?;
             runner::run_for_a_lane(&chosen[0]).await
@@ -162,4 +130,33 @@ async fn perform(verb: Verb) -> Result<bool> {
         Verb::Demo { way } => demo::run(way).await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }
+}
+
+fn list() -> bool {
+    for scenario in scenarios::ALL {
+        println!(
+            "{} {}",
+            if scenario.core { "core " } else { "     " },
+            scenario.name
+        );
+    }
+    true
+}
+
+async fn run(wanted: Run) -> Result<bool> {
+    let chosen = choice::choose(&wanted.which, wanted.turn_from.as_deref())?;
+    let any = |is: fn(&str) -> bool| chosen.iter().any(|scenario| is(scenario.name));
+    if any(scenarios::is_on_cluster_api) {
+        adopted::build()?;
+    }
+    if any(scenarios::wants_a_registry) {
+        registry::prepare()?;
+    }
+    let minutes = wanted.minutes;
+    let how = runner::How {
+        jobs: usize::from(wanted.jobs),
+        for_others: minutes.map(|minutes| Duration::from_secs(60 * minutes)),
+        go_on: wanted.which == "all" && !wanted.fresh,
+    };
+    runner::run(&chosen, how).await
 }

@@ -68,7 +68,9 @@ impl View {
         self.status.as_ref().map_or("", |status| &status.phase)
     }
 
-    fn of(node: &Node) -> Self {
+    /// What this object says.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
         let annotation = |name: &str| node.annotations().get(name).cloned();
         let status = node.status.as_ref();
         let info = status.and_then(|status| status.node_info.as_ref());

@@ -43,9 +43,10 @@ const NOT_THE_RIG: [&str; 10] = [
     "soak",
 ];
 /// Of these depends whoever uses them.
-const PARTS: [(&str, &[&str]); 2] = [
+const PARTS: [(&str, &[&str]); 3] = [
     ("crate::daemonset::", &["daemonset.rs", "registry.rs"]),
     ("crate::registry::", &["registry.rs"]),
+    ("crate::soak::", &["soak"]),
 ];
 const SCENARIOS: &str = "vm-tests/src/scenarios";
 /// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and

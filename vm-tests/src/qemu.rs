@@ -109,6 +109,20 @@ impl Machine {
         Ok(self)
     }
 
+    /// Where every request to its disk is logged, if it is.
+    #[must_use]
+    pub fn writes(&self) -> Option<&Path> {
+        self.writes.as_deref()
+    }
+
+    /// The same machine, switched off, with a disk that begins as this one.
+    ///
+    /// # Errors
+    /// When the overlay cannot be made.
+    pub fn with_disk(&self, base: &Path) -> Result<Self> {
+        Self::new(&self.dir, base, self.firmware)
+    }
+
     /// The disk: an overlay over the base.
     #[must_use]
     pub fn disk(&self) -> PathBuf {
@@ -216,7 +230,7 @@ impl Machine {
         match &self.writes {
             None => format!("file={disk},format=qcow2,if=virtio,cache=unsafe,discard=unmap"),
             Some(log) => format!(
-                "driver=blklogwrites,if=virtio,cache=writeback,discard=unmap,log.driver=file,log.filename={},\
+                "driver=blklogwrites,if=virtio,cache=writeback,discard=unmap,log.driver=file,log.cache.no-flush=on,log.filename={},\
                  file.driver=qcow2,file.cache.no-flush=on,file.discard=unmap,file.file.driver=file,file.file.filename={disk}",
                 log.display()
             ),

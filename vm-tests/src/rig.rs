@@ -3,8 +3,10 @@
 mod ask;
 mod console;
 mod look;
+mod losing;
 mod operator;
 mod story;
+mod told;
 mod traces;
 
 use std::fs;
@@ -28,6 +30,7 @@ use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
 pub use story::{Before, UPGRADE};
+pub use told::expect_same;
 pub use traces::Traces;
 
 /// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine.

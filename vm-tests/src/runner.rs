@@ -18,6 +18,7 @@ use crate::programs;
 use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::scenario::Scenario;
+use crate::scenarios::loses_writes;
 
 /// What is said of a scenario that a person stopped.
 const INTERRUPTED: &str = "interrupted";
@@ -191,11 +192,19 @@ async fn run_one(scenario: &Scenario, alone: bool) -> Outcome {
     }
 }
 
+async fn begin(scenario: &Scenario, dir: &Path, progress: Progress) -> Result<Rig> {
+    if loses_writes(scenario.name) {
+        let log = dir.join("machine/writes.log");
+        return Rig::start_logging_writes(scenario.disk, dir, &log, progress).await;
+    }
+    Rig::start(scenario.disk, dir, progress).await
+}
+
 /// `alone`: a scenario that a person runs by name leaves its logs also when it passes.
 async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result<()> {
     let dir = out().join(scenario.name);
     let mut interrupt = pin!(tokio::signal::ctrl_c());
-    let start = Rig::start(scenario.disk, &dir, progress.clone());
+    let start = begin(scenario, &dir, progress.clone());
     let mut rig = unless(&mut interrupt, start)
         .await?
         .context("the rig did not start")?;

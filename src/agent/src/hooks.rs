@@ -2,7 +2,6 @@
 //! trial are.
 
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use tokio::process::Command;
@@ -10,8 +9,8 @@ use upgrade::step::Effect;
 use upgrade::{Reason, Step};
 
 use crate::hands::{Ended, Errand};
+use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
-use crate::health::said::last_line;
 
 /// Below these folders of a system, the operator's after the image's.
 const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
@@ -87,26 +86,19 @@ impl Run<'_> {
         if let Some(fault) = &program.fault {
             return Err(fault.clone());
         }
-        match tokio::time::timeout(self.limit, self.output(&program.path)).await {
-            Ok(Ok(output)) if output.status.success() => Ok(()),
-            Ok(Ok(output)) => Err(last_line(&output)),
-            Ok(Err(error)) => Err(format!("cannot be run: {error}")),
-            Err(_) => Err(format!(
-                "no answer in {} s (hooks.seconds of the policy)",
-                self.limit.as_secs()
+        let mut command = Command::new(&program.path);
+        command
+            .env("CAREEN_UPGRADE_ID", self.id)
+            .env("CAREEN_OUTCOME", self.outcome);
+        match output::within(self.limit, &mut command).await {
+            Ran::Ended(said) if said.output.status.success() => Ok(()),
+            Ran::Ended(said) => Err(said.why()),
+            Ran::Not(error) => Err(format!("cannot be run: {error}")),
+            Ran::Late(written) => Err(format!(
+                "{} (hooks.seconds of the policy)",
+                late(self.limit.as_secs(), written)
             )),
         }
-    }
-
-    async fn output(&self, path: &Path) -> std::io::Result<Output> {
-        // Dropped at its time limit or on the way back, it must not go on beside what follows.
-        Command::new(path)
-            .env("CAREEN_UPGRADE_ID", self.id)
-            .env("CAREEN_OUTCOME", self.outcome)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
     }
 }
 

@@ -34,6 +34,17 @@ fn version_of_the_image(agents: &Agents, own: &Path) -> Option<Release> {
     release::THIS.parse().ok()
 }
 
+/// Says for this program, which lies at `own`, that it has lasted; nothing where no pod has installed it.
+pub fn lasted(agents: &Agents, own: &Path) {
+    let id = own.strip_prefix(agents.folder()).ok().and_then(|below| {
+        let folder = below.parent()?.to_str()?;
+        folder.parse().ok()
+    });
+    if let Some(Err(error)) = id.map(|id| agents.lasted(&id)) {
+        warn!("that this agent runs is not noted: {error}");
+    }
+}
+
 /// Becomes that agent, with the arguments of this one. The process stays the same one, so systemd's watchdog and notifications hold.
 /// Comes back only when that fails.
 ///
@@ -50,4 +61,12 @@ pub fn become_it(
     };
     let program = bundle.program("careen-agent");
     Err(Command::new(program).args(arguments.map(plain)).exec())
+}
+
+/// This agent, which lies at `own`, runs in place of one that could not be become. Whoever watches must not take it for that one.
+pub fn stay(agents: &Agents, bundle: &Bundle, own: &Path, why: &io::Error) {
+    warn!("{} does not run: {why}", bundle.folder.display());
+    if let Err(error) = agents.could_not_run(bundle, own, release::THIS) {
+        warn!("{error}");
+    }
 }

@@ -19,6 +19,7 @@ pub mod metrics;
 pub mod node;
 pub mod notify;
 pub mod observe;
+pub mod own;
 pub mod plan;
 pub mod policy;
 pub mod report;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use upgrade::observe::Check;
-use upgrade::{Api, Asked, BootId, Record, SinceBoot, Version};
+use upgrade::{Api, Asked, BootId, Observation, Phase, Reason, Record, SinceBoot, Version};
 
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::watch::News;
@@ -12,6 +12,8 @@ use crate::cluster::watch::News;
 pub struct Link {
     /// The API server.
     pub api: Api,
+    /// Why the server that is reached does not say its version.
+    pub unversioned: Option<String>,
     /// What is asked for. What was known stays known while the server is away.
     pub asked: Asked,
     /// Why nothing new may be begun.
@@ -20,16 +22,20 @@ pub struct Link {
     pub opted_out: Option<String>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
+    /// The Node is older than our last cordon, as far as its cordon goes.
+    is_older_than_our_cordon: bool,
 }
 
 impl Default for Link {
     fn default() -> Self {
         Self {
             api: Api::Away,
+            unversioned: None,
             asked: Asked::Unknown,
             paused: None,
             opted_out: None,
             node: None,
+            is_older_than_our_cordon: false,
         }
     }
 }
@@ -44,6 +50,7 @@ impl Link {
                 self.reached(version, now);
             }
             News::Version(version) => self.reached(Some(version), now),
+            News::Unversioned(why) => self.unversioned = Some(why),
             News::Node(node) => self.see(Some(Arc::from(node))),
             News::NoNode => self.see(None),
         }
@@ -57,6 +64,22 @@ impl Link {
         self.paused = node.as_ref().and_then(|node| node.paused.clone());
         self.opted_out = node.as_ref().and_then(|node| node.opted_out.clone());
         self.node = node;
+        self.is_older_than_our_cordon = false;
+    }
+
+    /// We have just cordoned the Node: it is seen so with the next news of it.
+    pub const fn cordoned(&mut self) {
+        self.is_older_than_our_cordon = true;
+    }
+
+    /// Whether somebody has taken this upgrade's cordon off. The mark tells it from a cordon that is still to come: both come in one write, and
+    /// we take both off in one.
+    #[must_use]
+    pub fn is_uncordoned(&self, record: &Record) -> bool {
+        let id = record.upgrade.as_ref().map(|up| up.id.as_str());
+        let marked = |node: &&Arc<NodeSeen>| id.is_some() && node.cordoned_by.as_deref() == id;
+        let node = self.node.as_ref().filter(marked);
+        !self.is_older_than_our_cordon && node.is_some_and(|node| node.schedulable)
     }
 
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
@@ -64,7 +87,17 @@ impl Link {
             Api::Reached { since, .. } => since,
             Api::Away => now,
         };
+        self.unversioned = None;
         self.api = Api::Reached { since, version };
+    }
+
+    /// What keeps an upgrade from going on that only this side knows: where it stands before its deployment, and no skew can be judged.
+    #[must_use]
+    pub fn hindrance(&self, record: &Record, seen: &Observation) -> Option<Reason> {
+        let up = record.upgrade.as_ref()?;
+        let stands = up.phase == Phase::Verified && seen.running.is_none() && self.is_reached();
+        let detail = self.unversioned.clone().filter(|_| stands)?;
+        Some(Reason::ApiAway { detail })
     }
 
     /// Whether the server is reached.
@@ -116,6 +149,100 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn verified() -> Record {
+        let request = upgrade::RawRequest::default();
+        let commit = "a".repeat(64);
+        let from = upgrade::Deployment {
+            digest: commit.parse().unwrap(),
+            serial: 0,
+            stateroot: "os".to_owned(),
+            bootcsum: commit,
+            pinned: false,
+        };
+        let target = "ostree:images:os".parse().unwrap();
+        let mut up = upgrade::Upgrade::new("u1".parse().unwrap(), request, target, from);
+        up.phase = Phase::Verified;
+        Record {
+            upgrade: Some(up),
+            ..Record::default()
+        }
+    }
+
+    fn seen() -> Observation {
+        let booted = verified().upgrade.unwrap().from;
+        Observation {
+            home: upgrade::Home::Agent,
+            now: SinceBoot(0),
+            wall: 0,
+            boot: "b007".parse().unwrap(),
+            booted,
+            version: None,
+            trial: false,
+            deployments: Vec::new(),
+            one_shot: upgrade::OneShot::Clear,
+            loader: Ok(()),
+            watchdog: Ok(()),
+            control_plane: None,
+            machine: String::new(),
+            etc_stale: false,
+            request: Asked::Unknown,
+            paused: None,
+            opted_out: None,
+            uncordoned: false,
+            hooks: upgrade::Hooks::default(),
+            api: Api::Away,
+            running: None,
+            finished: None,
+            health: upgrade::Health::unknown(),
+            integrity: None,
+        }
+    }
+
+    /// Our Node with this mark beside its cordon, if it has one.
+    fn node(mark: Option<&str>, cordoned: bool) -> News {
+        let annotations = mark.map(|mark| serde_json::json!({ upgrade::names::CORDONED_BY: mark }));
+        let node = serde_json::json!({
+            "metadata": { "name": "n", "uid": "u", "annotations": annotations },
+            "spec": { "unschedulable": cordoned },
+        });
+        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        News::Node(Box::new(node.into()))
+    }
+
+    #[test]
+    fn only_our_own_cordon_can_be_missed_and_only_once_it_was_seen() {
+        let sees = |link: &mut Link, mark, cordoned| {
+            link.take(node(mark, cordoned), SinceBoot(1));
+            link.is_uncordoned(&verified())
+        };
+        let mut link = Link::default();
+        assert!(!sees(&mut link, None, false), "not cordoned yet");
+        assert!(
+            !sees(&mut link, Some("other"), false),
+            "a former one's mark"
+        );
+        assert!(!sees(&mut link, Some("u1"), true));
+        assert!(sees(&mut link, Some("u1"), false), "kubectl uncordon");
+        link.cordoned();
+        assert!(
+            !link.is_uncordoned(&verified()),
+            "the watch is behind our write"
+        );
+        assert!(sees(&mut link, Some("u1"), false), "and again");
+    }
+
+    #[test]
+    fn a_version_that_is_refused_is_why_nothing_is_deployed_until_it_is_known() {
+        let mut link = Link::default();
+        link.take(News::Reached(None, None), SinceBoot(1_000));
+        link.take(News::Unversioned("403".to_owned()), SinceBoot(1_000));
+        let why = link.hindrance(&verified(), &seen()).unwrap();
+        assert!(why.to_string().contains("403"), "{why}");
+        let version: Version = "v1.35.4".parse().unwrap();
+        link.take(News::Version(version), SinceBoot(9_000));
+        assert_eq!(link.hindrance(&verified(), &seen()), None);
+    }
 
     #[test]
     fn a_version_that_comes_late_is_taken_in_and_the_server_was_reached_all_the_while() {

@@ -3,6 +3,7 @@
 mod args;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use agent::cluster::{Cluster, SILENCE};
 use agent::hands::Hands;
@@ -10,7 +11,7 @@ use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::notify::Systemd;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log};
+use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -48,26 +49,36 @@ fn main() -> ExitCode {
 
 /// Whatever is wrong with another agent, this one runs.
 fn launch(cli: &Cli) -> Result<()> {
-    let own = std::env::current_exe().context("the kernel does not say which program this is")?;
-    if let Some(other) = launch::other(&Agents::below(&cli.root), &own) {
+    // Where /boot lies on one file system with /var, the note of this start would wait for ever.
+    thaw(&Places::running(&cli.root));
+    let own = own::program().context("the kernel does not say which program this is")?;
+    let agents = Agents::below(&cli.root);
+    if let Some(other) = launch::other(&agents, own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
-        tracing::warn!("{} does not run: {error}", other.folder.display());
+        launch::stay(&agents, &other, own, &error);
     }
     serve(cli)
 }
 
-fn serve(cli: &Cli) -> Result<()> {
-    let places = Places::running(&cli.root);
-    // Before any thread: a thread keeps the mounts it was born with.
-    real::make_writable(&places).context("the physical root cannot be made writable")?;
-    // A careen-deploy that was killed may have left /boot frozen; then the first write of ours would hang.
-    if let Err(error) = host::freeze::thaw(&places.boot) {
+/// A careen-deploy that was killed may have left /boot frozen, and with it all that lies on its file system: often the root and /var. So this
+/// comes before anything of ours is written anywhere.
+fn thaw(places: &Places) {
+    if let Err(error) = host::freeze::thaw_left_over(&places.root, &[&places.boot]) {
         tracing::warn!("{error}");
     }
+}
+
+fn serve(cli: &Cli) -> Result<()> {
+    let places = Places::running(&cli.root);
+    thaw(&places);
+    // Before the mounts change, and with them what the kernel says.
+    own::program();
+    // Before any thread: a thread keeps the mounts it was born with.
+    real::make_writable(&places).context("the physical root cannot be made writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
         journal: Store::new(&places.sysroot),
-        hands: Node::new(places),
+        hands: Node::new(places.clone()),
         kubeconfig: cli.kubeconfig.clone(),
         silence: SILENCE,
         policy: cli.policy.clone(),
@@ -75,6 +86,10 @@ fn serve(cli: &Cli) -> Result<()> {
     runtime()?.block_on(async {
         // Before SIGTERM is ours: it ends an agent that still waits.
         let _sole = lock::take(&lock, &mut Systemd::from_environment()).await;
+        if let Ok(record) = Store::new(&places.sysroot).read() {
+            real::keep_snapshot(&places, record.upgrade.as_ref().map(|up| &up.id));
+        }
+        tokio::spawn(note_that_it_lasted(Agents::below(&cli.root)));
         let mut term = signal(SignalKind::terminate())?;
         run(setup, async move {
             term.recv().await;
@@ -82,6 +97,14 @@ fn serve(cli: &Cli) -> Result<()> {
         .await;
         Ok(())
     })
+}
+
+/// So that the reboots of an upgrade do not count as starts that failed.
+async fn note_that_it_lasted(agents: Agents) {
+    tokio::time::sleep(Duration::from_secs(upgrade::launch::LASTS)).await;
+    if let Some(own) = own::program() {
+        launch::lasted(&agents, own);
+    }
 }
 
 /// Always succeeds for systemd: whether it did is judged by the agent, and the kubelet must start either way.
@@ -134,6 +157,7 @@ fn print_metrics(cli: &Cli) -> Result<()> {
         read,
         link: None,
         policy_holds: in_force::read(&cli.policy).is_ok(),
+        trouble: false,
         disk: node.disk(),
     };
     print!("{}", metrics::text(&shown));

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::journal::Store;
+use host::journal::{Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
-use upgrade::{Act, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
-use upgrade::{decide, report};
+use upgrade::report::unwritten;
+use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
+use upgrade::{Report, decide, report};
 
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
@@ -133,7 +134,7 @@ impl<H: Hands> Agent<H> {
         let mut seen = observation(machine, self.around(), &read);
         let policy_holds = policy.is_ok();
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
-            Err(error) => self.trouble(&format!("nothing is done: {error}")),
+            Err(error) => self.unwritten(&error, &read, &seen),
             Ok((record, act)) => {
                 self.finished = None;
                 let read = record.map_or(read, Ok);
@@ -149,6 +150,15 @@ impl<H: Hands> Agent<H> {
     fn trouble(&mut self, text: &str) -> Wake {
         error!("{text}");
         self.systemd.status(text);
+        self.metrics.trouble();
+        Wake::At(AGAIN)
+    }
+
+    /// What was found in this turn is found again in the next one; a step that has ended is kept for it.
+    fn unwritten(&mut self, error: &StoreError, read: &RecordRead, seen: &Observation) -> Wake {
+        let why = error.reason();
+        let doing = self.doing();
+        self.say(Some(unwritten(read, seen, doing.as_ref(), &why)), seen);
         Wake::At(AGAIN)
     }
 
@@ -213,12 +223,23 @@ impl<H: Hands> Agent<H> {
         }
     }
 
+    fn doing(&self) -> Option<Doing> {
+        let work = self.work.as_ref()?;
+        work.doing.borrow().clone()
+    }
+
     fn tell(&mut self, read: &RecordRead, seen: &Observation) {
-        let doing = self
-            .work
-            .as_ref()
-            .and_then(|work| work.doing.borrow().clone());
-        let report = report(read, seen, doing.as_ref());
+        let doing = self.doing();
+        let record = read.as_ref().ok();
+        let why = record.and_then(|record| self.link.hindrance(record, seen));
+        let report = match (report(read, seen, doing.as_ref()), why) {
+            (Some(report), Some(why)) if report.now().is_none() => Some(report.hindered(&why)),
+            (report, _) => report,
+        };
+        self.say(report, seen);
+    }
+
+    fn say(&mut self, report: Option<Report>, seen: &Observation) {
         let node = self.link.node.as_ref();
         if let Some(report) = &report {
             let name = node.map(|node| node.name.as_str());
@@ -263,6 +284,9 @@ impl<H: Hands> Agent<H> {
 
     fn end(&mut self, finished: Finished) {
         self.work = None;
+        if let Step::Drain { .. } = finished.step {
+            self.link.cordoned();
+        }
         if let (Step::Kubeadm, Outcome::Done(_)) = (&finished.step, &finished.outcome) {
             // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run
             // and the kubelet restarted once more.

@@ -1,11 +1,14 @@
 //! `careen-agent launch` becomes the newer agent that a pod has installed.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use host::agents::{Agents, Bundle, PROGRAMS, Role};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -15,6 +18,11 @@ const AGENT: &str = "#!/bin/sh\necho \"pid $$:\" \"$@\"\n";
 /// A node on which a pod has installed that agent, as this version.
 fn node(version: &str) -> TempDir {
     let root = tempfile::tempdir().unwrap();
+    install(root.path(), version);
+    root
+}
+
+fn install(root: &Path, version: &str) {
     let pod = tempfile::tempdir().unwrap();
     let mut sums = String::new();
     for program in PROGRAMS {
@@ -23,17 +31,81 @@ fn node(version: &str) -> TempDir {
     }
     fs::write(pod.path().join("SHA256SUMS"), sums).unwrap();
     fs::write(pod.path().join("VERSION"), version).unwrap();
-    let agents = Agents::below(root.path());
+    let agents = Agents::below(root);
     let bundle = Bundle::open(pod.path()).unwrap();
     agents.take(&bundle).unwrap();
     agents.appoint(Role::Wanted, &bundle.id).unwrap();
-    root
+}
+
+/// A file system with /boot and /var on it, seen by this test's thread alone.
+struct OneDisk(TempDir);
+
+impl OneDisk {
+    fn mount() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let none = None::<&str>;
+        unshare(CloneFlags::CLONE_NEWNS).unwrap();
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
+        let disk = Self(folder);
+        let image = disk.0.path().join("image");
+        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        fs::create_dir(disk.root()).unwrap();
+        call("mkfs.ext4", &["-q"], &image);
+        let mounted = Command::new("mount")
+            .args(["-o", "loop"])
+            .args([&image, &disk.root()])
+            .status();
+        assert!(mounted.unwrap().success());
+        fs::create_dir(disk.root().join("boot")).unwrap();
+        disk
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().join("root")
+    }
+}
+
+impl Drop for OneDisk {
+    fn drop(&mut self) {
+        let _ = host::freeze::thaw(&self.root());
+        let _ = umount2(&self.root(), MntFlags::MNT_DETACH);
+    }
+}
+
+fn call(program: &str, arguments: &[&str], path: &Path) {
+    let status = Command::new(program).args(arguments).arg(path).status();
+    assert!(status.unwrap().success(), "{program}");
+}
+
+#[test]
+fn a_boot_that_was_left_frozen_with_var_on_its_file_system_is_thawed_before_the_start_is_noted() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("not checked: who is not root can freeze nothing");
+        return;
+    }
+    let disk = OneDisk::mount();
+    install(&disk.root(), "99.0.0");
+    // As a careen-deploy that is killed has left it.
+    std::mem::forget(host::freeze::Mark::leave(&disk.root()).unwrap());
+    call("fsfreeze", &["--freeze"], &disk.root());
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_careen-agent"));
+    agent.args(["launch", "--root"]).arg(disk.root());
+    let mut child = agent.stdout(Stdio::null()).spawn().unwrap();
+    let ended = (0..200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        child.try_wait().unwrap()
+    });
+    let _ = host::freeze::thaw(&disk.root());
+    let ended = ended.expect("it waits for the frozen file system");
+    assert!(ended.success());
+    let launched = Agents::below(&disk.root()).launched().unwrap();
+    assert_eq!(launched.tried.unwrap().starts, 1);
 }
 
 fn launch(root: &Path) -> (u32, Output) {
     let mut agent = Command::new(env!("CARGO_BIN_EXE_careen-agent"));
     agent.args(["launch", "--root"]).arg(root);
-    let child = agent.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let child = agent.stdout(Stdio::piped()).spawn().unwrap();
     (child.id(), child.wait_with_output().unwrap())
 }
 
@@ -58,6 +130,24 @@ fn after_three_starts_without_a_word_that_it_runs_it_is_not_picked_again() {
     }
     assert!(agents.pick(Some(&image)).bundle.is_none());
     assert_eq!(agents.launched().unwrap().ran, None);
+}
+
+#[test]
+fn reboots_that_come_after_it_has_lasted_use_up_none_of_its_starts() {
+    let root = node("99.0.0");
+    let agents = Agents::below(root.path());
+    let image = upgrade::release::THIS.parse().unwrap();
+    for boot in 1..=3 * upgrade::launch::STARTS {
+        let bundle = agents.pick(Some(&image)).bundle;
+        let bundle = bundle.unwrap_or_else(|| panic!("not picked in boot {boot}"));
+        agent::launch::lasted(&agents, &bundle.program("careen-agent"));
+    }
+    // Another program that lasts says nothing of it.
+    for _start in 0..upgrade::launch::STARTS {
+        assert!(agents.pick(Some(&image)).bundle.is_some());
+        agent::launch::lasted(&agents, Path::new("/usr/libexec/careen/careen-agent"));
+    }
+    assert!(agents.pick(Some(&image)).bundle.is_none());
 }
 
 #[test]
@@ -87,4 +177,33 @@ fn where_the_start_cannot_be_counted_a_new_one_is_left_and_a_proven_one_runs() {
     let id = agents.id(Role::Wanted).unwrap().unwrap();
     agents.appoint(Role::Proven, &id).unwrap();
     assert!(agents.pick(Some(&image)).bundle.is_some());
+}
+
+/// As the kernel says it of a program on a file system that is mounted noexec.
+fn refused() -> std::io::Error {
+    std::io::ErrorKind::PermissionDenied.into()
+}
+
+#[test]
+fn one_that_this_system_cannot_run_is_noted_as_such_and_not_picked_again() {
+    let root = node("99.0.0");
+    let agents = Agents::below(root.path());
+    let own = Path::new("/usr/libexec/careen/careen-agent");
+    let picked = agent::launch::other(&agents, own).unwrap();
+    agent::launch::stay(&agents, &picked, own, &refused());
+    let noted = agents.launched().unwrap();
+    assert_eq!(noted.ran, None);
+    assert_eq!(noted.release, upgrade::release::THIS);
+    assert!(agent::launch::other(&agents, own).is_none());
+}
+
+#[test]
+fn and_a_launcher_that_a_pod_has_installed_is_noted_as_what_runs() {
+    let root = node("99.0.0");
+    let agents = Agents::below(root.path());
+    let own = agents.folder().join("0.0.0-0123456789ab/careen-agent");
+    let picked = agent::launch::other(&agents, &own).unwrap();
+    agent::launch::stay(&agents, &picked, &own, &refused());
+    let ran = agents.launched().unwrap().ran.unwrap();
+    assert_eq!(ran.as_str(), "0.0.0-0123456789ab");
 }

@@ -21,6 +21,7 @@ fn shown(record: Record, seen: Observation) -> Shown {
             paused: false,
         }),
         policy_holds: true,
+        trouble: false,
         disk: Disk {
             root_free: Some(5_000_000_000),
             boot_free: Some(100_000_000),
@@ -135,6 +136,7 @@ fn the_bill_the_tries_and_the_reason_of_a_fall_back_are_shown() {
     has(&text, "careen_agent_reason_info{reason=\"Unhealthy\"}", 1.0);
     has(&text, "careen_agent_upgrade_trial_boots", 2.0);
     has(&text, "careen_agent_upgrade_cordoned_seconds", 900.0);
+    has(&text, "careen_agent_cordoned", 0.0);
     has(&text, "careen_agent_upgrade_drained_seconds", 880.0);
     has(&text, "careen_agent_upgrade_not_ready_seconds", 90.0);
     has(
@@ -194,6 +196,7 @@ fn the_present_phase_and_a_running_watch_go_up_to_now() {
         30.0,
     );
     has(&text, "careen_agent_upgrade_cordoned_seconds", 30.0);
+    has(&text, "careen_agent_cordoned", 1.0);
 }
 
 #[test]

@@ -91,6 +91,33 @@ async fn who_asks_is_told_what_was_shown_last_and_the_room_of_this_moment() {
 }
 
 #[tokio::test]
+async fn what_is_served_while_nobody_looks_says_so() {
+    let (mut metrics, address) = (metrics(), free());
+    metrics.follow(&policy(&address.to_string()));
+    show(&metrics);
+    metrics.trouble();
+    let answer = asked(connect(address).await, "/metrics").await;
+    assert!(answer.contains("careen_agent_trouble 1.0"), "{answer}");
+    assert!(answer.contains("phase=\"Deployed\"} 1.0"), "{answer}");
+    show(&metrics);
+    let answer = asked(connect(address).await, "/metrics").await;
+    assert!(answer.contains("careen_agent_trouble 0.0"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_address_that_somebody_else_holds_is_served_once_it_is_free() {
+    let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = held.local_addr().unwrap();
+    let mut metrics = metrics().trying_again_after(Duration::from_millis(20));
+    metrics.follow(&policy(&address.to_string()));
+    show(&metrics);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(held);
+    let answer = asked(connect(address).await, "/metrics").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[tokio::test]
 async fn before_the_first_look_there_is_nothing_to_tell() {
     let (mut metrics, address) = (metrics(), free());
     metrics.follow(&policy(&address.to_string()));

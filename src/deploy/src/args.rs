@@ -37,7 +37,7 @@ pub enum Verb {
     /// Write the commit as a deployment that is not the default.
     Deploy(Deploy),
     /// Make the commit's deployment the default and pin the old one, in one atomic step.
-    Bless(Target),
+    Bless(Bless),
     /// Remove the commit's deployment and all that was made for it.
     Undo(Target),
     /// Remove the deployments that nothing needs and prune the repository.
@@ -99,6 +99,17 @@ pub struct Target {
     pub commit: Digest,
 }
 
+/// What to bless, and over what.
+#[derive(Debug, Args)]
+pub struct Bless {
+    /// The commit.
+    #[arg(long)]
+    pub commit: Digest,
+    /// The default that the trial fell back to when it was judged; if another is the default by now, or another system runs, nothing is done.
+    #[arg(long, value_name = "COMMIT.SERIAL")]
+    pub over: Option<String>,
+}
+
 /// What to deploy, and how.
 #[derive(Debug, Args)]
 pub struct Deploy {
@@ -124,6 +135,14 @@ impl Verb {
             Self::Status => "status",
             Self::Thaw => "thaw",
         }
+    }
+
+    /// Whether libostree may swap the boot entries in it, with the file system of /boot frozen.
+    pub const fn swaps(&self) -> bool {
+        matches!(
+            self,
+            Self::Deploy(_) | Self::Bless(_) | Self::Undo(_) | Self::Clean
+        )
     }
 
     /// Whether a signal may stop it. Never inside libostree's swap, where /boot is frozen.

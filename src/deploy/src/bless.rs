@@ -6,6 +6,7 @@ use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
 
+use crate::args::Bless;
 use crate::deploy::{arguments, origin, write};
 use crate::lock;
 use crate::site::{Site, same};
@@ -13,11 +14,14 @@ use crate::site::{Site, same};
 /// Blesses. Asked twice it does nothing the second time.
 ///
 /// # Errors
-/// When there is no deployment of the commit, or libostree cannot write.
-pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
+/// When there is no deployment of the commit, it is not what was judged any more, or libostree cannot write.
+pub fn run(site: &Site, wanted: &Bless) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
-    let target = target(site, commit)?;
+    let target = target(site, &wanted.commit)?;
     let all = site.deployments();
+    if let Some(over) = &wanted.over {
+        check(site, &target, all.first(), over)?;
+    }
     let others: Vec<_> = all
         .iter()
         .filter(|other| !same(other, &target))
@@ -40,6 +44,33 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     }
     write::settle(site)?;
     Ok(Done::Blessed)
+}
+
+/// What was judged is what runs, and the default is what it fell back to: somebody may have made another system the default while the lock
+/// was waited for, which is not ours to put behind this one. The lock keeps it so until the swap is done.
+fn check(
+    site: &Site,
+    target: &ostree::Deployment,
+    default: Option<&ostree::Deployment>,
+    over: &str,
+) -> Result<(), Reason> {
+    let booted = site.sysroot.booted_deployment();
+    if let Some(other) = booted.filter(|booted| !same(booted, target)) {
+        let booted = site.facts(&other)?.digest.short().to_owned();
+        return Err(Reason::UnknownSystem { booted });
+    }
+    let named = |one: &ostree::Deployment| format!("{}.{}", one.csum(), one.deployserial());
+    // The target itself: an agent that was killed behind the swap asks once more.
+    if default.is_some_and(|default| same(default, target) || named(default) == over) {
+        return Ok(());
+    }
+    let facts = default.map(|default| site.facts(default)).transpose()?;
+    Err(Reason::ForeignDefault {
+        default: facts.map_or_else(
+            || "none".to_owned(),
+            |facts| facts.digest.short().to_owned(),
+        ),
+    })
 }
 
 /// The running one when it is of this commit (that is what passed the trial), else the newest.

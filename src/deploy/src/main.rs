@@ -54,6 +54,14 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
         detail: error.to_string(),
     })?;
     let prepared = process::prepare(cli)?;
+    // Whoever is killed from here on may leave /boot frozen.
+    let _mark = match prepared.private_mounts && cli.verb.swaps() {
+        true => Some(host::freeze::Mark::leave(&cli.sysroot).map_err(|error| {
+            let (verb, detail) = (cli.verb.name().to_owned(), error.to_string());
+            Reason::DeployFailed { verb, detail }
+        })?),
+        false => None,
+    };
     let site = Site::open(
         &cli.sysroot,
         cli.verb.name(),
@@ -70,7 +78,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
         Verb::PlanImage(image) => plan::of_container(&site, image),
         Verb::Verify(target) => verify::run(&site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(&site, deploy),
-        Verb::Bless(target) => bless::run(&site, &target.commit),
+        Verb::Bless(wanted) => bless::run(&site, wanted),
         Verb::Undo(target) => undo::run(&site, &target.commit),
         Verb::Clean => clean::run(&site),
         Verb::Status | Verb::Thaw => status::run(&site),

@@ -9,12 +9,8 @@ use upgrade::{Reason, names};
 use crate::args::{Cli, Verb};
 use crate::relay::Relay;
 
-/// Where the image keeps our generator of grub.cfg.
-const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
-/// Its name, wherever it lies.
+/// The name of our generator of grub.cfg, wherever it lies.
 const GENERATOR_NAME: &str = "careen-grub";
-/// libostree runs the program named here instead of grub-mkconfig.
-const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
 /// What libostree's fetcher is told its proxy by.
 pub const RELAY_VARIABLE: &str = "http_proxy";
 /// What libostree, curl and skopeo take a proxy from (curl(1), ENVIRONMENT; Go's net/http, `ProxyFromEnvironment`). The relay would take its place unasked.
@@ -57,10 +53,10 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     stop_signals()
         .thread_block()
         .map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
-    if std::env::var_os(GENERATOR_VARIABLE).is_none()
+    if std::env::var_os(names::GENERATOR_VARIABLE).is_none()
         && let Some(generator) = generator()
     {
-        set_variable(GENERATOR_VARIABLE, Some(&generator));
+        set_variable(names::GENERATOR_VARIABLE, Some(&generator));
     }
     let private_mounts = cli.sysroot == Path::new("/") && !matches!(cli.verb, Verb::Status);
     if private_mounts {
@@ -78,7 +74,7 @@ fn generator() -> Option<String> {
     let installed = own
         .filter(|own| own.starts_with(names::AGENTS_DIR))
         .map(|own| own.with_file_name(GENERATOR_NAME));
-    let mut places = [Some(PathBuf::from(GENERATOR)), installed]
+    let mut places = [Some(PathBuf::from(names::GENERATOR)), installed]
         .into_iter()
         .flatten();
     let there = places.find(|place| place.exists())?;
@@ -109,7 +105,7 @@ fn cap(rate: u64) -> Result<Relay, String> {
 
 /// Whether libostree will run our generator of grub.cfg. To be asked after [`prepare`].
 pub fn generator_is_ours() -> bool {
-    let program = std::env::var_os(GENERATOR_VARIABLE).unwrap_or_default();
+    let program = std::env::var_os(names::GENERATOR_VARIABLE).unwrap_or_default();
     Path::new(&program).file_name() == Some(GENERATOR_NAME.as_ref())
 }
 

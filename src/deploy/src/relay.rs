@@ -1,55 +1,79 @@
 //! Caps the bandwidth of a pull. libostree has no such setting, so its fetcher is pointed at a SOCKS5 relay
 //! on loopback in this very process, which reads from the remote no faster than allowed. SOCKS carries http and
 //! https alike, with TLS end to end. Only what comes from the remote is capped; requests are small.
+//!
+//! Everybody on the node can connect to loopback. So the relay serves who knows a secret of this run alone: a way out past the node's own
+//! rules for its users, under root's name, it must not be.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use crate::bucket::Bucket;
 
 /// One read from the remote: small enough that a slow cap still flows evenly.
 const PIECE: usize = 16 * 1024;
 
+/// How long a client may take to say who it is and where to.
+const GREETING: Duration = Duration::from_secs(30);
+
 /// A listening relay.
 pub struct Relay {
     listener: TcpListener,
     port: u16,
+    secret: Arc<str>,
     bucket: Arc<Bucket>,
 }
+
+/// Whom the relay knows by its secret.
+const USER: &str = "careen";
+/// How many random bytes the secret is made of.
+const RANDOM: usize = 16;
+/// The one way of RFC 1928 in which a client says who it is, and the word for none.
+const BY_PASSWORD: u8 = 2;
+const BY_NOTHING: u8 = 0xff;
 
 impl Relay {
     /// Binds to a free port on loopback. Starts no thread yet.
     pub fn bind(bytes_per_second: u64) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
+        let mut random = [0; RANDOM];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
         Ok(Self {
             listener,
             port,
+            secret: hex::encode(random).into(),
             bucket: Arc::new(Bucket::new(bytes_per_second)),
         })
     }
 
     /// The proxy address as curl wants it; the `h` leaves resolving names to the relay.
     pub fn url(&self) -> String {
-        format!("socks5h://127.0.0.1:{}", self.port)
+        format!("socks5h://{USER}:{}@127.0.0.1:{}", self.secret, self.port)
     }
 
     /// Serves until the process ends.
     pub fn serve(self) {
         thread::spawn(move || {
             for client in self.listener.incoming().flatten() {
-                let bucket = Arc::clone(&self.bucket);
+                let (bucket, secret) = (Arc::clone(&self.bucket), Arc::clone(&self.secret));
                 // A connection that breaks is seen by the fetcher, which has its own retries.
-                thread::spawn(move || drop(carry(client, &bucket)));
+                thread::spawn(move || drop(carry(client, &bucket, &secret)));
             }
         });
     }
 }
 
-fn carry(mut client: TcpStream, bucket: &Bucket) -> io::Result<()> {
-    let remote = greet(&mut client)?;
+fn carry(mut client: TcpStream, bucket: &Bucket, secret: &str) -> io::Result<()> {
+    // Who connects and says nothing keeps no thread for ever.
+    client.set_read_timeout(Some(GREETING))?;
+    admit(&mut client, secret)?;
+    let remote = connect(&mut client)?;
+    client.set_read_timeout(None)?;
     let (mut upstream, mut requests) = (remote.try_clone()?, client.try_clone()?);
     thread::spawn(move || {
         let _ = io::copy(&mut requests, &mut upstream);
@@ -73,11 +97,27 @@ fn pour(mut from: &TcpStream, mut to: &TcpStream, bucket: &Bucket) -> io::Result
     }
 }
 
-/// The SOCKS5 handshake (RFC 1928), CONNECT without authentication.
-fn greet(client: &mut TcpStream) -> io::Result<TcpStream> {
+/// The SOCKS5 handshake (RFC 1928) with user and password (RFC 1929).
+fn admit(client: &mut TcpStream, secret: &str) -> io::Result<()> {
+    let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
     let [_version, methods] = read_array(client)?;
-    read_bytes(client, methods.into())?;
-    client.write_all(&[5, 0])?;
+    let methods = read_bytes(client, methods.into())?;
+    if !methods.contains(&BY_PASSWORD) {
+        return client.write_all(&[5, BY_NOTHING]).and(Err(refused()));
+    }
+    client.write_all(&[5, BY_PASSWORD])?;
+    let [_version, length] = read_array(client)?;
+    let user = read_bytes(client, length.into())?;
+    let [length] = read_array(client)?;
+    let password = read_bytes(client, length.into())?;
+    if user == USER.as_bytes() && password == secret.as_bytes() {
+        return client.write_all(&[1, 0]);
+    }
+    client.write_all(&[1, 1]).and(Err(refused()))
+}
+
+/// CONNECT, and nothing else.
+fn connect(client: &mut TcpStream) -> io::Result<TcpStream> {
     let [_version, command, _reserved, kind] = read_array(client)?;
     let host = read_host(client, kind)?;
     let port = u16::from_be_bytes(read_array(client)?);
@@ -116,4 +156,50 @@ fn read_array<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
 fn read_bytes(client: &mut TcpStream, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     client.read_exact(&mut bytes).map(|()| bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the relay answers to a client that says these things one after the other; it ends where the relay hangs up.
+    fn answered(relay: Relay, says: &[&[u8]]) -> Vec<u8> {
+        let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port)).unwrap();
+        relay.serve();
+        let mut heard = Vec::new();
+        for said in says {
+            if client.write_all(said).is_err() {
+                break;
+            }
+            let mut answer = [0; 2];
+            match client.read_exact(&mut answer) {
+                Ok(()) => heard.extend(answer),
+                Err(_) => break,
+            }
+        }
+        heard
+    }
+
+    fn password(text: &str) -> Vec<u8> {
+        let length = u8::try_from(text.len()).unwrap();
+        [&[1_u8, 6][..], b"careen", &[length], text.as_bytes()].concat()
+    }
+
+    #[test]
+    fn nobody_is_served_without_the_secret_of_the_run() {
+        let relay = || Relay::bind(1000).unwrap();
+        assert_eq!(answered(relay(), &[&[5, 1, 0]]), [5, BY_NOTHING]);
+        let wrong = password(&"0".repeat(2 * RANDOM));
+        assert_eq!(answered(relay(), &[&[5, 2, 0, 2], &wrong]), [5, 2, 1, 1]);
+        let relay = relay();
+        let right = password(&relay.secret);
+        assert_eq!(answered(relay, &[&[5, 2, 0, 2], &right]), [5, 2, 1, 0]);
+    }
+
+    #[test]
+    fn each_run_has_a_secret_of_its_own_and_tells_it_in_the_address() {
+        let (one, other) = (Relay::bind(1).unwrap(), Relay::bind(1).unwrap());
+        assert_ne!(one.secret, other.secret);
+        assert!(one.url().contains(&format!("careen:{}@", one.secret)));
+    }
 }

@@ -5,16 +5,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Thaws both places; one that is not frozen is left alone.
+/// Thaws both places where a run of ours has been killed; what is not frozen, or by somebody else, is left alone.
 pub fn run() -> ExitCode {
-    let thawed = ["/boot", "/"].map(|place| host::freeze::thaw(Path::new(place)));
-    let failed: Vec<_> = thawed.into_iter().filter_map(Result::err).collect();
-    failed
-        .iter()
-        .for_each(|error| eprintln!("careen-deploy thaw: {error}"));
-    if failed.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    let places = ["/boot", "/"].map(Path::new);
+    match host::freeze::thaw_left_over(Path::new("/"), &places) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("careen-deploy thaw: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

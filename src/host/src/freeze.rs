@@ -1,16 +1,20 @@
 //! Freezing a file system for a moment, so that the boot loader, which replays no journal, sees what was written.
 //!
 //! A system whose root stays frozen hangs for ever. A child process thaws it when this one dies in between (libostree keeps
-//! such a child too, ostree_sysroot_deploy.c `fsfreeze_thaw_cycle`); [`thaw`] is for whoever starts after a crash.
+//! such a child too, ostree_sysroot_deploy.c `fsfreeze_thaw_cycle`); [`thaw_left_over`] is for whoever starts after a crash. Others freeze
+//! file systems too, for a backup or a snapshot of the disk; so a run that may leave one frozen leaves a mark, and without it nothing is thawed.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe};
 
+use upgrade::names;
+
+use crate::durable;
 use crate::error::{At, Result};
 
 mod call {
@@ -46,6 +50,51 @@ pub fn checkpoint(path: &Path) -> Result<()> {
         Err(Errno::EOPNOTSUPP | Errno::ENOTTY | Errno::EBUSY | Errno::EPERM) => Ok(()),
         other => other.at("freezing", path),
     }
+}
+
+/// The mark of a run in which something may be frozen, until it is dropped. It lies below /run: no freeze outlives a boot.
+#[derive(Debug)]
+pub struct Mark(PathBuf);
+
+impl Mark {
+    /// Leaves it on the system below `root`.
+    ///
+    /// # Errors
+    /// When it is not there; then nothing may be frozen.
+    pub fn leave(root: &Path) -> Result<Self> {
+        let path = mark(root);
+        if let Some(folder) = path.parent() {
+            durable::make_private_folder(folder)?;
+        }
+        File::create(&path).at("creating", &path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // One that stays lets whoever starts next look, and no more.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn mark(root: &Path) -> PathBuf {
+    let run = names::RUN_DIR.trim_start_matches('/');
+    root.join(run).join("freezing")
+}
+
+/// Thaws these places where a run was killed that may have left them frozen; leaves alone what somebody else has frozen.
+///
+/// # Errors
+/// The first that may still be frozen.
+pub fn thaw_left_over(root: &Path, places: &[&Path]) -> Result<()> {
+    let mark = mark(root);
+    if !mark.exists() {
+        return Ok(());
+    }
+    let thawed: Vec<_> = places.iter().map(|place| thaw(place)).collect();
+    thawed.into_iter().collect::<Result<()>>()?;
+    durable::remove(&mark)
 }
 
 /// Thaws the file system that `path` lies on; does nothing when it is not frozen.

@@ -25,6 +25,16 @@ pub const NEXT_ENTRY: &str = "next_entry";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grubenv {
     lines: Vec<String>,
+    letters: Letters,
+}
+
+/// What the block's bytes are letters of. GRUB does not care; a `saved_entry` is what an entry is called, whoever called it so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Letters {
+    #[default]
+    Utf8,
+    /// Each byte one letter, so that every block comes out as it went in.
+    Bytes,
 }
 
 impl Grubenv {
@@ -42,8 +52,14 @@ impl Grubenv {
         let text = block
             .strip_prefix(HEADER.as_bytes())
             .ok_or("it does not begin with \"# GRUB Environment Block\"")?;
-        let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
-        let mut lines = unescaped_lines(text);
+        let (text, letters) = match std::str::from_utf8(text) {
+            Ok(text) => (text.to_owned(), Letters::Utf8),
+            Err(_) => (
+                text.iter().copied().map(char::from).collect(),
+                Letters::Bytes,
+            ),
+        };
+        let mut lines = unescaped_lines(&text);
         // What follows the last newline fills the block up.
         let filling = lines.pop().unwrap_or_default();
         if filling.bytes().any(|byte| byte != b'#') {
@@ -54,7 +70,7 @@ impl Grubenv {
             .find(|line| !line.starts_with('#') && !line.contains('='))
         {
             Some(line) => Err(format!("a line is no name=value: {line:?}")),
-            None => Ok(Self { lines }),
+            None => Ok(Self { lines, letters }),
         }
     }
 
@@ -65,7 +81,12 @@ impl Grubenv {
     pub fn format(&self) -> std::result::Result<Vec<u8>, String> {
         let mut block = HEADER.as_bytes().to_vec();
         for line in &self.lines {
-            block.extend_from_slice(line.as_bytes());
+            match self.letters {
+                Letters::Utf8 => block.extend_from_slice(line.as_bytes()),
+                Letters::Bytes => {
+                    block.extend(line.chars().filter_map(|one| u8::try_from(one).ok()))
+                }
+            }
             block.push(b'\n');
         }
         if block.len() > LENGTH {
@@ -103,6 +124,17 @@ impl Grubenv {
                 .count();
             self.lines
                 .insert(remarks, format!("{NEXT_ENTRY}={position}"));
+        }
+        self.settle_letters();
+    }
+
+    /// The line with the odd letters may be the one that went.
+    fn settle_letters(&mut self) {
+        if self.letters == Letters::Bytes
+            && let Ok(block) = self.format()
+            && let Ok(same) = Self::parse(&block)
+        {
+            *self = same;
         }
     }
 }
@@ -192,6 +224,20 @@ mod tests {
             env.format().unwrap(),
             block("next_entry=2\nsaved_entry=a\\\nb\nboot_success=1\n")
         );
+        env.set_next_entry(None);
+        assert_eq!(env.format().unwrap(), before);
+    }
+
+    #[test]
+    fn a_value_in_other_letters_than_ours_keeps_nobody_from_arming_and_stays_to_the_byte() {
+        let mut before = block("saved_entry=Gr?sse\n");
+        let at = before.iter().position(|byte| *byte == b'?').unwrap();
+        // Latin-1, as an entry may be called.
+        before[at] = 0xf6;
+        let mut env = Grubenv::parse(&before).unwrap();
+        assert_eq!(env.format().unwrap(), before);
+        env.set_next_entry(Some(1));
+        assert_eq!(env.next_entry(), Some("1"));
         env.set_next_entry(None);
         assert_eq!(env.format().unwrap(), before);
     }

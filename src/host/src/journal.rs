@@ -47,6 +47,19 @@ pub enum StoreError {
     Encode(#[from] serde_json::Error),
 }
 
+impl StoreError {
+    /// What the Node is told.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        let detail = match self {
+            Self::Unreadable(reason) => return reason.clone(),
+            Self::Disk(error) => error.to_string(),
+            Self::Stale { .. } | Self::Encode(_) => self.to_string(),
+        };
+        Reason::RecordUnwritten { detail }
+    }
+}
+
 /// The record of one node.
 #[derive(Clone, Debug)]
 pub struct Store {

@@ -5,9 +5,12 @@
 //! meanwhile and the old ones may be void.
 
 mod find;
+mod once;
+mod tidy;
+mod way;
 
 use std::fs::{self, DirBuilder};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +18,10 @@ use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
+
+pub use once::{begin_anew, is_noted, is_over, note};
+pub use tidy::keep_only;
+use way::{There, Way};
 
 /// What is saved on every node; a star stands for any letters in the last part.
 const KUBELET: [&str; 5] = [
@@ -24,6 +31,9 @@ const KUBELET: [&str; 5] = [
     "/var/lib/kubelet/*_manager_state",
     "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
 ];
+
+/// The most that a snapshot takes of the disk that the system itself lies on, in bytes.
+const ALL: u64 = 256 << 20;
 
 /// The list of what was saved, within a snapshot.
 const INDEX: &str = "index.json";
@@ -59,11 +69,17 @@ pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
         .mode(0o700)
         .create(&new)
         .at("making folder", &new)?;
-    let sources = sources(places)?;
-    let mut files = Vec::new();
-    for (number, path) in find::all(&places.root, &sources)?.into_iter().enumerate() {
-        files.push(save_file(places, &new, &path, number.to_string())?);
+    let (way, sources) = (Way::from(&places.root)?, sources(places)?);
+    let mut saving = Saving {
+        way: &way,
+        folder: &new,
+        room: ALL,
+        files: Vec::new(),
+    };
+    for path in find::all(&way, &sources)? {
+        saving.take(path)?;
     }
+    let files = saving.files;
     let index = serde_json::to_vec(&Index {
         format: 1,
         sources,
@@ -104,29 +120,85 @@ pub fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
     may_have_run && !target_runs
 }
 
-/// Puts the state back and removes what did not exist then. What is as it was is not written. Returns how many files changed.
+/// A snapshot that was read.
+#[derive(Debug)]
+pub struct Snapshot {
+    folder: PathBuf,
+    index: Index,
+}
+
+/// Reads a snapshot; nothing is put back yet.
 ///
 /// # Errors
-/// The first file that could not be put back; the others are tried all the same.
-pub fn restore(places: &Places, id: &UpgradeId) -> Result<usize> {
+/// When there is none, or it is damaged.
+pub fn open(places: &Places, id: &UpgradeId) -> Result<Snapshot> {
     let folder = places.snapshot(id);
     let path = folder.join(INDEX);
     let bytes = fs::read(&path).at("reading", &path)?;
-    let index: Index =
+    let index =
         serde_json::from_slice(&bytes).map_err(|error| Error::damaged(&path, error.to_string()))?;
-    let mut results: Vec<Result<bool>> = index
-        .files
-        .iter()
-        .map(|saved| restore_file(places, &folder, saved))
-        .collect();
-    for path in find::all(&places.root, &index.sources)? {
-        if !index.files.iter().any(|saved| saved.path == path) {
-            results.push(durable::remove(&within(&places.root, &path)).map(|()| true));
+    Ok(Snapshot { folder, index })
+}
+
+/// Reads a snapshot and puts it back.
+///
+/// # Errors
+/// As [`open`] and [`Snapshot::put_back`].
+pub fn restore(places: &Places, id: &UpgradeId) -> Result<usize> {
+    open(places, id)?.put_back(places)
+}
+
+impl Snapshot {
+    /// Puts the state back and removes what did not exist then. What is as it was is not written. Returns how many files changed.
+    ///
+    /// # Errors
+    /// The first file that could not be put back; the others are tried all the same.
+    pub fn put_back(&self, places: &Places) -> Result<usize> {
+        let way = Way::from(&places.root)?;
+        let files = self.index.files.iter();
+        let mut results: Vec<Result<bool>> =
+            files.map(|saved| self.put_file(&way, saved)).collect();
+        match find::all(&way, &self.index.sources) {
+            Ok(there) => {
+                let new = there.iter().filter(|path| !self.holds(&way, path));
+                results.extend(new.map(|path| clear(&way, path)));
+            }
+            Err(error) => results.push(Err(error)),
         }
+        results.into_iter().try_fold(0, |changed, result| {
+            result.map(|one| changed + usize::from(one))
+        })
     }
-    results.into_iter().try_fold(0, |changed, result| {
-        result.map(|one| changed + usize::from(one))
-    })
+
+    /// Whether a file is one of those that were saved, also by a version that wrote paths down as they are listed.
+    fn holds(&self, way: &Way, path: &str) -> bool {
+        let mut files = self.index.files.iter();
+        files.any(|saved| saved.path == path || way.settled(&saved.path) == path)
+    }
+
+    fn put_file(&self, way: &Way, saved: &Saved) -> Result<bool> {
+        let content = self.folder.join(&saved.content);
+        let wanted = fs::read(&content).at("reading", &content)?;
+        let full = way.full(&saved.path);
+        let Some(place) = way.place(&saved.path)? else {
+            return Err(Error::damaged(&full, "the folder that it lay in is gone"));
+        };
+        // What is no plain file any more is none that could be as it was, whatever it leads to.
+        if let Ok(Some(There::File(file, facts))) = way.look(&saved.path)
+            && facts.len() == wanted.len() as u64
+            && way::content(file, &facts, &full).is_ok_and(|found| found == wanted)
+        {
+            return Ok(false);
+        }
+        place.put(&wanted, saved).map(|()| true)
+    }
+}
+
+fn clear(way: &Way, path: &str) -> Result<bool> {
+    match way.place(path)? {
+        Some(place) => place.clear().map(|()| true),
+        None => Ok(false),
+    }
 }
 
 /// Removes the snapshot of an upgrade that is over.
@@ -154,36 +226,42 @@ fn sources(places: &Places) -> Result<Vec<String>> {
     Ok(sources)
 }
 
-fn save_file(places: &Places, folder: &Path, path: &str, content: String) -> Result<Saved> {
-    let full = within(&places.root, path);
-    let meta = fs::metadata(&full).at("asking for", &full)?;
-    let bytes = fs::read(&full).at("reading", &full)?;
-    durable::write_plain(&folder.join(&content), &bytes, 0o600)?;
-    Ok(Saved {
-        path: path.to_owned(),
-        mode: meta.mode() & 0o7777,
-        uid: meta.uid(),
-        gid: meta.gid(),
-        content,
-    })
+/// A snapshot that is being made.
+struct Saving<'a> {
+    way: &'a Way,
+    folder: &'a Path,
+    /// How much more it may hold, in bytes.
+    room: u64,
+    files: Vec<Saved>,
 }
 
-fn restore_file(places: &Places, folder: &Path, saved: &Saved) -> Result<bool> {
-    let content = folder.join(&saved.content);
-    let wanted = fs::read(&content).at("reading", &content)?;
-    let path = within(&places.root, &saved.path);
-    if fs::read(&path).is_ok_and(|found| found == wanted) {
-        return Ok(false);
+impl Saving<'_> {
+    /// Takes a file in. One that is gone by now, or is none any more, was none.
+    fn take(&mut self, path: String) -> Result<()> {
+        let full = self.way.full(&path);
+        let Some(There::File(file, facts)) = self.way.look(&path)? else {
+            return Ok(());
+        };
+        let bytes = way::content(file, &facts, &full)?;
+        let too_much = || {
+            let detail = format!(
+                "with it the snapshot takes more than {ALL} bytes; list less in snapshot.d"
+            );
+            Error::damaged(&full, detail)
+        };
+        let left = self.room.checked_sub(bytes.len() as u64);
+        self.room = left.ok_or_else(too_much)?;
+        let content = self.files.len().to_string();
+        durable::write_plain(&self.folder.join(&content), &bytes, 0o600)?;
+        self.files.push(Saved {
+            path,
+            mode: facts.mode() & 0o7777,
+            uid: facts.uid(),
+            gid: facts.gid(),
+            content,
+        });
+        Ok(())
     }
-    let new = path.with_extension("careen-new");
-    let file = durable::write_plain(&new, &wanted, saved.mode)?;
-    fchown(&file, Some(saved.uid), Some(saved.gid)).at("giving back", &new)?;
-    durable::rename(&new, &path)?;
-    Ok(true)
-}
-
-fn within(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
 }
 
 fn remove_tree(path: &Path) -> Result<()> {

@@ -82,6 +82,8 @@ fn a_bundle_with_a_wrong_digest_is_not_taken() {
         "{error}"
     );
     assert!(!node.has(&bundle.id));
+    let left = fs::read_dir(node.agents.folder()).unwrap();
+    assert_eq!(left.count(), 0, "nothing is left of the copy");
 }
 
 #[test]

@@ -204,6 +204,135 @@ fn a_link_that_waits_for_the_file_to_be_put_back_is_not_written_through() {
 }
 
 #[test]
+fn a_folder_that_became_a_link_is_not_written_through() {
+    let node = with_a_folder_of_somebody_else();
+    node.write("var/lib/app/conf/passwd", "the app's");
+    node.write("etc/passwd", "the system's");
+    node.save();
+    fs::remove_dir_all(node.path("var/lib/app/conf")).unwrap();
+    symlink(node.path("etc"), node.path("var/lib/app/conf")).unwrap();
+    let error = snapshot::restore(&node.places, &upgrade_id("one")).unwrap_err();
+    assert!(
+        error.to_string().contains("a link lies on the way"),
+        "{error}"
+    );
+    let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
+    assert_eq!(text("etc/passwd"), "the system's");
+    assert!(!node.path("etc/passwd.careen-new").exists());
+}
+
+#[test]
+fn a_folder_that_is_a_link_is_not_removed_from() {
+    let node = with_a_folder_of_somebody_else();
+    node.write("etc/careen/snapshot.d/more", "/var/lib/app/late/*\n");
+    node.save();
+    symlink(node.path("etc"), node.path("var/lib/app/late")).unwrap();
+    node.restore();
+    assert!(node.path("etc/shadow").exists());
+}
+
+fn pipe(path: &Path) {
+    let mode = nix::sys::stat::Mode::S_IRWXU;
+    nix::unistd::mkfifo(path, mode).unwrap();
+}
+
+/// Does it in a thread that a hang does not take along.
+fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(act()));
+    let limit = std::time::Duration::from_secs(20);
+    done.recv_timeout(limit).unwrap()
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_holds_nobody_up() {
+    let node = with_a_folder_of_somebody_else();
+    pipe(&node.path("var/lib/app/pipe"));
+    let places = node.places.clone();
+    in_time(move || snapshot::save(&places, &upgrade_id("one"))).unwrap();
+    let state = node.path("var/lib/app/state");
+    fs::remove_file(&state).unwrap();
+    pipe(&state);
+    let places = node.places.clone();
+    in_time(move || snapshot::restore(&places, &upgrade_id("one"))).unwrap();
+    assert_eq!(fs::read_to_string(state).unwrap(), "the app's");
+}
+
+#[test]
+fn what_is_too_large_to_be_state_is_named_and_not_taken_in() {
+    let node = with_a_folder_of_somebody_else();
+    let large = node.path("var/lib/app/large");
+    // It takes no room itself; a copy of it would take all there is.
+    fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+    let error = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.contains("large") && told.contains("67108864"),
+        "{told}"
+    );
+    fs::remove_file(&large).unwrap();
+    for number in 0..5000 {
+        node.write(&format!("var/lib/app/many/{number}"), "");
+    }
+    let error = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
+    assert!(error.to_string().contains("4096"), "{error}");
+}
+
+#[test]
+fn a_file_that_grew_without_end_is_put_back_as_it_was() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    let state = fs::File::options()
+        .write(true)
+        .open(node.path("var/lib/app/state"));
+    state.unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(node.restore(), 1);
+    let text = fs::read_to_string(node.path("var/lib/app/state")).unwrap();
+    assert_eq!(text, "the app's");
+}
+
+#[test]
+fn links_of_the_system_itself_lead_where_they_always_did() {
+    let node = node();
+    fs::rename(node.path(KUBELET), node.path("disk")).unwrap();
+    symlink("/disk", node.path(KUBELET)).unwrap();
+    fs::create_dir_all(node.path("var/opt")).unwrap();
+    symlink("var/opt", node.path("opt")).unwrap();
+    node.write("var/opt/app/state", "old");
+    node.write("etc/careen/snapshot.d/app", "/opt/app\n");
+    node.save();
+    node.write("disk/config.yaml", "new config");
+    node.write("var/opt/app/state", "new");
+    node.write("var/opt/app/late", "new");
+    assert_eq!(node.restore(), 3);
+    let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
+    assert_eq!(text("disk/config.yaml"), "old config");
+    assert_eq!(text("var/opt/app/state"), "old");
+    assert!(!node.path("var/opt/app/late").exists());
+}
+
+#[test]
+fn snapshots_that_no_record_tells_of_go_and_its_own_stays() {
+    let node = node();
+    for id in ["one", "two", "v1.35"] {
+        snapshot::save(&node.places, &upgrade_id(id)).unwrap();
+    }
+    fs::create_dir(node.path("sysroot/ostree/careen/snapshot-four~new")).unwrap();
+    fs::write(node.path("sysroot/ostree/careen/record.a"), "").unwrap();
+    let left = || {
+        let entries = fs::read_dir(node.places.state()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    snapshot::keep_only(&node.places, Some(&upgrade_id("two"))).unwrap();
+    assert_eq!(left(), ["record.a", "snapshot-two"]);
+    snapshot::keep_only(&node.places, None).unwrap();
+    assert_eq!(left(), ["record.a"]);
+}
+
+#[test]
 fn modes_come_back() {
     let node = node();
     let config = node.path("var/lib/kubelet/config.yaml");

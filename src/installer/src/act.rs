@@ -8,6 +8,7 @@ use upgrade::{Standing, names};
 use crate::decide::Act;
 use crate::look::{Blind, standing};
 use crate::node::Node;
+use crate::room;
 use crate::systemd::{Origin, Refused, Systemd};
 use crate::units;
 
@@ -17,6 +18,14 @@ use crate::units;
 pub enum Failed {
     #[error("an upgrade began just now; it goes first")]
     Overtaken,
+    #[error(
+        "{free} bytes are free below {place}, and {wanted} are wanted for the agent and to spare; nothing is changed until there is room"
+    )]
+    NoRoom {
+        place: String,
+        free: u64,
+        wanted: u64,
+    },
     #[error(transparent)]
     Blind(#[from] Blind),
     #[error(transparent)]
@@ -33,16 +42,29 @@ pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     match act {
         Act::Nothing => Ok(()),
         Act::Install => install(node, systemd),
-        Act::Start => Ok(systemd.start(names::AGENT_UNIT)?),
+        Act::Mend => mend(node, systemd),
+        Act::Start => start(node, systemd),
         Act::Prove => prove(node),
         Act::GiveUp => give_up(node, systemd),
     }
 }
 
-/// Lays everything ready while the old agent runs, and changes only one link while it does not.
+/// Copies while the old agent runs, which nobody sees; what makes the copy count is changed when it does not, behind the look that counts.
+/// Whatever fails there, an agent is started again.
 fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
-    let id = &node.brought.id;
+    room::check(node)?;
     node.agents.take(&node.brought)?;
+    stop_unless_busy(node, systemd)?;
+    let switched = switch(node, systemd);
+    systemd.start(names::AGENT_UNIT)?;
+    switched?;
+    info!("{} is installed", node.brought.id);
+    Ok(())
+}
+
+/// The link that makes it run comes last: a pod that is killed on the way leaves the old agent, and the next pod sees what is left to do.
+fn switch(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    let id = &node.brought.id;
     let image_has_one = systemd.service(names::AGENT_UNIT)?.origin == Origin::Image;
     if !image_has_one && node.agents.id(Role::Proven)?.is_none() {
         // Our units name the proven one, and here nothing better is known.
@@ -50,12 +72,28 @@ fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     }
     units::put(node)?;
     systemd.reload()?;
-    stop_unless_busy(node, systemd)?;
-    let wanted = node.agents.want(id);
-    systemd.start(names::AGENT_UNIT)?;
-    wanted?;
-    info!("{id} is installed");
-    Ok(())
+    Ok(node.agents.want(id)?)
+}
+
+/// The same bytes under the same name: nothing else is changed by it, so it may be done at any time.
+fn mend(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    room::check(node)?;
+    node.agents.take(&node.brought)?;
+    info!(
+        "{} was damaged on the disk and is whole again",
+        node.brought.id
+    );
+    start(node, systemd)
+}
+
+/// A pod that was killed may have put units that systemd never read, or somebody has removed them: where no unit is known there is no agent
+/// that could be in the middle of anything.
+fn start(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    if systemd.service(names::AGENT_UNIT)?.origin == Origin::Nobody {
+        units::put(node)?;
+        systemd.reload()?;
+    }
+    Ok(systemd.start(names::AGENT_UNIT)?)
 }
 
 /// Between a look at the record and the stop of the agent it may have begun something: so the look that counts is the one after the stop,

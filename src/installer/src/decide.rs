@@ -7,9 +7,8 @@ use crate::health::Health;
 use crate::look::Seen;
 use crate::systemd::Active;
 
-/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs: it has then read the record, taken up
-/// its watch and outlived every time-out of its start.
-pub const PROBATION: u64 = 60;
+/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs.
+pub const PROBATION: u64 = upgrade::launch::LASTS;
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub enum Act {
     Nothing,
     /// Bring what the pod has to the node, and start it in place of what runs.
     Install,
+    /// Put back what the pod brings where it was damaged on the disk, and start it.
+    Mend,
     /// Start the service, which is down.
     Start,
     /// What is wanted has shown that it runs.
@@ -43,6 +44,9 @@ pub fn decide(seen: &Seen) -> Decision {
     }
     if seen.wanted.as_ref() != Some(&seen.brought) || !seen.units_are_ours {
         return not_in_place(seen);
+    }
+    if !seen.is_whole {
+        return damaged(seen);
     }
     match seen.service.active {
         Active::Down => down(),
@@ -70,15 +74,39 @@ fn left(seen: &Seen) -> Decision {
 fn not_in_place(seen: &Seen) -> Decision {
     match seen.standing {
         Standing::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
-        Standing::UnderWay | Standing::Frozen => waiting(
-            Act::Nothing,
+        Standing::UnderWay | Standing::Frozen => under_way(seen),
+    }
+}
+
+/// A pod that was killed may have left the agent stopped; without one the upgrade that is waited for would never end.
+fn under_way(seen: &Seen) -> Decision {
+    let act = match seen.service.active {
+        Active::Down => Act::Start,
+        Active::Changing | Active::Running => Act::Nothing,
+    };
+    let text = format!(
+        "an upgrade of this node is under way, in which no agent is changed; {} is installed when it has ended. Until then {} serves",
+        seen.brought,
+        serves(seen)
+    );
+    waiting(act, text)
+}
+
+/// Where nothing runs it is mended in the middle of an upgrade, too: the bytes are those that were there when that began.
+fn damaged(seen: &Seen) -> Decision {
+    match (seen.service.active, seen.standing) {
+        (Active::Down | Active::Changing, _) => waiting(
+            Act::Mend,
+            format!("{} is damaged on the disk; bringing it again", seen.brought),
+        ),
+        (Active::Running, Standing::Free) => waiting(
+            Act::Install,
             format!(
-                "an upgrade of this node is under way, in which no agent is changed; {} is installed when it has ended. Until then {} \
-                 serves",
-                seen.brought,
-                serves(seen)
+                "{} is damaged on the disk; installing it again",
+                seen.brought
             ),
         ),
+        (Active::Running, Standing::UnderWay | Standing::Frozen) => under_way(seen),
     }
 }
 
@@ -123,17 +151,19 @@ fn soon(seen: &Seen) -> Decision {
         (true, Standing::Free | Standing::UnderWay) => {
             waiting(Act::Prove, format!("{} runs", seen.brought))
         }
-        (false, _) => waiting(
-            Act::Nothing,
-            format!(
-                "{} is started; it counts once it has run for {PROBATION} s",
-                seen.brought
-            ),
-        ),
+        (false, _) => waiting(Act::Nothing, started(seen.brought.as_str())),
     }
 }
 
+fn started(who: &str) -> String {
+    format!("{who} is started; it counts once it has run for {PROBATION} s")
+}
+
+/// One that ends again and again runs for moments in between, and is not well in any of them.
 fn well(seen: &Seen) -> Decision {
+    if seen.service.seconds < PROBATION {
+        return waiting(Act::Nothing, started(&serves(seen)));
+    }
     let status = match seen.service.status.as_str() {
         "" => String::new(),
         said => format!(": {said}"),

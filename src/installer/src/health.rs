@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use host::durable;
 
 /// After so long without a word the process that works counts as hanging. Its longest act waits for the agent's end, 75 s.
-const SILENCE: Duration = Duration::from_secs(120);
+pub(crate) const SILENCE: Duration = Duration::from_secs(120);
 
 /// The first line of the file when it is so.
 const READY: &str = "ready";

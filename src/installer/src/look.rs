@@ -3,10 +3,10 @@
 use host::agents::{AgentId, Launched, Role};
 use host::journal::Store;
 use thiserror::Error;
-use upgrade::{Reason, Standing, names};
+use upgrade::{Reason, Release, Standing, names};
 
 use crate::node::Node;
-use crate::systemd::{Refused, Service, Systemd};
+use crate::systemd::{Active, Refused, Service, Systemd};
 use crate::units;
 
 /// The runs of careen-deploy: one that lives is a step in the middle, also where the record speaks of no upgrade (it cleans up). Only the look
@@ -32,6 +32,8 @@ pub struct Seen {
     pub service: Service,
     /// Our units for an image without them are those of this pod.
     pub units_are_ours: bool,
+    /// What the pod brings lies whole on the disk, as far as it was looked at.
+    pub is_whole: bool,
 }
 
 /// Why it cannot be told how the node is.
@@ -75,7 +77,7 @@ pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
 /// # Errors
 /// When something cannot be told.
 pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
-    Ok(Seen {
+    let seen = Seen {
         brought: node.brought.id.clone(),
         wanted: node.agents.id(Role::Wanted)?,
         proven: node.agents.id(Role::Proven)?,
@@ -84,5 +86,29 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
         standing: standing(node, systemd)?,
         service: systemd.service(names::AGENT_UNIT)?,
         units_are_ours: units::are_in_place(node),
-    })
+        is_whole: true,
+    };
+    let is_whole = !is_missed(&seen, node) || node.agents.bundle(&seen.brought).is_ok();
+    Ok(Seen { is_whole, ..seen })
+}
+
+/// Whether something else runs than should, for no reason that is seen here. Only then are the digests looked at: the launcher does it at every
+/// start, and all programs are read for it.
+fn is_missed(seen: &Seen, node: &Node) -> bool {
+    let is_to_run = seen.wanted.as_ref() == Some(&seen.brought)
+        && seen.given_up.as_ref() != Some(&seen.brought);
+    let runs = match (seen.service.active, &seen.launched) {
+        (Active::Running, Some(last)) => match &last.ran {
+            Some(id) => *id == seen.brought,
+            // The image's own, which goes before one that is no newer.
+            None => {
+                let image = last.release.parse::<Release>();
+                image.is_ok_and(|image| image >= node.brought.release)
+            }
+        },
+        // An image from before the launcher.
+        (Active::Running, None) => true,
+        (Active::Changing | Active::Down, _) => false,
+    };
+    is_to_run && !runs
 }

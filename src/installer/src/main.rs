@@ -2,8 +2,6 @@
 
 mod args;
 
-use std::fs::File;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::SystemTime;
@@ -15,18 +13,15 @@ use installer::act::Failed;
 use installer::bus::Bus;
 use installer::follow::Follower;
 use installer::health::Health;
+use installer::lock;
+use installer::look::Blind;
 use installer::node::Node;
 use installer::remove::remove;
 use installer::turns;
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, Signal};
 
 /// Where the host's D-Bus listens.
 const SOCKET: &str = "run/dbus/system_bus_socket";
-
-/// Held by the one pod that works on this node: an uninstall beside an install would go round in circles.
-const LOCK: &str = "var/lib/careen/installer.lock";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -53,40 +48,30 @@ fn work(cli: &Cli) -> Result<()> {
     // Before any thread, so that none dies of them.
     let over = asked_to_end()?;
     let node = Node::new(&cli.root, &cli.bundle).context("this pod's image is not whole")?;
-    let mut lock = None;
+    let mut held = None;
     let mut follower = Follower::new(&cli.root);
     turns::run(&cli.health, &over, || {
-        if lock.is_none() {
-            match take(&cli.root.join(LOCK)) {
-                Ok(taken) => lock = Some(taken),
-                Err(text) => return Health { ready: false, text },
+        if held.is_none() {
+            match lock::take(&cli.root.join(lock::FOLDER)) {
+                Ok(lock) => held = Some(lock),
+                Err(text) => return Ok(Health { ready: false, text }),
             }
         }
         if cli.verb == Verb::Install {
             follower.keep_alive();
         }
-        turns::outcome(turn(cli, &node))
+        turn(cli, &node)
     });
     Ok(())
 }
 
 fn turn(cli: &Cli, node: &Node) -> Result<Health, Failed> {
-    let bus = Bus::connect(&cli.root.join(SOCKET))?;
+    // Nothing was done yet, so it is tried again soon: at boot the bus may come after the pod.
+    let bus = Bus::connect(&cli.root.join(SOCKET)).map_err(Blind::from)?;
     match cli.verb {
         Verb::Uninstall => remove(node, &bus),
         Verb::Install | Verb::Ready => turns::install(node, &bus),
     }
-}
-
-/// The lock, or why it cannot be had.
-fn take(path: &Path) -> Result<Flock<File>, String> {
-    let file = File::create(path).map_err(|error| format!("making {}: {error}", path.display()))?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
-        Errno::EWOULDBLOCK => {
-            "another pod's careen-installer works on this node; it goes first".to_owned()
-        }
-        other => format!("locking {}: {other}", path.display()),
-    })
 }
 
 /// The first process of a container dies of no signal that it does not take.

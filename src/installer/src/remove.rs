@@ -8,7 +8,7 @@ use crate::act::{Failed, stop_unless_busy};
 use crate::health::Health;
 use crate::look::standing;
 use crate::node::Node;
-use crate::systemd::{Origin, Systemd};
+use crate::systemd::{Active, Origin, Systemd};
 use crate::units;
 
 /// The end of it.
@@ -27,6 +27,7 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     match standing(node, systemd)? {
         Standing::Free => {}
         Standing::UnderWay | Standing::Frozen => {
+            keep_going(systemd)?;
             let text = "refused: an upgrade of this node is under way. It is removed when that has ended; to end it sooner, withdraw the \
                         request";
             return Ok(told(false, text));
@@ -46,6 +47,15 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     node.agents.remove()?;
     info!("removed");
     Ok(told(true, GONE))
+}
+
+/// A pod that was killed may have left the agent stopped, and then the upgrade would never end.
+fn keep_going(systemd: &dyn Systemd) -> Result<(), Failed> {
+    let agent = systemd.service(names::AGENT_UNIT)?;
+    match (agent.active, agent.origin) {
+        (Active::Down, Origin::Image | Origin::Elsewhere) => Ok(systemd.start(names::AGENT_UNIT)?),
+        (Active::Down, Origin::Nobody) | (Active::Running | Active::Changing, _) => Ok(()),
+    }
 }
 
 fn is_gone(node: &Node) -> bool {

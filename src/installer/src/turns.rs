@@ -16,6 +16,10 @@ use crate::systemd::Systemd;
 /// Between two turns. Nothing here is urgent, and a look costs the node's systemd three calls.
 const PACE: Duration = Duration::from_secs(5);
 
+/// After an act that failed: each try copies again, or stops and starts the agent, and a node that is full or broken is not to be worn out by it.
+/// Short enough that the probe still hears of the pod.
+const AFTER_A_FAILURE: Duration = Duration::from_secs(45);
+
 /// One turn of a pod that installs.
 ///
 /// # Errors
@@ -35,11 +39,22 @@ pub fn outcome(turn: Result<Health, Failed>) -> Health {
     })
 }
 
+/// How long to wait before the next turn.
+fn pause(turn: &Result<Health, Failed>) -> Duration {
+    match turn {
+        // Looks, which change nothing.
+        Ok(_) | Err(Failed::Overtaken | Failed::Blind(_)) => PACE,
+        Err(Failed::NoRoom { .. } | Failed::Host(_) | Failed::Systemd(_)) => AFTER_A_FAILURE,
+    }
+}
+
 /// Turn by turn, telling in `file` how it is, until somebody says the word or is gone. An act that is begun is ended.
-pub fn run(file: &Path, over: &Receiver<()>, mut turn: impl FnMut() -> Health) {
+pub fn run(file: &Path, over: &Receiver<()>, mut turn: impl FnMut() -> Result<Health, Failed>) {
     let mut told = None;
     loop {
-        let health = turn();
+        let turned = turn();
+        let pause = pause(&turned);
+        let health = outcome(turned);
         if told.as_ref() != Some(&health) {
             let word = if health.ready { "ready" } else { "not ready" };
             info!("{word}: {}", health.text);
@@ -48,9 +63,23 @@ pub fn run(file: &Path, over: &Receiver<()>, mut turn: impl FnMut() -> Health) {
             warn!("{error}");
         }
         told = Some(health);
-        match over.recv_timeout(PACE) {
+        match over.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::systemd::Refused;
+
+    #[test]
+    fn an_act_that_failed_is_not_done_again_at_once_and_the_pod_is_heard_of_meanwhile() {
+        let failed = Failed::Systemd(Refused::Call("the bus is away".to_owned()));
+        assert!(pause(&Err(failed)) > PACE * 5);
+        assert!(pause(&Err(Failed::Overtaken)) == PACE);
+        assert!(AFTER_A_FAILURE * 2 < crate::health::SILENCE);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,9 @@ use crate::node::Node;
 
 /// Where the image has what the units run.
 const IN_THE_IMAGE: &str = "/usr/libexec/careen/";
+
+/// What the agent's unit, and no other, asks of the system.
+const ON_OSTREE: &str = "ConditionPathExists=/run/ostree-booted";
 
 /// What systemd runs at every boot and reload.
 const GENERATOR: &str = include_str!("generator.sh");
@@ -91,9 +94,15 @@ pub fn tree() -> BTreeMap<PathBuf, Entry> {
 /// The unit for programs that lie below /var.
 fn moved(text: &str) -> String {
     let programs = format!("{}/proven/", names::AGENTS_DIR);
-    let line = |line: &str| match line.starts_with("RequiresMountsFor=") {
-        true => format!("{line} {}\n", names::AGENTS_DIR),
-        false => format!("{}\n", line.replace(IN_THE_IMAGE, &programs)),
+    let line = |line: &str| match line {
+        mounts if mounts.starts_with("RequiresMountsFor=") => {
+            format!("{mounts} {}\n", names::AGENTS_DIR)
+        }
+        // The /etc of a system that is kept has these units still when an uninstall has taken the programs away.
+        ON_OSTREE => {
+            format!("{ON_OSTREE}\nConditionPathExists={programs}careen-agent\n")
+        }
+        other => format!("{}\n", other.replace(IN_THE_IMAGE, &programs)),
     };
     text.lines().map(line).collect()
 }
@@ -118,26 +127,38 @@ pub fn are_in_place(node: &Node) -> bool {
 }
 
 /// What lies in a folder.
-fn found(folder: &Path) -> std::io::Result<BTreeMap<PathBuf, Entry>> {
+fn found(folder: &Path) -> io::Result<BTreeMap<PathBuf, Entry>> {
     let mut tree = BTreeMap::new();
-    let mut open = vec![PathBuf::new()];
-    while let Some(below) = open.pop() {
-        for entry in fs::read_dir(folder.join(&below))? {
-            let entry = entry?;
-            let (name, kind) = (below.join(entry.file_name()), entry.file_type()?);
-            if kind.is_dir() {
-                open.push(name);
-            } else if kind.is_symlink() {
-                tree.insert(name, Entry::Link(fs::read_link(entry.path())?));
-            } else {
-                tree.insert(name, Entry::File(fs::read_to_string(entry.path())?));
-            }
-        }
+    for name in files(folder)? {
+        let path = folder.join(&name);
+        let entry = match path.is_symlink() {
+            true => Entry::Link(fs::read_link(path)?),
+            false => Entry::File(fs::read_to_string(path)?),
+        };
+        tree.insert(name, entry);
     }
     Ok(tree)
 }
 
-/// Puts them there, and the generator, which makes them count, last.
+/// All that is no folder, by its path below this one.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(folder.join(&below))? {
+            let entry = entry?;
+            let name = below.join(entry.file_name());
+            match entry.file_type()?.is_dir() {
+                true => open.push(name),
+                false => files.push(name),
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Puts them there, and the generator, which makes them count, last. Each takes the place of the older one whole, and what is not ours any more
+/// goes when all of ours is there: a pod that is killed here leaves units that an agent starts by.
 ///
 /// # Errors
 /// When something of it may not be on the disk.
@@ -146,31 +167,61 @@ pub fn put(node: &Node) -> host::Result<()> {
         return Ok(());
     }
     let folder = node.units();
-    // What an older pod had and this one has not.
-    durable::remove(&node.generator())?;
-    durable::remove_folder(&folder)?;
-    for (name, entry) in tree() {
-        let path = folder.join(name);
-        durable::make_folder(path.parent().unwrap_or(&folder))?;
-        match entry {
-            Entry::File(text) => durable::write(&path, text.as_bytes(), 0o644)?,
-            Entry::Link(target) => link(&target, &path)?,
+    let (tree, there) = (tree(), found(&folder).unwrap_or_default());
+    for (name, entry) in &tree {
+        if there.get(name) != Some(entry) {
+            lay(&folder.join(name), entry)?;
         }
     }
+    clear(&folder, &tree)?;
     let generator = node.generator();
     durable::make_folder(generator.parent().unwrap_or(&folder))?;
     durable::write(&generator, GENERATOR.as_bytes(), 0o755)
 }
 
+fn lay(path: &Path, entry: &Entry) -> host::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    make_way(folder, true)?;
+    durable::make_folder(folder)?;
+    make_way(path, false)?;
+    match entry {
+        Entry::File(text) => durable::write(path, text.as_bytes(), 0o644),
+        Entry::Link(target) => link(target, path),
+    }
+}
+
+/// Where an older pod had a file there may be a folder to be now, or the other way round.
+fn make_way(path: &Path, for_a_folder: bool) -> host::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() && !for_a_folder => durable::remove_folder(path),
+        Ok(facts) if !facts.is_dir() && for_a_folder => durable::remove(path),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 fn link(target: &Path, path: &Path) -> host::Result<()> {
-    let made = symlink(target, path);
-    match made {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(host::Error::Io {
-            doing: "linking",
-            path: path.to_owned(),
-            source: error,
-        }),
-        Ok(()) | Err(_) => Ok(()),
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    durable::remove(&new)?;
+    symlink(target, &new).map_err(|error| failed("linking", &new, error))?;
+    durable::rename(&new, path)
+}
+
+/// Removes what an older pod had and this one has not, and what one that was killed has left half written.
+fn clear(folder: &Path, tree: &BTreeMap<PathBuf, Entry>) -> host::Result<()> {
+    let files = files(folder).map_err(|error| failed("listing", folder, error))?;
+    for name in files.iter().filter(|name| !tree.contains_key(*name)) {
+        durable::remove(&folder.join(name))?;
+    }
+    Ok(())
+}
+
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> host::Error {
+    host::Error::Io {
+        doing,
+        path: path.to_owned(),
+        source,
     }
 }
 

@@ -3,6 +3,9 @@
 
 mod world;
 
+use std::path::Path;
+
+use host::agents::Role;
 use upgrade::{BootId, Phase, Reason, names};
 use world::{World, everything, pod};
 
@@ -298,9 +301,10 @@ fn an_agent_that_somebody_stopped_is_started_again() {
     let world = World::with_image("0.1.0");
     let new = pod("0.1.1");
     world.settle(&new);
-    *world.running.borrow_mut() = None;
+    world.is_down();
     assert!(!world.turn(&new).ready);
-    assert!(world.turn(&new).ready);
+    assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+    assert!(world.settle(&new).ready);
 }
 
 #[test]
@@ -334,4 +338,24 @@ fn nothing_is_left_of_versions_that_are_not_used_any_more() {
         entry.file_type().unwrap().is_dir()
     });
     assert!(bundles.count() <= 2);
+}
+
+#[test]
+fn one_that_the_launcher_could_not_run_is_not_taken_for_the_one_that_runs_in_its_place() {
+    let world = World::with_image("0.1.0");
+    let new = pod("0.1.1");
+    world.turn(&new);
+    let agents = world.agents();
+    let id = agents.id(Role::Wanted).unwrap().unwrap();
+    let image = Path::new("/usr/libexec/careen/careen-agent");
+    let bundle = agents.bundle(&id).unwrap();
+    agents.could_not_run(&bundle, image, "0.1.0").unwrap();
+    *world.running.borrow_mut() = Some("0.1.0".to_owned());
+    let health = world.settle(&new);
+    assert!(
+        !health.ready && health.text.contains("did not run"),
+        "{}",
+        health.text
+    );
+    assert_eq!(agents.id(Role::Proven).unwrap(), None);
 }

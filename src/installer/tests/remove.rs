@@ -67,6 +67,17 @@ fn it_is_refused_while_an_upgrade_is_under_way_and_done_when_that_has_ended() {
 }
 
 #[test]
+fn refused_it_starts_an_agent_that_a_killed_pod_has_left_stopped_so_that_the_upgrade_ends() {
+    for world in [World::bare(), World::with_image("0.1.0")] {
+        world.settle(&pod("0.1.1"));
+        world.upgrade_in(Phase::Accepted, 0);
+        world.is_down();
+        assert!(!world.uninstall().ready);
+        assert_eq!(world.runs().as_deref(), Some("0.1.1"));
+    }
+}
+
+#[test]
 fn an_upgrade_that_begins_just_then_goes_first() {
     for world in [World::bare(), World::with_image("0.1.0")] {
         world.settle(&pod("0.1.1"));

@@ -5,7 +5,7 @@
 pub enum Exit {
     /// Done, or there was nothing to do; a plan says that it would be taken, at once or when it may begin.
     Done,
-    /// An upgrade that was watched has ended `Failed`, or a plan says that it would be refused.
+    /// An upgrade that was watched has ended `Failed`, or its request was taken from it; or a plan says that it would be refused.
     Failed,
     /// The command line is wrong.
     Usage,
@@ -21,11 +21,15 @@ pub enum Exit {
     Timeout,
     /// It was asked back and the answer was not yes.
     Declined,
+    /// What there was to print could not be written.
+    Unwritten,
+    /// A signal ended it.
+    Interrupted,
 }
 
 impl Exit {
     /// All of them, in the order of their codes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Failed,
         Self::Usage,
@@ -35,6 +39,8 @@ impl Exit {
         Self::Refused,
         Self::Timeout,
         Self::Declined,
+        Self::Unwritten,
+        Self::Interrupted,
     ];
 
     /// The code. These are an interface: a number once given keeps its meaning.
@@ -51,6 +57,9 @@ impl Exit {
             Self::Refused => 6,
             Self::Timeout => 7,
             Self::Declined => 8,
+            Self::Unwritten => 9,
+            // As shells tell of SIGINT.
+            Self::Interrupted => 130,
         }
     }
 
@@ -62,14 +71,16 @@ impl Exit {
                 "done, or there was nothing to do; `plan` knows no reason to refuse it, also where it would wait"
             }
             Self::Failed => {
-                "an upgrade that was watched has ended `Failed`, or `plan` says that it would be refused"
+                "an upgrade that was watched has ended `Failed`, or its request was taken back or replaced before it was served; or `plan` says that it would be refused"
             }
             Self::Usage => "the command line is wrong",
             Self::Unreachable => {
                 "the API server is not reached, is too busy, or does not accept the credential"
             }
             Self::Forbidden => "the API server forbids it to this user (see Rights)",
-            Self::Missing => "no such node, or a selector that selects none",
+            Self::Missing => {
+                "no such node, or a selector that selects none; or a node that was watched is gone"
+            }
             Self::Refused => {
                 "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, nothing failed that could be retried"
             }
@@ -78,6 +89,10 @@ impl Exit {
             }
             Self::Declined => {
                 "asked back, and the answer was not yes; or nobody could be asked and `--yes` was not given"
+            }
+            Self::Unwritten => "what there is to print cannot be written: a full disk, as a rule",
+            Self::Interrupted => {
+                "interrupted (SIGINT, SIGTERM) while a `plan` was waited for; its question is taken off the Node"
             }
         }
     }

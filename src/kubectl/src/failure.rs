@@ -13,9 +13,12 @@ pub enum Failure {
     /// The command line is wrong in a way that clap does not see.
     #[error("{0}")]
     Usage(String),
-    /// No API server, or none that knows us.
+    /// No API server answers.
     #[error("the API server is not reached: {0}")]
     Unreachable(String),
+    /// It answers, and cannot serve us: it is too busy, not well, or does not know us.
+    #[error("the API server answers with an error: {0}")]
+    Unwell(String),
     /// A right is missing.
     #[error("{0}; docs/kubectl-careen.md lists the rights that each command needs")]
     Forbidden(String),
@@ -34,6 +37,9 @@ pub enum Failure {
     /// The answer was no, or nobody could be asked.
     #[error("{0}")]
     Declined(String),
+    /// A signal asked for the end.
+    #[error("interrupted")]
+    Interrupted,
     /// Nowhere to write to.
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
@@ -45,15 +51,16 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
-            Self::Unreachable(_) | Self::Conflict => Exit::Unreachable,
+            Self::Unreachable(_) | Self::Unwell(_) | Self::Conflict => Exit::Unreachable,
             Self::Forbidden(_) => Exit::Forbidden,
             Self::Missing(_) => Exit::Missing,
             Self::Refused(_) => Exit::Refused,
             Self::Timeout(_) => Exit::Timeout,
             Self::Declined(_) => Exit::Declined,
+            Self::Interrupted => Exit::Interrupted,
             // A pipe that was closed is as it should be; any other error of writing is not.
             Self::Write(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe) => Exit::Done,
-            Self::Write(_) => Exit::Failed,
+            Self::Write(_) => Exit::Unwritten,
         }
     }
 
@@ -79,7 +86,8 @@ fn answered(status: &Status) -> Failure {
         403 => Failure::Forbidden(status.message.clone()),
         404 => Failure::Missing(status.message.clone()),
         409 => Failure::Conflict,
-        401 | 408 | 429 | 500..=599 => Failure::Unreachable(said()),
+        // 410: a list took longer than the server remembers where it began.
+        401 | 408 | 410 | 429 | 500..=599 => Failure::Unwell(said()),
         _ => Failure::Refused(format!("the API server refuses: {}", said())),
     }
 }
@@ -115,6 +123,22 @@ mod tests {
         assert_eq!(exit(404), Exit::Missing);
         assert_eq!(exit(422), Exit::Refused);
         assert_eq!(exit(503), Exit::Unreachable);
+    }
+
+    #[test]
+    fn a_server_that_answers_is_not_called_unreached() {
+        let status = Status::failure("Unauthorized", "").with_code(401).boxed();
+        let said = Failure::from(kube::Error::Api(status)).to_string();
+        assert!(
+            said.contains("answers with an error: Unauthorized (401)"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_not_taken_for_an_upgrade_that_failed() {
+        let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!(full.exit(), Exit::Unwritten);
     }
 
     #[test]

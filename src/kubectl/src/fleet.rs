@@ -19,6 +19,17 @@ pub struct Fleet {
     whole: bool,
 }
 
+/// Of whom something new was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Of nobody: time has passed, or a node was meant that nobody asked for.
+    None,
+    /// Of this node, which may be gone.
+    Of(String),
+    /// Of all.
+    OfAll,
+}
+
 impl Fleet {
     /// Of the nodes that are meant.
     #[must_use]
@@ -33,8 +44,8 @@ impl Fleet {
         }
     }
 
-    /// Takes in what the watch brings.
-    pub fn take(&mut self, event: Event<Node>) {
+    /// Takes in what the watch brings, and says of whom it was.
+    pub fn take(&mut self, event: Event<Node>) -> News {
         match event {
             Event::Init => self.coming = Some(BTreeMap::new()),
             Event::InitApply(node) => {
@@ -45,26 +56,30 @@ impl Fleet {
             Event::InitDone => {
                 self.nodes = self.coming.take().unwrap_or_default();
                 self.whole = true;
+                return News::OfAll;
             }
             Event::Apply(node) => {
                 if let Some((name, view)) = self.meant(node) {
-                    self.nodes.insert(name, view);
+                    self.nodes.insert(name.clone(), view);
+                    return News::Of(name);
                 }
             }
             Event::Delete(node) => {
-                self.nodes
-                    .remove(node.metadata.name.as_deref().unwrap_or_default());
+                let name = node.metadata.name.unwrap_or_default();
+                if self.nodes.remove(&name).is_some() {
+                    return News::Of(name);
+                }
             }
         }
+        News::None
     }
 
+    /// Of thousands of Nodes that the watch brings for the sake of a few, only those few are parsed.
     fn meant(&self, node: Node) -> Option<(String, NodeView)> {
-        let view = NodeView::from(node);
-        let meant = self
-            .meant
-            .as_ref()
-            .is_none_or(|names| names.contains(&view.name));
-        meant.then(|| (view.name.clone(), view))
+        let name = node.metadata.name.clone().unwrap_or_default();
+        let meant = self.meant.as_ref();
+        let is_meant = meant.is_none_or(|names| names.contains(&name));
+        is_meant.then(|| (name, NodeView::from(node)))
     }
 
     /// Whether all that is there has been seen.
@@ -111,12 +126,16 @@ mod tests {
             Event::InitApply(node("a")),
             Event::InitApply(node("b")),
         ];
-        events.into_iter().for_each(|event| fleet.take(event));
+        for event in events {
+            fleet.take(event);
+        }
         assert!(!fleet.is_whole());
         fleet.take(Event::InitDone);
         assert_eq!(names(&fleet), ["a", "b"]);
         let events = [Event::Init, Event::InitApply(node("b"))];
-        events.into_iter().for_each(|event| fleet.take(event));
+        for event in events {
+            fleet.take(event);
+        }
         assert_eq!(names(&fleet), ["a", "b"], "until the new list is whole");
         fleet.take(Event::InitDone);
         assert_eq!(names(&fleet), ["b"]);
@@ -125,11 +144,11 @@ mod tests {
     #[test]
     fn only_the_named_nodes_are_watched() {
         let mut fleet = Fleet::of(&Choice::Named(vec!["b".to_owned()]));
-        for name in ["a", "b"] {
-            fleet.take(Event::Apply(node(name)));
-        }
+        let news = ["a", "b"].map(|name| fleet.take(Event::Apply(node(name))));
+        assert_eq!(news, [News::None, News::Of("b".to_owned())]);
         assert_eq!(names(&fleet), ["b"]);
-        fleet.take(Event::Delete(node("b")));
+        let news = ["a", "b"].map(|name| fleet.take(Event::Delete(node(name))));
+        assert_eq!(news, [News::None, News::Of("b".to_owned())]);
         assert!(names(&fleet).is_empty());
     }
 }

@@ -74,6 +74,63 @@ impl Standing {
     }
 }
 
+/// What has become of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its answer is yet to come.
+    Open,
+    /// It went well.
+    Well,
+    /// It did not.
+    Badly,
+    /// It was taken back, or another stands in its place, and it was never served.
+    Dropped,
+}
+
+impl Fate {
+    /// Of the request with this id; of one without an id, which the agent alone tells from others.
+    #[must_use]
+    pub fn of(node: &NodeView, id: Option<&str>) -> Self {
+        let stands = node
+            .asked
+            .as_ref()
+            .is_some_and(|asked| asked.raw.id.as_deref() == id);
+        let standing = Standing::of(node);
+        if stands || id.is_none() && node.asked.is_none() {
+            return match standing {
+                Standing::Upgraded => Self::Well,
+                Standing::Failed | Standing::Refused | Standing::Halted => Self::Badly,
+                Standing::Idle => Self::Dropped,
+                Standing::Asked | Standing::Held | Standing::Working => Self::Open,
+            };
+        }
+        let told = node.status.as_ref().and_then(|status| status.id.as_ref());
+        match id.filter(|id| told.is_some_and(|told| told.as_str() == *id)) {
+            Some(_) => Self::of_answer(node.answer),
+            None => Self::of_the_past(node, id),
+        }
+    }
+
+    const fn of_answer(answer: Option<Answer>) -> Self {
+        match answer {
+            Some(Answer::Upgraded) => Self::Well,
+            Some(Answer::Failed) => Self::Badly,
+            Some(Answer::InProgress) | None => Self::Open,
+        }
+    }
+
+    /// It may have ended, and the next one been asked for, between two looks.
+    fn of_the_past(node: &NodeView, id: Option<&str>) -> Self {
+        let mut past = node.history.iter().flatten();
+        let own = past.find(|past| {
+            past.id
+                .as_ref()
+                .is_some_and(|known| id == Some(known.as_str()))
+        });
+        own.map_or(Self::Dropped, |past| Self::of_answer(Some(past.answer)))
+    }
+}
+
 const fn failed(stage: Stage) -> Standing {
     match stage {
         Stage::Halted => Standing::Halted,

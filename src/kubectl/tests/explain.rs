@@ -77,6 +77,37 @@ fn a_trial_that_is_away_is_no_alarm() {
     golden("explain-trial.txt", &told(&node("worker-1", change)));
 }
 
+fn runbook(node: &NodeView) -> Option<String> {
+    diagnose::explain(node, NOW, &Expected::default()).runbook
+}
+
+#[test]
+fn what_is_in_the_way_leads_to_the_runbook_as_a_failure_does() {
+    let details = json!({ "phase": "Deployed", "code": "BudgetBlocks", "reason": "a budget" });
+    let change = json!({ "metadata": { "annotations": answer_to("k-1", "InProgress", details) } });
+    assert_eq!(
+        runbook(&node("worker-1", change)).as_deref(),
+        Some("docs/runbook.md#budgetblocks")
+    );
+}
+
+#[test]
+fn a_code_that_this_version_does_not_know_leads_nowhere() {
+    assert_eq!(runbook(&failed("a", "Failed", "Mystery](x", "?")), None);
+}
+
+#[test]
+fn a_request_that_is_not_answered_yet_does_not_lead_to_the_reason_of_the_last_one() {
+    let mut annotations = answer_to(
+        "k-1",
+        "Failed",
+        json!({ "phase": "Failed", "code": "Unhealthy", "reason": "x" }),
+    );
+    annotations[names::UPGRADE_ID] = json!("k-2");
+    let change = json!({ "metadata": { "annotations": annotations } });
+    assert_eq!(runbook(&node("worker-1", change)), None);
+}
+
 #[test]
 fn on_a_terminal_long_sentences_are_wrapped() {
     let node = failed(

@@ -5,7 +5,7 @@ mod scene;
 
 use k8s_openapi::jiff::Timestamp;
 use kubectl::request::{self, Turn, Wish};
-use kubectl::standing::Standing;
+use kubectl::standing::{Fate, Standing};
 use kubectl::view::NodeView;
 use scene::*;
 use serde_json::{Value, json};
@@ -43,6 +43,51 @@ fn an_answer_to_an_older_request_is_no_answer() {
     assert_eq!(Standing::of(&node), Standing::Asked);
     let paused = with(request("k-2"), names::PAUSED, "an audit");
     assert_eq!(Standing::of(&annotated("a", paused)), Standing::Held);
+}
+
+/// What has become of request `k-2` on a node that last answered `k-1`.
+fn fate(annotations: Value) -> Fate {
+    Fate::of(&annotated("a", annotations), Some("k-2"))
+}
+
+#[test]
+fn the_answer_to_another_request_is_not_what_has_become_of_this_one() {
+    for old in ["Upgraded", "Failed"] {
+        let answered = answer_to("k-1", old, json!({}));
+        let stands = with(answered.clone(), names::UPGRADE_ID, "k-2");
+        assert_eq!(fate(stands), Fate::Open);
+        assert_eq!(fate(answered.clone()), Fate::Dropped, "another stands");
+        let taken_back = without(without(answered, names::UPGRADE_ID), names::REQUEST);
+        assert_eq!(fate(taken_back), Fate::Dropped);
+    }
+    assert_eq!(fate(json!({})), Fate::Dropped);
+}
+
+#[test]
+fn a_request_that_is_served_comes_to_its_end_whatever_stands_there_by_then() {
+    let later = |answer| {
+        with(
+            answer_to("k-2", answer, json!({})),
+            names::UPGRADE_ID,
+            "k-3",
+        )
+    };
+    assert_eq!(fate(later("InProgress")), Fate::Open);
+    assert_eq!(fate(later("Upgraded")), Fate::Well);
+    assert_eq!(fate(later("Failed")), Fate::Badly);
+    let taken_back = |answer| without(later(answer), names::REQUEST);
+    assert_eq!(fate(taken_back("InProgress")), Fate::Open);
+    assert_eq!(fate(taken_back("Failed")), Fate::Badly);
+}
+
+#[test]
+fn a_request_whose_answer_has_gone_by_is_found_in_the_history() {
+    let past = json!([{ "id": "k-2", "answer": "Upgraded", "image": NEW, "began": 1, "ended": 2 }]);
+    let next = answer_to("k-3", "InProgress", json!({ "phase": "Fetched" }));
+    assert_eq!(
+        fate(with(next, names::HISTORY, &past.to_string())),
+        Fate::Well
+    );
 }
 
 #[test]

@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1;
 use kube::Client;
 use kube::api::Api;
 use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind, NotUsed, Object};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::names;
 
@@ -81,6 +82,7 @@ pub struct DeploymentSpec {
     /// Its Cluster.
     pub cluster_name: String,
     /// How many Machines.
+    #[serde(deserialize_with = "if_readable")]
     pub replicas: Option<u32>,
     /// How it rolls out.
     pub rollout: Rollout,
@@ -107,6 +109,7 @@ pub struct Strategy {
 #[serde(default, rename_all = "camelCase")]
 pub struct RollingUpdate {
     /// A number or a percentage.
+    #[serde(deserialize_with = "if_readable")]
     pub max_unavailable: Option<IntOrPercent>,
 }
 
@@ -115,9 +118,19 @@ pub struct RollingUpdate {
 #[serde(untagged)]
 pub enum IntOrPercent {
     /// A number.
-    Number(u32),
+    Number(i64),
     /// As `25%`.
     Percent(String),
+}
+
+/// A value that cannot be read is as good as none: one object with such a value would hide all others of its kind.
+fn if_readable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// What a Node should be.

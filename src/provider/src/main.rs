@@ -106,7 +106,7 @@ enum Command {
     Manifests {
         /// Where to.
         dir: PathBuf,
-        /// The container image that they name.
+        /// The container image that they name; without it a placeholder that nothing can be pulled by.
         #[arg(long, default_value = provider::manifests::IMAGE)]
         image: String,
     },
@@ -214,7 +214,9 @@ fn setup(cli: &Cli) -> Setup {
                 worker_step: cli.worker_step,
                 answer_seconds: cli.answer_seconds,
                 upgrade_seconds: cli.upgrade_seconds,
+                ..Policy::default()
             },
+            ..Settings::default()
         },
         limits: Limits::default(),
     }

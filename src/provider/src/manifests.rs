@@ -8,8 +8,9 @@ use thiserror::Error;
 
 use crate::{catalogue, names, rights};
 
-/// The container image that is named where nobody says another.
-pub const IMAGE: &str = "careen-provider:latest";
+/// Stands where the container image belongs, until `--image` or a kustomization puts one there. Nothing can be pulled by this name: the
+/// top-level domain is reserved for that.
+pub const IMAGE: &str = "registry.invalid/careen-provider:unset";
 
 /// The namespace of a release.
 pub const NAMESPACE: &str = "careen-system";

@@ -13,6 +13,9 @@ pub struct Settings {
     pub never_replace: bool,
     /// Fields of an InfraMachine's spec that name an image, as `osImage` or `os.image`.
     pub image_fields: Vec<String>,
+    /// Upgrade control planes in place too. No flag: the agent refuses their nodes yet (reason `ControlPlane`), and a rollout that
+    /// began with one would stand still there.
+    pub control_planes: bool,
     /// Limits.
     pub policy: Policy,
 }
@@ -21,6 +24,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             never_replace: false,
+            control_planes: false,
             image_fields: vec!["osImage".to_owned()],
             policy: Policy::default(),
         }

@@ -48,6 +48,8 @@ pub struct Filter {
     pub labels: Option<String>,
     /// A field selector.
     pub fields: Option<String>,
+    /// How many objects at most are listed: whoever serves them may have no end of them.
+    pub most: Option<usize>,
 }
 
 /// Watches until the first error.
@@ -73,10 +75,23 @@ where
     let mut listed = None;
     loop {
         match events.next().await {
-            Some(Ok(event)) => hand_over(event, &mut listed, &mut tell),
+            Some(Ok(event)) => {
+                hand_over(event, &mut listed, &mut tell);
+                not_more(listed.as_deref(), filter.most)?;
+            }
             Some(Err(error)) => return Err(from_watch(error)),
             None => return Err(WatchError::Away("the watch ended".to_owned())),
         }
+    }
+}
+
+fn not_more<K>(listed: Option<&[K]>, most: Option<usize>) -> Result<(), WatchError> {
+    let listed = listed.map_or(0, <[K]>::len);
+    match most.filter(|most| listed > *most) {
+        Some(most) => Err(WatchError::Away(format!(
+            "it lists more than {most} objects"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -63,6 +63,7 @@ pub fn observe(
         request: Asked::Unknown,
         paused: None,
         opted_out: None,
+        uncordoned: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

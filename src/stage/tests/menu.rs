@@ -92,6 +92,43 @@ fn what_it_writes_is_fit_for_a_one_shot() {
     );
 }
 
+/// Replaces a word in the first entry by bytes that are no UTF-8.
+fn with_other_letters(disk: &Disk, word: &str) {
+    let entry = disk
+        .places
+        .boot
+        .join("loader.1/entries/ostree-1-debian.conf");
+    let text = fs::read_to_string(&entry).unwrap();
+    let (before, after) = text.split_once(word).unwrap();
+    let bytes = [before.as_bytes(), b"Gr\xf6sse", after.as_bytes()].concat();
+    fs::write(entry, bytes).unwrap();
+}
+
+#[test]
+fn a_title_of_any_bytes_is_shown_with_a_gap_and_stops_nobody() {
+    let all = [deployment('a', 0), deployment('b', 0)];
+    let disk = Disk::new(&all);
+    with_other_letters(&disk, "Debian");
+    assert_eq!(host::boot::default_first(&disk.places).unwrap(), all);
+    assert!(rendered(&disk).contains("Gr\u{fffd}sse"));
+    let position = host::boot::menu::position(&disk.places, &deployment('b', 0));
+    assert_eq!(position.unwrap(), 1);
+}
+
+#[test]
+fn kernel_arguments_that_are_no_text_are_not_written_as_others() {
+    let all = [deployment('a', 0)];
+    let disk = Disk::new(&all);
+    with_other_letters(&disk, "console=ttyS0");
+    assert_eq!(host::boot::default_first(&disk.places).unwrap(), all);
+    let output = disk.places.boot.join("loader.1/grub.cfg");
+    let before = fs::read(&output).unwrap();
+    let ended = write(&output);
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("options of entry"));
+    assert_eq!(fs::read(&output).unwrap(), before);
+}
+
 #[test]
 fn a_damaged_entry_leaves_grub_cfg_as_it_was() {
     let disk = Disk::new(&[deployment('a', 0)]);

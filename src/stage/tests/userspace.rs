@@ -162,6 +162,39 @@ fn running(node: &Node) -> Places {
 }
 
 #[test]
+fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_run_again() {
+    let node = armed();
+    let places = running(&node);
+    let config = places.root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "saved").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    // What a person must look at keeps its snapshot, through any number of boots.
+    let reason = upgrade::Reason::UnknownSystem { booted: "x".into() };
+    node.store(Phase::Halted { reason });
+    let boots = |what: &str| {
+        fs::write(&config, what).unwrap();
+        let ended = node.run("restore", &node.old, false, &[]);
+        assert_eq!(ended.status.code(), Some(0));
+        fs::read_to_string(&config).unwrap()
+    };
+    assert_eq!(boots("of the trial"), "saved");
+    assert_eq!(boots("of the old kubelet"), "of the old kubelet");
+    let ended = node.run("restore", &node.new, false, &[]);
+    assert_eq!(ended.status.code(), Some(0), "somebody boots it by hand");
+    assert_eq!(boots("of the target"), "saved");
+    assert_eq!(boots("of the old kubelet"), "of the old kubelet");
+    let again = Upgrade {
+        tries: 2,
+        ..node.upgrade(Phase::Trial {
+            boot: boot_id("b1"),
+        })
+    };
+    node.store_upgrade(again);
+    assert_eq!(boots("of a second trial"), "saved");
+}
+
+#[test]
 fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
     let node = armed();
     let places = running(&node);

@@ -11,6 +11,9 @@ pub const USAGE: u8 = 2;
 pub const WOULD_REBOOT: u8 = 3;
 /// `careen-agent doctor` has found something bad. Not [`USAGE`]: a script's slip of the pen says nothing of the node.
 pub const UNFIT: u8 = 3;
+/// `careen-agent doctor` has found something to look at, and nothing bad. Above [`UNFIT`], which was there first and keeps its number;
+/// not [`FAILED`]: a doctor that could not look says nothing of the node.
+pub const LOOK: u8 = 4;
 
 /// One row of the reference table.
 #[derive(Clone, Copy, Debug)]
@@ -34,15 +37,16 @@ pub const TABLE: &[Exit] = &[
     ),
     row("`careen-agent record`", FAILED, "the record cannot be read"),
     row("`careen-agent doctor`", DONE, "all is well"),
-    row(
-        "`careen-agent doctor`",
-        FAILED,
-        "the worst is something to look at; or it could not begin",
-    ),
+    row("`careen-agent doctor`", FAILED, "it could not begin"),
     row(
         "`careen-agent doctor`",
         UNFIT,
         "something is bad: an upgrade would be refused, or could not be trusted",
+    ),
+    row(
+        "`careen-agent doctor`",
+        LOOK,
+        "nothing is bad, and something is to be looked at: an upgrade works",
     ),
     row(
         "`careen-installer`",
@@ -72,7 +76,7 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-deploy`",
         DONE,
-        "the last line on standard output is `done`; for `thaw`, which prints none: /boot and / are not frozen",
+        "the last line on standard output is `done`; for `thaw`, which prints none: no run of ours has left /boot or / frozen",
     ),
     row(
         "`careen-deploy`",

@@ -8,6 +8,10 @@ use crate::release::Release;
 /// in its first minute has done nothing wrong yet.
 pub const STARTS: u32 = 3;
 
+/// How long an agent must have run in one piece, in seconds, until its start was none that failed: it has then read the record, taken up its
+/// watch and outlived every time-out of its start.
+pub const LASTS: u64 = 60;
+
 /// An agent that a pod has installed, its digests checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {

@@ -45,6 +45,8 @@ pub struct Observation {
     pub paused: Option<String>,
     /// The value of the annotation that takes the node out of all upgrades.
     pub opted_out: Option<String>,
+    /// Somebody has taken our cordon off: the Node has this upgrade's mark and is schedulable.
+    pub uncordoned: bool,
     /// The operator's hooks that are there.
     pub hooks: Hooks,
     /// The API server.

@@ -156,9 +156,12 @@ pub struct Upgrade {
     /// one, whatever the note about /etc says.
     #[serde(default)]
     pub redeploying: bool,
-    /// How often that was begun since the last arming.
+    /// How often that was begun since the last trial.
     #[serde(default)]
     pub redeployed: u32,
+    /// How often the node was drained anew because somebody had taken our cordon off, since the last trial.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub recordoned: u32,
     /// The kubelet's state is saved, once per upgrade.
     #[serde(default)]
     pub snapshot: bool,
@@ -273,6 +276,7 @@ impl Upgrade {
             drain_begun: None,
             redeploying: false,
             redeployed: 0,
+            recordoned: 0,
             snapshot: false,
             given_up: None,
             api_reached_from_old: false,
@@ -324,4 +328,9 @@ impl Upgrade {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
 const fn is_false(value: &bool) -> bool {
     !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+const fn is_zero(value: &u32) -> bool {
+    *value == 0
 }

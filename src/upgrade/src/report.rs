@@ -1,13 +1,17 @@
 //! What the Node is told: the same facts for annotations, condition, log and command line.
 
+mod hindered;
+
 use serde::{Deserialize, Serialize};
+
+pub use hindered::unwritten;
 
 use crate::decide::RecordRead;
 use crate::history::Past;
 use crate::id::{BootId, Digest, UpgradeId};
 use crate::observe::Observation;
 use crate::phase::Phase;
-use crate::reason::{Reason, complaint};
+use crate::reason::{Reason, complaint, cut};
 use crate::record::{Reached, Record, Refused, Upgrade};
 use crate::version::Version;
 
@@ -188,7 +192,7 @@ fn failed(mut status: Status, reason: &Reason, seen: &Observation) -> Report {
 
 fn with_reason(answer: Answer, mut status: Status, reason: Option<Reason>) -> Report {
     status.code = reason.as_ref().map(Reason::code);
-    status.reason = reason.as_ref().map(ToString::to_string);
+    status.reason = reason.as_ref().map(Reason::told);
     Report {
         answer: Some(answer),
         reason,
@@ -208,7 +212,7 @@ fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
         id: Some(up.id.clone()),
         phase: up.phase.name().to_owned(),
         step: step.map(|step| step.name().to_owned()),
-        doing: within.map(|doing| doing.text.clone()),
+        doing: within.map(|doing| cut(&doing.text)),
         percent: percent(&up.phase, within.map_or(0, |doing| doing.percent)),
         from: Some(up.from.digest.clone()),
         to: up.target.commit.clone(),

@@ -51,7 +51,12 @@ pub enum Step {
     /// Run `kubeadm upgrade node` again and restart the kubelet.
     Kubeadm,
     /// Make the new deployment the default and pin the old one.
-    Bless { commit: Digest },
+    Bless {
+        commit: Digest,
+        /// The default that was seen when the new system was judged: it is put behind no other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<Deployment>,
+    },
     /// Run the operator's programs of post.d.
     PostHooks {
         /// The new system is the default.
@@ -59,8 +64,12 @@ pub enum Step {
     },
     /// Take our own cordon off, and let load balancers come back.
     Release,
-    /// Remove the new deployment and what was fetched for it.
-    Undo { commit: Digest },
+    /// End what still works for this upgrade, then remove the new deployment and what was fetched for it.
+    Undo {
+        /// Nothing where a ref or an image was not resolved yet: then no more than a fetch can be under way.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<Digest>,
+    },
     /// Remove deployments that nothing needs.
     Clean,
     /// In the initramfs: let this boot go on.

@@ -14,8 +14,9 @@ use crate::version::Version;
 /// A macro, since `concat!` takes no constants.
 macro_rules! images {
     () => {
-        "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>], docker://<host>/<name>@sha256:<64 hexadecimal digits>, \
-         or oci-archive:<path>@sha256:<…> or oci:<path>@sha256:<…> with an absolute path"
+        "ostree:<remote>:<ref>[@<commit>], docker://<host>/<name>@sha256:<digest>[@<commit>], \
+         oci-archive:<path>@sha256:<digest>[@<commit>] or oci:<path>@sha256:<digest>[@<commit>], \
+         where commit and digest are 64 lower-case hexadecimal digits and a path is absolute"
     };
 }
 

@@ -42,7 +42,7 @@ fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
 
 #[test]
 fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
-    let commit = digest('b');
+    let commit = Some(digest('b'));
     let (_, act) = next(&without_api(90), &reverting());
     assert_eq!(act, Act::Begin(Step::Undo { commit }));
     let blessed = Observation {

@@ -12,7 +12,8 @@ use upgrade::*;
 
 #[test]
 fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
-    let head = "# Names\n\nRendered from `src/upgrade/src/names.rs`; who writes a name writes it alone.\n\n";
+    let head =
+        "# Names\n\nRendered from `src/upgrade/src/names`; who writes a name writes it alone.\n\n";
     check_drift("names.md", &format!("{head}{}", names::table()));
 }
 
@@ -60,7 +61,49 @@ fn shown(sentence: &str) -> String {
         true => word.replace('x', "…"),
         false => word.to_owned(),
     });
-    words.collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    cell(&words.collect::<Vec<_>>().join(" "))
+}
+
+/// A sentence as a cell of a table. Outside of code a browser takes `<version>` for a tag, and shows nothing; within it the
+/// sign stands for itself.
+fn cell(sentence: &str) -> String {
+    let pieces = sentence.replace('|', "\\|");
+    let pieces = pieces.split('`').enumerate();
+    let shown = pieces.map(|(at, piece)| match at % 2 {
+        0 => piece.replace('<', "&lt;"),
+        _ => piece.to_owned(),
+    });
+    shown.collect::<Vec<_>>().join("`")
+}
+
+#[test]
+fn a_sentence_keeps_its_angle_brackets_in_a_table() {
+    assert_eq!(
+        cell("/modules/<version>, as `list <remote>` says | or not"),
+        "/modules/&lt;version>, as `list <remote>` says \\| or not"
+    );
+}
+
+#[test]
+fn no_page_holds_what_a_browser_takes_for_a_tag() {
+    for (name, text) in scene::page::all() {
+        let mut fenced = false;
+        for (at, line) in text.lines().enumerate() {
+            fenced ^= line.trim_start().starts_with("```");
+            if !fenced && !line.starts_with("    ") {
+                assert_eq!(tag(line), None, "{name}, line {}: {line}", at + 1);
+            }
+        }
+    }
+}
+
+/// What begins like a tag outside of code. Comments are meant as such.
+fn tag(line: &str) -> Option<&str> {
+    let prose = line.split('`').step_by(2);
+    let begins = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    prose
+        .flat_map(|piece| piece.split('<').skip(1))
+        .find(begins)
 }
 
 #[test]

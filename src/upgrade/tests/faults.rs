@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The table's short names of folders with tests.
-const LAYERS: [(&str, &str); 9] = [
+const LAYERS: [(&str, &str); 10] = [
     ("power", "src/deploy/tests/power"),
     ("sysroot", "src/deploy/tests/sysroot"),
     ("host", "src/host/tests"),
@@ -13,6 +13,7 @@ const LAYERS: [(&str, &str); 9] = [
     ("brain", "src/upgrade/tests"),
     ("model", "tests/model/tests"),
     ("agent", "tests/tests/agent"),
+    ("fuzz", "tests/fuzz/tests"),
     ("vm", "vm-tests/src/scenarios"),
     // Tests beside the code stand with their whole path.
     ("src", "src"),

@@ -45,6 +45,44 @@ fn a_number_with_leading_zeros_is_no_version() {
     assert!("v1.0.0".parse::<Version>().is_ok());
 }
 
+/// The forms that a refusal names, each with and without what stands in brackets, and with its gaps filled.
+fn named_forms() -> Vec<String> {
+    let text = target::ACCEPTED_IMAGE;
+    let words = text
+        .split([' ', ','])
+        .filter(|word| word.contains(":<") || word.contains("://<"));
+    let filled = |form: &str| {
+        let mut form = form.replace("<path>", "/srv/os");
+        for gap in ["<digest>", "<commit>"] {
+            form = form.replace(gap, &"b".repeat(64));
+        }
+        form.replace("<host>", "r.example.com")
+            .replace(['<', '>'], "")
+    };
+    words
+        .flat_map(|word| {
+            let plain = word.split('[').next().unwrap();
+            [plain.to_owned(), word.replace(['[', ']'], "")]
+        })
+        .map(|form| filled(&form))
+        .collect()
+}
+
+#[test]
+fn every_form_that_a_refusal_names_is_taken_and_none_that_is_taken_is_left_out() {
+    let forms = named_forms();
+    for form in &forms {
+        assert!(form.parse::<Target>().is_ok(), "{form}");
+    }
+    let prefixes = container::Transport::ALL.map(container::Transport::prefix);
+    for prefix in prefixes.into_iter().chain(["ostree:"]) {
+        let pinned = |form: &&String| form.parse::<Target>().unwrap().commit.is_some();
+        let named = forms.iter().filter(|form| form.starts_with(prefix));
+        let (with, without): (Vec<_>, Vec<_>) = named.partition(pinned);
+        assert_eq!((with.len(), without.len()), (1, 1), "{prefix}: {forms:?}");
+    }
+}
+
 fn refusal(raw: RawRequest) -> Reason {
     raw.parse().unwrap_err().into()
 }

@@ -90,10 +90,15 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
             ["careen.dev/kubernetes-version", "v1.36.4", "v1.36.3"],
         ),
         ("Downgrade", [image, "v1.34.0", "downgrade = true"]),
+        ("Downgrade", ["v1.35.4", "or newer", "\"kept:\" to go back"]),
         ("NewerThanApiServer", [image, "v1.36.3", "v1.35.4"]),
         ("SkewTooLarge", [image, "v1.32.0", "skew = 3"]),
         ("RecordNewer", ["format", "7", "up to 1"]),
         ("RecordDamaged", ["the record", "torn", "remove"]),
+        (
+            "RecordUnwritten",
+            ["record.a.new", "No space left", "make room"],
+        ),
     ] {
         let reason = all().into_iter().find(|reason| reason.code() == code);
         let text = reason.unwrap().to_string();

@@ -228,6 +228,26 @@ fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
 }
 
 #[test]
+fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_that_may_still_run()
+{
+    // The agent was restarted meanwhile: it runs no step, and what it had begun lives on.
+    let mut record = upgrade_in(Phase::Accepted);
+    let up = record.upgrade.as_mut().unwrap();
+    up.target.commit = None;
+    up.released = true;
+    let (record, act) = next(&quiet(), &record);
+    let undo = Step::Undo { commit: None };
+    assert_eq!(act, Act::Begin(undo.clone()));
+    assert!(!phase_of(&record).is_end(), "it may still run");
+    let ended = Observation {
+        finished: finished(undo, Outcome::Done(Effect::Plain)),
+        ..quiet()
+    };
+    let reason = Reason::Withdrawn;
+    assert_eq!(phase_of(&next(&ended, &record).0), Phase::Failed { reason });
+}
+
+#[test]
 fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happening() {
     let other = Observation {
         request: Asked::This(pinned('c')),
@@ -245,4 +265,37 @@ fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happ
     };
     let later = Observation { now: soon, ..other };
     assert_eq!(begun(&next(&later, &ended).1), Some("Fetch"));
+}
+
+#[test]
+fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_again_under_its_own_id()
+ {
+    let first = RawRequest {
+        id: Some("u1".into()),
+        ..pinned('b')
+    };
+    let asks = |request: &RawRequest| Observation {
+        request: Asked::This(request.clone()),
+        ..quiet()
+    };
+    let mut record = upgrade_in(Phase::Accepted);
+    record.upgrade.as_mut().unwrap().request = first.clone();
+    let (mut record, _) = next(&asks(&pinned('c')), &record);
+    assert_eq!(
+        phase_of(&record),
+        Phase::Reverting {
+            reason: Reason::Withdrawn
+        }
+    );
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned) = (true, true);
+    // The requester is back at the first before the other was taken.
+    let (ended, _) = next(&asks(&first), &record);
+    assert!(matches!(phase_of(&ended), Phase::Failed { .. }));
+    let (taken, act) = next(&asks(&first), &ended);
+    assert_eq!(
+        (phase_of(&taken), begun(&act)),
+        (Phase::Accepted, Some("Fetch"))
+    );
+    assert_eq!(taken.upgrade.unwrap().id.as_str(), "u1");
 }

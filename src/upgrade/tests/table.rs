@@ -97,6 +97,7 @@ fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| {
             seen.running = Some(Step::Bless {
                 commit: digest('b'),
+                over: None,
             })
         },
         |seen| seen.paused = Some("holidays".into()),

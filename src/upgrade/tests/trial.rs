@@ -30,7 +30,8 @@ fn a_system_that_passes_every_check_is_blessed() {
     assert_eq!(
         act,
         Act::Begin(Step::Bless {
-            commit: digest('b')
+            commit: digest('b'),
+            over: Some(deployment('a')),
         })
     );
 }

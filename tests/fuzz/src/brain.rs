@@ -119,6 +119,16 @@ fn moments(record: &Record) -> Vec<Observation> {
     moments
 }
 
+/// A node on which nothing goes on, and nobody asks for anything.
+#[must_use]
+pub fn quiet() -> Option<Observation> {
+    let nothing = |seen| Observation {
+        request: Asked::Nothing,
+        ..seen
+    };
+    foreign().map(calm).map(nothing)
+}
+
 fn foreign() -> Option<Deployment> {
     Some(Deployment {
         digest: "f".repeat(64).parse().ok()?,
@@ -149,6 +159,7 @@ fn calm(booted: Deployment) -> Observation {
         request: Asked::Unknown,
         paused: None,
         opted_out: None,
+        uncordoned: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

@@ -11,13 +11,16 @@ pub mod entry;
 pub mod grubenv;
 pub mod image;
 pub mod lines;
+pub mod manifest;
 pub mod menu;
 pub mod mutate;
+pub mod plan;
 pub mod policy;
 pub mod record;
 pub mod request;
 pub mod said;
 mod shell;
+pub mod told;
 
 // The agent's own files without the API client that it is built with: instrumenting that takes longer than all the rest.
 #[path = "../../../src/agent/src/node/lines.rs"]

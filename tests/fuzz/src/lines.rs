@@ -6,6 +6,17 @@ use upgrade::deploy::Line;
 
 use crate::agent_lines::Lines;
 
+/// What the agent takes for the verdict in a file of these bytes.
+#[must_use]
+pub fn verdict(input: &[u8]) -> Option<Line> {
+    let folder = tempfile::tempdir().ok()?;
+    let path = folder.path().join("unit.jsonl");
+    fs::write(&path, input).ok()?;
+    let mut lines = Lines::new(path);
+    lines.read();
+    lines.verdict
+}
+
 /// However the file grows, the verdict is that of its last whole line that gives one; and a line that is understood is
 /// understood again when it is printed.
 pub fn check(input: &[u8]) {

@@ -79,4 +79,4 @@ macro_rules! targets {
     };
 }
 
-targets! { brain cmdline entry grubenv image lines menu policy record request said }
+targets! { brain cmdline entry grubenv image lines manifest menu plan policy record request said told }

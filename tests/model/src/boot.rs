@@ -128,15 +128,20 @@ pub fn units(state: &mut State, part: u8) {
     state.pc = Pc::Units(part + 1);
 }
 
+/// Once behind each time that the target may have run. The unit does not run on a trial, which is counted when it is armed.
 fn restore(state: &mut State) {
     let booted = state.running.system.deployment();
-    let record = state.disk.record.record();
-    let wanted = record
-        .upgrade
-        .as_ref()
-        .is_some_and(|up| snapshot::is_wanted(up, &booted));
-    if let Some(saved) = state.disk.snapshot.filter(|_| wanted) {
-        state.disk.kubelet = saved;
+    let upgrade = &state.disk.record.record().upgrade;
+    let (Some(up), Some(saved)) = (upgrade, state.disk.snapshot) else {
+        return;
+    };
+    let target_runs = up.to.as_ref().is_some_and(|to| to.same(&booted));
+    let (wanted, tries) = (snapshot::is_wanted(up, &booted), Some(up.tries));
+    if target_runs && !state.running.trial {
+        state.disk.restored = None;
+    }
+    if wanted && state.disk.restored != tries {
+        (state.disk.kubelet, state.disk.restored) = (saved, tries);
     }
 }
 

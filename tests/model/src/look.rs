@@ -44,6 +44,7 @@ pub fn look(
         },
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
+        uncordoned: false,
         hooks: Hooks {
             pre: state.careful,
             post: state.careful,
@@ -123,11 +124,13 @@ pub fn step(state: &State, what: Do) -> Step {
         Do::Kubeadm => Step::Kubeadm,
         Do::Bless(letter) => Step::Bless {
             commit: digest(letter),
+            over: None,
         },
         Do::PostHooks(upgraded) => Step::PostHooks { upgraded },
         Do::Release => Step::Release,
         Do::Undo(letter) => Step::Undo {
-            commit: digest(letter),
+            // What was not resolved has no letter.
+            commit: (letter != '?').then(|| digest(letter)),
         },
         Do::Clean => Step::Clean,
         Do::Pass => Step::Pass,

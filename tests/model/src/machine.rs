@@ -288,10 +288,10 @@ fn step_of(step: &Step) -> Do {
         Step::Disarm => Do::Disarm,
         Step::Reboot { force } => Do::Reboot(*force),
         Step::Kubeadm => Do::Kubeadm,
-        Step::Bless { commit } => Do::Bless(cast::letter(commit)),
+        Step::Bless { commit, .. } => Do::Bless(cast::letter(commit)),
         Step::PostHooks { upgraded } => Do::PostHooks(*upgraded),
         Step::Release => Do::Release,
-        Step::Undo { commit } => Do::Undo(cast::letter(commit)),
+        Step::Undo { commit } => Do::Undo(commit.as_ref().map_or('?', cast::letter)),
         Step::Clean => Do::Clean,
         Step::Pass => Do::Pass,
     }

@@ -219,7 +219,7 @@ fn distort(
         }
         (Mutant::SkipsTheGuard, _) if seen.home == Home::Stage => *act = Act::Begin(Step::Pass),
         (Mutant::UndoesWhatRuns, _) if leaves && seen.home == Home::Agent => {
-            let commit = seen.booted.digest.clone();
+            let commit = Some(seen.booted.digest.clone());
             *act = Act::Begin(Step::Undo { commit });
         }
         (Mutant::RebootsTheOldSystem, _) if *act == Act::Begin(Step::Release) => {
@@ -227,7 +227,7 @@ fn distort(
         }
         // The new system takes the old one's folder for rubbish.
         (Mutant::ForgetsTheOldDefault, _) if *act == Act::Begin(Step::Snapshot) => {
-            let commit = digest('a');
+            let commit = Some(digest('a'));
             *act = Act::Begin(Step::Undo { commit });
         }
         _ => {}

@@ -133,7 +133,7 @@ fn drain(state: &mut State, part: u8) {
 
 fn snapshot(state: &mut State, part: u8) {
     if part == 0 {
-        state.disk.snapshot = None;
+        (state.disk.snapshot, state.disk.restored) = (None, None);
         return;
     }
     if state.disk.kubelet != state.running.system.letter && !state.ghost.by_hand {
@@ -221,7 +221,7 @@ fn undo(state: &mut State, letter: char, part: u8) {
         3 => {
             state.disk.fetched.remove(&letter);
         }
-        _ => state.disk.snapshot = None,
+        _ => (state.disk.snapshot, state.disk.restored) = (None, None),
     }
 }
 
@@ -237,7 +237,7 @@ fn clean(state: &mut State, part: u8) {
         1 => state.disk.unflushed = None,
         _ => {
             clear_folders(state);
-            state.disk.snapshot = None;
+            (state.disk.snapshot, state.disk.restored) = (None, None);
         }
     }
 }

@@ -77,6 +77,8 @@ pub struct Disk {
     pub fetched: BTreeSet<char>,
     /// The saved state of the kubelet, by the system that wrote it.
     pub snapshot: Option<char>,
+    /// Behind which trial it was put back, since the target may have run last.
+    pub restored: Option<u32>,
     /// The kubelet's state, by the system that wrote it last.
     pub kubelet: char,
     /// How often somebody has changed the running system's /etc.
@@ -259,6 +261,7 @@ impl State {
                 grubenv: GrubEnv::Clear,
                 fetched: BTreeSet::new(),
                 snapshot: None,
+                restored: None,
                 kubelet: 'a',
                 etc: 0,
                 etc_noted: 0,

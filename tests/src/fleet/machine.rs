@@ -167,6 +167,7 @@ impl FleetMachine {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: Hooks::default(),
             api: Api::Away,
             running: None,
@@ -188,14 +189,14 @@ impl FleetMachine {
             }
             Step::Arm { .. } => state.one_shot = OneShot::Set,
             Step::Disarm => state.one_shot = OneShot::Clear,
-            Step::Bless { commit } => {
+            Step::Bless { commit, .. } => {
                 let new = known(commit)?.deployment();
                 state.deployments.retain(|deployment| *deployment != new);
                 state.deployments.insert(0, new);
             }
             Step::Undo { commit } => state
                 .deployments
-                .retain(|deployment| deployment.digest != *commit),
+                .retain(|deployment| Some(&deployment.digest) != commit.as_ref()),
             _ => {}
         }
         Ok(Effect::Plain)

@@ -31,6 +31,19 @@ async fn pods_are_evicted_and_what_belongs_to_the_node_stays() -> Result<()> {
 }
 
 #[tokio::test]
+async fn more_pods_than_are_listed_at_once_are_all_evicted() -> Result<()> {
+    let mut scene = Scene::new("many").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    for number in 0..120 {
+        pods.run(&format!("web-{number}"), json!({})).await?;
+    }
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot_silently().await?;
+    assert!(pods.names().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_budget_that_never_allows_ends_the_upgrade_and_is_named() -> Result<()> {
     let mut scene = Scene::with_policy("budget", HASTY).await?;
     let pods = Namespace::new(&scene.node).await?;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
-use careen_tests::node::{annotation, is_cordoned};
+use careen_tests::node::{annotation, condition, is_cordoned};
 use careen_tests::scene::Scene;
+use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use upgrade::record::FORMAT;
 use upgrade::{Journal, Reason, Record, names};
@@ -148,6 +149,38 @@ async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
     let status = annotation(&node, names::STATUS);
     assert!(status.contains("\"code\":\"RecordDamaged\""), "{status}");
     assert!(copies(&scene)?.values().all(|text| text == "half a"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_it_can()
+-> Result<()> {
+    let scene = Scene::new("unwritten").await?;
+    let state = scene
+        .node
+        .folder
+        .path()
+        .join("sysroot")
+        .join(names::STATE_DIR);
+    // Where a copy is written before it gets its name. Root writes past any mode, but not into a folder.
+    let copies = ["record.a.new", "record.b.new"].map(|name| state.join(name));
+    for copy in &copies {
+        std::fs::create_dir_all(copy)?;
+    }
+    scene.node.ask_for(OLD_IMAGE).await?;
+    let told = |node: &Node| condition(node).is_some_and(|told| told.1 == "RecordUnwritten");
+    let node = scene.node.until("the reason is told", &told).await?;
+    assert!(
+        condition(&node)
+            .unwrap_or_default()
+            .2
+            .contains("record.a.new")
+    );
+    assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
+    for copy in &copies {
+        std::fs::remove_dir(copy)?;
+    }
+    scene.node.until_answered("Upgraded").await?;
     Ok(())
 }
 

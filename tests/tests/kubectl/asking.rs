@@ -123,6 +123,18 @@ async fn what_selects_no_node_is_an_error() -> Result<()> {
     Ok(())
 }
 
+/// To the API server it is a bad request, as a command line it is a wrong one.
+#[tokio::test]
+async fn a_selector_that_is_none_is_a_wrong_command_line() -> Result<()> {
+    let _own = own_nodes().await;
+    let ran = careen("status -l a=(b").await?.with(Exit::Usage)?;
+    ensure!(ran.err.contains("--selector \"a=(b\""), "{ran:?}");
+    let line = format!("upgrade nobody --image {NEW_IMAGE} --yes --timeout 5s");
+    let ran = careen(&line).await?.with(Exit::Usage)?;
+    ensure!(ran.err.contains("--timeout wants --watch"), "{ran:?}");
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_selector_asks_each_of_its_nodes_and_no_other() -> Result<()> {
     let _own = own_nodes().await;

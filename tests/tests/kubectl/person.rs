@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use careen_tests::cluster::{PATIENCE, plane};
 use careen_tests::node::{TestNode, annotation, merge};
+use careen_tests::wire::Wire;
 use clap::Parser;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -83,6 +84,17 @@ pub async fn kubeconfig_of(user: &str, folder: &Path) -> Result<PathBuf> {
         serde_json::from_slice(&std::fs::read(plane().await?.admin_kubeconfig())?)?;
     content["users"][0]["user"]["as"] = json!(user);
     let path = folder.join(format!("{user}.conf"));
+    std::fs::write(&path, content.to_string())?;
+    Ok(path)
+}
+
+/// The administrator's kubeconfig, over a wire.
+pub async fn kubeconfig_over(wire: &Wire, folder: &Path) -> Result<PathBuf> {
+    let mut content: Value =
+        serde_json::from_slice(&std::fs::read(plane().await?.admin_kubeconfig())?)?;
+    let server = format!("https://127.0.0.1:{}", wire.port);
+    content["clusters"][0]["cluster"]["server"] = json!(server);
+    let path = folder.join("wire.conf");
     std::fs::write(&path, content.to_string())?;
     Ok(path)
 }

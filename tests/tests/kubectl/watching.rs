@@ -1,16 +1,26 @@
 //! Watching upgrades to their end, by the real agent on a small machine.
 
-use anyhow::{Result, ensure};
-use careen_tests::machine::NEW_IMAGE;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::cluster::PATIENCE;
+use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{TestNode, annotation};
 use careen_tests::scene::Scene;
+use careen_tests::wire::State;
+use clap::Parser;
 use k8s_openapi::api::core::v1::Node;
+use kube::api::DeleteParams;
+use kubectl::cli::Cli;
+use kubectl::console::Console;
 use kubectl::exit::Exit;
+use kubectl::render::Look;
 use serde_json::json;
 use upgrade::names;
 use upgrade::observe::Check;
 
-use crate::person::{answer_first, careen, own_nodes, value};
+use crate::person::{answer, answer_first, careen, kubeconfig_over, own_nodes, value};
 
 fn upgrade(node: &TestNode, more: &str) -> String {
     format!(
@@ -110,4 +120,86 @@ async fn one_by_one_stops_at_the_first_that_fails() -> Result<()> {
     ensure!(ran.err.contains(&stopped), "{ran:?}");
     assert_eq!(value(&nodes[2].now().await?, names::REQUEST), None);
     Ok(())
+}
+
+/// What the node says then is an answer to an older request.
+#[tokio::test]
+async fn a_request_that_is_taken_back_before_it_is_served_ends_the_watching_and_not_well()
+-> Result<()> {
+    let _own = own_nodes().await;
+    let node = TestNode::new("dropped").await?;
+    node.ask_for(OLD_IMAGE).await?;
+    answer(&node, "Upgraded", json!({})).await?;
+    let taken_back = async {
+        let asked = |node: &Node| annotation(node, names::IMAGE) == NEW_IMAGE;
+        node.until("the request", &asked).await?;
+        careen(&format!("cancel {}", node.name))
+            .await?
+            .with(Exit::Done)
+    };
+    let line = upgrade(&node, "");
+    let (ran, cancelled) = tokio::join!(careen(&line), taken_back);
+    cancelled?;
+    let ran = ran?.with(Exit::Failed)?;
+    ensure!(ran.err.contains("the request was taken back"), "{ran:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_goes_ends_the_watching_with_the_code_of_a_node_that_is_not_there() -> Result<()>
+{
+    let _own = own_nodes().await;
+    let node = TestNode::new("going").await?;
+    let gone = async {
+        let asked = |node: &Node| !annotation(node, names::REQUEST).is_empty();
+        node.until("the request", &asked).await?;
+        node.nodes()
+            .delete(&node.name, &DeleteParams::default())
+            .await?;
+        anyhow::Ok(())
+    };
+    let line = upgrade(&node, "");
+    let (ran, gone) = tokio::join!(careen(&line), gone);
+    gone?;
+    let ran = ran?.with(Exit::Missing)?;
+    ensure!(ran.err.contains("is gone from the cluster"), "{ran:?}");
+    Ok(())
+}
+
+/// Looks until it is so. Whoever calls has an end to it.
+async fn until(holds: impl Fn() -> bool) {
+    while !holds() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_is_waited_for_and_that_is_said_once() -> Result<()> {
+    let _own = own_nodes().await;
+    let node = TestNode::new("outage").await?;
+    let kubeconfig = kubeconfig_over(&node.wire, node.folder.path()).await?;
+    let begin = ["kubectl-careen", "--kubeconfig", path(&kubeconfig)?];
+    let line = upgrade(&node, "");
+    let cli = Cli::try_parse_from(begin.into_iter().chain(line.split(' ')))?;
+    let (mut console, captured) = Console::captured(Look::default(), None);
+    let outage = async {
+        until(|| captured.out().contains(": Asked")).await;
+        node.wire.set(State::Cut);
+        until(|| captured.err().contains("asked again and again")).await;
+        node.wire.set(State::Open);
+        answer(&node, "Upgraded", json!({})).await
+    };
+    let both = async { tokio::join!(kubectl::run(&cli, &mut console), outage) };
+    let (ended, answered) = tokio::time::timeout(PATIENCE, both)
+        .await
+        .with_context(|| format!("{captured:?}"))?;
+    answered?;
+    assert_eq!(ended?, Exit::Done, "{captured:?}");
+    let said = captured.err();
+    assert_eq!(said.matches("asked again and again").count(), 1, "{said}");
+    Ok(())
+}
+
+fn path(file: &Path) -> Result<&str> {
+    file.to_str().context("a path of UTF-8")
 }

@@ -5,6 +5,7 @@ mod cancelled;
 mod catalogue;
 mod certificate;
 mod credential;
+mod held;
 mod isolated;
 mod lease;
 mod refused;

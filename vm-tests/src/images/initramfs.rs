@@ -29,7 +29,15 @@ pub enum Initramfs {
     WithoutDisk,
     /// Without our module.
     WithoutStage,
+    /// With an ostree-prepare-root that is skipped.
+    WithoutPrepareRoot,
 }
+
+/// It counts as done, and does nothing.
+const PREPARE_ROOT: &str = "usr/lib/systemd/system/ostree-prepare-root.service";
+const SKIPPED: &str = "[Unit]\nDescription=Skipped on purpose\nDefaultDependencies=no\nConditionPathExists=/nowhere\n\
+After=sysroot.mount\nRequires=sysroot.mount\nBefore=initrd-root-fs.target\n\
+[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n";
 
 impl Initramfs {
     const fn name(self) -> &'static str {
@@ -37,6 +45,7 @@ impl Initramfs {
             Self::Whole => "initramfs",
             Self::WithoutDisk => "initramfs-without-disk",
             Self::WithoutStage => "initramfs-without-stage",
+            Self::WithoutPrepareRoot => "initramfs-without-prepare-root",
         }
     }
 
@@ -52,6 +61,9 @@ impl Initramfs {
             .files(&beside("initramfs.sh"))?
             .built(&tree)
             .text(self.name());
+        if self == Self::WithoutPrepareRoot {
+            key = key.text(SKIPPED);
+        }
         if self != Self::WithoutStage {
             for part in OURS {
                 key = key.files(&ours.join(part))?;
@@ -73,6 +85,9 @@ impl Initramfs {
             for part in OURS {
                 module.copy_all(&ours.join(part), part)?;
             }
+        }
+        if self == Self::WithoutPrepareRoot {
+            module.write(PREPARE_ROOT, SKIPPED, 0o644)?;
         }
         let omit = if self == Self::WithoutDisk {
             "virtio_blk"

@@ -126,6 +126,11 @@ pub const RECIPES: &[Recipe] = &[
         initramfs: Some(Initramfs::WithoutDisk),
         ..V2
     },
+    Recipe {
+        name: "no-prepare-root",
+        initramfs: Some(Initramfs::WithoutPrepareRoot),
+        ..V2
+    },
     bad(
         "panic",
         &[
@@ -151,6 +156,29 @@ pub const RECIPES: &[Recipe] = &[
                 "../rig-hang.service",
             ),
         ],
+    ),
+    // Nothing of lower priority runs any more on the only processor, systemd included: neither by the throttle of real-time work nor, from
+    // Linux 6.12 on, by the server that keeps a share for all the rest.
+    bad(
+        "deaf",
+        &[
+            Program(
+                "usr/libexec/careen-rig/deaf",
+                "sleep 5\nmount -t debugfs none /sys/kernel/debug\nfor share in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 >\"$share\"; done\necho -1 >/proc/sys/kernel/sched_rt_runtime_us\nexec chrt --fifo 99 sh -c 'while :; do :; done'\n",
+            ),
+            File(
+                "usr/lib/systemd/system/rig-deaf.service",
+                "[Unit]\nDefaultDependencies=no\nAfter=systemd-remount-fs.service\n[Service]\nExecStart=/usr/libexec/careen-rig/deaf\n",
+            ),
+            Link(
+                "usr/lib/systemd/system/sysinit.target.wants/rig-deaf.service",
+                "../rig-deaf.service",
+            ),
+        ],
+    ),
+    bad(
+        "kubeadm-hangs",
+        &[Program("usr/bin/kubeadm", "exec sleep infinity\n")],
     ),
     bad(
         "kubelet-crash",

@@ -2,16 +2,25 @@
 
 use crate::scenario::Scenario;
 
+mod a_daemonset_brings_the_first_agent;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
+mod a_damaged_old_kernel_starts_no_unproven_system;
+mod a_full_disk_holds_the_upgrade_until_there_is_room;
+mod a_person_boots_the_old_system_of_a_blessed_node;
+mod a_person_reboots_at_every_step;
 mod a_person_reboots_in_between;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
+mod an_unreadable_kernel_falls_back;
 mod api_away_for_longer_than_the_hold;
 mod api_away_until_after_the_deadline;
 mod bad_image_is_tried_then_refused;
 mod bad_requests_are_refused;
 mod boot_full_is_refused;
+mod boot_is_an_automount;
 mod boot_on_lvm_is_refused;
+mod boot_put_back_to_an_older_copy;
+mod clock_in_2040_over_a_trial;
 mod clock_jumps_during_the_drain;
 mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
@@ -21,8 +30,11 @@ mod goes_back_to_what_it_has_kept;
 mod inhibitor_held_up_then_a_full_reboot;
 mod initramfs_without_its_root_falls_back;
 mod kernel_panic_falls_back;
+mod kubeadm_hangs_falls_back;
+mod kubelet_and_containerd_killed_in_every_phase;
 mod kubelet_crash_loop_falls_back;
 mod logind_hangs_and_comes_back;
+mod memory_is_short_during_the_upgrade;
 mod new_system_without_network_falls_back;
 mod node_never_ready_falls_back;
 mod pdb_never_allows_aborts;
@@ -31,10 +43,16 @@ mod power_cut_in_the_initramfs;
 mod power_cut_in_trial;
 mod power_cut_while_armed;
 mod power_cut_while_deploying;
+mod power_cuts_around_the_trial;
+mod power_cuts_before_the_trial;
+mod power_cuts_on_the_way_back;
 mod prelude;
+mod prepare_root_skipped_falls_back;
 mod required_check_fails_falls_back;
+mod somebody_stages_another_system_before_the_reboot;
 mod stock_grub_mkconfig_falls_back_and_upgrades;
 mod tampered_file_is_refused_by_the_stage;
+mod ten_upgrades_in_a_row;
 mod three_upgrades_in_a_row;
 mod uefi_fallback;
 mod uefi_upgrade;
@@ -43,6 +61,7 @@ mod upgrade_with_the_same_kernel;
 mod upgrades_from_a_container_registry;
 mod userspace_hang_falls_back;
 mod version_lies_falls_back;
+mod watchdog_ends_a_hang;
 mod withdrawn_while_draining;
 mod withdrawn_while_fetching;
 
@@ -56,15 +75,24 @@ pub const ALL: &[Scenario] = &[
     inhibitor_held_up_then_a_full_reboot::SCENARIO,
     logind_hangs_and_comes_back::SCENARIO,
     clock_jumps_during_the_drain::SCENARIO,
+    a_daemonset_brings_the_first_agent::SCENARIO,
     a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+    a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
+    a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
+    a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
+    a_person_reboots_at_every_step::SCENARIO,
     a_person_reboots_in_between::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
+    an_unreadable_kernel_falls_back::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,
     bad_image_is_tried_then_refused::SCENARIO,
     bad_requests_are_refused::SCENARIO,
     boot_full_is_refused::SCENARIO,
+    boot_is_an_automount::SCENARIO,
     boot_on_lvm_is_refused::SCENARIO,
+    boot_put_back_to_an_older_copy::SCENARIO,
+    clock_in_2040_over_a_trial::SCENARIO,
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
     cluster_api_upgrades_a_node::SCENARIO,
     deploy_killed_while_frozen_does_not_hang::SCENARIO,
@@ -72,15 +100,24 @@ pub const ALL: &[Scenario] = &[
     goes_back_to_what_it_has_kept::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
     kernel_panic_falls_back::SCENARIO,
+    kubeadm_hangs_falls_back::SCENARIO,
+    kubelet_and_containerd_killed_in_every_phase::SCENARIO,
+    memory_is_short_during_the_upgrade::SCENARIO,
     new_system_without_network_falls_back::SCENARIO,
     node_never_ready_falls_back::SCENARIO,
     power_cut_between_bless_and_report::SCENARIO,
     power_cut_in_the_initramfs::SCENARIO,
     power_cut_while_armed::SCENARIO,
     power_cut_while_deploying::SCENARIO,
+    power_cuts_around_the_trial::SCENARIO,
+    power_cuts_before_the_trial::SCENARIO,
+    power_cuts_on_the_way_back::SCENARIO,
+    prepare_root_skipped_falls_back::SCENARIO,
     required_check_fails_falls_back::SCENARIO,
+    somebody_stages_another_system_before_the_reboot::SCENARIO,
     stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
     tampered_file_is_refused_by_the_stage::SCENARIO,
+    ten_upgrades_in_a_row::SCENARIO,
     three_upgrades_in_a_row::SCENARIO,
     uefi_fallback::SCENARIO,
     uefi_upgrade::SCENARIO,
@@ -88,6 +125,7 @@ pub const ALL: &[Scenario] = &[
     upgrades_from_a_container_registry::SCENARIO,
     userspace_hang_falls_back::SCENARIO,
     version_lies_falls_back::SCENARIO,
+    watchdog_ends_a_hang::SCENARIO,
     withdrawn_while_draining::SCENARIO,
     withdrawn_while_fetching::SCENARIO,
 ];
@@ -106,8 +144,26 @@ pub fn is_on_cluster_api(name: &str) -> bool {
 #[must_use]
 pub fn wants_a_registry(name: &str) -> bool {
     let those = [
+        a_daemonset_brings_the_first_agent::SCENARIO,
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)
 }
+
+/// The sample of power cuts at four markers each, of which every commit makes one: they lose what the disk had not flushed, so all
+/// that it is asked is in a log from the beginning.
+pub const POWER_CUTS: [&str; 3] = [
+    power_cuts_before_the_trial::SCENARIO.name,
+    power_cuts_around_the_trial::SCENARIO.name,
+    power_cuts_on_the_way_back::SCENARIO.name,
+];
+
+/// Whether a scenario's power cuts take what the disk had not flushed.
+#[must_use]
+pub fn loses_writes(name: &str) -> bool {
+    POWER_CUTS.contains(&name)
+}
+
+/// What one of them takes the place of: the power goes in the trial there too.
+pub const POWER_CUT: &str = power_cut_in_trial::SCENARIO.name;

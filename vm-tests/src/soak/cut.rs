@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::way::Way;
 use super::writes::{Log, Request};
 
 /// A drive writes sectors whole.
@@ -32,6 +33,8 @@ pub enum Fate {
 pub struct Cut {
     /// Its place in the plan.
     pub index: usize,
+    /// Which upgrade is cut.
+    pub way: Way,
     /// So many requests had been made.
     pub after: usize,
     /// What became of those that were not safe.
@@ -49,32 +52,40 @@ impl Cut {
     /// When it cannot be written.
     pub fn make_disk(&self, base: &Path, log: &Log, to: &Path) -> Result<()> {
         copy(base, to)?;
-        let disk = File::options().write(true).open(to)?;
-        let before = log.requests.get(..self.after).unwrap_or(&log.requests);
-        let flushed = |request: &Request| *request == Request::Flush;
-        let safe = before.iter().rposition(flushed).unwrap_or(0);
-        let mut rng = Rng::with_seed(self.seed);
-        // In one cut most of it is there, in another next to nothing.
-        let kept = [0.1, 0.5, 0.9][rng.usize(..3)];
-        for (at, request) in before.iter().enumerate() {
-            let Request::Write {
-                disk: place,
-                log: there,
-                length,
-            } = *request
-            else {
-                continue;
-            };
-            let data = log.data(there, length)?;
-            match self.fate {
-                _ if at < safe => disk.write_all_at(&data, place)?,
-                Fate::Kept => disk.write_all_at(&data, place)?,
-                Fate::Torn if rng.f64() < kept => tear(&disk, place, &data, &mut rng)?,
-                Fate::Torn | Fate::Lost => {}
-            }
-        }
-        Ok(())
+        write(log, self.after, self.fate, self.seed, to)
     }
+}
+
+/// Writes onto a raw disk what a machine asked of it in its first `after` requests, as far as a cut behind them leaves it there.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(log: &Log, after: usize, fate: Fate, seed: u64, disk: &Path) -> Result<()> {
+    let disk = File::options().write(true).open(disk)?;
+    let before = log.requests.get(..after).unwrap_or(&log.requests);
+    let flushed = |request: &Request| *request == Request::Flush;
+    let safe = before.iter().rposition(flushed).unwrap_or(0);
+    let mut rng = Rng::with_seed(seed);
+    // In one cut most of it is there, in another next to nothing.
+    let kept = [0.1, 0.5, 0.9][rng.usize(..3)];
+    for (at, request) in before.iter().enumerate() {
+        let Request::Write {
+            disk: place,
+            log: there,
+            length,
+        } = *request
+        else {
+            continue;
+        };
+        let data = log.data(there, length)?;
+        match fate {
+            _ if at < safe => disk.write_all_at(&data, place)?,
+            Fate::Kept => disk.write_all_at(&data, place)?,
+            Fate::Torn if rng.f64() < kept => tear(&disk, place, &data, &mut rng)?,
+            Fate::Torn | Fate::Lost => {}
+        }
+    }
+    Ok(())
 }
 
 fn copy(base: &Path, to: &Path) -> Result<()> {
@@ -101,4 +112,57 @@ fn tear(disk: &File, place: u64, data: &[u8], rng: &mut Rng) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soak::writes::tests::{FLUSHED, log, written};
+
+    /// Two writes that were flushed and two that were not, each of a sector of its own number.
+    fn disk_after(fate: Fate, after: usize, seed: u64) -> Vec<u8> {
+        let entries = [
+            written(1),
+            written(2),
+            FLUSHED.to_vec(),
+            written(3),
+            written(4),
+        ];
+        let file = log(&entries);
+        let mut log = Log::open(file.path()).unwrap();
+        log.read_on().unwrap();
+        let disk = tempfile::NamedTempFile::new().unwrap();
+        disk.as_file().set_len(5 * 512).unwrap();
+        write(&log, after, fate, seed, disk.path()).unwrap();
+        let bytes = std::fs::read(disk.path()).unwrap();
+        bytes.chunks(512).map(|sector| sector[0]).collect()
+    }
+
+    #[test]
+    fn what_was_flushed_is_there_whatever_becomes_of_the_rest() {
+        for seed in 0..20 {
+            for fate in [Fate::Kept, Fate::Lost, Fate::Torn] {
+                assert_eq!(disk_after(fate, 5, seed)[..3], [0, 1, 2], "{fate:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_flushed_is_kept_lost_or_there_in_any_order() {
+        assert_eq!(disk_after(Fate::Kept, 5, 1), [0, 1, 2, 3, 4]);
+        assert_eq!(disk_after(Fate::Lost, 5, 1), [0, 1, 2, 0, 0]);
+        let torn: std::collections::BTreeSet<_> = (0..100)
+            .map(|seed| disk_after(Fate::Torn, 5, seed))
+            .collect();
+        let later_without_earlier = vec![0, 1, 2, 0, 4];
+        assert!(torn.contains(&later_without_earlier), "{torn:?}");
+    }
+
+    #[test]
+    fn what_came_behind_the_cut_never_was() {
+        assert_eq!(disk_after(Fate::Kept, 4, 1), [0, 1, 2, 3, 0]);
+        assert_eq!(disk_after(Fate::Kept, 1, 1), [0, 1, 0, 0, 0]);
+        // Nothing was flushed yet.
+        assert_eq!(disk_after(Fate::Lost, 2, 1), [0, 0, 0, 0, 0]);
+    }
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
-use upgrade::{Phase, Record};
+use tokio::time::{Instant, sleep};
 
 use super::cut::Cut;
-use super::recording::{Moment, Recording};
+use super::place::{Place, Recorded};
+use super::recording::System;
 use crate::node::View;
-use crate::rig::{Rig, UPGRADE};
+use crate::rig::{Rig, UPGRADE, expect_same};
 
 /// How one cut ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,9 +18,9 @@ pub struct Verdict {
     /// The cut.
     #[serde(flatten)]
     pub cut: Cut,
-    /// What the Node said of the upgrade when the power went.
-    pub phase: String,
-    /// From power-on until the node's Ready answer, in seconds.
+    /// What the upgrade was at when the power went, by its record.
+    pub step: String,
+    /// From power-on until the node was Ready and schedulable with its answer, in seconds.
     pub seconds: f64,
     /// The answer, `Upgraded` or `Failed`.
     pub answer: String,
@@ -32,24 +32,59 @@ pub struct Verdict {
 
 /// When the Node says one of these, the request can be taken back.
 const BEFORE_THE_TRIAL: [&str; 5] = ["Accepted", "Fetched", "Verified", "Deployed", "Drained"];
-/// When it says one of these, a trial may have been counted and not judged. At `Drained` the arming may be on the disk already.
+/// In one of these a trial may have been counted and not judged. At `Drained` the arming may be on the disk already.
 const AROUND_THE_TRIAL: [&str; 4] = ["Drained", "Armed", "Trial", "Healthy"];
 
+/// What is left to do in the boot that runs, once it is Ready with its answer: a clean-up that was cut off is done again.
+const CLEAN_UP: Duration = Duration::from_secs(180);
+const PAUSE: Duration = Duration::from_secs(5);
+
 /// Whether the request of this cut is taken back.
-fn is_taken_back(cut: &Cut, moment: &Moment) -> bool {
-    !cut.goes_on && BEFORE_THE_TRIAL.contains(&moment.phase.as_str())
+fn is_taken_back(cut: &Cut, place: &Place<'_>) -> bool {
+    !cut.goes_on && BEFORE_THE_TRIAL.contains(&place.told.phase.as_str())
 }
 
-/// An upgrade may fail for what was done to it, and for nothing else.
-fn expect_excused(cut: &Cut, moment: &Moment, code: &str) -> Result<()> {
+/// An upgrade may fail for what was done to it, a bad image for what it is, and for nothing else.
+fn expect_excused(cut: &Cut, place: &Place<'_>, code: &str) -> Result<()> {
+    let trial = place
+        .phases()
+        .any(|phase| AROUND_THE_TRIAL.contains(&phase));
     let excused = match code {
-        "Withdrawn" => is_taken_back(cut, moment),
-        "NoVerdict" => AROUND_THE_TRIAL.contains(&moment.phase.as_str()),
+        "Withdrawn" => is_taken_back(cut, place),
+        "NoVerdict" => trial,
+        verdict if Some(verdict) == cut.way.verdict() => trial || !is_taken_back(cut, place),
         _ => false,
     };
-    let phase = &moment.phase;
-    ensure!(excused, "Failed, {code:?}, after a cut in {phase:?}");
+    let phases: Vec<_> = place.phases().collect();
+    ensure!(excused, "Failed, {code:?}, after a cut in {phases:?}");
     Ok(())
+}
+
+/// The system that must run with this answer.
+fn expect_allowed<'a>(
+    recorded: &'a Recorded,
+    cut: &Cut,
+    place: &Place<'_>,
+    view: &View,
+) -> Result<&'a System> {
+    if view.answer.as_deref() == Some("Upgraded") {
+        ensure!(
+            cut.way.verdict().is_none(),
+            "a bad image was made the default"
+        );
+        return Ok(&recorded.recording.new);
+    }
+    expect_excused(cut, place, code(view))?;
+    Ok(&recorded.recording.old)
+}
+
+/// How a node came to its rest.
+#[derive(Debug)]
+pub struct Rest {
+    /// What it said.
+    pub view: View,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// Boots the node and follows it to its rest.
@@ -58,57 +93,73 @@ fn expect_excused(cut: &Cut, moment: &Moment, code: &str) -> Result<()> {
 /// When it breaks a promise: the message says which.
 pub async fn judge(
     rig: &mut Rig,
-    recording: &Recording,
+    recorded: &Recorded,
     cut: &Cut,
-    moment: &Moment,
-) -> Result<View> {
+    place: &Place<'_>,
+) -> Result<Rest> {
     let begun = Instant::now();
     rig.wait_boot(None).await?;
-    if is_taken_back(cut, moment) {
+    if is_taken_back(cut, place) {
         rig.withdraw().await?;
     }
     let view = at_rest(rig, begun + UPGRADE).await?;
-    let runs = if view.answer.as_deref() == Some("Upgraded") {
-        &recording.new
-    } else {
-        expect_excused(cut, moment, code(&view))?;
-        &recording.old
-    };
-    rig.expect_runs(runs).await?;
+    let took = begun.elapsed();
+    let system = expect_allowed(recorded, cut, place, &view)?;
+    let deadline = Instant::now() + CLEAN_UP;
+    while let Err(broken) = look(rig, recorded, cut, system).await {
+        ensure!(Instant::now() < deadline, broken);
+        sleep(PAUSE).await;
+    }
+    // Whatever it was asked for meanwhile, the answer is the one that was judged.
+    let view = rig.node.now();
+    expect_allowed(recorded, cut, place, &view)?;
+    Ok(Rest { view, took })
+}
+
+/// Everything that must hold at rest: on the disk, in the menu, on the Node.
+async fn look(rig: &mut Rig, recorded: &Recorded, cut: &Cut, system: &System) -> Result<()> {
+    rig.expect_runs(&system.commit).await?;
     rig.expect_disarmed().await?;
     rig.expect_schedulable()?;
     rig.expect_clean().await?;
+    expect_systems(rig, recorded, system).await?;
+    expect_etc(rig, cut.way.policy()).await?;
+    let view = rig.node.now();
     expect_same(&rig.record().await?, &view)?;
-    Ok(view)
+    ensure!(
+        system.kubelet.as_ref() == Some(&view.kubelet),
+        "the kubelet is {}, not {:?}",
+        view.kubelet,
+        system.kubelet
+    );
+    let trials = rig.trials();
+    ensure!(trials <= 1, "{trials} trial boots; the policy has one");
+    Ok(())
+}
+
+/// The old system lies there whatever has happened, the new one only where it runs.
+async fn expect_systems(rig: &mut Rig, recorded: &Recorded, runs: &System) -> Result<()> {
+    let (old, new) = (&recorded.recording.old, &recorded.recording.new);
+    let list = "ls /sysroot/ostree/deploy/*/deploy";
+    let there = rig.guest.run(list).await?;
+    ensure!(there.contains(&old.commit), "the old system is gone");
+    ensure!(
+        there.contains(&new.commit) == (runs.commit == new.commit),
+        "of the two systems there are these: {there}"
+    );
+    Ok(())
+}
+
+/// What the operator had written before is there, in whichever system runs.
+async fn expect_etc(rig: &mut Rig, policy: &str) -> Result<()> {
+    let there = rig.guest.run("cat /etc/careen/policy.toml").await?;
+    ensure!(there.contains(policy), "the policy is {there:?}");
+    Ok(())
 }
 
 fn code(view: &View) -> &str {
     let code = view.status.as_ref().and_then(|status| status.code.as_ref());
     code.map_or("", String::as_str)
-}
-
-/// The Node says what the record says.
-fn expect_same(record: &Record, view: &View) -> Result<()> {
-    let up = record.upgrade.as_ref();
-    let up = up.context("the record knows of no upgrade")?;
-    let status = view.status.as_ref();
-    let status = status.context("the Node has no status")?;
-    let reason = match &up.phase {
-        Phase::Failed { reason } | Phase::Halted { reason } => Some(reason.code()),
-        _ => None,
-    };
-    let recorded = (Some(&up.id), up.phase.name(), up.tries, &reason);
-    let told = (
-        status.id.as_ref(),
-        status.phase.as_str(),
-        status.tries,
-        &status.code,
-    );
-    ensure!(
-        recorded == told,
-        "the record says {recorded:?}, the Node {told:?}"
-    );
-    Ok(())
 }
 
 /// Until the Node has its answer, and is Ready and schedulable in the boot that runs.
@@ -133,12 +184,14 @@ async fn at_rest(rig: &mut Rig, deadline: Instant) -> Result<View> {
 mod tests {
     use super::*;
     use crate::soak::cut::Fate;
+    use crate::soak::recording::Moment;
+    use crate::soak::way::Way;
     use serde_json::Value;
-    use upgrade::report::Status;
 
-    fn cut(goes_on: bool) -> Cut {
+    fn cut(way: Way, goes_on: bool) -> Cut {
         Cut {
             index: 0,
+            way,
             after: 1,
             fate: Fate::Lost,
             seed: 1,
@@ -146,11 +199,26 @@ mod tests {
         }
     }
 
+    fn told(phase: &str) -> Moment {
+        Moment {
+            after: 1,
+            phase: phase.to_owned(),
+            node: Value::Null,
+        }
+    }
+
+    fn excused_of(way: Way, goes_on: bool, phases: [&str; 2], code: &str) -> bool {
+        let (now, next) = (told(phases[0]), told(phases[1]));
+        let place = Place {
+            told: &now,
+            next: Some(&next),
+            mark: None,
+        };
+        expect_excused(&cut(way, goes_on), &place, code).is_ok()
+    }
+
     fn excused(goes_on: bool, phase: &str, code: &str) -> bool {
-        let phase = phase.to_owned();
-        let (after, node) = (1, Value::Null);
-        let moment = Moment { after, phase, node };
-        expect_excused(&cut(goes_on), &moment, code).is_ok()
+        excused_of(Way::Upgrade, goes_on, [phase, phase], code)
     }
 
     #[test]
@@ -164,6 +232,12 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_was_not_told_of_each_phase_is_judged_by_the_next_that_it_was_told() {
+        let deployed = |next| excused_of(Way::Upgrade, true, ["Deployed", next], "NoVerdict");
+        assert!(deployed("Armed") && !deployed("Deployed"));
+    }
+
+    #[test]
     fn only_what_was_taken_back_may_have_failed_for_it() {
         assert!(excused(false, "Fetched", "Withdrawn"));
         assert!(!excused(true, "Fetched", "Withdrawn"));
@@ -172,37 +246,15 @@ mod tests {
 
     #[test]
     fn no_other_failure_is_excused() {
-        for code in ["", "Damaged", "StageRefused", "NotReady"] {
+        for code in ["", "Damaged", "StageRefused", "Unhealthy"] {
             assert!(!excused(false, "Drained", code), "{code}");
         }
     }
 
-    /// What a node remembers of an upgrade that failed.
-    const RECORD: &str = include_str!("../../../src/host/tests/samples/v1-failed");
-
     #[test]
-    fn a_node_that_says_something_else_than_the_record_is_found() {
-        // Behind it stands its checksum.
-        let mut record = serde_json::Deserializer::from_str(RECORD).into_iter::<Record>();
-        let record = record.next().unwrap().unwrap();
-        let up = record.upgrade.clone().unwrap();
-        let Phase::Failed { reason } = &up.phase else {
-            panic!("{:?}", up.phase);
-        };
-        let says = |phase: &str, code: String| View {
-            status: Some(Status {
-                id: Some(up.id.clone()),
-                phase: phase.to_owned(),
-                code: Some(code),
-                tries: up.tries,
-                ..Status::default()
-            }),
-            ..View::default()
-        };
-        let same = |view: &View| expect_same(&record, view);
-        same(&says("Failed", reason.code())).unwrap();
-        assert!(same(&says("Trial", reason.code())).is_err());
-        assert!(same(&says("Failed", "NoVerdict".to_owned())).is_err());
-        assert!(same(&View::default()).is_err());
+    fn a_bad_image_fails_for_what_it_is_wherever_it_was_tried() {
+        let bad = |goes_on, phase| excused_of(Way::Fallback, goes_on, [phase, phase], "Unhealthy");
+        assert!(bad(true, "Fetched") && bad(false, "Trial") && bad(false, "Reverting"));
+        assert!(!bad(false, "Fetched"), "taken back before it was tried");
     }
 }

@@ -1,50 +1,86 @@
-//! Which cuts a run makes: one in each moment of the upgrade, then wherever the seed says, near flushes more often than elsewhere.
+//! Which cuts a run makes: one at each step of either way, then wherever the seed says, near flushes more often than elsewhere.
 
 use fastrand::Rng;
 
 use super::cut::{Cut, Fate};
-use super::recording::Recording;
-use super::writes::{Log, Request};
+use super::place::Recorded;
+use super::way::Way;
+use super::writes::Request;
 
-/// Of so many cuts one lets the upgrade go on to its end, which takes the longest.
+/// Of so many cuts one is made in the way back, the others in the upgrade to its blessing.
+const FALLBACK: usize = 3;
+
+/// Of so many cuts of one way one lets the upgrade go on to its end, which takes the longest.
 const GOES_ON: usize = 4;
 
 /// Added to the seed for what becomes of the writes: drawn apart from the places, it does not depend on how many there are.
 const FATES: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The cuts of one seed. A longer plan begins with the shorter one.
-#[must_use]
-pub fn cuts(recording: &Recording, log: &Log, count: usize, seed: u64) -> Vec<Cut> {
-    planned(recording, &log.requests, count, seed)
+/// The way that the cut of this number is made in.
+const fn way_of(index: usize) -> Way {
+    if index % FALLBACK == FALLBACK - 1 {
+        Way::Fallback
+    } else {
+        Way::Upgrade
+    }
 }
 
-fn planned(recording: &Recording, requests: &[Request], count: usize, seed: u64) -> Vec<Cut> {
-    let mut rng = Rng::with_seed(seed);
-    let first = recording.moments.first().map_or(0, |moment| moment.after);
-    let flushes: Vec<usize> = (first..requests.len())
-        .filter(|at| requests[*at] == Request::Flush)
-        .collect();
-    let mut places: Vec<usize> = recording
-        .moments
-        .iter()
-        .map(|moment| moment.after)
-        .collect();
-    rng.shuffle(&mut places);
-    while places.len() < count {
-        places.push(place(&mut rng, first..requests.len(), &flushes));
+/// The cuts of one seed. A longer plan begins with the shorter one.
+#[must_use]
+pub fn cuts(recorded: &[Recorded], count: usize, seed: u64) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    for one in recorded {
+        let indices = (0..count).filter(|index| way_of(*index) == one.way);
+        cuts.extend(of_one(one, &indices.collect::<Vec<_>>(), seed));
     }
-    places.truncate(count);
+    cuts.sort_by_key(|cut| cut.index);
+    cuts
+}
+
+fn of_one(one: &Recorded, indices: &[usize], seed: u64) -> Vec<Cut> {
+    // Each way's draws are its own, so that they do not depend on the other's.
+    let seed = seed.wrapping_mul(2).wrapping_add(one.way as u64);
+    let places = places(one, indices.len(), seed);
     let mut rng = Rng::with_seed(seed.wrapping_add(FATES));
-    let numbered = places.into_iter().enumerate();
+    let numbered = indices.iter().zip(places).enumerate();
     numbered
-        .map(|(index, after)| Cut {
-            index,
+        .map(|(nth, (index, after))| Cut {
+            index: *index,
+            way: one.way,
             after,
             fate: [Fate::Kept, Fate::Lost, Fate::Torn, Fate::Torn][rng.usize(..4)],
             seed: rng.u64(..),
-            goes_on: index % GOES_ON == 0,
+            goes_on: nth % GOES_ON == 0,
         })
         .collect()
+}
+
+fn places(one: &Recorded, count: usize, seed: u64) -> Vec<usize> {
+    let (requests, mut rng) = (&one.log.requests, Rng::with_seed(seed));
+    let begin = one.recording.moments.first();
+    let begin = begin.map_or(0, |moment| moment.after).min(requests.len());
+    let flushes: Vec<usize> = (begin..requests.len())
+        .filter(|at| requests[*at] == Request::Flush)
+        .collect();
+    let marks = one.marks.iter().map(|mark| mark.after);
+    let mut places: Vec<usize> = marks
+        .filter(|after| *after >= begin)
+        .map(|after| behind(after, &flushes, &mut rng))
+        .chain(one.recording.moments.iter().map(|moment| moment.after))
+        .collect();
+    rng.shuffle(&mut places);
+    while places.len() < count {
+        places.push(place(&mut rng, begin..requests.len() + 1, &flushes));
+    }
+    places.truncate(count);
+    places
+}
+
+/// A record is written, flushed, renamed and flushed again: with it as the last request, or behind the first or the second flush.
+fn behind(mark: usize, flushes: &[usize], rng: &mut Rng) -> usize {
+    let next = flushes.partition_point(|flush| *flush < mark);
+    let chosen = [None, flushes.get(next), flushes.get(next + 1)][rng.usize(..3)];
+    chosen.map_or(mark, |flush| flush + 1)
 }
 
 /// Just before a flush or just behind it, where order matters; or anywhere.
@@ -59,30 +95,65 @@ fn place(rng: &mut Rng, all: std::ops::Range<usize>, flushes: &[usize]) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::soak::recording::Moment;
+    use crate::soak::marks::Mark;
+    use crate::soak::recording::{Moment, Recording};
+    use crate::soak::writes::Log;
     use serde_json::Value;
 
-    fn recording() -> Recording {
+    fn recorded(way: Way) -> Recorded {
         let moment = |after: usize| Moment {
             after,
             phase: "Accepted".to_owned(),
             node: Value::Null,
         };
-        Recording {
-            old: String::new(),
-            new: String::new(),
-            moments: [3, 40, 70].map(moment).into(),
+        let mark = |after: usize| Mark {
+            after,
+            phase: "Accepted".to_owned(),
+            step: None,
+        };
+        Recorded {
+            way,
+            recording: Recording {
+                moments: [3, 40, 70].map(moment).into(),
+                ..Recording::default()
+            },
+            // One of the upgrade before lies before the request.
+            marks: [1, 20, 50].map(mark).into(),
+            log: Log::of((0..100).map(|_| Request::Flush).collect()),
         }
     }
 
     #[test]
-    fn a_longer_plan_begins_with_the_shorter_one_and_has_a_cut_in_each_moment() {
-        let requests: Vec<_> = (0..100).map(|_| Request::Flush).collect();
-        let of = |count| planned(&recording(), &requests, count, 7);
-        let (short, long) = (of(10), of(50));
-        assert_eq!(short, long[..10]);
-        for after in [3, 40, 70] {
-            assert!(short.iter().any(|cut| cut.after == after), "{after}");
+    fn a_longer_plan_begins_with_the_shorter_one_and_has_a_cut_at_each_step() {
+        let both = Way::ALL.map(recorded);
+        let (short, long) = (cuts(&both, 20, 7), cuts(&both, 50, 7));
+        assert_eq!(short, long[..20]);
+        for way in Way::ALL {
+            let near = |step: usize| {
+                let there = |cut: &&Cut| cut.way == way && (step..step + 3).contains(&cut.after);
+                short.iter().any(|cut| there(&cut))
+            };
+            for step in [3, 20, 40, 50, 70] {
+                assert!(near(step), "{way}, {step}");
+            }
         }
+        assert!(long.iter().all(|cut| cut.after >= 3));
+    }
+
+    #[test]
+    fn one_in_three_is_cut_on_its_way_back_and_some_of_each_go_on() {
+        let plan = cuts(&Way::ALL.map(recorded), 30, 1);
+        let back = plan.iter().filter(|cut| cut.way == Way::Fallback);
+        assert_eq!(back.count(), 10);
+        for way in Way::ALL {
+            assert!(plan.iter().any(|cut| cut.way == way && cut.goes_on));
+            assert!(plan.iter().any(|cut| cut.way == way && !cut.goes_on));
+        }
+    }
+
+    #[test]
+    fn another_seed_makes_other_cuts() {
+        let both = Way::ALL.map(recorded);
+        assert_ne!(cuts(&both, 30, 1), cuts(&both, 30, 2));
     }
 }

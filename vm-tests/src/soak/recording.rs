@@ -13,24 +13,33 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use upgrade::names::{self, Kind};
 
+use super::marks::marks;
+use super::place::Recorded;
+use super::way::Way;
 use super::writes::Log;
 use crate::images::DiskKind;
-use crate::node::NAME;
+use crate::node::{NAME, View};
 use crate::progress::Progress;
 use crate::rig::{Rig, UPGRADE};
 
-/// One trial: a node that the power left in it falls back at once, and a cut costs one boot.
-pub const POLICY: &str = "trials = 1";
-
 /// What is recorded.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
-    /// The commit that ran before.
-    pub old: String,
-    /// The commit that was asked for.
-    pub new: String,
+    /// The system that ran before.
+    pub old: System,
+    /// The one that was asked for.
+    pub new: System,
     /// The Node at each of its changes since the request, the oldest first.
     pub moments: Vec<Moment>,
+}
+
+/// One of the two systems.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct System {
+    /// Its commit.
+    pub commit: String,
+    /// The version of its kubelet; nothing where none was ever seen.
+    pub kubelet: Option<String>,
 }
 
 /// A change of the Node.
@@ -82,56 +91,89 @@ impl Files {
     ///
     /// # Errors
     /// When there is no whole recording.
-    pub fn read(&self) -> Result<(Recording, Log)> {
+    pub fn read(&self, way: Way) -> Result<Recorded> {
         let text = fs::read(&self.said).context("no recording of an upgrade")?;
         let mut log = Log::open(&self.log)?;
         log.read_on()?;
-        Ok((serde_json::from_slice(&text)?, log))
+        Ok(Recorded {
+            way,
+            recording: serde_json::from_slice(&text)?,
+            marks: marks(&log)?,
+            log,
+        })
     }
 }
 
-impl Recording {
-    /// The Node when so many requests had been made.
-    #[must_use]
-    pub fn moment(&self, after: usize) -> Option<&Moment> {
-        let before = |moment: &&Moment| moment.after <= after;
-        self.moments.iter().rev().find(before)
-    }
-}
-
-/// Upgrades a node to the image `name` and keeps everything in `dir`.
+/// Takes a node this way and keeps everything in `dir`.
 ///
 /// # Errors
-/// When the upgrade fails.
-pub async fn record(name: &str, dir: &Path) -> Result<()> {
+/// When it ends otherwise than it should; what a person needs then lies in `dir`.
+pub async fn record(way: Way, dir: &Path) -> Result<()> {
     let node = dir.join("node");
     fs::create_dir_all(dir)?;
     let files = Files::in_folder(dir);
-    let progress = Progress::new("soak, recording");
+    files.remove()?;
+    let progress = Progress::new(&format!("soak, recording of {way}"));
     let mut rig = Rig::start_logging_writes(DiskKind::Bios, &node, &files.log, progress).await?;
-    rig.policy(POLICY).await?;
+    let recording = match follow_to_its_end(&mut rig, way, &files).await {
+        Ok(recording) => recording,
+        Err(error) => {
+            rig.keep_evidence().await;
+            return Err(error.context(format!("the recording's logs are in {}", node.display())));
+        }
+    };
+    rig.cut_power()?;
+    save_base(&node.join("machine/disk.qcow2"), &files.base)?;
+    drop(rig);
+    cut_to_its_length(&files.log)?;
+    fs::remove_dir_all(&node)?;
+    // The last word: with it the recording is whole.
+    let part = files.said.with_extension("new");
+    fs::write(&part, serde_json::to_vec_pretty(&recording)?)?;
+    Ok(fs::rename(part, &files.said)?)
+}
+
+async fn follow_to_its_end(rig: &mut Rig, way: Way, files: &Files) -> Result<Recording> {
+    rig.policy(way.policy()).await?;
     rig.guest.run("sync").await?;
-    let image = rig.image(name)?;
+    let image = rig.image(way.image())?;
     let before = rig.before().await?;
     let mut log = Log::open(&files.log)?;
     rig.ask(&image).await?;
-    let moments = follow(&mut rig, &mut log).await?;
-    rig.expect_upgraded(&before, &image).await?;
+    let moments = follow(rig, way, &mut log).await?;
+    match way.verdict() {
+        None => rig.expect_upgraded(&before, &image).await?,
+        Some(verdict) => rig.expect_fallback(&before, &[verdict]).await?,
+    };
     // What has been cleaned up is flushed when this is.
     rig.guest.run("sync").await?;
-    rig.cut_power()?;
-    let recording = Recording {
-        old: before.commit,
-        new: image.digest.clone(),
+    let kubelet = rig.node.now().kubelet;
+    Ok(Recording {
+        old: System {
+            commit: before.commit,
+            kubelet: Some(before.kubelet),
+        },
+        new: System {
+            commit: image.digest,
+            kubelet: way.verdict().is_none().then_some(kubelet),
+        },
         moments,
-    };
-    save_base(&node.join("machine/disk.qcow2"), &files.base)?;
-    fs::write(&files.said, serde_json::to_vec_pretty(&recording)?)?;
-    Ok(())
+    })
 }
 
-/// The disk below the overlay, which the recorded writes went to.
-fn save_base(overlay: &Path, to: &Path) -> Result<()> {
+/// QEMU wants room for the longest log, in holes that a copy would fill.
+fn cut_to_its_length(path: &Path) -> Result<()> {
+    let mut log = Log::open(path)?;
+    log.read_on()?;
+    let file = fs::File::options().write(true).open(path)?;
+    Ok(file.set_len(log.length())?)
+}
+
+/// The disk below the overlay, which the recorded writes went to, as a raw one at `to`.
+///
+/// # Errors
+/// When it lies over nothing, or cannot be written.
+pub fn save_base(overlay: &Path, to: &Path) -> Result<()> {
     let info = Command::new("qemu-img")
         .args(["info", "--output=json"])
         .arg(overlay)
@@ -148,25 +190,30 @@ fn save_base(overlay: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Node at each of its changes until it says Upgraded.
-async fn follow(rig: &mut Rig, log: &mut Log) -> Result<Vec<Moment>> {
+/// The Node at each of its changes until it has its answer, and is Ready and schedulable with it.
+async fn follow(rig: &mut Rig, way: Way, log: &mut Log) -> Result<Vec<Moment>> {
     let api: Api<Node> = Api::all(rig.plane.client().await?);
     let deadline = Instant::now() + UPGRADE;
     let mut moments: Vec<Moment> = Vec::new();
     loop {
-        let view = rig.node.now();
-        let node = ours(&api.get(NAME).await?);
+        let node = api.get(NAME).await?;
+        let (view, node) = (View::of(&node), ours(&node));
         if moments.last().is_none_or(|last| last.node != node) {
             moments.push(Moment {
+                // Behind the look, so that no later state of the Node stands beside an earlier one of the disk.
                 after: log.read_on()?,
                 phase: view.phase().to_owned(),
                 node,
             });
         }
         match view.answer.as_deref() {
-            Some("Upgraded") => return Ok(moments),
-            Some("Failed") => bail!("the upgrade failed: {:?}", view.reason),
-            Some(_) | None => {}
+            Some(answer) if answer == way.answer().as_str() => {
+                if view.ready && view.schedulable {
+                    return Ok(moments);
+                }
+            }
+            None | Some("InProgress") => {}
+            Some(other) => bail!("the answer is {other}: {:?}", view.reason),
         }
         ensure!(Instant::now() < deadline, "no answer within {UPGRADE:?}");
         rig.node.changed(Duration::from_secs(5)).await;

@@ -98,6 +98,12 @@ impl Log {
         }))
     }
 
+    /// The length of what was read of it so far, in bytes: QEMU leaves far more room behind.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.next
+    }
+
     /// The bytes of a write.
     ///
     /// # Errors
@@ -116,8 +122,28 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// The entry of a flush, its flag at byte 16.
+    pub const FLUSHED: [u8; 512] = {
+        let mut entry = [0; 512];
+        entry[16] = 1;
+        entry
+    };
+
+    impl Log {
+        /// One that is known by its requests alone.
+        pub fn of(requests: Vec<Request>) -> Self {
+            let file = tempfile::tempfile().unwrap();
+            Self {
+                file,
+                sector: 512,
+                next: 512,
+                requests,
+            }
+        }
+    }
 
     fn entry(place: u64, sectors: u64, flags: u64) -> Vec<u8> {
         let mut bytes: Vec<u8> = [place, sectors, flags, 0]
@@ -128,7 +154,13 @@ mod tests {
         bytes
     }
 
-    fn log(entries: &[Vec<u8>]) -> tempfile::NamedTempFile {
+    /// The entry and the bytes of a write to the sector of this number, full of it.
+    pub fn written(sector: u8) -> Vec<u8> {
+        [entry(u64::from(sector), 1, 0), vec![sector; 512]].concat()
+    }
+
+    /// A log of these entries, as QEMU leaves it.
+    pub fn log(entries: &[Vec<u8>]) -> tempfile::NamedTempFile {
         let mut bytes = Vec::new();
         for number in [MAGIC, VERSION, 0, 512] {
             bytes.extend_from_slice(&number.to_le_bytes());

@@ -38,14 +38,13 @@ fn built_from_another_folder_into_another_every_package_has_the_same_bytes() {
 fn no_program_tells_where_it_was_built() {
     let home = std::env::var("HOME").unwrap();
     let work = TempDir::new().unwrap();
-    run(Command::new("dpkg-deb")
-        .arg("-x")
-        .arg(Shelf::ours().deb())
-        .arg(work.path()));
+    for deb in Shelf::ours().debs() {
+        run(Command::new("dpkg-deb").arg("-x").arg(deb).arg(work.path()));
+    }
     let mut search = Command::new("grep");
     search
         .args(["-rlaF", "-e", "/registry/src/", "-e", &format!("{home}/")])
-        .arg(work.path().join("usr/libexec"));
+        .args(["usr/bin", "usr/libexec"].map(|folder| work.path().join(folder)));
     let found = search.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }

@@ -51,6 +51,12 @@ impl Shelf {
         self.find("careen-image-", ".rpm")
     }
 
+    /// All packages for dpkg.
+    pub fn debs(&self) -> Vec<PathBuf> {
+        let debs = names(&self.0).filter(|name| name.ends_with(".deb"));
+        debs.map(|name| self.0.join(name)).collect()
+    }
+
     /// Every package with its content, by name.
     pub fn all(&self) -> Vec<(String, Vec<u8>)> {
         let mut all: Vec<_> = names(&self.0)

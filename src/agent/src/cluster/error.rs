@@ -63,8 +63,11 @@ fn from_status(status: Box<Status>) -> ApiError {
         404 => ApiError::Missing,
         422 => ApiError::Unfit(format!("{} ({})", status.message, status.code)),
         429 => ApiError::Blocked(status),
-        // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves.
-        401 | 408 | 500..=599 => ApiError::Away(format!("{} ({})", status.message, status.code)),
+        // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves, and of a listing
+        // that took too long (410) the next one begins anew.
+        401 | 408 | 410 | 500..=599 => {
+            ApiError::Away(format!("{} ({})", status.message, status.code))
+        }
         403 if cause(&status, NAMESPACE_TERMINATING).is_some() => ApiError::Away(status.message),
         _ => ApiError::Refused(format!("{} ({})", status.message, status.code)),
     }
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_busy_fails_or_was_overtaken_is_asked_again() {
-        for code in [401, 408, 409, 429, 500, 503] {
+        for code in [401, 408, 409, 410, 429, 500, 503] {
             let reason = answered(code).into_reason();
             assert_eq!(reason.disposition(), Disposition::Retry, "{code}: {reason}");
         }

@@ -28,6 +28,10 @@ pub struct NodeSeen {
     pub paused: Option<String>,
     /// Why this node takes no request.
     pub opted_out: Option<String>,
+    /// Whether pods may be scheduled to it.
+    pub schedulable: bool,
+    /// Whose mark stands beside its cordon, or stands there still.
+    pub cordoned_by: Option<String>,
     /// The question for a plan.
     pub question: Option<String>,
     /// The answer to one as it stands there.
@@ -58,6 +62,8 @@ impl From<Node> for NodeSeen {
             asked: asked(&annotations),
             paused: get(names::PAUSED),
             opted_out: get(names::OPT_OUT),
+            schedulable: !node.spec.is_some_and(|spec| spec.unschedulable),
+            cordoned_by: get(names::CORDONED_BY),
             question: get(names::PLAN),
             plan: get(names::PLAN_RESULT),
             ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),

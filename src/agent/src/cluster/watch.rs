@@ -28,6 +28,8 @@ pub enum News {
     Reached(Option<Version>, Option<Box<NodeSeen>>),
     /// Its version, when it did not say it at once. Comes only while the server is reached.
     Version(Version),
+    /// It answers and does not say its version: why, for a person. Comes only while the server is reached.
+    Unversioned(String),
     /// It does not.
     Away(String),
     /// Our Node as it is now. Comes only while the server is reached.
@@ -85,25 +87,52 @@ async fn once(
     };
     let version = cluster.version().await;
     info!("watching Node {name} on API server {}", shown(&version));
-    let asked_again = version.is_err();
+    let why = version.as_ref().err().map(unversioned);
     let _ = news.send(News::Reached(version.ok(), found.map(Box::new)));
     tokio::select! {
-        never = until_version(cluster, news), if asked_again => match never {},
+        never = until_version(cluster, news, why.clone()), if why.is_some() => match never {},
         ended = follow(cluster, credential, &mut events, news) => ended,
     }
 }
 
-/// Asks for the version until it is known, and waits for ever then: without it nothing is deployed.
+/// Asks for the version until it is known, and waits for ever then: without it nothing is deployed. Why it is not known is told once.
 async fn until_version(
     cluster: &Cluster,
     news: &UnboundedSender<News>,
+    mut why: Option<String>,
 ) -> std::convert::Infallible {
+    let mut told: Option<String> = None;
     loop {
+        if let Some(new) = why.take().filter(|new| told.as_ref() != Some(new)) {
+            warn!("{new}");
+            let _ = news.send(News::Unversioned(new.clone()));
+            told = Some(new);
+        }
         tokio::time::sleep(PAUSE.1).await;
-        if let Ok(version) = cluster.version().await {
-            info!("the API server is {version}");
-            let _ = news.send(News::Version(version));
-            return std::future::pending().await;
+        match cluster.version().await {
+            Ok(version) => {
+                info!("the API server is {version}");
+                let _ = news.send(News::Version(version));
+                return std::future::pending().await;
+            }
+            Err(error) => why = Some(unversioned(&error)),
+        }
+    }
+}
+
+/// Who lets whom read it, for whoever has to mend it.
+const MAY_READ: &str = "Kubernetes lets everybody read it (ClusterRole system:public-info-viewer): bind that to system:authenticated again, \
+     or see to what stands before the API server";
+
+/// Why the version is not known. A server that says no is not one that is away, and does not come round by itself.
+fn unversioned(error: &ApiError) -> String {
+    let what = "GET /version, without which no image is deployed";
+    match error {
+        ApiError::Refused(_) | ApiError::Missing | ApiError::Unfit(_) => {
+            format!("{what}, is refused: {error}; {MAY_READ}")
+        }
+        ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_) => {
+            format!("{what}: {error}")
         }
     }
 }
@@ -197,6 +226,16 @@ fn from_watch(error: watcher::Error) -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_that_is_refused_is_told_as_such_with_who_may_grant_it() {
+        let refused = unversioned(&ApiError::Refused("forbidden (403)".to_owned()));
+        for words in ["/version", "is refused", "403", "system:public-info-viewer"] {
+            assert!(refused.contains(words), "{refused}");
+        }
+        let away = unversioned(&ApiError::Away("no answer in 10 s".to_owned()));
+        assert!(!away.contains("refused"), "{away}");
+    }
 
     #[tokio::test]
     async fn a_listing_that_is_never_answered_is_an_absent_server() {

@@ -2,7 +2,7 @@
 
 use upgrade::{Deployment, names};
 
-use super::{Finding, Patient};
+use super::{Finding, Patient, by_hand};
 
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -25,20 +25,31 @@ pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Fin
         Err(error) => Finding::bad(
             NAME,
             error.to_string(),
-            "make libostree write the boot entries anew: ostree admin set-default 0",
+            "mount /boot; an entry that is damaged must be as its neighbours in /boot/loader/entries, until `ostree admin status` \
+             lists every deployment again",
         ),
-        Ok(all) if all.first().is_some_and(|first| first.same(&booted)) => Finding::ok(
-            NAME,
-            format!(
-                "deployment {short} runs and is the default of {}",
-                all.len()
+        Ok(all) => match all.iter().position(|one| one.same(&booted)) {
+            Some(0) => Finding::ok(
+                NAME,
+                format!(
+                    "deployment {short} runs and is the default of {}",
+                    all.len()
+                ),
             ),
-        ),
-        Ok(_) => Finding::bad(
-            NAME,
-            format!("deployment {short} runs and is not the default"),
-            "boot the default, or make this one the default: ostree admin set-default",
-        ),
+            Some(position) => Finding::bad(
+                NAME,
+                format!("deployment {short} runs and is not the default"),
+                &format!(
+                    "boot the default, or make this one the default: {}",
+                    by_hand::set_default(patient, position)
+                ),
+            ),
+            None => Finding::bad(
+                NAME,
+                format!("deployment {short} runs and is not in the boot menu"),
+                "boot the default",
+            ),
+        },
     }
 }
 

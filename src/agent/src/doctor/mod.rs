@@ -3,6 +3,7 @@
 //! Each check is a function from what was found to a [`Finding`]; what it judges by is the same code that would refuse the
 //! upgrade later. Nothing here writes, and a check that cannot look says so instead of failing.
 
+mod by_hand;
 mod clock;
 mod cpio;
 mod credential;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use host::{boot, room};
 use upgrade::Deployment;
 
-use super::{Finding, Patient};
+use super::{Finding, Patient, by_hand};
 
 const MIB: u64 = 1 << 20;
 
@@ -72,19 +72,23 @@ fn judge_boot(free: u64, kernel: u64, spare: usize) -> Finding {
 pub(super) fn root(patient: &Patient) -> Finding {
     const NAME: &str = "root-room";
     match room::free(&patient.places.sysroot) {
-        Ok(free) => judge_root(free),
+        Ok(free) => judge_root(free, &by_hand::program(patient, "careen-deploy")),
         Err(error) => Finding::bad(NAME, error.to_string(), "mount /sysroot"),
     }
 }
 
-fn judge_root(free: u64) -> Finding {
+/// While an upgrade is under way its deployment is one that nothing needs yet: `clean` would take it.
+fn judge_root(free: u64, deploy: &str) -> Finding {
     const NAME: &str = "root-room";
     let seen = format!("{} MiB free on the physical root", free / MIB);
-    let mend = "an image takes what of it is not here yet; make room: careen-deploy clean, old logs and container images";
+    let mend = format!(
+        "an image takes what of it is not here yet; make room: {deploy} clean (while no upgrade is under way), old logs and \
+         container images"
+    );
     if free < ROOT_MARGIN {
-        Finding::bad(NAME, seen, mend)
+        Finding::bad(NAME, seen, &mend)
     } else if free < ROOT_COMFORT {
-        Finding::warn(NAME, seen, mend)
+        Finding::warn(NAME, seen, &mend)
     } else {
         Finding::ok(NAME, seen)
     }
@@ -104,7 +108,14 @@ mod tests {
 
     #[test]
     fn a_full_root_is_bad_and_a_narrow_one_worth_a_look() {
-        let found = [4096, 500, 10].map(|free| judge_root(free * MIB).verdict);
-        assert_eq!(found, [Ok, Warn, Bad]);
+        let found = [4096, 500, 10].map(|free| judge_root(free * MIB, "/x/careen-deploy"));
+        assert_eq!(found.each_ref().map(|one| one.verdict), [Ok, Warn, Bad]);
+        let [_, narrow, full] = found;
+        assert!(
+            narrow
+                .mend
+                .contains(": /x/careen-deploy clean (while no upgrade")
+        );
+        assert_eq!(narrow.mend, full.mend);
     }
 }

@@ -8,7 +8,13 @@ use upgrade::{Phase, Policy, Reason};
 
 use super::{Finding, Patient};
 
-/// The policy file parses, and nobody but its owner may write it.
+/// Whoever may write the policy says which images this node takes.
+const OWNER: u32 = 0;
+
+/// Bits that let the group or everybody write.
+const OTHERS: u32 = 0o022;
+
+/// The policy file parses, and nobody but root may write it.
 pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Finding {
     const NAME: &str = "policy";
     let path = patient.policy.display();
@@ -21,16 +27,33 @@ pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Findin
     }
     match fs::metadata(&patient.policy) {
         Err(_) => Finding::ok(NAME, format!("{path} is absent: the defaults hold")),
-        Ok(meta) if meta.mode() & 0o022 != 0 => Finding::bad(
-            NAME,
-            format!(
-                "{path} may be written by others (mode {:o})",
-                meta.mode() & 0o777
-            ),
-            "chmod go-w it: it says which images this node takes",
-        ),
-        Ok(_) => Finding::ok(NAME, format!("{path} holds")),
+        Ok(meta) => judge_writers(&path.to_string(), meta.uid(), meta.mode()),
     }
+}
+
+/// An owner may give himself what the mode denies him.
+fn judge_writers(path: &str, owner: u32, mode: u32) -> Finding {
+    const NAME: &str = "policy";
+    let alien = (owner != OWNER).then(|| {
+        let seen = format!("belongs to uid {owner}, not to root");
+        (seen, "chown root")
+    });
+    let open = (mode & OTHERS != 0).then(|| {
+        let seen = format!("may be written by others (mode {:o})", mode & 0o777);
+        (seen, "chmod go-w")
+    });
+    let (seen, mend): (Vec<_>, Vec<_>) = alien.into_iter().chain(open).unzip();
+    if seen.is_empty() {
+        return Finding::ok(NAME, format!("{path} holds"));
+    }
+    Finding::bad(
+        NAME,
+        format!("{path} {}", seen.join(", and ")),
+        &format!(
+            "{} it: it says which images this node takes",
+            mend.join(" and ")
+        ),
+    )
 }
 
 /// The record can be read, and no upgrade waits for a person.
@@ -54,5 +77,33 @@ pub(super) fn record(read: &RecordRead) -> Finding {
             "look at the node, uncordon it, and ask again",
         ),
         Some((id, phase)) => Finding::ok(NAME, format!("upgrade {id} is {}", phase.name())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict::{Bad, Ok};
+    use super::*;
+
+    #[test]
+    fn a_policy_that_root_alone_may_write_holds() {
+        for mode in [0o100_644, 0o100_600] {
+            assert_eq!(judge_writers("/p", 0, mode).verdict, Ok, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_policy_that_others_own_or_may_write_is_bad_and_says_how_to_mend_it() {
+        for (owner, mode, seen, mend) in [
+            (0, 0o664, "others (mode 664)", "chmod go-w it"),
+            (0, 0o646, "others (mode 646)", "chmod go-w it"),
+            (7, 0o644, "uid 7, not to root", "chown root it"),
+            (7, 0o666, "root, and may be", "chown root and chmod go-w it"),
+        ] {
+            let found = judge_writers("/p", owner, mode);
+            assert_eq!(found.verdict, Bad);
+            assert!(found.seen.contains(seen), "{found:?}");
+            assert!(found.mend.starts_with(mend), "{found:?}");
+        }
     }
 }

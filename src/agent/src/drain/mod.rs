@@ -31,6 +31,10 @@ use pods::Victim;
 /// How often the list is looked at while pods end. Only while draining.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How many pods are listed at once. A node has a hundred as a rule; finished ones that nobody clears away may be thousands, and a pod is
+/// tens of kilobytes on the wire.
+const PAGE: u32 = 100;
+
 /// How many evictions are asked for at the same time.
 const PARALLEL: usize = 10;
 
@@ -224,9 +228,16 @@ pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
     // The Node authorizer allows this list with this very selector and no other.
     let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
-    Ok(pods::victims(
-        &limited(pods_of(client.clone()).list(&own)).await?.items,
-    ))
+    let (api, mut page) = (pods_of(client.clone()), own.clone().limit(PAGE));
+    let mut found = Vec::new();
+    loop {
+        let pods = limited(api.list(&page)).await?;
+        found.extend(pods::victims(&pods.items));
+        match pods.metadata.continue_.filter(|next| !next.is_empty()) {
+            Some(next) => page = own.clone().limit(PAGE).continue_token(&next),
+            None => return Ok(found),
+        }
+    }
 }
 
 async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Vec<(Victim, Answer)> {

@@ -1,14 +1,13 @@
 //! One of the operator's own checks: run, and its failures counted.
 
-use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::time::Instant;
 use upgrade::observe::Check;
 
-use super::said::last_line;
+use super::output::{self, Run, late};
 
 /// How fast runs and failures follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -75,12 +74,13 @@ impl One {
         if !is_over(self.ran, limits.pace.again) {
             return;
         }
-        self.result = match tokio::time::timeout(limits.time, output(&self.path)).await {
-            Ok(Ok(output)) if output.status.success() => Check::Pass,
-            Ok(Ok(output)) => Check::Fail(last_line(&output)),
+        let mut command = Command::new(&self.path);
+        self.result = match output::within(limits.time, &mut command).await {
+            Run::Ended(said) if said.output.status.success() => Check::Pass,
+            Run::Ended(said) => Check::Fail(said.why()),
             // A check that cannot be run says nothing about the system.
-            Ok(Err(error)) => Check::Pending(format!("cannot be run: {error}")),
-            Err(_) => Check::Fail(format!("no answer in {} s", limits.time.as_secs())),
+            Run::Not(error) => Check::Pending(format!("cannot be run: {error}")),
+            Run::Late(written) => Check::Fail(late(limits.time.as_secs(), written)),
         };
         self.ran = Some(Instant::now());
         self.count(limits);
@@ -104,13 +104,4 @@ impl One {
 /// Whether so much time has passed since then, if there was a then.
 fn is_over(since: Option<Instant>, pause: Duration) -> bool {
     since.is_none_or(|since| since.elapsed() >= pause)
-}
-
-async fn output(path: &Path) -> std::io::Result<Output> {
-    // Dropped at its time limit, it must not go on beside the next try.
-    Command::new(path)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
 }

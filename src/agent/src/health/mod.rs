@@ -4,6 +4,7 @@
 
 mod check;
 mod kubelet;
+pub(crate) mod output;
 pub(crate) mod programs;
 mod runtime;
 pub mod said;

@@ -6,6 +6,7 @@ mod serve;
 mod table;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,6 +16,10 @@ use upgrade::{Observation, PolicyRead};
 
 pub use serve::CONTENT_TYPE;
 pub use table::{Kind, Metric, PREFIX, TABLE, reference, text};
+
+/// Pause after an address that could not be taken: whoever holds it may let go, and a restart of the agent for its metrics' sake is
+/// nobody's wish.
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// All that metrics are made of.
 #[derive(Clone, Debug)]
@@ -27,6 +32,8 @@ pub struct Shown {
     pub link: Option<Linked>,
     /// The policy file is absent or holds.
     pub policy_holds: bool,
+    /// The loop gets no further: it has not looked since, or could not write down what it decided.
+    pub trouble: bool,
     /// Room on the disk.
     pub disk: Disk,
 }
@@ -56,6 +63,7 @@ pub struct Metrics {
     look: Arc<dyn Fn() -> Disk + Send + Sync>,
     latest: watch::Sender<Option<Shown>>,
     door: Listen,
+    again: Duration,
     serving: Option<JoinHandle<()>>,
 }
 
@@ -72,8 +80,16 @@ impl Metrics {
             look: Arc::new(look),
             latest: watch::Sender::new(None),
             door: Listen::Off,
+            again: AGAIN,
             serving: None,
         }
+    }
+
+    /// Another pause than [`AGAIN`].
+    #[must_use]
+    pub fn trying_again_after(mut self, pause: Duration) -> Self {
+        self.again = pause;
+        self
     }
 
     /// Serves where the policy says. A broken policy changes nothing.
@@ -90,7 +106,11 @@ impl Metrics {
                 let shown = latest.borrow().clone();
                 shown.map(|shown| text(&now(shown, look())))
             };
-            self.serving = Some(tokio::spawn(serve::serve(self.door.clone(), answer)));
+            self.serving = Some(tokio::spawn(serve::serve(
+                self.door.clone(),
+                self.again,
+                answer,
+            )));
         }
     }
 
@@ -110,8 +130,18 @@ impl Metrics {
             seen: seen.clone(),
             link: Some(link),
             policy_holds,
+            trouble: false,
             disk: Disk::default(),
         }));
+    }
+
+    /// Says of what was shown last that it is not so any more, perhaps: nobody looks.
+    pub fn trouble(&self) {
+        self.latest.send_modify(|latest| {
+            if let Some(shown) = latest {
+                shown.trouble = true;
+            }
+        });
     }
 }
 

@@ -79,6 +79,10 @@ pub(super) fn policy(shown: &Shown) -> Vec<Sample> {
     flag(shown.policy_holds)
 }
 
+pub(super) fn trouble(shown: &Shown) -> Vec<Sample> {
+    flag(shown.trouble)
+}
+
 pub(super) fn phase(shown: &Shown) -> Vec<Sample> {
     let shows = shown
         .report()
@@ -91,6 +95,13 @@ pub(super) fn phase(shown: &Shown) -> Vec<Sample> {
 pub(super) fn reason(shown: &Shown) -> Vec<Sample> {
     let code = shown.report().and_then(|report| report.status.code);
     code.map_or_else(Vec::new, |code| labelled([&code], 1.0))
+}
+
+pub(super) fn is_cordoned(shown: &Shown) -> Vec<Sample> {
+    let cordoned = |up: &Upgrade| up.bill.cordoned.since.is_some();
+    shown.record().map_or_else(Vec::new, |record| {
+        flag(record.upgrade.as_ref().is_some_and(cordoned))
+    })
 }
 
 pub(super) fn upgrade(shown: &Shown) -> Vec<Sample> {

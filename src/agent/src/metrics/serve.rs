@@ -41,17 +41,31 @@ enum Door {
 /// Serves for ever what `answer` says; nothing when it says nothing yet.
 pub(super) async fn serve(
     listen: Listen,
+    again: Duration,
     answer: impl Fn() -> Option<String> + Send + Sync + 'static,
 ) {
-    match open(&listen).await {
-        Ok(Some(door)) => {
-            info!("metrics are served on {listen}");
-            answer_all(door, Arc::new(answer)).await;
+    if let Some(door) = opened(&listen, again).await {
+        info!("metrics are served on {listen}");
+        answer_all(door, Arc::new(answer)).await;
+    }
+}
+
+/// The door, as soon as it can be opened. Why it cannot is told once for each cause.
+async fn opened(listen: &Listen, again: Duration) -> Option<Door> {
+    let mut told = String::new();
+    loop {
+        let error = match open(listen).await {
+            Ok(door) => return door,
+            Err(error) => error.to_string(),
+        };
+        if error != told {
+            warn!(
+                "metrics are not served on {listen}: {error}; it is tried again every {} s",
+                again.as_secs()
+            );
+            told = error;
         }
-        Ok(None) => {}
-        Err(error) => {
-            warn!("metrics are not served on {listen}: {error}; mend it and restart careen-agent");
-        }
+        tokio::time::sleep(again).await;
     }
 }
 

@@ -76,6 +76,13 @@ pub const TABLE: &[Metric] = &[
         samples::policy,
     ),
     gauge(
+        "trouble",
+        "",
+        &[],
+        "1 while this system cannot be looked at or the record not be written: nothing is done, and what is served is older",
+        samples::trouble,
+    ),
+    gauge(
         "phase",
         "",
         &["phase"],
@@ -88,6 +95,13 @@ pub const TABLE: &[Metric] = &[
         &["reason"],
         "1; the code of what is in the way, or of why the last request failed",
         samples::reason,
+    ),
+    gauge(
+        "cordoned",
+        "",
+        &[],
+        "1 while an upgrade's cordon is on the node",
+        samples::is_cordoned,
     ),
     gauge(
         "upgrade_info",

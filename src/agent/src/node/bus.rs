@@ -5,6 +5,20 @@ use zbus::{ObjectPath, OwnedFd, OwnedObjectPath, Variant, proxy};
 /// A unit's property for [`ManagerProxy::start_transient_unit`].
 pub type Property<'a> = (&'a str, Variant<'a>);
 
+/// One unit as `ListUnitsByPatterns` tells it; the first is its name.
+pub type Listed = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    String,
+    OwnedObjectPath,
+    u32,
+    String,
+    OwnedObjectPath,
+);
+
 #[proxy(
     interface = "org.freedesktop.systemd1.Manager",
     default_service = "org.freedesktop.systemd1",
@@ -23,6 +37,12 @@ pub trait Manager {
     fn stop_unit(&self, name: &str, mode: &str) -> zbus::Result<OwnedObjectPath>;
     /// Restarts a unit.
     fn restart_unit(&self, name: &str, mode: &str) -> zbus::Result<OwnedObjectPath>;
+    /// Units in these states, by patterns of their names.
+    fn list_units_by_patterns(
+        &self,
+        states: &[&str],
+        patterns: &[&str],
+    ) -> zbus::Result<Vec<Listed>>;
     /// The object of a loaded unit.
     fn get_unit(&self, name: &str) -> zbus::Result<OwnedObjectPath>;
     /// Asks for signals.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tracing::info;
 use upgrade::deploy::{Done, Line};
 use upgrade::policy::Limits;
@@ -13,6 +14,7 @@ use upgrade::{Doing, Reason, UpgradeId, names};
 use super::lines::Lines;
 use super::systemd::{Bus, timed};
 use super::unit::{self, Run};
+use crate::own;
 
 /// The program's name, and where the image has it.
 const NAME: &str = "careen-deploy";
@@ -23,6 +25,9 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// How often systemd is asked for the unit's state while no verdict stands in the file; its signal usually comes first.
 const CHECK: u32 = 6;
+
+/// How long another run may take to end: as long as systemd gives one that swaps boot entries, and a minute.
+const LONGEST: Duration = Duration::from_secs(31 * 60);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -60,6 +65,31 @@ pub async fn end_plan(bus: &Bus) -> zbus::Result<()> {
         tokio::time::sleep(LOOK).await;
     }
     Ok(())
+}
+
+/// Ends the other runs of careen-deploy, and waits until they have ended: what is to be taken back must not be brought at the same
+/// time, nor after it. One that this agent stopped following (it was restarted, or lost the bus) is among them.
+///
+/// # Errors
+/// When systemd does not answer, or one does not end.
+pub async fn end_others(bus: &Bus, own: &str) -> zbus::Result<()> {
+    let begun = Instant::now();
+    loop {
+        let mut others = bus.alive(unit::ALL).await?;
+        others.retain(|name| name != own);
+        let Some(first) = others.first() else {
+            return Ok(());
+        };
+        if begun.elapsed() > LONGEST {
+            return Err(zbus::Error::Failure(format!("{first} does not end")));
+        }
+        let systemd = bus.systemd().await?;
+        for name in others.iter().filter(|name| unit::may_be_ended(name)) {
+            // One that has just ended by itself is what was wanted.
+            let _ = timed(systemd.stop_unit(name, "replace")).await;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 impl Deploy<'_> {
@@ -149,7 +179,7 @@ impl Deploy<'_> {
 
 /// The one that came with this agent: the two are of one build, and a pod may have installed a newer pair than the image's.
 fn program() -> PathBuf {
-    let beside = std::env::current_exe().map(|agent| agent.with_file_name(NAME));
-    let there = beside.ok().filter(|program| program.is_file());
+    let beside = own::program().map(|agent| agent.with_file_name(NAME));
+    let there = beside.filter(|program| program.is_file());
     there.unwrap_or_else(|| OF_THE_IMAGE.into())
 }

@@ -26,6 +26,9 @@ use crate::{health, kubeadm, watchdog};
 /// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
 const SHUTDOWN: Duration = Duration::from_secs(600);
 
+/// The verb that takes an upgrade back.
+const UNDO: &str = "undo";
+
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
 
@@ -96,6 +99,7 @@ impl Node {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: self.hooks(record),
             api: Api::Away,
             running: None,
@@ -134,10 +138,14 @@ impl Node {
             Step::Reboot { .. } | Step::Fetch { .. } | Step::Verify { .. } => None,
             _ => reboot::lock("an operating system upgrade must not be cut short").await,
         };
+        if let Step::Undo { .. } = errand.step {
+            end_other_runs(id(&errand)?).await?;
+        }
         if let Some(run) = unit::run(&errand.step, &errand.policy) {
             return self.deploy(&errand, &run).await;
         }
         match &errand.step {
+            Step::Undo { commit: None } => {}
             Step::Snapshot => self.snapshot(&errand)?,
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
@@ -162,7 +170,7 @@ impl Node {
             deploy::Ended::Cancelled => Ok(Ended::Cancelled),
             deploy::Ended::Verdict(verdict) => {
                 let done = verdict?;
-                self.tidy(&errand.step, id);
+                self.tidy(&errand.step);
                 Ok(Ended::Done(effect(done)))
             }
         }
@@ -187,19 +195,21 @@ impl Node {
         }
     }
 
-    /// With the upgrade over, its snapshot must not be put back any more.
-    fn tidy(&self, step: &Step, id: &UpgradeId) {
-        if matches!(step, Step::Undo { .. } | Step::Clean)
-            && let Err(error) = snapshot::forget(&self.places, id)
-        {
-            tracing::warn!("the kubelet's saved state was not removed: {error}");
+    /// With the upgrade over, its snapshot must not be put back any more, nor that of one before it.
+    fn tidy(&self, step: &Step) {
+        if matches!(step, Step::Undo { .. } | Step::Clean) {
+            keep_snapshot(&self.places, None);
         }
     }
 
     fn snapshot(&self, errand: &Errand) -> Result<(), Reason> {
-        snapshot::save(&self.places, id(errand)?).map_err(|error| Reason::SnapshotFailed {
+        let id = id(errand)?;
+        snapshot::save(&self.places, id).map_err(|error| Reason::SnapshotFailed {
             detail: error.to_string(),
-        })
+        })?;
+        // Those of upgrades that only a person could end.
+        keep_snapshot(&self.places, Some(id));
+        Ok(())
     }
 
     fn arm(&self, deployment: &Deployment) -> Result<(), Reason> {
@@ -233,6 +243,28 @@ impl Node {
         );
         Err(Reason::RebootRefused { detail })
     }
+}
+
+/// Removes the saved states of the kubelet but for this upgrade's, which the record tells of. What stays takes room and does nothing.
+pub fn keep_snapshot(places: &Places, id: Option<&UpgradeId>) {
+    if let Err(error) = snapshot::keep_only(places, id) {
+        tracing::warn!("the kubelet's saved state was not removed: {error}");
+    }
+}
+
+/// Ends what was begun for an upgrade and may live on, but for the undoing itself.
+async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
+    let own = unit::name(id, UNDO);
+    let ended = async {
+        let bus = Bus::connect().await?;
+        deploy::end_others(&bus, &own).await
+    };
+    ended
+        .await
+        .map_err(|error: zbus::Error| Reason::DeployDied {
+            verb: UNDO.to_owned(),
+            detail: error.to_string(),
+        })
 }
 
 /// The bus, once nobody looks for a plan any more.

@@ -13,6 +13,9 @@ pub(super) const ANSWER: Duration = Duration::from_secs(25);
 /// systemd's name for a unit that is not loaded (systemd src/libsystemd/sd-bus/bus-common-errors.h).
 const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
 
+/// The states of a unit in which something is going on.
+const ALIVE: [&str; 4] = ["active", "activating", "deactivating", "reloading"];
+
 /// A connection to the system bus. Made for one step and dropped after it: an idle agent holds none, and a bus that was
 /// restarted in between is no trouble.
 pub struct Bus {
@@ -70,6 +73,16 @@ impl Bus {
     pub async fn is_alive(&self, unit: &str) -> zbus::Result<bool> {
         let state = self.state(unit).await?;
         Ok(state.is_some_and(|state| !matches!(state.as_str(), "inactive" | "failed")))
+    }
+
+    /// The units of this pattern that run, or are about to start or stop.
+    ///
+    /// # Errors
+    /// When systemd does not answer.
+    pub async fn alive(&self, pattern: &str) -> zbus::Result<Vec<String>> {
+        let systemd = self.systemd().await?;
+        let listed = timed(systemd.list_units_by_patterns(&ALIVE, &[pattern])).await?;
+        Ok(listed.into_iter().map(|unit| unit.0).collect())
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use upgrade::plan::Look;
 use upgrade::policy::{Limits, Policy};
-use upgrade::{ContainerImage, Reason, Source, Step, Target, UpgradeId};
+use upgrade::{ContainerImage, Deployment, Reason, Source, Step, Target, UpgradeId};
 use zbus::Variant;
 
 use super::bus::Property;
@@ -78,8 +78,13 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         Step::Fetch { target } => return Some(fetch(target, policy)),
         Step::Verify { commit: digest } => ("verify", commit(digest), false),
         Step::Deploy { commit: digest } => ("deploy", commit(digest), true),
-        Step::Bless { commit: digest } => ("bless", commit(digest), true),
-        Step::Undo { commit: digest } => ("undo", commit(digest), true),
+        Step::Bless {
+            commit: digest,
+            over,
+        } => ("bless", [commit(digest), instead(over.as_ref())].concat(), true),
+        Step::Undo {
+            commit: Some(digest),
+        } => ("undo", commit(digest), true),
         Step::Clean => ("clean", Vec::new(), true),
         Step::Rehearse
         | Step::PreHooks
@@ -92,9 +97,17 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         | Step::Kubeadm
         | Step::PostHooks { .. }
         | Step::Release
+        // Nothing is known that could be taken back.
+        | Step::Undo { commit: None }
         | Step::Pass => return None,
     };
     Some(run_of(verb, call(verb, policy, more), swaps))
+}
+
+/// The default that the blessing finds, or is none.
+fn instead(over: Option<&Deployment>) -> Vec<String> {
+    let over = over.map(|over| format!("{}.{}", over.digest, over.serial));
+    over.map_or_else(Vec::new, |over| pairs(&[("--over", over.as_str())]))
 }
 
 const fn run_of(verb: &'static str, arguments: Vec<String>, swaps: bool) -> Run {
@@ -167,6 +180,19 @@ fn pairs(flags: &[(&str, &str)]) -> Vec<String> {
 #[must_use]
 pub fn name(id: &UpgradeId, verb: &str) -> String {
     format!("careen-deploy-{id}-{verb}.service")
+}
+
+/// The units of all runs.
+pub const ALL: &str = "careen-deploy-*.service";
+
+/// Whether the run of this unit may be ended at any moment. Of the others none is told to: they end by themselves, and inside libostree's
+/// swap they pay no heed.
+#[must_use]
+pub fn may_be_ended(name: &str) -> bool {
+    let verbs = ["fetch", "verify", "plan"];
+    verbs
+        .iter()
+        .any(|verb| name.ends_with(&format!("-{verb}.service")))
 }
 
 /// The unit's properties.
@@ -269,7 +295,7 @@ mod tests {
             Step::Deploy {
                 commit: commit.clone(),
             },
-            Step::Bless { commit },
+            Step::Bless { commit, over: None },
             Step::Clean,
         ] {
             assert_eq!(
@@ -345,6 +371,37 @@ mod tests {
             &commit,
         ];
         assert_eq!(run.arguments, wanted);
+    }
+
+    #[test]
+    fn a_blessing_names_the_default_that_was_judged() {
+        let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();
+        let over = Deployment {
+            digest: "b".repeat(64).parse().unwrap(),
+            serial: 1,
+            stateroot: "os".to_owned(),
+            bootcsum: "b".repeat(64),
+            pinned: false,
+        };
+        let step = Step::Bless {
+            commit: commit.clone(),
+            over: Some(over),
+        };
+        let run = run(&step, &Policy::default()).unwrap();
+        let named = format!("{}.1", "b".repeat(64));
+        let wanted = ["--commit", commit.as_str(), "--over", &named];
+        assert_eq!(run.arguments[3..], wanted);
+    }
+
+    #[test]
+    fn a_run_that_swaps_boot_entries_is_never_told_to_end() {
+        for (verb, may) in [("fetch", true), ("verify", true), ("plan", true)]
+            .into_iter()
+            .chain(["deploy", "bless", "undo", "clean"].map(|verb| (verb, false)))
+        {
+            let id = "u1".parse().unwrap();
+            assert_eq!(may_be_ended(&name(&id, verb)), may, "{verb}");
+        }
     }
 
     #[test]

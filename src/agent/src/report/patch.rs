@@ -33,7 +33,7 @@ pub fn is_there(report: &Report, node: &NodeSeen) -> bool {
 
 fn annotations(report: &Report) -> Value {
     let failure = match report.answer {
-        Some(Answer::Failed) => report.reason.as_ref().map(ToString::to_string),
+        Some(Answer::Failed) => report.reason.as_ref().map(upgrade::Reason::told),
         Some(Answer::InProgress | Answer::Upgraded) | None => None,
     };
     let mut annotations = json!({
@@ -90,7 +90,7 @@ pub fn code(report: &Report) -> String {
 #[must_use]
 pub fn message(report: &Report) -> String {
     match (report.now(), &report.status.doing) {
-        (Some(reason), _) => reason.to_string(),
+        (Some(reason), _) => reason.told(),
         (None, Some(doing)) => doing.clone(),
         (None, None) => report.status.phase.clone(),
     }

@@ -13,15 +13,19 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use super::layers::{self, Missing};
-use super::look::away;
+use super::look::{away, is_the_one};
 use super::skopeo::{self, Skopeo};
 use super::{held, reclaim, words};
 use crate::args::FetchImage;
 use crate::fetch::progress::leave;
 use crate::fetch::room::Room;
+use crate::fetch::veil::veiled;
 use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
+
+/// What is wrong with an image whose layers are not all of its commit.
+const LACKING: &str = "the image's layers lack objects of it";
 
 /// How often the room is looked at.
 const TICK: Duration = Duration::from_millis(250);
@@ -43,8 +47,13 @@ pub async fn all(
     let mut prepared = match importer.prepare().await.map_err(failed)? {
         PrepareResult::Ready(prepared) => prepared,
         // Another tool has brought this very image.
-        PrepareResult::AlreadyPresent(state) => return finish(site, wanted, &state, &[], 0),
+        PrepareResult::AlreadyPresent(state) => {
+            is_the_one(wanted, state.manifest_digest.to_string())?;
+            return finish(site, wanted, &state, &[], 0);
+        }
     };
+    // It was opened anew since it was looked at.
+    is_the_one(wanted, prepared.manifest_digest.to_string())?;
     layers::forget_broken(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
     reclaim::make_room(site, &repo, missing.total(), &layers::here(&prepared))?;
@@ -54,7 +63,8 @@ pub async fn all(
     if imported.is_err() {
         missing.forget_unfinished(&repo);
     }
-    let state = imported.map_err(failed)?;
+    let broke = |error| lacking(&repo, &missing, &references).unwrap_or_else(|| failed(error));
+    let state = imported.map_err(broke)?;
     finish(site, wanted, &state, &references, missing.bytes)
 }
 
@@ -136,15 +146,27 @@ fn finish(
         .map_err(|_| site.broken("what the image holds is not a commit"))?;
     if !layers::is_whole(&repo, commit.as_str()) {
         layers::forget_all(&repo, references);
-        return Err(damaged(&commit, "the image's layers lack objects of it"));
+        return Err(damaged(&commit, LACKING));
     }
     held::remember(site, &wanted.image, &commit, &state.merge_commit)?;
     Ok((commit, bytes))
 }
 
+/// Why layers that all came make no image: they lack objects of the commit, which ostree-ext finds when it puts them together. The registry has
+/// given what it has, so asking it again is no help.
+fn lacking(repo: &Repo, missing: &Missing, references: &[String]) -> Option<Reason> {
+    // The first of them is the layer that brings the commit's own object.
+    let commit = repo.resolve_rev(references.first()?, true).ok()??;
+    if !missing.has_all_come() || layers::is_whole(repo, &commit) {
+        return None;
+    }
+    layers::forget_all(repo, references);
+    Some(damaged(&commit.parse().ok()?, LACKING))
+}
+
 /// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also a layer that is not what its digest says.
 fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) -> Reason {
-    eprintln!("ostree-ext: {error:#}");
+    eprintln!("ostree-ext: {}", veiled(&format!("{error:#}")));
     let mut links = error.chain();
     let ours = links.find_map(|link| link.downcast_ref::<glib::Error>());
     let no_room = ours.and_then(|error| why::no_room(site, repo, error));

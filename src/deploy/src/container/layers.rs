@@ -131,6 +131,11 @@ impl Missing {
         }
     }
 
+    /// Whether nothing is to be brought any more.
+    pub fn has_all_come(&self) -> bool {
+        self.done == self.layers.len()
+    }
+
     /// Says how far it is.
     pub fn tell(&self, report: &Report) {
         let (come, all) = (
@@ -139,7 +144,7 @@ impl Missing {
         );
         let mega = |bytes: u64| bytes as f64 / 1e6;
         let percent = (come * ALL_HERE / all.max(1)).min(ALL_HERE);
-        let doing = if self.done == self.layers.len() {
+        let doing = if self.has_all_come() {
             "putting the layers together".to_owned()
         } else {
             format!(

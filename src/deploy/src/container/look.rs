@@ -75,12 +75,22 @@ async fn described(
         other => away(wanted, words::of(&other)),
     };
     let (digest, manifest) = proxy.fetch_manifest(image).await.map_err(failed)?;
-    // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a list that is for this machine.
-    if wanted.image.transport != Transport::Registry && digest != wanted.image.manifest.as_str() {
-        return Err(nothing(wanted, Some(digest)));
-    }
+    is_the_one(wanted, digest)?;
     let config = proxy.fetch_config(image).await.map_err(failed)?;
     Ok((manifest, config))
+}
+
+/// Whether what was opened is what the request names. Asked each time that something is opened: an archive lies under a name, and whoever may
+/// write there may put another under it at any moment. skopeo holds its layers to this digest, but knows none for it.
+///
+/// # Errors
+/// [`Reason::NoSuchImage`] with what lies there.
+pub fn is_the_one(wanted: &FetchImage, digest: String) -> Result<(), Reason> {
+    // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a list that is for this machine.
+    if wanted.image.transport == Transport::Registry || digest == wanted.image.manifest.as_str() {
+        return Ok(());
+    }
+    Err(nothing(wanted, Some(digest)))
 }
 
 /// What opens when no policy is in force was refused by the policy: skopeo has no code that tells so.

@@ -3,13 +3,15 @@
 use ostree_ext::containers_image_proxy::Error;
 use upgrade::reason::complaint;
 
+use crate::fetch::veil::veiled;
+
 /// What an error of skopeo's proxy says; some of its kinds hide that from `Display`.
 pub fn of(error: &Error) -> String {
     match error {
         Error::Other(text) | Error::RequestReturned(text) | Error::Configuration(text) => {
-            complaint(text)
+            told(text)
         }
-        other => complaint(other),
+        other => told(&other.to_string()),
     }
 }
 
@@ -18,5 +20,9 @@ pub fn of_chain(error: &anyhow::Error) -> String {
     let words = error
         .chain()
         .map(|link| link.downcast_ref().map_or_else(|| link.to_string(), of));
-    complaint(&words.collect::<Vec<_>>().join(": "))
+    told(&words.collect::<Vec<_>>().join(": "))
+}
+
+fn told(text: &str) -> String {
+    complaint(&veiled(text))
 }

@@ -6,6 +6,7 @@ use ostree_ext::{gio, glib};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
+use super::veil::veiled;
 use super::{branches, signature};
 use crate::args::Fetch;
 use crate::site::Site;
@@ -33,7 +34,7 @@ pub fn reason(
     asked: Asked<'_>,
     error: &glib::Error,
 ) -> Reason {
-    eprintln!("libostree: {error}");
+    eprintln!("libostree: {}", veiled(&error.to_string()));
     let commit = match asked {
         Asked::Branch => &wanted.reference,
         Asked::Parts(commit, _) | Asked::Commit(commit) => commit.as_str(),
@@ -76,7 +77,7 @@ fn unlisted(repo: &Repo, wanted: &Fetch) -> bool {
 fn away(remote: String, error: &glib::Error) -> Reason {
     Reason::RemoteAway {
         remote,
-        detail: error.message().to_owned(),
+        detail: veiled(error.message()),
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fs;
 
+use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::image::Deployment;
 
@@ -62,6 +63,26 @@ fn blessing_twice_changes_nothing() {
     let before = (world.disk(), world.menu());
     world.verb("bless", &commit).verdict.unwrap();
     assert_eq!((world.disk(), world.menu()), before);
+}
+
+#[test]
+fn a_default_that_somebody_has_changed_since_the_judgement_is_not_put_behind_the_new_system() {
+    let world = world();
+    let trial = world.fetched(&Image::new(2));
+    world.verb("deploy", &trial).deployed();
+    let theirs = world.fetched(&Image::new(3));
+    world.verb("deploy", &theirs).deployed();
+    world.verb("bless", &theirs).verdict.unwrap();
+    let before = (world.disk(), world.menu());
+    let bless = |over: &str| world.run(&["bless", "--commit", trial.as_str(), "--over", over]);
+    let reason = bless(&format!("{}.0", world.installed)).reason();
+    let default = theirs.short().to_owned();
+    assert_eq!(reason, Reason::ForeignDefault { default });
+    assert_eq!((world.disk(), world.menu()), before);
+    for _again in 0..2 {
+        let blessed = bless(&format!("{theirs}.0")).verdict;
+        assert_eq!(blessed, Ok(Done::Blessed), "over what is the default now");
+    }
 }
 
 /// Another system that an administrator has put there and pinned.

@@ -84,7 +84,8 @@ fn fingerprint(home: &Path, name: &str) -> String {
     line.split(':').nth(9).unwrap().to_owned()
 }
 
-fn gpg(home: &Path) -> Command {
+/// gpg with the keys of that folder.
+pub fn gpg(home: &Path) -> Command {
     let mut command = Command::new("gpg");
     command
         .args(["--batch", "--quiet", "--yes", "--homedir"])

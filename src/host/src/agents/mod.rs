@@ -118,11 +118,10 @@ impl Agents {
         durable::remove_folder(&new)?;
         // Programs that root runs: nobody else is to look for a way in.
         durable::make_private_folder(&self.folder)?;
-        durable::make_private_folder(&new)?;
-        bundle.copy(&new)?;
-        let copied = Bundle::open(&new)?;
-        if copied.id != bundle.id {
-            return Err(Error::damaged(&new, format!("it should be {}", bundle.id)));
+        if let Err(error) = copy(bundle, &new) {
+            // On a disk that is full it would keep what is left of it from others.
+            let _ = durable::remove_folder(&new);
+            return Err(error);
         }
         let place = self.folder.join(bundle.id.as_str());
         durable::remove_folder(&place)?;
@@ -198,6 +197,23 @@ impl Agents {
         durable::write(&path, &text, 0o644)
     }
 
+    /// Takes note that a bundle, which was started last, has lasted: what ends it from now on says nothing of it. Without this the reboots of
+    /// an upgrade would use up its starts, for no link is moved from the first arming to the end: behind three of them another agent would
+    /// run than the trial was armed with, and the pod would give up one that served well.
+    ///
+    /// # Errors
+    /// When the note may not be on the disk.
+    pub fn lasted(&self, id: &AgentId) -> Result<()> {
+        let tried = |last: &Launched| last.tried.as_ref().is_some_and(|tried| tried.id == *id);
+        match self.launched().filter(tried) {
+            Some(last) if last.ran.as_ref() == Some(id) => self.note(&Launched {
+                tried: None,
+                ..last
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// What is whole of what has a role, and what is not.
     #[must_use]
     pub fn find(&self) -> Found {
@@ -250,4 +266,15 @@ impl Agents {
         }
         durable::remove_folder(&self.folder)
     }
+}
+
+/// Copies a bundle and looks at the copy.
+fn copy(bundle: &Bundle, to: &Path) -> Result<()> {
+    durable::make_private_folder(to)?;
+    bundle.copy(to)?;
+    let copied = Bundle::open(to)?;
+    if copied.id == bundle.id {
+        return Ok(());
+    }
+    Err(Error::damaged(to, format!("it should be {}", bundle.id)))
 }

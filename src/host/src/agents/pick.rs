@@ -1,10 +1,12 @@
 //! What `careen-agent launch` runs, noted before it does.
 
-use upgrade::Release;
-use upgrade::launch::{Choice, choose};
+use std::path::Path;
 
-use super::{Agents, Bundle, Found, Launched, Tried};
-use crate::error::Error;
+use upgrade::Release;
+use upgrade::launch::{Choice, STARTS, choose};
+
+use super::{AgentId, Agents, Bundle, Found, Launched, Tried};
+use crate::error::{Error, Result};
 
 /// What is to run.
 #[derive(Debug, Default)]
@@ -40,6 +42,27 @@ impl Agents {
             Some(Choice::Image) | None => None,
         };
         Pick { bundle, damage }
+    }
+
+    /// Notes that a bundle which was picked is none that this system can run, and that the launcher, which lies at `own`, runs in its place.
+    ///
+    /// # Errors
+    /// When the note may not be on the disk.
+    pub fn could_not_run(&self, bundle: &Bundle, own: &Path, release: &str) -> Result<()> {
+        self.note(&Launched {
+            ran: self.bundle_of(own),
+            release: release.to_owned(),
+            tried: Some(Tried {
+                id: bundle.id.clone(),
+                starts: STARTS,
+            }),
+        })
+    }
+
+    /// The bundle that a program belongs to; nothing when it is the image's.
+    fn bundle_of(&self, program: &Path) -> Option<AgentId> {
+        let below = program.strip_prefix(self.folder()).ok()?;
+        below.iter().next()?.to_str()?.parse().ok()
     }
 }
 

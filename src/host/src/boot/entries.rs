@@ -1,5 +1,6 @@
 //! Boot Loader Specification entries, as libostree writes them into /boot/loader/entries.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,36 @@ pub struct Entry {
     pub devicetree: Option<String>,
     /// The kernel's arguments.
     pub options: String,
+    /// The field that a boot needs to the byte and that is no UTF-8: it is shown here with gaps, and must not be written so.
+    pub torn: Option<&'static str>,
 }
 
 impl Entry {
+    /// Takes an entry as it stands on the disk. A title may be of any bytes: it is shown, and nothing is decided by it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(bytes: &[u8]) -> std::result::Result<Self, String> {
+        let text = String::from_utf8_lossy(bytes);
+        let mut entry: Self = text.parse()?;
+        if matches!(text, Cow::Owned(_)) {
+            entry.torn = entry.with_a_gap();
+        }
+        Ok(entry)
+    }
+
+    fn with_a_gap(&self) -> Option<&'static str> {
+        let fields = [
+            ("linux", Some(&self.linux)),
+            ("initrd", self.initrd.as_ref()),
+            ("devicetree", self.devicetree.as_ref()),
+            ("options", Some(&self.options)),
+        ];
+        let gap = |value: &String| value.contains(char::REPLACEMENT_CHARACTER);
+        let torn = fields.into_iter().find(|(_, value)| value.is_some_and(gap));
+        torn.map(|(name, _)| name)
+    }
+
     /// The `ostree=` argument.
     #[must_use]
     pub fn ostree(&self) -> Option<&str> {
@@ -63,6 +91,7 @@ impl FromStr for Entry {
             initrd: value("initrd"),
             devicetree: value("devicetree"),
             options: value("options").unwrap_or_default(),
+            torn: None,
         })
     }
 }
@@ -77,9 +106,8 @@ pub fn entries(loader: &Path) -> Result<Vec<Entry>> {
     for file in fs::read_dir(&folder).at("listing", &folder)? {
         let path = file.at("listing", &folder)?.path();
         if is_ours(&path) {
-            let text = fs::read_to_string(&path).at("reading", &path)?;
-            let entry: std::result::Result<Entry, String> = text.parse();
-            found.push(entry.map_err(|detail| Error::damaged(&path, detail))?);
+            let bytes = fs::read(&path).at("reading", &path)?;
+            found.push(Entry::read(&bytes).map_err(|detail| Error::damaged(&path, detail))?);
         }
     }
     found.sort_by_key(|entry| Reverse(entry.version));
@@ -176,7 +204,8 @@ impl Link {
 fn is_pinned(folder: &Path) -> bool {
     let mut name = folder.as_os_str().to_owned();
     name.push(".origin");
-    let text = fs::read_to_string(PathBuf::from(name)).unwrap_or_default();
+    let bytes = fs::read(PathBuf::from(name)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
     let mut group = "";
     for line in text.lines().map(str::trim) {
         if let Some(name) = line

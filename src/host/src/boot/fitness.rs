@@ -89,7 +89,9 @@ fn has_data_journal(path: &Path, kernel: &Path) -> bool {
     let Ok((major, minor)) = device_of(path) else {
         return false;
     };
-    let text = fs::read_to_string(kernel.join("proc/self/mountinfo")).unwrap_or_default();
+    let bytes = fs::read(kernel.join("proc/self/mountinfo")).unwrap_or_default();
+    // Somebody's mount point may be of any bytes.
+    let text = String::from_utf8_lossy(&bytes);
     let device = format!("{major}:{minor}");
     let mut mounts = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     mounts.any(|words| {

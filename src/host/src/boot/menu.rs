@@ -4,7 +4,7 @@
 //! one they stand on the entry itself, from the deploy to the blessing.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use upgrade::{Deployment, Reason, names};
 
@@ -21,14 +21,20 @@ const DEFAULT_ACCEPTED: &str = "accepted is a default that leads to the first OS
 /// When it cannot be read.
 pub fn configuration(places: &Places) -> Result<String> {
     let first = places.grub().join("grub.cfg");
-    let text = fs::read_to_string(&first).at("reading", &first)?;
+    let text = text(&first)?;
     let next = text
         .lines()
         .find_map(|line| line.trim().strip_prefix("configfile "));
     match next.map(|name| as_path(places, name.trim())) {
-        Some(path) => fs::read_to_string(&path).at("reading", &path),
+        Some(path) => self::text(&path),
         None => Ok(text),
     }
+}
+
+/// GRUB's own letters are plain ones; what an entry is called may be of any.
+fn text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).at("reading", path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// GRUB names files by the file system that /boot lies on: with and without /boot in front.

@@ -61,7 +61,7 @@ impl World {
                 );
                 self.disk.snapshot = None;
                 self.point("between the former snapshot and this one")?;
-                self.disk.snapshot = Some(self.disk.kubelet);
+                (self.disk.snapshot, self.disk.restored) = (Some(self.disk.kubelet), None);
             }
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,

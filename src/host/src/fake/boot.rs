@@ -106,14 +106,18 @@ impl World {
     /// What runs before the kubelet, and the kubelet.
     fn units(&mut self) -> Result<bool, Cut> {
         let record = self.record();
-        let saved = self.disk.snapshot;
-        if let (Some(up), Some(saved)) = (&record.upgrade, saved)
+        let mut restored = self.disk.restored;
+        if let (Some(up), Some(saved)) = (&record.upgrade, self.disk.snapshot)
             && snapshot::is_wanted(up, &self.running.system)
+            && restored != Some(up.tries)
         {
             self.disk.kubelet = saved;
             self.say("the kubelet's state is put back");
+            restored = Some(up.tries);
         }
         self.point("before the kubelet")?;
+        // A cut that comes before the note has it put back once more, over what no kubelet has changed.
+        self.disk.restored = restored;
         if self.is_new(&self.running.system) {
             self.running.kubeadm = self.api_is_up();
             self.disk.kubelet = Kubelet::New;

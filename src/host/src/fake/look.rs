@@ -33,6 +33,7 @@ impl World {
             request: if up { asked() } else { Asked::Unknown },
             paused: None,
             opted_out: None,
+            uncordoned: false,
             hooks: Hooks::default(),
             api: if up {
                 Api::Reached {

@@ -63,6 +63,8 @@ struct Disk {
     one_shot: Option<Deployment>,
     fetched: bool,
     snapshot: Option<Kubelet>,
+    /// Behind which trial it was put back.
+    restored: Option<u32>,
     kubelet: Kubelet,
     /// How often somebody has changed the old system's /etc.
     etc: u32,
@@ -148,6 +150,7 @@ impl World {
                 one_shot: None,
                 fetched: false,
                 snapshot: None,
+                restored: None,
                 kubelet: Kubelet::Old,
                 etc: 0,
                 etc_noted: 0,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::way::{self, MOST, There, Way};
 use crate::error::{At, Result};
 
 /// No file below a folder of this name is ever saved or put back.
@@ -24,45 +25,69 @@ pub(super) fn lists(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// The plain files that the sources name now, in order and once each, as absolute paths of the node.
-pub(super) fn all(root: &Path, sources: &[String]) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for source in sources {
+pub(super) fn all(way: &Way, sources: &[String]) -> Result<Vec<String>> {
+    let mut walk = Walk {
+        way,
+        seen: 0,
+        found: Vec::new(),
+    };
+    for source in sources.iter().filter(|source| !is_kept_out(source)) {
         let (folder, pattern) = source
             .trim_end_matches('/')
             .rsplit_once('/')
             .unwrap_or(("", source));
         if !pattern.contains('*') {
-            walk(root, &format!("{folder}/{pattern}"), &mut found)?;
+            walk.enter(&way.settled(&format!("{folder}/{pattern}")))?;
             continue;
         }
-        for name in names(&root.join(folder.trim_start_matches('/')))? {
+        let folder = way.settled(folder);
+        let Some(There::Folder(opened)) = way.look(&folder)? else {
+            continue;
+        };
+        for name in way::names(opened, &way.full(&folder))? {
             if matches(&name, pattern) {
-                walk(root, &format!("{folder}/{name}"), &mut found)?;
+                walk.enter(&format!("{}/{name}", folder.trim_end_matches('/')))?;
             }
         }
     }
+    let mut found = walk.found;
     found.sort();
     found.dedup();
     Ok(found)
 }
 
-/// A file, or all files below a folder. Links are not followed: they could lead anywhere.
-fn walk(root: &Path, path: &str, found: &mut Vec<String>) -> Result<()> {
-    if path.split('/').any(|part| part == NEVER || part == "..") {
-        return Ok(());
-    }
-    let full = root.join(path.trim_start_matches('/'));
-    let Ok(meta) = fs::symlink_metadata(&full) else {
-        return Ok(());
-    };
-    if meta.is_file() {
-        found.push(path.to_owned());
-    } else if meta.is_dir() {
-        for name in names(&full)? {
-            walk(root, &format!("{path}/{name}"), found)?;
+fn is_kept_out(path: &str) -> bool {
+    path.split('/').any(|part| part == NEVER || part == "..")
+}
+
+struct Walk<'a> {
+    way: &'a Way,
+    /// Files and folders so far.
+    seen: usize,
+    found: Vec<String>,
+}
+
+impl Walk<'_> {
+    /// A file, or all files below a folder. Links are not followed: they could lead anywhere.
+    fn enter(&mut self, path: &str) -> Result<()> {
+        if is_kept_out(path) {
+            return Ok(());
         }
+        self.seen += 1;
+        if self.seen > MOST {
+            return Err(way::too_many(&self.way.full(path)));
+        }
+        match self.way.look(path)? {
+            Some(There::File(..)) => self.found.push(path.to_owned()),
+            Some(There::Folder(folder)) => {
+                for name in way::names(folder, &self.way.full(path))? {
+                    self.enter(&format!("{path}/{name}"))?;
+                }
+            }
+            Some(There::Other) | None => {}
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A star stands for any letters, as often as it comes.

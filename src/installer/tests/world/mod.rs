@@ -14,6 +14,8 @@ use installer::health::Health;
 use installer::node::Node;
 use installer::systemd::{Active, Origin, Refused, Service, Systemd};
 use installer::{remove, turns};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use upgrade::{Deployment, Journal, Phase, RawRequest, Record, Release, Upgrade, names};
@@ -144,6 +146,52 @@ impl World {
         last
     }
 
+    /// What the pods' folder for this version holds.
+    pub fn bundle(&self, version: &str) -> PathBuf {
+        let all = fs::read_dir(self.agents().folder()).unwrap();
+        let mut all = all.map(|entry| entry.unwrap().path());
+        let name = format!("/{version}-");
+        all.find(|path| path.display().to_string().contains(&name))
+            .unwrap()
+    }
+
+    /// A bad block in the agent of this version.
+    pub fn spoil(&self, version: &str) {
+        fs::write(self.bundle(version).join("careen-agent"), "bad").unwrap();
+    }
+
+    /// The agent's process is gone, and systemd does not start it again.
+    pub fn is_down(&self) {
+        *self.running.borrow_mut() = None;
+    }
+
+    /// Lays a file system of this size over a folder, with what is there; the test's thread alone sees it. Needs root.
+    #[must_use = "it goes when this is dropped"]
+    pub fn disk(&self, folder: &str, bytes: u64) -> Mounted {
+        let none = None::<&str>;
+        unshare(CloneFlags::CLONE_NEWNS).unwrap();
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
+        let (place, aside) = (self.path(folder), self.path("aside"));
+        fs::create_dir_all(&place).unwrap();
+        copy(&place, &aside);
+        let size = format!("size={bytes}");
+        let (kind, flags) = (Some("tmpfs"), MsFlags::empty());
+        mount(kind, &place, kind, flags, Some(size.as_str())).unwrap();
+        copy(&aside, &place);
+        fs::remove_dir_all(aside).unwrap();
+        Mounted(place)
+    }
+
+    /// From now on nothing can be written there, or all again.
+    pub fn is_read_only(&self, folder: &str, it_is: bool) {
+        let none = None::<&str>;
+        let flags = match it_is {
+            true => MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY,
+            false => MsFlags::MS_REMOUNT,
+        };
+        mount(none, &self.path(folder), none, flags, none).unwrap();
+    }
+
     /// One turn of a pod of the uninstall.
     pub fn uninstall(&self) -> Health {
         let pod = pod("9.9.9");
@@ -206,9 +254,13 @@ impl World {
         assert!(ran.unwrap().success());
     }
 
-    /// One start: the launcher picks, and what it has picked runs or ends at once.
+    /// One start: the launcher picks, and what it has picked runs or ends at once. Where the image has none the launcher is the proven one.
     fn launch(&self) -> bool {
         let image = self.image.borrow().clone();
+        let ours = self.agents().folder().join("proven/careen-agent");
+        if image.is_none() && !ours.exists() {
+            return false;
+        }
         let picked = match self.launches.get() {
             true => self.agents().pick(image.as_ref()),
             false => Pick::default(),
@@ -282,6 +334,20 @@ impl Systemd for World {
         }
         Ok(())
     }
+}
+
+/// A mounted file system, which would keep the world's folder from being removed.
+pub struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        umount2(&self.0, MntFlags::MNT_DETACH).unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let mut copy = Command::new("cp");
+    assert!(copy.arg("-aT").args([from, to]).status().unwrap().success());
 }
 
 fn upgrade() -> Upgrade {

@@ -23,6 +23,12 @@ use crate::failure::{Failure, chain};
 /// How long the answer to one request may take; a watch alone has no such limit.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// How long a connection may be silent. A watch is ended by the server and begun anew before that; a longer silence is a dead link.
+const SILENCE: Duration = Duration::from_secs(75);
+
+/// So many objects are asked for at once: a Node takes some ten kilobytes, and a slow line has [`ANSWER`] for each request.
+const PAGE: u32 = 500;
+
 /// Who we are in a Node's managedFields.
 pub const MANAGER: &str = "kubectl-careen";
 
@@ -54,7 +60,7 @@ impl Cluster {
             context: context.map(str::to_owned),
             ..KubeConfigOptions::default()
         };
-        let config = match (file, context) {
+        let mut config = match (file, context) {
             (Some(file), _) => {
                 let content = Kubeconfig::read_from(file).map_err(|error| unusable(&error))?;
                 let config = Config::from_custom_kubeconfig(content, &options).await;
@@ -66,6 +72,8 @@ impl Cluster {
             }
             (None, None) => Config::infer().await.map_err(|error| unusable(&error))?,
         };
+        config.read_timeout = Some(SILENCE);
+        config.reset_reader_on_write = true;
         let client = Client::try_from(config).map_err(|error| unusable(&error))?;
         Ok(Self { client })
     }
@@ -82,20 +90,31 @@ impl Cluster {
         Api::all_with(self.client.clone(), &ApiResource::erase::<v1::Node>(&()))
     }
 
-    /// The Nodes that a label selector selects, all without one; so many at most.
+    /// The Nodes that a label selector selects, all without one.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when it is no selector; see [`Failure`].
+    pub async fn list(&self, selector: Option<&str>) -> Result<Vec<Node>, Failure> {
+        let mut params = ListParams::default().limit(PAGE);
+        params.label_selector = selector.map(str::to_owned);
+        let mut all = Vec::new();
+        loop {
+            let listed = limited(self.nodes().list(&params)).await;
+            let page = listed.map_err(|failure| of_selector(failure, selector))?;
+            all.extend(page.items);
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Some Nodes; so many at most.
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn list(
-        &self,
-        selector: Option<&str>,
-        limit: Option<u32>,
-    ) -> Result<Vec<Node>, Failure> {
-        let params = ListParams {
-            label_selector: selector.map(str::to_owned),
-            limit,
-            ..ListParams::default()
-        };
+    pub async fn some(&self, limit: u32) -> Result<Vec<Node>, Failure> {
+        let params = ListParams::default().limit(limit);
         Ok(limited(self.nodes().list(&params)).await?.items)
     }
 
@@ -139,6 +158,16 @@ impl Cluster {
         let resource = ApiResource::erase::<policy::PodDisruptionBudget>(&());
         let budgets: Api<Budget> = Api::all_with(self.client.clone(), &resource);
         Ok(limited(budgets.list(&ListParams::default())).await?.items)
+    }
+}
+
+/// Of a list there is nothing that the server could refuse but the selector.
+fn of_selector(failure: Failure, selector: Option<&str>) -> Failure {
+    match (failure, selector) {
+        (Failure::Refused(why), Some(selector)) => {
+            Failure::Usage(format!("--selector {selector:?}: {why}"))
+        }
+        (other, _) => other,
     }
 }
 

@@ -13,6 +13,7 @@ use upgrade::{Source, Target, Version, Wanted};
 pub use nodes::{Choice, Chosen, ChosenOrAll};
 
 use crate::span::Span;
+use nodes::node_name;
 
 /// For an answer that takes a few small objects of the image, and a rehearsal of the drain.
 const METADATA: Duration = Duration::from_secs(2 * 60);
@@ -106,6 +107,7 @@ pub enum Command {
 #[derive(Args, Clone, Debug)]
 pub struct Plan {
     /// The node.
+    #[arg(value_parser = node_name)]
     pub node: String,
     /// The image, or `kept:` for what `rollback` would do.
     #[arg(long)]
@@ -167,7 +169,7 @@ pub struct Asking {
     /// Ask a node only when the one before has ended well; stop at the first failure. Implies --watch.
     #[arg(long)]
     pub one_by_one: bool,
-    /// How long to watch at most.
+    /// How long to watch at most; with --one-by-one, each node.
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
     /// Do not ask back.
@@ -176,6 +178,14 @@ pub struct Asking {
     /// Let the server check it and change nothing.
     #[arg(long, conflicts_with_all = ["watch", "one_by_one"])]
     pub dry_run: bool,
+}
+
+impl Asking {
+    /// Whether its end is waited for.
+    #[must_use]
+    pub const fn watches(&self) -> bool {
+        self.watch || self.one_by_one
+    }
 }
 
 /// `status`.
@@ -193,6 +203,7 @@ pub struct Status {
 #[derive(Args, Clone, Debug)]
 pub struct One {
     /// The node.
+    #[arg(value_parser = node_name)]
     pub node: String,
 }
 
@@ -260,6 +271,20 @@ mod tests {
         assert!(parse(&format!("kubectl-careen upgrade a -l x=y {image}")).is_err());
         assert!(parse(&format!("kubectl-careen upgrade a b {image} --yes")).is_ok());
         assert!(parse(&format!("kubectl-careen upgrade -l x=y {image} -o json")).is_ok());
+    }
+
+    #[test]
+    fn a_variable_that_was_not_set_names_no_node_and_never_all_of_them() {
+        for line in [
+            "status|",
+            "status|-l|",
+            "pause|-l|",
+            "explain|",
+            "plan||--image|kept:",
+        ] {
+            let error = Cli::try_parse_from(format!("kubectl-careen|{line}").split('|'));
+            assert_eq!(error.unwrap_err().exit_code(), 2, "{line}");
+        }
     }
 
     #[test]

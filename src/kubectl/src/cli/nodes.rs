@@ -7,10 +7,10 @@ use clap::Args;
 #[group(required = true, multiple = false)]
 pub struct Chosen {
     /// Names of nodes.
-    #[arg(value_name = "NODE")]
+    #[arg(value_name = "NODE", value_parser = node_name)]
     nodes: Vec<String>,
     /// All nodes with these labels.
-    #[arg(short = 'l', long, value_name = "LABELS")]
+    #[arg(short = 'l', long, value_name = "LABELS", value_parser = labels)]
     selector: Option<String>,
 }
 
@@ -19,11 +19,32 @@ pub struct Chosen {
 #[group(multiple = false)]
 pub struct ChosenOrAll {
     /// Names of nodes; all without any.
-    #[arg(value_name = "NODE")]
+    #[arg(value_name = "NODE", value_parser = node_name)]
     nodes: Vec<String>,
     /// All nodes with these labels.
-    #[arg(short = 'l', long, value_name = "LABELS")]
+    #[arg(short = 'l', long, value_name = "LABELS", value_parser = labels)]
     selector: Option<String>,
+}
+
+/// The name of a Node, as `kubectl get nodes` lists it, or as `-o name` does. In a URL anything else would ask for something else.
+pub(super) fn node_name(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("node/").unwrap_or(text);
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_name = name.starts_with(fits)
+        && name.ends_with(fits)
+        && name.chars().all(|c| fits(c) || matches!(c, '-' | '.'));
+    if is_name {
+        return Ok(name.to_owned());
+    }
+    Err("accepted is the name of a Node, as `kubectl get nodes` lists it".to_owned())
+}
+
+/// To the API server no labels are all nodes; here they are a variable that was not set.
+fn labels(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("it would select every node; accepted are labels, as role=edge".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Which nodes are meant.
@@ -74,5 +95,24 @@ mod tests {
         let names = ["a", "b", "a"].map(str::to_owned);
         let once = Choice::Named(vec!["a".to_owned(), "b".to_owned()]);
         assert_eq!(choice(&names, None), once);
+    }
+
+    #[test]
+    fn a_node_is_named_as_kubectl_names_it() {
+        for text in ["worker-1", "node/worker-1", "ip-10-0-0-1.ec2.internal", "7"] {
+            let name = text.trim_start_matches("node/").to_owned();
+            assert_eq!(node_name(text), Ok(name));
+        }
+        for text in [
+            "", "node/", "a/status", "pod/a", "Worker", "a b", "-a", "a?x=y", "..", "é",
+        ] {
+            assert!(node_name(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn labels_that_are_none_do_not_mean_all_nodes() {
+        assert_eq!(labels("role=edge,!gpu").as_deref(), Ok("role=edge,!gpu"));
+        assert!(labels("").is_err() && labels(" ").is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! Doing one thing to each of many nodes, and saying what came of it.
 
+use std::cell::Cell;
 use std::future::Future;
 
 use futures::StreamExt;
@@ -18,8 +19,8 @@ use crate::view::NodeView;
 /// three tries may come too late; that all of these do is out of the question.
 const TRIES: u32 = 50;
 
-/// How many nodes are written at once.
-const AT_ONCE: usize = 16;
+/// How many nodes are read or written at once.
+pub const AT_ONCE: usize = 16;
 
 /// Writes what is decided on the node as it is, and decides anew when somebody was faster.
 ///
@@ -54,55 +55,106 @@ pub fn told(node: &str, turn: Turn, done: Done, detail: String, write: Write) ->
         Turn::Refuse(why) => (Done::Refused, why, false),
     };
     Outcome {
-        node: node.to_owned(),
-        done,
-        id: None,
-        detail,
         dry_run,
+        ..Outcome::new(node, done, detail)
     }
 }
 
-/// Does it to all of them. The first failure is given, after what came of the others.
-pub async fn each<T, F>(nodes: Vec<T>, act: impl Fn(T) -> F) -> (Vec<Outcome>, Option<Failure>)
+/// Does it to all of them. Where the server does not answer, none is begun any more: of thousands each would be waited for.
+pub async fn each<T, F>(
+    nodes: Vec<T>,
+    name: impl Fn(&T) -> String,
+    act: impl Fn(T) -> F,
+) -> Vec<Outcome>
 where
     F: Future<Output = Result<Outcome, Failure>>,
 {
-    let results: Vec<_> = futures::stream::iter(nodes.into_iter().map(act))
-        .buffered(AT_ONCE)
-        .collect()
-        .await;
-    let mut failure = None;
-    let mut outcomes = Vec::new();
-    for result in results {
-        match result {
-            Ok(outcome) => outcomes.push(outcome),
-            Err(error) => failure = failure.or(Some(error)),
+    let (away, act) = (&Cell::new(false), &act);
+    let one = |node: T| {
+        let name = name(&node);
+        async move {
+            if away.get() {
+                return Outcome::failed(
+                    &name,
+                    &Failure::Unreachable("not tried any more".to_owned()),
+                );
+            }
+            act(node).await.unwrap_or_else(|failure| {
+                away.set(away.get() || matches!(failure, Failure::Unreachable(_)));
+                Outcome::failed(&name, &failure)
+            })
         }
-    }
-    (outcomes, failure)
+    };
+    let all = futures::stream::iter(nodes.into_iter().map(one));
+    all.buffered(AT_ONCE).collect().await
 }
 
 /// Says what came of it.
 ///
 /// # Errors
-/// The failure, once the rest is said.
-pub fn conclude(
-    session: &mut Session<'_>,
-    outcomes: &[Outcome],
-    failure: Option<Failure>,
-) -> Result<Exit, Failure> {
+/// When it cannot be written.
+pub fn conclude(session: &mut Session<'_>, outcomes: &[Outcome]) -> Result<Exit, Failure> {
     let look = session.console.look;
     let text = formatted(session.format, &outcomes, |_| {
         outcome::outcomes(outcomes, look)
     })?;
     session.console.print(&text)?;
-    match failure {
-        Some(failure) => Err(failure),
-        None => Ok(outcome::exit(outcomes)),
+    complain(session, outcomes);
+    Ok(outcome::exit(outcomes))
+}
+
+/// Says of which nodes it could not be done.
+pub fn complain(session: &mut Session<'_>, outcomes: &[Outcome]) {
+    for complaint in outcome::complaints(outcomes) {
+        session.console.say(&complaint);
     }
+}
+
+/// A node's name, for [`each`].
+pub fn named(node: &NodeView) -> String {
+    node.name.clone()
 }
 
 /// Whether it is only tried.
 pub const fn write(dry_run: bool) -> Write {
     if dry_run { Write::Dry } else { Write::Real }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn acted(failure: fn() -> Failure) -> (usize, Vec<Outcome>) {
+        let tried = Cell::new(0);
+        let act = |node: usize| {
+            tried.set(tried.get() + 1);
+            async move {
+                tokio::task::yield_now().await;
+                match node {
+                    1 => Err(failure()),
+                    _ => Ok(Outcome::new("x", Done::Paused, String::new())),
+                }
+            }
+        };
+        let outcomes = each((0..1000).collect(), usize::to_string, act).await;
+        (tried.get(), outcomes)
+    }
+
+    #[tokio::test]
+    async fn a_server_that_has_gone_is_not_asked_for_thousands_of_nodes() {
+        let (tried, outcomes) = acted(|| Failure::Unreachable("no route".to_owned())).await;
+        assert!(tried < 3 * AT_ONCE, "{tried}");
+        assert_eq!(outcomes.len(), 1000, "all are told of");
+        assert_eq!(outcomes[1].node, "1");
+        assert_eq!(outcome::exit(&outcomes), Exit::Unreachable);
+    }
+
+    #[tokio::test]
+    async fn one_node_that_cannot_be_written_is_no_obstacle_to_the_others() {
+        let (tried, outcomes) = acted(|| Failure::Missing("gone".to_owned())).await;
+        assert_eq!(tried, 1000);
+        let failed = outcomes.iter().filter(|one| one.done == Done::Failed);
+        assert_eq!(failed.count(), 1);
+        assert_eq!(outcome::exit(&outcomes), Exit::Missing);
+    }
 }

@@ -1,15 +1,18 @@
 //! `kubectl careen upgrade`, `retry` and `rollback`: asking, and watching what comes of it.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::jiff::Timestamp;
 
 use super::Session;
-use super::act::{conclude, each, settle, told, write};
+use super::act::{complain, conclude, each, settle, told, write};
 use super::choose::choose;
-use super::ended::to_the_end;
+use super::ended::{Awaited, to_the_end};
 use crate::api::{Cluster, Write};
 use crate::cli::{Asking, Choice, Chosen};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::render::few::few;
 use crate::render::outcome::{self, Done, Outcome};
 use crate::request::{self, Turn, Wish};
 use crate::view::NodeView;
@@ -27,6 +30,10 @@ pub async fn run(
     wish: impl Fn(&NodeView) -> Result<Wish, String>,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
+    if asking.timeout.is_some() && !asking.watches() {
+        let why = "--timeout wants --watch: without it nothing is waited for";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let nodes = choose(&session.cluster, &Choice::from(nodes)).await?;
     let wished = nodes.into_iter().map(|node| {
         let wish = wish(&node);
@@ -40,7 +47,7 @@ async fn ask(
     asking: &Asking,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
-    warn_of_machines(&wished, session)?;
+    warn_of_machines(&wished, session);
     if !asking.yes && !asking.dry_run {
         consent(&wished, asking, session)?;
     }
@@ -50,56 +57,58 @@ async fn ask(
     if asking.watch {
         return ask_and_watch(wished, asking, session).await;
     }
-    let (outcomes, failure) = put(wished, write(asking.dry_run), session).await;
-    conclude(session, &outcomes, failure)
+    let outcomes = put(wished, write(asking.dry_run), session).await;
+    conclude(session, &outcomes)
 }
 
 /// One question for all of them, where anything is to be asked at all.
 fn consent(wished: &[Wished], asking: &Asking, session: &mut Session<'_>) -> Result<(), Failure> {
-    let will = |(node, wish): &&Wished| {
-        let turn = wish.as_ref().map(|wish| request::upgrade(node, wish));
-        turn.is_ok_and(|turn| turn == Turn::Write)
-    };
-    let names: Vec<&str> = wished
-        .iter()
-        .filter(will)
-        .map(|(node, _)| node.name.as_str())
-        .collect();
+    let willing = wished.iter().filter_map(|(node, wish)| {
+        let wish = wish.as_ref().ok()?;
+        let will = request::upgrade(node, wish) == Turn::Write;
+        will.then_some((node.name.as_str(), wish.image.as_str()))
+    });
+    let (names, images): (Vec<&str>, BTreeSet<&str>) = willing.unzip();
     let how = match (names.len(), asking.one_by_one) {
         (0, _) => return Ok(()),
         (1, _) => "It drains and reboots",
         (_, true) => "They drain and reboot one after the other",
         (_, false) => "Each drains and reboots as soon as it is ready, and waits for no other",
     };
-    let image = wished.iter().find_map(|(_, wish)| wish.as_ref().ok());
-    let image = image.map(|wish| wish.image.as_str()).unwrap_or_default();
+    let what = match images.len() {
+        1 => images.into_iter().collect(),
+        several => format!("what each was asked for ({several} images)"),
+    };
     session
         .console
-        .consent(&format!("Ask {} for {image}? {how}.", names.join(", ")))
+        .consent(&format!("Ask {} for {what}? {how}.", few(&names)))
 }
 
 /// Of a Machine's Node somebody else takes care, and does not hear of what is asked here.
-fn warn_of_machines(wished: &[Wished], session: &mut Session<'_>) -> Result<(), Failure> {
-    for (node, _) in wished {
-        if let Some(machine) = &node.machine {
-            let name = &node.name;
-            let note = format!(
-                "note: {name} belongs to Machine {machine}: ask there, or its version there stays the old one"
-            );
-            session.console.say(&note)?;
+fn warn_of_machines(wished: &[Wished], session: &mut Session<'_>) {
+    let owned = wished.iter().filter_map(|(node, _)| {
+        let machine = node.machine.as_deref()?;
+        Some((node.name.as_str(), machine))
+    });
+    let owned: Vec<(&str, &str)> = owned.collect();
+    let whose = match owned.as_slice() {
+        [] => return,
+        [(node, machine)] => format!("{node} belongs to Machine {machine}"),
+        several => {
+            let names: Vec<&str> = several.iter().map(|(node, _)| *node).collect();
+            format!("{} belong to Machines", few(&names))
         }
-    }
-    Ok(())
+    };
+    session.console.say(&format!(
+        "note: {whose}: ask there, or the version there stays the old one"
+    ));
 }
 
 /// Writes the requests.
-async fn put(
-    wished: Vec<Wished>,
-    write: Write,
-    session: &Session<'_>,
-) -> (Vec<Outcome>, Option<Failure>) {
+async fn put(wished: Vec<Wished>, write: Write, session: &Session<'_>) -> Vec<Outcome> {
     let cluster = &session.cluster;
-    each(wished, |wished| one(cluster, wished, write)).await
+    let name = |(node, _): &Wished| node.name.clone();
+    each(wished, name, |wished| one(cluster, wished, write)).await
 }
 
 async fn one(cluster: &Cluster, (node, wish): Wished, write: Write) -> Result<Outcome, Failure> {
@@ -116,11 +125,15 @@ async fn one(cluster: &Cluster, (node, wish): Wished, write: Write) -> Result<Ou
         (turn, request::asking(node, &wish, &id))
     };
     let (turn, after) = settle(cluster, node, write, decide).await?;
-    let asked = turn == Turn::Write;
+    let stands = after.asked.as_ref().and_then(|asked| asked.raw.id.clone());
+    let id = match turn {
+        Turn::Write => Some(id.to_string()),
+        Turn::Join => stands,
+        Turn::Done(_) | Turn::Refuse(_) => None,
+    };
     let detail = format!("asked for {}", wish.image);
-    let mut outcome = told(&after.name, turn, Done::Asked, detail, write);
-    outcome.id = asked.then(|| id.to_string());
-    Ok(outcome)
+    let outcome = told(&after.name, turn, Done::Asked, detail, write);
+    Ok(Outcome { id, ..outcome })
 }
 
 async fn ask_and_watch(
@@ -128,30 +141,40 @@ async fn ask_and_watch(
     asking: &Asking,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
-    let (outcomes, failure) = put(wished, Write::Real, session).await;
+    let outcomes = put(wished, Write::Real, session).await;
     // What follows on standard output is how they get on.
     for outcome in &outcomes {
-        session
-            .console
-            .say(&format!("{}: {}", outcome.node, outcome.detail))?;
+        if outcome.done != Done::Failed {
+            let line = format!("{}: {}", outcome.node, outcome.detail);
+            session.console.say(&line);
+        }
     }
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let names = to_answer(&outcomes);
+    complain(session, &outcomes);
     let exit = outcome::exit(&outcomes);
-    if names.is_empty() {
+    let awaited = to_answer(&outcomes);
+    if awaited.is_empty() {
         return Ok(exit);
     }
-    Ok(exit.max(to_the_end(names, asking.timeout, session).await?))
+    match to_the_end(awaited, asking.timeout, session).await {
+        Ok(end) => Ok(exit.max(end)),
+        Err(failure) if failure.exit() < exit => {
+            session.console.complain(&failure);
+            Ok(exit)
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The nodes from which an answer is to come.
-fn to_answer(outcomes: &[Outcome]) -> Vec<String> {
+fn to_answer(outcomes: &[Outcome]) -> Vec<Awaited> {
     let asked = outcomes
         .iter()
         .filter(|outcome| matches!(outcome.done, Done::Asked | Done::Joined));
-    asked.map(|outcome| outcome.node.clone()).collect()
+    let awaited = asked.map(|outcome| Awaited {
+        node: outcome.node.clone(),
+        id: outcome.id.clone(),
+    });
+    awaited.collect()
 }
 
 /// Stops at the first that does not end well: what failed there would most likely fail on the others too.
@@ -161,19 +184,28 @@ async fn one_by_one(
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
     let mut left = wished.into_iter();
-    while let Some(next) = left.next() {
-        let name = next.0.name.clone();
-        let exit = ask_and_watch(vec![next], asking, session).await?;
-        if exit != Exit::Done {
+    while let Some((node, wish)) = left.next() {
+        let ended = next(&node.name, wish, asking, session).await;
+        if !matches!(ended, Ok(Exit::Done)) {
             let rest: Vec<String> = left.map(|(node, _)| node.name).collect();
             if !rest.is_empty() {
-                let rest = rest.join(", ");
-                session
-                    .console
-                    .say(&format!("stopped at {name}; not asked: {rest}"))?;
+                let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+                let line = format!("stopped at {}; not asked: {}", node.name, few(&rest));
+                session.console.say(&line);
             }
-            return Ok(exit);
+            return ended;
         }
     }
     Ok(Exit::Done)
+}
+
+/// Hours may lie between two of them, so each is looked at anew.
+async fn next(
+    name: &str,
+    wish: Result<Wish, String>,
+    asking: &Asking,
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    let node = session.cluster.node(name).await?.into();
+    ask_and_watch(vec![(node, wish)], asking, session).await
 }

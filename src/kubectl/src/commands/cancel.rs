@@ -1,7 +1,7 @@
 //! `kubectl careen cancel`.
 
 use super::Session;
-use super::act::{conclude, each, settle, told, write};
+use super::act::{conclude, each, named, settle, told, write};
 use super::choose::choose;
 use crate::cli::{Cancel, Choice};
 use crate::exit::Exit;
@@ -23,6 +23,6 @@ pub async fn run(asked: &Cancel, session: &mut Session<'_>) -> Result<Exit, Fail
         let detail = "taken back; `kubectl careen status` shows what comes of it".to_owned();
         Ok(told(&after.name, turn, Done::Withdrawn, detail, write))
     };
-    let (outcomes, failure) = each(nodes, one).await;
-    conclude(session, &outcomes, failure)
+    let outcomes = each(nodes, named, one).await;
+    conclude(session, &outcomes)
 }

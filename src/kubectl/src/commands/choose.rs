@@ -1,5 +1,8 @@
 //! The nodes that are meant, read.
 
+use futures::{StreamExt, TryStreamExt};
+
+use super::act::AT_ONCE;
 use crate::api::Cluster;
 use crate::cli::Choice;
 use crate::expected::Expected;
@@ -16,8 +19,8 @@ const SAMPLE: u32 = 100;
 pub async fn choose(cluster: &Cluster, choice: &Choice) -> Result<Vec<NodeView>, Failure> {
     let nodes = match choice {
         Choice::Named(names) => return named(cluster, names).await,
-        Choice::Selected(labels) => cluster.list(Some(labels), None).await?,
-        Choice::All => cluster.list(None, None).await?,
+        Choice::Selected(labels) => cluster.list(Some(labels)).await?,
+        Choice::All => cluster.list(None).await?,
     };
     if nodes.is_empty() {
         return Err(Failure::Missing(match choice {
@@ -31,11 +34,9 @@ pub async fn choose(cluster: &Cluster, choice: &Choice) -> Result<Vec<NodeView>,
 }
 
 async fn named(cluster: &Cluster, names: &[String]) -> Result<Vec<NodeView>, Failure> {
-    let mut views = Vec::new();
-    for name in names {
-        views.push(cluster.node(name).await?.into());
-    }
-    Ok(views)
+    let read = names.iter().map(|name| cluster.node(name));
+    let nodes = futures::stream::iter(read).buffered(AT_ONCE);
+    nodes.map_ok(NodeView::from).try_collect().await
 }
 
 /// What the cluster's past teaches, from all its nodes or some of them. Who may read one node only learns from that.
@@ -43,7 +44,7 @@ pub async fn learn(cluster: &Cluster, nodes: &[NodeView], choice: &Choice) -> Ex
     if *choice == Choice::All {
         return Expected::learn(nodes);
     }
-    let sample = cluster.list(None, Some(SAMPLE)).await.unwrap_or_default();
+    let sample = cluster.some(SAMPLE).await.unwrap_or_default();
     let sample: Vec<NodeView> = sample.into_iter().map(NodeView::from).collect();
     let new = |node: &&NodeView| sample.iter().all(|known| known.name != node.name);
     Expected::learn(sample.iter().chain(nodes.iter().filter(new)))

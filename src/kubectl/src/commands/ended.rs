@@ -8,50 +8,83 @@ use crate::cli::Choice;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
+use crate::render::few::few;
 use crate::span::Span;
-use crate::standing::Standing;
-use crate::view::NodeView;
+use crate::standing::Fate;
+
+/// A request whose end is waited for. Others may take it back, or put theirs in its place: what the node says then is no answer
+/// to this one.
+pub struct Awaited {
+    /// The node.
+    pub node: String,
+    /// The request's id; none where somebody asked without one.
+    pub id: Option<String>,
+}
+
+impl Awaited {
+    /// What has become of it; nothing when the node is gone.
+    fn fate(&self, fleet: &Fleet) -> Option<Fate> {
+        let node = fleet.get(&self.node)?;
+        Some(Fate::of(node, self.id.as_deref()))
+    }
+
+    fn is_open(&self, fleet: &Fleet) -> bool {
+        self.fate(fleet) == Some(Fate::Open)
+    }
+}
 
 /// Shows how they get on until all have ended.
 pub async fn to_the_end(
-    names: Vec<String>,
+    awaited: Vec<Awaited>,
     timeout: Option<Span>,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
-    let choice = Choice::Named(names.clone());
+    let names = awaited.iter().map(|one| one.node.clone());
+    let choice = Choice::Named(names.collect());
     let expected = learn(&session.cluster, &[], &choice).await;
     let mut shown = Shown::new(expected, session.format);
     let course = Course {
         choice: &choice,
         timeout: timeout.map(|span| span.0),
     };
-    let ended = |node: &NodeView| Standing::of(node).is_end();
-    let over = |fleet: &Fleet| names.iter().all(|name| fleet.get(name).is_none_or(ended));
+    let over = |fleet: &Fleet| !awaited.iter().any(|one| one.is_open(fleet));
     match follow(session, course, &mut shown, over).await? {
-        End::Over(fleet) => verdict(&names, &fleet, session),
+        End::Over(fleet) => Ok(verdict(&awaited, &fleet, session)),
         End::TimeOut(fleet) => {
-            let going = names
+            // Of a server that was never reached nothing is known.
+            let going = awaited
                 .iter()
-                .filter(|name| !fleet.get(name).is_some_and(ended));
-            let going: Vec<&str> = going.map(String::as_str).collect();
-            let going = going.join(", ");
+                .filter(|one| !fleet.is_whole() || one.is_open(&fleet));
+            let going: Vec<&str> = going.map(|one| one.node.as_str()).collect();
             Err(Failure::Timeout(format!(
-                "not ended in time: {going}; it goes on all the same, and `kubectl careen status` shows it"
+                "not ended in time: {}; it goes on all the same, and `kubectl careen status` shows it",
+                few(&going)
             )))
         }
     }
 }
 
-fn verdict(names: &[String], fleet: &Fleet, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let mut exit = Exit::Done;
-    for name in names {
-        let well = fleet.get(name).map(Standing::of) == Some(Standing::Upgraded);
-        if !well {
-            exit = Exit::Failed;
-            session.console.say(&format!(
-                "`kubectl careen explain {name}` says why, and what to do"
-            ))?;
-        }
+/// The worst of all, and what to do about each that did not end well.
+fn verdict(awaited: &[Awaited], fleet: &Fleet, session: &mut Session<'_>) -> Exit {
+    let mut worst = Exit::Done;
+    for one in awaited {
+        let node = &one.node;
+        let (exit, words) = match one.fate(fleet) {
+            Some(Fate::Well) => continue,
+            Some(Fate::Open | Fate::Badly) => (
+                Exit::Failed,
+                format!("`kubectl careen explain {node}` says why, and what to do"),
+            ),
+            Some(Fate::Dropped) => (
+                Exit::Failed,
+                format!(
+                    "{node}: the request was taken back, or replaced by another, before it was served"
+                ),
+            ),
+            None => (Exit::Missing, format!("{node} is gone from the cluster")),
+        };
+        worst = worst.max(exit);
+        session.console.say(&words);
     }
-    Ok(exit)
+    worst
 }

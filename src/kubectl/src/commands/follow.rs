@@ -13,10 +13,17 @@ use super::Session;
 use super::show::Shown;
 use crate::cli::Choice;
 use crate::failure::{Failure, chain};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, News};
+
+/// The server's word for a past that it has forgotten (HTTP 410).
+const GONE: u16 = 410;
 
 /// How often a table that moves is drawn for the time alone.
 const TICK: Duration = Duration::from_secs(1);
+
+/// For how many seconds the server is asked to keep one watch open; then the next goes on where it ended. One that has not ended by then
+/// has lost its link, of which nobody is told when a server's power is cut.
+const WATCH: u32 = 45;
 
 /// What is watched, and for how long at most.
 #[derive(Clone, Copy)]
@@ -53,16 +60,18 @@ pub async fn follow(
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        let mut news = News::None;
         tokio::select! {
             event = events.next() => match event {
                 Some(Ok(event)) => {
                     away = false;
-                    fleet.take(event);
+                    news = fleet.take(event);
                 }
                 Some(Err(error)) => {
-                    let trouble = trouble(error, &fleet)?;
-                    if !std::mem::replace(&mut away, true) {
-                        session.console.say(&format!("{trouble}; it is asked again and again"))?;
+                    if let Some(trouble) = trouble(error, &fleet)?
+                        && !std::mem::replace(&mut away, true)
+                    {
+                        session.console.say(&format!("{trouble}; it is asked again and again"));
                     }
                 }
                 None => return Err(Failure::Unreachable("the watch has ended".to_owned())),
@@ -71,17 +80,19 @@ pub async fn follow(
             () = until(deadline) => return Ok(End::TimeOut(fleet)),
         }
         if fleet.is_whole() {
-            shown.show(session.console, &fleet)?;
             if is_over(&fleet) {
+                // Nothing is left out of the last that is seen.
+                shown.show(session.console, &fleet, &News::OfAll)?;
                 return Ok(End::Over(fleet));
             }
+            shown.show(session.console, &fleet, &news)?;
         }
     }
 }
 
 /// One node is asked for by its name, so that the server does not send all of them.
 fn config(choice: &Choice) -> watcher::Config {
-    let config = watcher::Config::default();
+    let config = watcher::Config::default().timeout(WATCH);
     match choice {
         Choice::Named(names) => match names.as_slice() {
             [name] => config.fields(&format!("metadata.name={name}")),
@@ -99,9 +110,11 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// What is said of an error of the watch; one that will not pass ends it.
-fn trouble(error: watcher::Error, fleet: &Fleet) -> Result<Failure, Failure> {
+/// What is said of an error of the watch, if anything; one that will not pass ends it.
+fn trouble(error: watcher::Error, fleet: &Fleet) -> Result<Option<Failure>, Failure> {
     let failure = match error {
+        // Where it left off is forgotten there by now: it begins anew, as after a laptop's sleep.
+        watcher::Error::WatchError(status) if status.code == GONE => return Ok(None),
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
         | watcher::Error::WatchFailed(error) => Failure::from(error),
@@ -109,10 +122,60 @@ fn trouble(error: watcher::Error, fleet: &Fleet) -> Result<Failure, Failure> {
             Failure::Unreachable(chain(&other))
         }
     };
-    let passes = matches!(failure, Failure::Unreachable(_) | Failure::Missing(_));
+    let passes = matches!(
+        failure,
+        Failure::Unreachable(_) | Failure::Unwell(_) | Failure::Missing(_)
+    );
     if passes && fleet.is_whole() {
-        Ok(failure)
+        Ok(Some(failure))
     } else {
         Err(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+    use kube::runtime::watcher::Event;
+
+    fn whole() -> Fleet {
+        let mut fleet = Fleet::of(&Choice::All);
+        fleet.take(Event::InitDone);
+        fleet
+    }
+
+    fn error(code: u16) -> watcher::Error {
+        watcher::Error::WatchError(Status::failure("words", "").with_code(code).boxed())
+    }
+
+    #[test]
+    fn a_server_that_goes_away_is_waited_for_once_the_nodes_were_seen() {
+        let away = || {
+            let status = Status::failure("no etcd", "").with_code(503).boxed();
+            watcher::Error::WatchFailed(kube::Error::Api(status))
+        };
+        assert!(matches!(
+            trouble(away(), &whole()),
+            Ok(Some(Failure::Unwell(_)))
+        ));
+        let unseen = Fleet::of(&Choice::All);
+        assert!(matches!(trouble(away(), &unseen), Err(Failure::Unwell(_))));
+    }
+
+    #[test]
+    fn a_watch_that_the_server_has_forgotten_is_no_outage() {
+        assert!(matches!(trouble(error(GONE), &whole()), Ok(None)));
+        assert!(matches!(trouble(error(500), &whole()), Ok(Some(_))));
+    }
+
+    #[test]
+    fn a_right_that_is_taken_away_ends_it() {
+        let status = Status::failure("no", "").with_code(403).boxed();
+        let error = watcher::Error::WatchStartFailed(kube::Error::Api(status));
+        assert!(matches!(
+            trouble(error, &whole()),
+            Err(Failure::Forbidden(_))
+        ));
     }
 }

@@ -27,10 +27,10 @@ pub async fn run(name: &str, session: &mut Session<'_>) -> Result<Exit, Failure>
     match (&node.history, past.is_empty()) {
         (_, true) => session
             .console
-            .say(&format!("no upgrade of {name} has ended yet"))?,
+            .say(&format!("no upgrade of {name} has ended yet")),
         (None, false) => session
             .console
-            .say("note: the agent on this node keeps no history; this is its last upgrade")?,
+            .say("note: the agent on this node keeps no history; this is its last upgrade"),
         (Some(_), false) => {}
     }
     if !past.is_empty() || session.format.is_some() {

@@ -1,7 +1,7 @@
 //! `kubectl careen pause` and `resume`.
 
 use super::Session;
-use super::act::{conclude, each, settle, told, write};
+use super::act::{conclude, each, named, settle, told, write};
 use super::choose::choose;
 use crate::api::Write;
 use crate::cli::{Choice, Pause, Resume};
@@ -38,10 +38,10 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
             write,
         ))
     };
-    let (outcomes, failure) = each(nodes, one).await;
-    let exit = conclude(session, &outcomes, failure)?;
-    if write == Write::Real {
-        warn(&choice, session)?;
+    let outcomes = each(nodes, named, one).await;
+    let exit = conclude(session, &outcomes)?;
+    if write == Write::Real && exit == Exit::Done {
+        warn(&choice, session);
     }
     Ok(exit)
 }
@@ -55,15 +55,15 @@ fn pausing(node: &NodeView) -> Turn {
 }
 
 /// A mark on each Node covers those that are there, and no others.
-fn warn(choice: &Choice, session: &mut Session<'_>) -> Result<(), Failure> {
+fn warn(choice: &Choice, session: &mut Session<'_>) {
     let those = match choice {
-        Choice::Named(_) => return Ok(()),
+        Choice::Named(_) => return,
         Choice::Selected(_) => "nodes that get these labels",
         Choice::All => "nodes that join",
     };
     session
         .console
-        .say(&format!("note: {those} from now on are not paused"))
+        .say(&format!("note: {those} from now on are not paused"));
 }
 
 /// Unmarks nodes.
@@ -81,8 +81,8 @@ pub async fn resume(asked: &Resume, session: &mut Session<'_>) -> Result<Exit, F
         let detail = format!("resumed (it was paused: {why})");
         Ok(told(&after.name, turn, Done::Resumed, detail, write))
     };
-    let (outcomes, failure) = each(nodes, one).await;
-    conclude(session, &outcomes, failure)
+    let outcomes = each(nodes, named, one).await;
+    conclude(session, &outcomes)
 }
 
 fn resuming(node: &NodeView) -> Turn {

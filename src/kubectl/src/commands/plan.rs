@@ -1,5 +1,9 @@
 //! `kubectl careen plan`.
 
+use std::future::pending;
+
+use tokio::signal::ctrl_c;
+use tokio::signal::unix::{SignalKind, signal};
 use upgrade::plan::Question;
 
 use super::Session;
@@ -25,7 +29,42 @@ use crate::view::NodeView;
 /// # Errors
 /// [`Failure::Timeout`] when the node's agent does not answer; what is seen from here is shown before.
 pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let answered = answer(asked, session).await?;
+    let id =
+        request::new_id(session.console.now()).map_err(|bad| Failure::Usage(bad.to_string()))?;
+    let question = Question {
+        image: asked.image.clone(),
+        id: Some(id),
+    }
+    .to_string();
+    let ended = tokio::select! {
+        ended = ask_and_show(asked, &question, session) => ended,
+        () = interrupted() => Err(Failure::Interrupted),
+    };
+    if matches!(ended, Err(Failure::Interrupted)) {
+        take_off(asked, &question, session).await?;
+    }
+    ended
+}
+
+/// A question that is left on a Node would keep its answer there.
+async fn interrupted() {
+    match signal(SignalKind::terminate()) {
+        Ok(mut term) => {
+            tokio::select! {
+                _ = ctrl_c() => {}
+                _ = term.recv() => {}
+            }
+        }
+        Err(_) => pending().await,
+    }
+}
+
+async fn ask_and_show(
+    asked: &Plan,
+    question: &str,
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    let answered = answer(asked, question, session).await?;
     let choice = Choice::Named(vec![asked.node.clone()]);
     let expected = learn(&session.cluster, &[], &choice).await;
     let preview = Preview {
@@ -50,30 +89,32 @@ pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failur
 /// The node's answer to a question of our own, if it comes. The question is taken off again either way.
 async fn answer(
     asked: &Plan,
+    question: &str,
     session: &mut Session<'_>,
 ) -> Result<Option<upgrade::plan::Plan>, Failure> {
-    let id =
-        request::new_id(session.console.now()).map_err(|bad| Failure::Usage(bad.to_string()))?;
-    let question = Question {
-        image: asked.image.clone(),
-        id: Some(id),
-    }
-    .to_string();
-    let change = request::questioning(&question);
+    let change = request::questioning(question);
     session
         .cluster
         .change(&asked.node, &change, Write::Real)
         .await?;
+    if session.console.is_live() {
+        let time = span::short(asked.patience().as_secs());
+        let line = format!(
+            "{} looks at the image; it may take up to {time}",
+            asked.node
+        );
+        session.console.say(&line);
+    }
     let choice = Choice::Named(vec![asked.node.clone()]);
     let course = Course {
         choice: &choice,
         timeout: Some(asked.patience()),
     };
-    let found = |fleet: &Fleet| answer_of(fleet, &asked.node, &question).is_some();
+    let found = |fleet: &Fleet| answer_of(fleet, &asked.node, question).is_some();
     let end = follow(session, course, &mut Shown::nothing(), found).await;
-    take_off(asked, &question, session).await?;
+    take_off(asked, question, session).await?;
     match end? {
-        End::Over(fleet) | End::TimeOut(fleet) => Ok(answer_of(&fleet, &asked.node, &question)),
+        End::Over(fleet) | End::TimeOut(fleet) => Ok(answer_of(&fleet, &asked.node, question)),
     }
 }
 
@@ -111,7 +152,7 @@ async fn pods(node: &str, session: &mut Session<'_>) -> Result<Option<Vec<Moving
         Err(Failure::Forbidden(why)) => {
             session
                 .console
-                .say(&format!("note: pods are not shown: {why}"))?;
+                .say(&format!("note: pods are not shown: {why}"));
             Ok(None)
         }
         Err(other) => Err(other),

@@ -2,16 +2,21 @@
 //! change.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use crate::cli::Format;
 use crate::console::Console;
 use crate::expected::Expected;
 use crate::failure::Failure;
-use crate::fleet::Fleet;
-use crate::render::report;
+use crate::fleet::{Fleet, News};
+use crate::render::report::{self, NodeReport};
 use crate::render::status::{Around, screenful, state};
 use crate::span;
+use crate::standing::Standing;
 use crate::view::NodeView;
+
+/// A table is drawn no more often than this for the sake of single nodes.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// What was shown last.
 pub struct Shown {
@@ -19,6 +24,7 @@ pub struct Shown {
     format: Option<Format>,
     quiet: bool,
     table: String,
+    drawn: Option<Instant>,
     lines: BTreeMap<String, String>,
 }
 
@@ -30,6 +36,7 @@ impl Shown {
             format,
             quiet: false,
             table: String::new(),
+            drawn: None,
             lines: BTreeMap::new(),
         }
     }
@@ -43,19 +50,35 @@ impl Shown {
     }
 
     /// Shows what has changed.
-    pub fn show(&mut self, console: &mut Console, fleet: &Fleet) -> Result<(), Failure> {
+    pub fn show(
+        &mut self,
+        console: &mut Console,
+        fleet: &Fleet,
+        news: &News,
+    ) -> Result<(), Failure> {
         if self.quiet {
             return Ok(());
         }
         let now = span::seconds(console.now());
         match self.format {
-            Some(Format::Json | Format::Yaml) => self.objects(console, fleet, now),
-            None | Some(Format::Wide) if console.is_live() => self.table(console, fleet, now),
-            None | Some(Format::Wide) => self.turns(console, fleet),
+            None | Some(Format::Wide) if console.is_live() => self.table(console, fleet, news, now),
+            _ => self.lines(console, fleet, news, now),
         }
     }
 
-    fn table(&mut self, console: &mut Console, fleet: &Fleet, now: u64) -> Result<(), Failure> {
+    /// Of thousands of nodes many change within a moment: what is left out now is there with the next second.
+    fn table(
+        &mut self,
+        console: &mut Console,
+        fleet: &Fleet,
+        news: &News,
+        now: u64,
+    ) -> Result<(), Failure> {
+        let lately = self.drawn.is_some_and(|at| at.elapsed() < MOMENT);
+        if lately && matches!(news, News::Of(_)) {
+            return Ok(());
+        }
+        self.drawn = Some(Instant::now());
         let wide = self.format == Some(Format::Wide);
         let around = Around {
             now,
@@ -72,24 +95,54 @@ impl Shown {
         Ok(())
     }
 
-    /// A line when a node comes to another phase or says another reason: percent alone would fill a log.
-    fn turns(&mut self, console: &mut Console, fleet: &Fleet) -> Result<(), Failure> {
-        for node in fleet.nodes() {
-            self.changed(console, &node.name, turn(node))?;
+    /// A line for each of whom there is something new. Time alone is none.
+    fn lines(
+        &mut self,
+        console: &mut Console,
+        fleet: &Fleet,
+        news: &News,
+        now: u64,
+    ) -> Result<(), Failure> {
+        match news {
+            News::None => Ok(()),
+            News::Of(name) => self.line(console, name, fleet.get(name), now),
+            News::OfAll => {
+                let gone = self.lines.keys().filter(|name| fleet.get(name).is_none());
+                for name in gone.cloned().collect::<Vec<_>>() {
+                    self.line(console, &name, None, now)?;
+                }
+                for node in fleet.nodes() {
+                    self.line(console, &node.name, Some(node), now)?;
+                }
+                Ok(())
+            }
         }
-        Ok(())
     }
 
-    /// One object on a line of its own, also where YAML is asked for: a stream of YAML documents has JSON as a part.
-    fn objects(&mut self, console: &mut Console, fleet: &Fleet, now: u64) -> Result<(), Failure> {
-        for node in fleet.nodes() {
-            let mut report = report::of(node, now, &self.expected);
-            // It changes with every second; whoever reads a stream has a clock.
-            report.elapsed_seconds = None;
-            let object = serde_json::to_string(&report).map_err(std::io::Error::from)?;
-            self.changed(console, &node.name, object)?;
-        }
-        Ok(())
+    fn line(
+        &mut self,
+        console: &mut Console,
+        name: &str,
+        node: Option<&NodeView>,
+        now: u64,
+    ) -> Result<(), Failure> {
+        let Some(node) = node else {
+            // Programs are given the nodes that there are.
+            let told = self.lines.remove(name).is_some() && !self.is_data();
+            return match told {
+                true => console.print(&format!("{name}: gone\n")),
+                false => Ok(()),
+            };
+        };
+        let line = match self.is_data() {
+            true => object(node, now, &self.expected)?,
+            false => turn(node),
+        };
+        self.changed(console, name, line)
+    }
+
+    const fn is_data(&self) -> bool {
+        matches!(self.format, Some(Format::Json | Format::Yaml))
     }
 
     fn changed(&mut self, console: &mut Console, name: &str, line: String) -> Result<(), Failure> {
@@ -107,10 +160,110 @@ impl Shown {
     }
 }
 
+/// One object on a line of its own, also where YAML is asked for: a stream of YAML documents has JSON as a part.
+fn object(node: &NodeView, now: u64, expected: &Expected) -> Result<String, Failure> {
+    let report = NodeReport {
+        // They change with every second; whoever reads a stream has a clock.
+        elapsed_seconds: None,
+        remaining_seconds: None,
+        ..report::of(node, now, expected)
+    };
+    Ok(serde_json::to_string(&report).map_err(std::io::Error::from)?)
+}
+
+/// A line when a node comes to another phase or says another reason: percent alone would fill a log.
 fn turn(node: &NodeView) -> String {
     let state = state(node).text;
-    match node.reason() {
-        Some(reason) => format!("{}: {state}: {reason}", node.name),
+    match says(node) {
+        Some(says) => format!("{}: {state}: {says}", node.name),
         None => format!("{}: {state}", node.name),
+    }
+}
+
+/// What there is to say of the request that stands; the reason of the last one is none of it.
+fn says(node: &NodeView) -> Option<&str> {
+    match Standing::of(node) {
+        Standing::Idle | Standing::Asked | Standing::Upgraded => None,
+        Standing::Held => node.paused.as_deref(),
+        Standing::Working | Standing::Failed | Standing::Refused | Standing::Halted => {
+            node.reason()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Node;
+    use crate::cli::Choice;
+    use crate::render::Look;
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
+    use upgrade::names;
+
+    /// A node whose request `id` stands, with this answer to request `k-1`.
+    fn node(id: &str, answer: &str, mut status: Value) -> Node {
+        status["id"] = json!("k-1");
+        let annotations = json!({
+            names::REQUEST: names::REQUEST_SCHEDULED, names::UPGRADE_ID: id,
+            names::ANSWER: answer, names::STATUS: status.to_string(),
+        });
+        let meta = json!({ "name": "a", "annotations": annotations });
+        serde_json::from_value(json!({ "metadata": meta })).unwrap()
+    }
+
+    fn trial() -> Node {
+        let reached = json!([{ "phase": "Trial", "at": 100 }]);
+        let status = json!({ "phase": "Trial", "percent": 60, "tries": 1, "reached": reached });
+        node("k-1", "InProgress", status)
+    }
+
+    /// One who has seen an upgrade of a minute.
+    fn shown(format: Option<Format>) -> Shown {
+        let past =
+            json!([{ "answer": "Upgraded", "image": "x", "began": 1, "ended": 61, "tries": 1 }]);
+        let meta = json!({ "name": "b", "annotations": { names::HISTORY: past.to_string() } });
+        let teacher: Node = serde_json::from_value(json!({ "metadata": meta })).unwrap();
+        let expected = Expected::learn([&teacher.into()]);
+        assert_eq!(expected.seconds(), Some(60));
+        Shown::new(expected, format)
+    }
+
+    #[test]
+    fn a_stream_of_objects_does_not_tick_with_the_clock() {
+        let mut fleet = Fleet::of(&Choice::All);
+        let (mut console, captured) = Console::captured(Look::default(), None);
+        let mut shown = shown(Some(Format::Json));
+        for now in 110..130 {
+            let news = fleet.take(Event::Apply(trial()));
+            shown.lines(&mut console, &fleet, &news, now).unwrap();
+        }
+        assert_eq!(captured.out().lines().count(), 1, "{}", captured.out());
+    }
+
+    #[test]
+    fn a_request_that_is_not_answered_is_not_told_with_the_reason_of_the_last_one() {
+        let status = json!({ "phase": "Failed", "percent": 100, "tries": 1, "reached": [], "code": "x", "reason": "no disk" });
+        let failed = |id| NodeView::from(node(id, "Failed", status.clone()));
+        assert_eq!(turn(&failed("k-1")), "a: Failed: no disk");
+        assert_eq!(turn(&failed("k-2")), "a: Asked");
+    }
+
+    #[test]
+    fn a_node_that_goes_is_told_and_told_of_again_when_it_is_back() {
+        let mut fleet = Fleet::of(&Choice::All);
+        let (mut console, captured) = Console::captured(Look::default(), None);
+        let mut shown = shown(None);
+        let events = [
+            Event::Apply(trial()),
+            Event::Delete(trial()),
+            Event::Apply(trial()),
+            Event::InitDone,
+        ];
+        for event in events {
+            let news = fleet.take(event);
+            shown.lines(&mut console, &fleet, &news, 110).unwrap();
+        }
+        assert_eq!(captured.out(), "a: Trial\na: gone\na: Trial\na: gone\n");
     }
 }

@@ -108,18 +108,15 @@ impl Console {
         self.look.height.is_some()
     }
 
-    /// Talk.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn say(&mut self, text: &str) -> Result<(), Failure> {
+    /// Talk. What cannot be told is lost: it is no reason to leave undone what was asked for, and there is nobody else to tell.
+    pub fn say(&mut self, text: &str) {
         self.drawn = 0;
-        Ok(writeln!(self.err, "{text}")?)
+        let _ = writeln!(self.err, "{text}");
     }
 
-    /// A failure. One that cannot be told is lost: there is nobody else to tell.
+    /// A failure.
     pub fn complain(&mut self, failure: &Failure) {
-        let _ = writeln!(self.err, "error: {failure}");
+        self.say(&format!("error: {failure}"));
     }
 
     /// Asks back.
@@ -129,10 +126,10 @@ impl Console {
     pub fn consent(&mut self, question: &str) -> Result<(), Failure> {
         let nobody = || Failure::Declined("nobody is there to be asked: say --yes".to_owned());
         let answers = self.answers.as_mut().ok_or_else(nobody)?;
-        write!(self.err, "{question} [y/N] ")?;
-        self.err.flush()?;
         let mut line = String::new();
-        answers.read_line(&mut line)?;
+        let asked = write!(self.err, "{question} [y/N] ").and_then(|()| self.err.flush());
+        let answered = asked.and_then(|()| answers.read_line(&mut line));
+        answered.map_err(|_| nobody())?;
         match line.trim() {
             "y" | "Y" | "yes" => Ok(()),
             _ => Err(Failure::Declined("nothing is asked for".to_owned())),

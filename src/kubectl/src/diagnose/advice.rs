@@ -204,6 +204,13 @@ const ADVICE: &[(&str, Advice)] = &[
     ("UnguardedBoot", BY_HAND),
     ("RecordNewer", LOOK_AT_NODE),
     ("RecordDamaged", LOOK_AT_NODE),
+    (
+        "RecordUnwritten",
+        advice(
+            "make room on the node's root file system or mend its disk: `df -h /sysroot`, `journalctl -k`; the agent goes on by itself",
+            Then::Nothing,
+        ),
+    ),
     ("UnknownSystem", LOOK_AT_NODE),
     ("ForeignDefault", LOOK_AT_NODE),
     (

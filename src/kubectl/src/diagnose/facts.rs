@@ -60,7 +60,8 @@ fn usual(case: &Case<'_>) -> Option<String> {
 }
 
 fn tries(case: &Case<'_>) -> Option<String> {
-    let tries = case.node.status.as_ref()?.tries;
+    let of_another = matches!(case.standing, Standing::Asked | Standing::Held);
+    let tries = case.node.status.as_ref().filter(|_| !of_another)?.tries;
     (tries > 0).then(|| tries.to_string())
 }
 

@@ -8,6 +8,7 @@ pub mod silent;
 mod waiting;
 
 use serde::Serialize;
+use upgrade::reason;
 
 use crate::expected::Expected;
 use crate::standing::Standing;
@@ -47,6 +48,8 @@ pub struct Explanation {
     pub facts: Vec<Fact>,
     /// What was found, in the order in which it matters.
     pub findings: Vec<Finding>,
+    /// Where the docs say more of the reason that the node gives.
+    pub runbook: Option<String>,
 }
 
 /// What a finding is made of.
@@ -94,7 +97,16 @@ pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
         headline: headline(&case),
         facts: facts::of(&case),
         findings: LOOKS.iter().filter_map(|look| look(&case)).collect(),
+        runbook: runbook(&case),
     }
+}
+
+/// Of a reason that speaks of the request that stands. A code that is not known may be anything, and our docs have nothing of it.
+fn runbook(case: &Case<'_>) -> Option<String> {
+    let code = case.node.status.as_ref()?.code.as_deref()?;
+    let speaks = case.standing.is_bad() || case.standing == Standing::Working;
+    let known = speaks && advice::of(code).is_some();
+    known.then(|| format!("docs/{}", reason::runbook(code)))
 }
 
 fn headline(case: &Case<'_>) -> String {

@@ -8,7 +8,7 @@ use crate::diagnose::{Explanation, Fact, Finding, Weight};
 /// Columns of the facts' names.
 const NAMES: usize = 15;
 
-/// Headline, facts, and each finding with what to do.
+/// Headline, facts, each finding with what to do, and where to read on.
 #[must_use]
 pub fn explain(explanation: &Explanation, look: Look) -> String {
     let mut text = look.paint(Tone::Strong, &explanation.headline) + "\n\n";
@@ -23,6 +23,9 @@ pub fn explain(explanation: &Explanation, look: Look) -> String {
     for finding in &explanation.findings {
         text += "\n";
         text += &shown(finding, look);
+    }
+    if let Some(runbook) = &explanation.runbook {
+        let _ = writeln!(text, "\n{} {runbook}", look.paint(Tone::Faint, "more:"));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! Views as text: pure functions of what was read, the time, and how the reader's screen is.
 
 pub mod explain;
+pub mod few;
 pub mod history;
 pub mod outcome;
 pub mod plan;

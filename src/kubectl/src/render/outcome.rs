@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::few::few;
 use super::{Look, Tone};
 use crate::exit::Exit;
+use crate::failure::Failure;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -23,8 +25,8 @@ pub enum Done {
     Nothing,
     /// It does not allow it.
     Refused,
-    /// One before it failed.
-    Skipped,
+    /// It could not be read or written.
+    Failed,
 }
 
 /// One node's.
@@ -42,9 +44,34 @@ pub struct Outcome {
     pub detail: String,
     /// The server has only tried it.
     pub dry_run: bool,
+    /// How the program ends with what could not be done.
+    #[serde(skip)]
+    pub failed: Option<Exit>,
 }
 
 impl Outcome {
+    /// That this was done, or was not to be done.
+    #[must_use]
+    pub fn new(node: &str, done: Done, detail: String) -> Self {
+        Self {
+            node: node.to_owned(),
+            done,
+            id: None,
+            detail,
+            dry_run: false,
+            failed: None,
+        }
+    }
+
+    /// That it could not be done.
+    #[must_use]
+    pub fn failed(node: &str, failure: &Failure) -> Self {
+        Self {
+            failed: Some(failure.exit()),
+            ..Self::new(node, Done::Failed, failure.to_string())
+        }
+    }
+
     /// How the program would end for this node alone.
     #[must_use]
     pub const fn exit(&self) -> Exit {
@@ -56,7 +83,10 @@ impl Outcome {
             | Done::Resumed
             | Done::Nothing => Exit::Done,
             Done::Refused => Exit::Refused,
-            Done::Skipped => Exit::Failed,
+            Done::Failed => match self.failed {
+                Some(exit) => exit,
+                None => Exit::Unreachable,
+            },
         }
     }
 }
@@ -71,17 +101,39 @@ pub fn exit(outcomes: &[Outcome]) -> Exit {
         .unwrap_or(Exit::Done)
 }
 
-/// A line for each.
+/// A line for each, but for those that [`complaints`] speaks of.
 #[must_use]
 pub fn outcomes(outcomes: &[Outcome], look: Look) -> String {
-    outcomes.iter().map(|outcome| line(outcome, look)).collect()
+    let told = outcomes
+        .iter()
+        .filter(|outcome| outcome.done != Done::Failed);
+    told.map(|outcome| line(outcome, look)).collect()
+}
+
+/// What could not be done, each failure with all the nodes that it is about.
+#[must_use]
+pub fn complaints(outcomes: &[Outcome]) -> Vec<String> {
+    let mut by_detail: Vec<(&str, Vec<&str>)> = Vec::new();
+    for outcome in outcomes
+        .iter()
+        .filter(|outcome| outcome.done == Done::Failed)
+    {
+        let (node, detail) = (outcome.node.as_str(), outcome.detail.as_str());
+        match by_detail.iter_mut().find(|(known, _)| *known == detail) {
+            Some((_, nodes)) => nodes.push(node),
+            None => by_detail.push((detail, vec![node])),
+        }
+    }
+    let told = by_detail.into_iter();
+    told.map(|(detail, nodes)| format!("error: {}: {detail}", few(&nodes)))
+        .collect()
 }
 
 fn line(outcome: &Outcome, look: Look) -> String {
     let tone = match outcome.done {
         Done::Asked | Done::Withdrawn | Done::Paused | Done::Resumed => Tone::Good,
         Done::Joined | Done::Nothing => Tone::Plain,
-        Done::Refused | Done::Skipped => Tone::Bad,
+        Done::Refused | Done::Failed => Tone::Bad,
     };
     let dry = if outcome.dry_run { " (dry run)" } else { "" };
     format!(
@@ -89,4 +141,37 @@ fn line(outcome: &Outcome, look: Look) -> String {
         outcome.node,
         look.paint(tone, &outcome.detail)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_done_is_told_of_every_node_and_the_worst_gives_the_code() {
+        let away = Failure::Unreachable("no route".to_owned());
+        let all = [
+            Outcome::new("a", Done::Paused, "paused".to_owned()),
+            Outcome::failed("b", &away),
+            Outcome::failed("c", &Failure::Missing("no c".to_owned())),
+            Outcome::failed("d", &away),
+        ];
+        assert_eq!(outcomes(&all, Look::default()), "a: paused\n");
+        assert_eq!(
+            complaints(&all),
+            [
+                "error: b, d: the API server is not reached: no route",
+                "error: c: no c"
+            ]
+        );
+        assert_eq!(exit(&all), Exit::Missing);
+    }
+
+    #[test]
+    fn programs_are_told_too_of_what_could_not_be_done() {
+        let failed = Outcome::failed("b", &Failure::Missing("no b".to_owned()));
+        let expected =
+            serde_json::json!({ "node": "b", "done": "failed", "detail": "no b", "dryRun": false });
+        assert_eq!(serde_json::to_value(failed).unwrap(), expected);
+    }
 }

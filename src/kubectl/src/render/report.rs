@@ -35,7 +35,7 @@ pub struct NodeReport {
 #[must_use]
 pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
     let standing = Standing::of(node);
-    let status = node.status.as_ref();
+    let status = node.status.as_ref().filter(|_| speaks(standing));
     let state = if standing == Standing::Idle {
         "Idle"
     } else {
@@ -47,7 +47,10 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         phase: status.map(|status| status.phase.clone()),
         percent: status.map(|status| status.percent),
         code: status.and_then(|status| status.code.clone()),
-        reason: node.reason().map(str::to_owned),
+        reason: node
+            .reason()
+            .filter(|_| speaks(standing))
+            .map(str::to_owned),
         elapsed_seconds: elapsed(node, now),
         expected_seconds: expected.seconds().filter(|_| standing == Standing::Working),
         remaining_seconds: expected.left(node, now),
@@ -60,6 +63,19 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         cordoned: node.cordoned,
         cordoned_by: node.cordoned_by.clone(),
         paused: node.paused.clone(),
+    }
+}
+
+/// Whether what the node says is of the request that stands, and not of one before it.
+const fn speaks(standing: Standing) -> bool {
+    match standing {
+        Standing::Asked | Standing::Held => false,
+        Standing::Idle
+        | Standing::Working
+        | Standing::Upgraded
+        | Standing::Failed
+        | Standing::Refused
+        | Standing::Halted => true,
     }
 }
 

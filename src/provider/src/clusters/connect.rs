@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::Api;
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use thiserror::Error;
 use upgrade::Version;
 
+use super::cap::Cap;
 use crate::machines::Key;
 use crate::names;
 use crate::watch::{self, WatchError, limited};
@@ -77,7 +79,9 @@ pub async fn client(cluster: &Key, kubeconfig: &[u8]) -> Result<Client, ConnectE
     config.connect_timeout = Some(Duration::from_secs(5));
     // The server ends each watch well before.
     config.read_timeout = Some(Duration::from_secs(180));
-    Client::try_from(config).map_err(|error| bad(watch::chain(&error)))
+    let built = ClientBuilder::try_from(config);
+    let built = built.map_err(|error| bad(watch::chain(&error)))?;
+    Ok(built.with_layer(&Cap).build())
 }
 
 /// What in a kubeconfig would run a program or read a file of ours.

@@ -1,6 +1,7 @@
 //! The workload clusters: one task and one watch of Nodes each (and one of the static pods of its control plane), only the fields
 //! that matter kept. A cluster that lies or hangs costs its own task, nobody else's.
 
+mod cap;
 mod connect;
 mod parse;
 mod store;

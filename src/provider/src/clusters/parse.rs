@@ -12,6 +12,9 @@ use crate::engine::{NodeFacts, StaticPod};
 /// The longest status that is read. The agent's own is under 2 KiB; an annotation can be 256 KiB.
 const STATUS: usize = 16 * 1024;
 
+/// How many of the phases that it reached are kept, the last ones. An upgrade has about ten.
+const REACHED: usize = 16;
+
 /// The longest part of any other annotation that is kept, in characters.
 const TEXT: usize = 512;
 
@@ -23,7 +26,7 @@ pub fn node(object: api::Node) -> NodeFacts {
     let get = |key: &str| text(&annotations, key);
     let status = object.status.unwrap_or_default();
     let told = annotations.get(names::STATUS);
-    let details = told.and_then(|text| details(text));
+    let (details, reached) = told.and_then(|text| details(text)).unzip();
     NodeFacts {
         name: meta.name.unwrap_or_default(),
         uid: meta.uid.unwrap_or_default(),
@@ -46,6 +49,7 @@ pub fn node(object: api::Node) -> NodeFacts {
             .and_then(|value| answer(value)),
         unreadable: told.is_some() && details.is_none(),
         status: details,
+        reached: reached.unwrap_or_default(),
         failure: get(names::FAILURE_REASON),
     }
 }
@@ -62,12 +66,14 @@ fn answer(value: &str) -> Option<Answer> {
         .find(|answer| answer.as_str() == value)
 }
 
-/// The list of phases is the largest part and nothing here is decided by it.
-fn details(text: &str) -> Option<Status> {
+/// The details, and when phases were reached. The list of those is the largest part, and their names are not needed.
+fn details(text: &str) -> Option<(Status, Vec<u64>)> {
     let within = Some(text).filter(|text| text.len() <= STATUS)?;
     let mut status: Status = serde_json::from_str(within).ok()?;
-    status.reached = Vec::new();
-    Some(status)
+    let reached = std::mem::take(&mut status.reached);
+    let surplus = reached.len().saturating_sub(REACHED);
+    let times = reached.into_iter().skip(surplus).map(|reached| reached.at);
+    Some((status, times.collect()))
 }
 
 fn is_control_plane(labels: Option<&BTreeMap<String, String>>) -> bool {
@@ -122,6 +128,23 @@ mod tests {
             tag("mirror:5000/x/kube-apiserver:v1.36.3@sha256:aa").as_deref(),
             Some("v1.36.3")
         );
+    }
+
+    #[test]
+    fn when_phases_were_reached_is_kept_and_of_many_the_last() {
+        let reached = |count: u64| -> Vec<_> {
+            let each = 0..count;
+            each.map(|at| json!({ "phase": "Trial", "at": at }))
+                .collect()
+        };
+        for (count, kept) in [(3, 0..3), (40, 24..40)] {
+            let status =
+                json!({ "phase": "Trial", "percent": 60, "tries": 1, "reached": reached(count) });
+            let object = json!({ "metadata": { "name": "a", "annotations": { names::STATUS: status.to_string() } }, "spec": {} });
+            let facts = node(serde_json::from_value(object).unwrap());
+            assert_eq!(facts.reached, kept.collect::<Vec<u64>>());
+            assert!(facts.status.unwrap().reached.is_empty());
+        }
     }
 
     #[test]

@@ -9,6 +9,10 @@ use upgrade::Version;
 use crate::engine::{NodeFacts, StaticPod, clean};
 use crate::watch::is_older;
 
+/// How many Nodes of a cluster are kept, and how many static pods. Kubernetes is made for 5,000 Nodes; a server that lies may show any
+/// number of them.
+pub(super) const MOST: usize = 50_000;
+
 /// One workload cluster as it was seen last.
 #[derive(Default)]
 pub struct ClusterState {
@@ -20,6 +24,7 @@ pub struct ClusterState {
 struct State {
     link: Option<Link>,
     away: Option<Arc<str>>,
+    seen: i64,
     nodes: HashMap<String, Arc<NodeFacts>>,
     in_flight: HashSet<String>,
     control_plane: HashSet<String>,
@@ -79,8 +84,11 @@ impl ClusterState {
     }
 
     /// It is seen: these are its Nodes. Returns the names of all that are or were there.
-    pub fn live(&self, link: Link, nodes: Vec<NodeFacts>) -> Vec<String> {
+    pub fn live(&self, link: Link, nodes: Vec<NodeFacts>, now: i64) -> Vec<String> {
         self.write(|state| {
+            if state.link.is_none() || state.away.is_some() {
+                state.seen = now;
+            }
             let mut names: Vec<String> = state.nodes.drain().map(|(name, _)| name).collect();
             state.in_flight.clear();
             state.control_plane.clear();
@@ -90,6 +98,12 @@ impl ClusterState {
             state.away = None;
             names
         })
+    }
+
+    /// Since when it is seen without an absence.
+    #[must_use]
+    pub fn seen_since(&self) -> i64 {
+        self.read(|state| state.seen)
     }
 
     /// It cannot be seen. What was known is kept for whoever wants to show it, but nothing is judged by it. Says whether that is
@@ -130,8 +144,11 @@ impl ClusterState {
                 state.put(node);
                 return !same;
             }
-            state.put(node);
-            true
+            let room = state.nodes.len() < MOST;
+            if room {
+                state.put(node);
+            }
+            room
         })
     }
 
@@ -171,7 +188,11 @@ impl ClusterState {
 
     /// One static pod.
     pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
-        self.write(|state| state.pods.insert(name, (node, pod)));
+        self.write(|state| {
+            if state.pods.len() < MOST || state.pods.contains_key(&name) {
+                state.pods.insert(name, (node, pod));
+            }
+        });
     }
 
     /// One static pod is gone.
@@ -185,6 +206,15 @@ impl ClusterState {
         self.read(|state| {
             let here = state.pods.values().filter(|(name, _)| name == node);
             here.map(|(_, pod)| pod.clone()).collect()
+        })
+    }
+
+    /// The oldest kubelet of all Nodes.
+    #[must_use]
+    pub fn oldest_kubelet(&self) -> Option<Version> {
+        self.read(|state| {
+            let versions = state.nodes.values().map(|node| node.kubelet.parse());
+            versions.filter_map(Result::ok).min()
         })
     }
 
@@ -208,6 +238,58 @@ impl ClusterState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn link() -> Link {
+        let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        Link {
+            client: Client::try_from(config).unwrap(),
+            server: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn it_is_seen_since_its_last_absence_and_a_list_made_anew_is_none() {
+        let state = ClusterState::default();
+        state.live(link(), Vec::new(), 1000);
+        state.live(link(), Vec::new(), 2000);
+        assert_eq!(state.seen_since(), 1000);
+        state.away("connection refused");
+        state.live(link(), Vec::new(), 3000);
+        assert_eq!(state.seen_since(), 3000);
+    }
+
+    #[test]
+    fn of_nodes_without_end_no_more_are_kept_than_there_is_room_for() {
+        let state = ClusterState::default();
+        let node = |number: usize| NodeFacts {
+            name: number.to_string(),
+            ..NodeFacts::default()
+        };
+        let kept = (0..MOST + 10).filter(|number| state.put(node(*number)));
+        assert_eq!(kept.count(), MOST);
+        assert_eq!(state.len(), MOST);
+        let ready = NodeFacts {
+            ready: true,
+            ..node(0)
+        };
+        assert!(
+            state.put(ready),
+            "one that is known is followed all the same"
+        );
+    }
+
+    #[tokio::test]
+    async fn the_oldest_kubelet_is_the_least_of_all_that_can_be_read() {
+        let state = ClusterState::default();
+        let node = |name: &str, kubelet: &str| NodeFacts {
+            name: name.into(),
+            kubelet: kubelet.into(),
+            ..NodeFacts::default()
+        };
+        let nodes = vec![node("a", "v1.36.3"), node("b", "v1.9.1"), node("c", "?")];
+        state.live(link(), nodes, 0);
+        assert_eq!(state.oldest_kubelet(), "v1.9.1".parse().ok());
+    }
 
     #[test]
     fn what_a_server_says_on_leaving_is_kept_short_and_on_one_line() {

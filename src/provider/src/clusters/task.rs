@@ -8,12 +8,13 @@ use tracing::{info, warn};
 
 use super::connect;
 use super::parse;
-use super::store::{ClusterState, Link};
+use super::store::{ClusterState, Link, MOST};
 use crate::api;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News, WatchError};
+use crate::world::now;
 
 /// How often the Secret is looked at while the connection holds: a credential may be rotated long before the old one ends. Asked
 /// of the management cluster, once a Cluster.
@@ -56,6 +57,14 @@ pub async fn run(
             scene.away(&why.text);
         }
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// No more than is kept.
+fn few() -> Filter {
+    Filter {
+        most: Some(MOST),
+        ..Filter::default()
     }
 }
 
@@ -115,9 +124,8 @@ impl Scene<'_> {
             News::All(all) => {
                 *lived = true;
                 info!(cluster = %self.cluster, nodes = all.len(), "watching Nodes");
-                let names = self
-                    .state
-                    .live(link.clone(), all.into_iter().map(parse::node).collect());
+                let nodes = all.into_iter().map(parse::node).collect();
+                let names = self.state.live(link.clone(), nodes, now());
                 names.iter().for_each(|node| self.wake(node));
             }
             News::Changed(node) => {
@@ -133,8 +141,7 @@ impl Scene<'_> {
                 self.wake(&name);
             }
         };
-        let Err(error) =
-            watch::once(api::nodes(link.client.clone()), &Filter::default(), tell).await;
+        let Err(error) = watch::once(api::nodes(link.client.clone()), &few(), tell).await;
         error.into()
     }
 
@@ -142,7 +149,7 @@ impl Scene<'_> {
     async fn watch_pods(&self, client: Client) -> End {
         let filter = Filter {
             labels: Some("tier=control-plane".to_owned()),
-            fields: None,
+            ..few()
         };
         let tell = |news: News<api::Pod>| match news {
             News::All(all) => self

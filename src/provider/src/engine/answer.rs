@@ -56,7 +56,7 @@ pub struct Mark {
     /// When it was made, or made anew for a node that waited by somebody's will, in seconds since 1970.
     #[serde(default)]
     pub since: i64,
-    /// The annotation against remediation is ours; one that stood there before stays.
+    /// The annotation against remediation is ours; one that stood there before stays. Where it stops being ours it goes.
     #[serde(default)]
     pub skip_is_ours: bool,
 }

@@ -4,6 +4,9 @@ use upgrade::Version;
 
 use super::{ControlPlane, Facts, NodeFacts, Why};
 
+/// How many minor versions a kubelet may be behind the API server (Kubernetes' version skew policy).
+const KUBELETS_BEHIND: u32 = 3;
+
 /// A kubelet is never newer than the oldest API server it may talk to (Kubernetes' version skew policy).
 ///
 /// # Errors
@@ -22,6 +25,24 @@ pub fn skew(cluster: &str, wanted: &Version, control_plane: &ControlPlane) -> Re
         });
     }
     Ok(())
+}
+
+/// No control plane leaves its kubelets so far behind that they are not supported any more.
+///
+/// # Errors
+/// [`Why::WorkersBehind`].
+pub fn reach(wanted: &Version, oldest_kubelet: Option<&Version>) -> Result<(), Why> {
+    let too_old = |oldest: &&Version| {
+        oldest.major() != wanted.major() || wanted.minor() > oldest.minor() + KUBELETS_BEHIND
+    };
+    match oldest_kubelet.filter(too_old) {
+        Some(oldest) if wanted > oldest => Err(Why::WorkersBehind {
+            wanted: wanted.clone(),
+            oldest: oldest.clone(),
+            allowed: KUBELETS_BEHIND,
+        }),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// kubeadm goes one minor at a time on a control plane; a worker may skip some.
@@ -49,11 +70,28 @@ pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> 
         });
     }
     versions(facts, node, wanted)?;
-    let Facts { turns, .. } = facts;
-    if (turns.working)() >= turns.allowed {
-        return Err(Why::NotItsTurn {
-            group: turns.group.to_owned(),
-            allowed: turns.allowed,
+    turn(facts, node)
+}
+
+/// One that has failed is as good as away: the next would only try the same. Those that have failed themselves are not held by each
+/// other, or none could ever be tried again.
+fn turn(facts: &Facts<'_>, node: &NodeFacts) -> Result<(), Why> {
+    let turns = facts.turns;
+    let (group, allowed) = (turns.group.to_owned(), turns.allowed);
+    let working = (turns.working)();
+    if working >= allowed {
+        return Err(Why::NotItsTurn { group, allowed });
+    }
+    let failed = if node.has_failed() {
+        0
+    } else {
+        (turns.failed)()
+    };
+    if working + failed >= allowed {
+        return Err(Why::OthersFailed {
+            group,
+            failed,
+            allowed,
         });
     }
     Ok(())
@@ -62,6 +100,7 @@ pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> 
 fn versions(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> Result<(), Why> {
     let control_plane = facts.machine.control_plane || node.control_plane;
     let allowed = if control_plane {
+        reach(wanted, (facts.oldest_kubelet)().as_ref())?;
         1
     } else {
         skew(&facts.machine.cluster, wanted, &facts.control_plane)?;

@@ -2,7 +2,9 @@
 
 use upgrade::report::Answer as NodeAnswer;
 
-use super::decide::finished;
+use super::decide::others_id;
+use super::mark::{at_rest, finished, in_hand};
+use super::node::is_ours;
 use super::verify::verify;
 use super::{Answer, Decision, Facts, Mark, NodeFacts, NodeView, NodeWrite, Why};
 
@@ -28,23 +30,25 @@ fn has_arrived(facts: &Facts<'_>, mark: &Mark) -> bool {
 
 /// Takes back what we asked, as long as the agent has not answered it; then the mark goes.
 pub(super) fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
-    let Some(mark) = &facts.machine.mark else {
-        return Decision::say(Answer::Cancelled(why));
-    };
-    let open = match facts.node {
-        NodeView::Seen(node) => open(node, &mark.id),
-        // The request may stand there still: the mark is what brings us back to take it away.
-        NodeView::Away(_) => Open::Unseen,
-        NodeView::Missing => Open::No,
-    };
     let answer = Answer::Cancelled(why);
-    match open {
-        Open::Withdraw => Decision {
-            node: Some(NodeWrite::Withdraw),
-            ..Decision::say(answer)
+    let Some(mark) = &facts.machine.mark else {
+        return Decision::say(answer);
+    };
+    match facts.node {
+        // The request may stand there still: the mark is what brings us back to take it away.
+        NodeView::Away(_) => Decision::say(answer),
+        // What is on its way names the Node by its UID, and finds it no more.
+        NodeView::Missing => finished(facts, answer),
+        NodeView::Seen(node) if others_id(facts.machine, node).is_some() => at_rest(facts, answer),
+        NodeView::Seen(node) => match open(node, &mark.id) {
+            Open::Withdraw => Decision {
+                node: Some(NodeWrite::Withdraw),
+                ..Decision::say(answer)
+            },
+            Open::Ending => in_hand(facts, node, answer),
+            Open::Answered => finished(facts, answer),
+            Open::Nothing => at_rest(facts, answer),
         },
-        Open::Ending | Open::Unseen => Decision::say(answer),
-        Open::No => finished(facts, answer),
     }
 }
 
@@ -54,20 +58,21 @@ enum Open {
     Withdraw,
     /// It is taken back; the agent is on its way out, or past the point where it stops.
     Ending,
-    /// Nobody knows: its cluster is away.
-    Unseen,
-    /// The node has nothing of ours in hand.
-    No,
+    /// What was marked has its last word.
+    Answered,
+    /// Nothing of ours is to be seen.
+    Nothing,
 }
 
-fn open(node: &NodeFacts, id: &str) -> Open {
-    let said = node.answer.filter(|_| node.answered_id() == Some(id));
-    let working = said == Some(NodeAnswer::InProgress);
-    let ours = node.requested && node.id.as_deref() == Some(id);
-    let answered = said.is_some() && !working;
-    match (ours && !answered, working) {
-        (true, _) => Open::Withdraw,
-        (false, true) => Open::Ending,
-        (false, false) => Open::No,
+/// Whoever marked for another wish may have died before it wrote that, so whatever bears our prefix is ours.
+fn open(node: &NodeFacts, marked: &str) -> Open {
+    let asks = node.requested && node.id.as_deref().is_some_and(is_ours);
+    let works = node.answer == Some(NodeAnswer::InProgress);
+    let works_for_us = works && node.answered_id().is_some_and(is_ours);
+    match (asks, node.is_answered()) {
+        (true, false) => Open::Withdraw,
+        _ if works_for_us => Open::Ending,
+        (true, true) if node.id.as_deref() == Some(marked) => Open::Answered,
+        (true, true) | (false, _) => Open::Nothing,
     }
 }

@@ -1,19 +1,25 @@
 //! The decision: facts in, what to write and what to say out. No clock, network or log; both roads share it.
 
 mod answer;
+mod ask;
 mod decide;
 mod facts;
 mod guard;
 mod leave;
+mod machine;
+mod mark;
+mod node;
 mod plan;
+mod pursue;
+mod time;
 mod verify;
 mod why;
 
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
-pub use facts::{
-    ControlPlane, Facts, Machine, NodeFacts, NodeView, Policy, Road, StaticPod, Told, Turns, Wanted,
-};
-pub use guard::{skew, step};
+pub use facts::{ControlPlane, Facts, Policy, Road, Told, Turns, Wanted};
+pub use guard::{reach, skew, step};
+pub use machine::Machine;
+pub use node::{NodeFacts, NodeView, StaticPod};
 pub use plan::upgrade_id;
 pub use why::Why;

@@ -73,9 +73,27 @@ pub enum Why {
         wanted: Version,
         allowed: u32,
     },
+    /// Kubelets would be too old for the control plane.
+    #[error(
+        "{wanted} would leave kubelets at {oldest}, more than {allowed} minor versions behind the control plane; upgrade those nodes first"
+    )]
+    WorkersBehind {
+        wanted: Version,
+        oldest: Version,
+        allowed: u32,
+    },
     /// Others go first.
     #[error("waits for its turn: {allowed} of {group} may be upgraded at once")]
     NotItsTurn { group: String, allowed: usize },
+    /// Others have failed at it.
+    #[error(
+        "{failed} of {group} failed, and {allowed} may be away at once: change their image, try them again (careen.dev/retry), or ask no more for them"
+    )]
+    OthersFailed {
+        group: String,
+        failed: usize,
+        allowed: usize,
+    },
     /// The node works for somebody else.
     #[error("Node {node} works on another request ({id}) first")]
     OtherRequest { node: String, id: String },
@@ -149,7 +167,9 @@ impl Why {
             Self::NodeMismatch { .. } => "NodeMismatch",
             Self::AheadOfControlPlane { .. } => "AheadOfControlPlane",
             Self::StepTooLarge { .. } => "StepTooLarge",
+            Self::WorkersBehind { .. } => "WorkersBehind",
             Self::NotItsTurn { .. } => "NotItsTurn",
+            Self::OthersFailed { .. } => "OthersFailed",
             Self::OtherRequest { .. } => "OtherRequest",
             Self::NodePaused { .. } => "NodePaused",
             Self::NoAnswer { .. } => "NoAnswer",
@@ -183,6 +203,8 @@ impl Why {
             | Self::NodeMismatch { .. }
             | Self::AheadOfControlPlane { .. }
             | Self::StepTooLarge { .. }
+            | Self::WorkersBehind { .. }
+            | Self::OthersFailed { .. }
             | Self::NodePaused { .. }
             | Self::NoAnswer { .. }
             | Self::Stalled { .. }

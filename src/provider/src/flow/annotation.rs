@@ -1,27 +1,35 @@
 //! The annotation flow: a Machine annotated so, whose version is not its InfraMachine's, has its node upgraded; the InfraMachine
 //! says how it stands. Works with any kind of InfraMachine that has `status.conditions` and `status.version`.
 
-use crate::engine::{Answer, Machine, Told, Why, clean};
+use crate::engine::{Answer, Machine, MarkWrite, Told, Why, clean};
 use crate::hands::infra::{InfraMachine, Wanted};
 use crate::hands::{self, HandError};
 use crate::names;
 
 use super::report::{condition, time};
 use super::{HELD, Worker, lock};
+use crate::world::now;
 
 impl Worker {
     pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {
-        let mut infra = self.infra.of(machine).await?;
+        let mut infra = match self.infra.of(machine).await {
+            // Core deletes it before the Machine goes; what is to stop is stopped without it.
+            Err(HandError::Missing | HandError::Refused(_)) if self.world.is_stopped(machine) => {
+                return self.by_hook(machine).await;
+            }
+            read => read?,
+        };
         let version = machine.version.clone().unwrap_or_default();
         if has_arrived(&infra, &version) && machine.mark.is_none() {
             self.arrive(machine, &version).await?;
             return Ok(Answer::Done);
         }
-        let answer = match self.told_by(&infra, &version) {
-            Ok(told) => refused_is_held(self.act(machine, Some(&told), Some(&mut infra)).await)?,
-            Err(why) => Answer::Held(why),
-        };
-        self.tell(machine, &mut infra, &answer).await?;
+        let told = self.told_by(&infra, version.clone());
+        let answer = refused_is_held(self.pursue(machine, &told, &mut infra).await)?;
+        // The mark is what reminds us, or whoever comes after us, to give Ready back.
+        let marked = self.world.machines.get(&machine.key());
+        let marked = marked.is_some_and(|now| now.mark.is_some());
+        self.tell(machine, &mut infra, &answer, marked).await?;
         match &answer {
             Answer::Done => self.arrive(machine, &version).await?,
             Answer::Working(_) => {}
@@ -30,39 +38,47 @@ impl Worker {
         Ok(answer)
     }
 
-    fn told_by(&self, infra: &InfraMachine, version: &str) -> Result<Told, Why> {
-        let bad = |value: String| Why::BadImage {
+    /// Carries out what is due. Where the mark is to go, the InfraMachine hears of the end before: nobody would come back for that.
+    async fn pursue(
+        &self,
+        machine: &Machine,
+        told: &Told,
+        infra: &mut InfraMachine,
+    ) -> Result<Answer, HandError> {
+        let foreseen = self.world.decide_for(machine, Some(told), now());
+        if foreseen.mark == Some(MarkWrite::Off) {
+            let heard = self.tell(machine, infra, &foreseen.answer, false).await;
+            self.heard_of_the_end(machine, heard).await?;
+        }
+        self.act(machine, Some(told), Some(infra)).await
+    }
+
+    /// An image that cannot be read holds what is to be begun, and nothing that is to stop.
+    fn told_by(&self, infra: &InfraMachine, version: String) -> Told {
+        let settings = &self.world.settings;
+        let rules = settings.rules(&std::collections::BTreeMap::new());
+        let image = rules.and_then(|rules| crate::hooks::image_of(infra.spec(), "", &rules));
+        let image = image.map_err(|value| Why::BadImage {
             field: "the InfraMachine's image".to_owned(),
             value: clean(&value),
             accepted: crate::hooks::ACCEPTED_IMAGE.to_owned(),
-        };
-        let rules = self
-            .world
-            .settings
-            .rules(&std::collections::BTreeMap::new())
-            .map_err(bad)?;
-        let image = crate::hooks::image_of(infra.spec(), "", &rules).map_err(bad)?;
-        Ok(Told {
-            version: version.to_owned(),
-            image,
-        })
+        });
+        Told { version, image }
     }
 
+    /// Tells the InfraMachine; Ready is held back as long as the Machine is marked.
     pub(super) async fn tell(
         &self,
         machine: &Machine,
         infra: &mut InfraMachine,
         answer: &Answer,
+        marked: bool,
     ) -> Result<(), HandError> {
+        // It says something else from now on than it was told on the other road.
+        lock(&self.told).remove(&machine.key());
         let Some(wanted) = condition(answer) else {
             return Ok(());
         };
-        // The mark is what reminds us, or whoever comes after us, to give Ready back.
-        let marked = self
-            .world
-            .machines
-            .get(&machine.key())
-            .is_some_and(|now| now.mark.is_some());
         let done = *answer == Answer::Done;
         let wanted = Wanted {
             unready: marked && !done,

@@ -6,18 +6,21 @@ mod perform;
 mod report;
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
 use kube::Client;
 use tokio::sync::{Semaphore, watch};
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 
-use crate::engine::{Answer, Machine, MarkWrite, Why, clean};
+use crate::engine::{Answer, Machine, Mark, MarkWrite, Why, clean};
 use crate::events::Happened;
 use crate::hands::HandError;
 use crate::hands::infra::{InfraMachines, Wanted};
 use crate::machines::{Group, Key};
+use crate::queue::Queue;
 use crate::world::{World, now};
 
 /// How many Machines of one Cluster are looked at side by side. Each costs at most a few requests at a time, and where a server
@@ -66,7 +69,10 @@ impl Worker {
                     return;
                 };
                 // Thousands may wait for a place, and a look is large.
-                Box::pin(this.turn_to(&key)).await;
+                let look = Box::pin(this.turn_to(&key));
+                if !survived(&this.world.queue, &key, look).await {
+                    this.world.metrics.failed("panic");
+                }
             });
         }
     }
@@ -145,6 +151,8 @@ impl Worker {
         self.world.saw(&machine);
         let called = self.world.was_told_lately(key);
         if !*self.leads.borrow() && !called {
+            // Whoever leads tells the InfraMachine other things by now.
+            lock(&self.told).remove(key);
             return Ok(None);
         }
         if !self.world.synced() {
@@ -164,11 +172,34 @@ impl Worker {
         let foreseen = self.world.decide_for(machine, told.as_ref(), now());
         if foreseen.mark == Some(MarkWrite::Off) {
             // The mark is what brings us back here, should we die in between.
-            self.report_quietly(machine, &foreseen.answer).await;
+            let heard = self.report(machine, &foreseen.answer).await;
+            self.heard_of_the_end(machine, heard).await?;
         }
         let answer = self.act(machine, told.as_ref(), None).await?;
-        self.report_quietly(machine, &answer).await;
+        // Where it could not be told it is with the next look.
+        let _ = self.report(machine, &answer).await;
         Ok(answer)
+    }
+
+    /// An InfraMachine that refuses, or is not there, does so again, and keeps no mark on. One that cannot be told now is told later:
+    /// the mark stays to bring us back for that, but no health check is kept off meanwhile.
+    async fn heard_of_the_end(
+        &self,
+        machine: &Machine,
+        heard: Result<(), HandError>,
+    ) -> Result<(), HandError> {
+        match (&heard, &machine.mark) {
+            (Ok(()) | Err(HandError::Refused(_) | HandError::Missing), _) => return Ok(()),
+            (Err(HandError::Away(_)), Some(mark)) if mark.skip_is_ours => {
+                let let_go = Mark {
+                    skip_is_ours: false,
+                    ..mark.clone()
+                };
+                self.mark(machine, &MarkWrite::On(let_go)).await?;
+            }
+            (Err(HandError::Away(_) | HandError::Conflict), _) => {}
+        }
+        heard
     }
 
     fn forget(&self, key: &Key) {
@@ -180,6 +211,40 @@ impl Worker {
     }
 }
 
+/// Whether a look came to its end. One that panics is a fault of ours over one Machine: that is looked at again, later and later, and
+/// the others are served meanwhile.
+async fn survived(queue: &Queue<Key>, key: &Key, look: impl Future<Output = ()>) -> bool {
+    let survived = AssertUnwindSafe(look).catch_unwind().await.is_ok();
+    if !survived {
+        let pause = queue.failed(key);
+        error!(machine = %key, "a fault of careen-provider's own; again in {pause:?}");
+    }
+    survived
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_look_that_panics_leaves_its_machine_to_be_looked_at_again() {
+        let queue = Queue::default();
+        queue.add(Key::new("t", "m"));
+        let key = queue.next().await;
+        let fault = async { assert_eq!(queue.depth(), 0, "a fault") };
+        assert!(!survived(&queue, &key, fault).await);
+        let again = tokio::time::timeout(Duration::from_secs(10), queue.next()).await;
+        assert_eq!(again.ok(), Some(key));
+    }
+
+    #[tokio::test]
+    async fn a_look_that_ends_is_not_called_a_fault() {
+        let (queue, key) = (Queue::default(), Key::new("t", "m"));
+        assert!(survived(&queue, &key, std::future::ready(())).await);
+        assert_eq!(queue.later(), 0);
+    }
 }

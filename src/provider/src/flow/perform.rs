@@ -6,11 +6,11 @@ use std::time::Duration;
 use tracing::info;
 
 use super::{Worker, lock};
-use crate::engine::{Answer, Decision, Machine, MarkWrite, NodeWrite, Told};
+use crate::engine::{Answer, Machine, MarkWrite, NodeFacts, NodeWrite, Told};
 use crate::hands::infra::InfraMachine;
 use crate::hands::{self, HandError};
 use crate::machines::Group;
-use crate::world::now;
+use crate::world::{Judged, now};
 
 impl Worker {
     /// Decides on a Machine and carries it out. An InfraMachine that is given hears of a request before the Node does.
@@ -20,15 +20,28 @@ impl Worker {
         told: Option<&Told>,
         infra: Option<&mut InfraMachine>,
     ) -> Result<Answer, HandError> {
-        let decision = self.world.decide_for(machine, told, now());
-        if !matches!(decision.node, Some(NodeWrite::Request { .. })) {
-            return self.perform(machine, decision, None).await;
+        let judged = self.world.judge(machine, told, now());
+        if !asks(&judged) {
+            return self.perform(machine, judged, None).await;
         }
         // Who takes a turn must see the turns that others take, so within a group one at a time decides and writes.
         let group = self.group(&machine.group());
         let _turn = group.lock().await;
-        let decision = self.world.decide_for(machine, told, now());
-        self.perform(machine, decision, infra).await
+        let machine = self.unchanged(machine)?;
+        let judged = self.world.judge(&machine, told, now());
+        self.perform(&machine, judged, infra).await
+    }
+
+    /// The Machine as it is now, if it says what it said before: whoever waited for a turn may have waited long, and the Machine been
+    /// paused, changed or deleted meanwhile.
+    fn unchanged(&self, before: &Machine) -> Result<Arc<Machine>, HandError> {
+        let now = self.world.machines.get(&before.key());
+        let now = now.ok_or(HandError::Missing)?;
+        let same = Machine {
+            resource_version: now.resource_version.clone(),
+            ..before.clone()
+        } == *now;
+        same.then_some(now).ok_or(HandError::Conflict)
     }
 
     fn group(&self, group: &Group) -> Arc<tokio::sync::Mutex<()>> {
@@ -38,7 +51,7 @@ impl Worker {
     async fn perform(
         &self,
         machine: &Machine,
-        decision: Decision,
+        Judged { decision, node }: Judged,
         infra: Option<&mut InfraMachine>,
     ) -> Result<Answer, HandError> {
         if let Some(write @ MarkWrite::On(_)) = &decision.mark {
@@ -48,7 +61,8 @@ impl Worker {
             self.announce(machine, infra, &decision.answer).await?;
         }
         if let Some(write) = &decision.node {
-            self.write_node(machine, write).await?;
+            let node = node.ok_or(HandError::Missing)?;
+            self.write_node(machine, &node, write).await?;
         }
         if let Some(write @ MarkWrite::Off) = &decision.mark {
             self.mark(machine, write).await?;
@@ -69,7 +83,7 @@ impl Worker {
         infra: &mut InfraMachine,
         answer: &Answer,
     ) -> Result<(), HandError> {
-        let told = self.tell(machine, infra, answer).await;
+        let told = self.tell(machine, infra, answer, true).await;
         let marked = self.world.machines.get(&machine.key());
         if let (Err(HandError::Refused(_)), Some(marked)) = (&told, marked) {
             self.mark(&marked, &MarkWrite::Off).await?;
@@ -77,24 +91,29 @@ impl Worker {
         told
     }
 
-    async fn mark(&self, machine: &Machine, write: &MarkWrite) -> Result<(), HandError> {
+    pub(super) async fn mark(&self, machine: &Machine, write: &MarkWrite) -> Result<(), HandError> {
         let after = hands::mark(self.client.clone(), machine, write).await?;
         self.world.machines.put(crate::machines::parse(after));
         Ok(())
     }
 
-    async fn write_node(&self, machine: &Machine, write: &NodeWrite) -> Result<(), HandError> {
+    /// Onto the Node that was decided on: what is known of it by now may be of another one, or hold somebody else's word.
+    async fn write_node(
+        &self,
+        machine: &Machine,
+        node: &NodeFacts,
+        write: &NodeWrite,
+    ) -> Result<(), HandError> {
         let cluster = self.world.clusters.get(&machine.cluster_key());
         let link = cluster
             .link()
             .map_err(|why| HandError::Away(why.to_string()))?;
-        let name = machine.node.as_deref().ok_or(HandError::Missing)?;
-        let node = cluster.node(name).ok_or(HandError::Missing)?;
-        let written = hands::write_node(link.client, &node, write).await;
+        let written = hands::write_node(link.client, node, write).await;
         if matches!(written, Err(HandError::Away(_))) {
             cluster.suspect();
         }
         cluster.put(written?);
+        let name = node.name.as_str();
         match write {
             NodeWrite::Request { id, image, version } => {
                 info!(machine = %machine.key(), node = name, %id, %image, version, "asked");
@@ -103,4 +122,8 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+const fn asks(judged: &Judged) -> bool {
+    matches!(judged.decision.node, Some(NodeWrite::Request { .. }))
 }

@@ -38,30 +38,32 @@ pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
 
 impl Worker {
     /// Tells the InfraMachine of a Machine that core updates. Core asks us for all it needs, so an InfraMachine that cannot be
-    /// written (a right, a kind without conditions) is no reason to stop.
-    pub(super) async fn report_quietly(&self, machine: &Machine, answer: &Answer) {
+    /// written (a right, a kind without conditions) is no reason to stop; but it is said.
+    pub(super) async fn report(&self, machine: &Machine, answer: &Answer) -> Result<(), HandError> {
         let Some(wanted) = condition(answer) else {
-            return;
+            return Ok(());
         };
         let key = machine.key();
         if lock(&self.told).get(&key) == Some(&wanted) {
-            return;
+            return Ok(());
         }
-        match self.report(machine, &wanted).await {
+        let told = self.write_condition(machine, &wanted).await;
+        match &told {
             Ok(()) => {
                 lock(&self.told).insert(key, wanted);
             }
             Err(error) => {
                 self.world.metrics.failed("infra");
-                if let HandError::Refused(why) = &error {
+                if let HandError::Refused(why) = error {
                     self.say_unwritten(machine, &format!("the InfraMachine: {why}"));
                 }
                 debug!(machine = %key, "the InfraMachine could not be told: {error}");
             }
         }
+        told
     }
 
-    async fn report(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
+    async fn write_condition(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
         let mut infra = self.infra.of(machine).await?;
         let with_version = Wanted {
             // Where the field is in use it stays true; where it is not, it is not ours to begin.

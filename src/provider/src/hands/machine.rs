@@ -18,25 +18,24 @@ pub async fn mark(
     machine: &Machine,
     what: &MarkWrite,
 ) -> Result<api::Machine, HandError> {
-    let annotations = match what {
-        MarkWrite::On(mark) => {
-            let text = serde_json::to_string(mark).unwrap_or_default();
-            // Beside one that somebody else wrote, nothing is added.
-            if mark.skip_is_ours {
-                json!({ names::MARK: text, names::SKIP_REMEDIATION: "" })
-            } else {
-                json!({ names::MARK: text })
-            }
-        }
-        MarkWrite::Off => {
-            if machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours) {
-                json!({ names::MARK: null, names::SKIP_REMEDIATION: null })
-            } else {
-                json!({ names::MARK: null })
-            }
-        }
+    annotate(client, machine, annotations(machine, what)).await
+}
+
+/// The mark, and beside it the annotation against remediation where that is ours, or was. One that somebody else wrote stays as it is.
+fn annotations(machine: &Machine, what: &MarkWrite) -> Value {
+    let was_ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
+    let (text, is_ours) = match what {
+        MarkWrite::On(mark) => (
+            json!(serde_json::to_string(mark).unwrap_or_default()),
+            mark.skip_is_ours,
+        ),
+        MarkWrite::Off => (Value::Null, false),
     };
-    annotate(client, machine, annotations).await
+    match (was_ours, is_ours) {
+        (_, true) => json!({ names::MARK: text, names::SKIP_REMEDIATION: "" }),
+        (true, false) => json!({ names::MARK: text, names::SKIP_REMEDIATION: null }),
+        (false, false) => json!({ names::MARK: text }),
+    }
 }
 
 /// Takes the annotation off that asked for the upgrade: it is done.
@@ -68,4 +67,40 @@ async fn annotate(
     let machines: Api<api::Machine> =
         Api::namespaced_with(client, &machine.namespace, &api::core("Machine"));
     limited(machines.patch(&machine.name, &params, &Patch::Merge(body))).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Mark;
+
+    fn marked(skip_is_ours: Option<bool>) -> Machine {
+        Machine {
+            mark: skip_is_ours.map(mark),
+            ..Machine::default()
+        }
+    }
+
+    fn mark(skip_is_ours: bool) -> Mark {
+        Mark {
+            skip_is_ours,
+            ..Mark::default()
+        }
+    }
+
+    /// What is written of the annotation against remediation.
+    fn skip(before: Option<bool>, what: &MarkWrite) -> Option<Value> {
+        let written = annotations(&marked(before), what);
+        written.get(names::SKIP_REMEDIATION).cloned()
+    }
+
+    #[test]
+    fn the_annotation_against_remediation_comes_goes_and_stays_with_whoever_it_is_of() {
+        let on = |ours| MarkWrite::On(mark(ours));
+        assert_eq!(skip(None, &on(true)), Some(json!("")));
+        assert_eq!(skip(None, &on(false)), None, "somebody else's is there");
+        assert_eq!(skip(Some(true), &on(false)), Some(Value::Null), "let go");
+        assert_eq!(skip(Some(true), &MarkWrite::Off), Some(Value::Null));
+        assert_eq!(skip(Some(false), &MarkWrite::Off), None);
+    }
 }

@@ -6,11 +6,15 @@ use upgrade::Version;
 use super::can_update::{Judged, judge};
 use super::wire::{Object, Objects, Request, Response};
 use crate::catalogue::{For, choose};
-use crate::engine::{ControlPlane, Why, clean, skew, step};
+use crate::engine::{ControlPlane, Why, clean, reach, skew, step};
 use crate::events::Happened;
 use crate::machines::Key;
 use crate::names;
 use crate::world::World;
+
+/// What a promise would end in: the agent refuses such a node, and the rollout would stand still there.
+const NO_CONTROL_PLANE: &str =
+    "the Machine: careen-agent upgrades no node of a control plane in place yet (ControlPlane)";
 
 /// Answers either of the two.
 pub fn can_update(world: &World, request: &Request) -> Response {
@@ -24,10 +28,13 @@ pub fn can_update(world: &World, request: &Request) -> Response {
         .settings
         .rules(&request.settings)
         .and_then(|rules| judge(&rules, &request.current, &request.desired));
-    let judged = match judged {
+    let mut judged = match judged {
         Ok(judged) => judged,
         Err(why) => return Response::Hold(why),
     };
+    if !world.settings.control_planes && is_of_control_plane(request) {
+        judged.uncovered.push(NO_CONTROL_PLANE.to_owned());
+    }
     if !judged.uncovered.is_empty() {
         return uncovered(world, request, &judged);
     }
@@ -50,6 +57,16 @@ fn subject(request: &Request) -> Option<(&'static str, &Object)> {
     } = &request.desired;
     let set = machine_set.as_ref().map(|set| ("MachineSet", set));
     set.or(machine.as_ref().map(|machine| ("Machine", machine)))
+}
+
+/// Machines are asked about one by one for control planes alone; those of a MachineDeployment by their MachineSet.
+fn is_of_control_plane(request: &Request) -> bool {
+    subject(request).is_some_and(|(kind, object)| kind == "Machine" || is_labelled(object))
+}
+
+fn is_labelled(object: &Object) -> bool {
+    let labels = &object.metadata.labels;
+    labels.contains_key(names::CONTROL_PLANE_LABEL)
 }
 
 /// A change that a node cannot make: core replaces the Machine, unless somebody said never.
@@ -90,11 +107,7 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
 
 /// What the MachineDeployment says of replacing, or of a control plane's Machine its KubeadmControlPlane.
 fn never_replace_of_owner(world: &World, object: &Object) -> Option<String> {
-    if object
-        .metadata
-        .labels
-        .contains_key(names::CONTROL_PLANE_LABEL)
-    {
+    if is_labelled(object) {
         let (_, owner) = world.machines.owner_of_control_plane(&cluster_of(object))?;
         return owner.never_replace;
     }
@@ -176,10 +189,7 @@ fn possible(world: &World, request: &Request, judged: &Judged) -> Result<(), Why
 }
 
 fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -> Result<(), Why> {
-    let control_plane = object
-        .metadata
-        .labels
-        .contains_key(names::CONTROL_PLANE_LABEL);
+    let control_plane = is_labelled(object);
     let allowed = if control_plane {
         1
     } else {
@@ -188,15 +198,15 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
     if let Ok(from) = judged.from.parse() {
         step(&from, wanted, allowed)?;
     }
-    if control_plane {
-        return Ok(());
-    }
     let key = cluster_of(object);
     let cluster = world.clusters.get(&key);
     cluster.link().map_err(|detail| Why::ApiAway {
         cluster: key.name.to_string(),
         detail: clean(&detail),
     })?;
+    if control_plane {
+        return reach(wanted, cluster.oldest_kubelet().as_ref());
+    }
     let facts = ControlPlane {
         oldest: world.oldest(&key, &cluster),
         pods: Vec::new(),

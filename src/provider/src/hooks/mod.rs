@@ -5,9 +5,13 @@
 
 mod allow;
 mod can_update;
+mod connection;
 mod diff;
 mod discovery;
+mod fields;
+mod idle;
 mod image;
+mod pairs;
 mod patch;
 mod route;
 mod serve;

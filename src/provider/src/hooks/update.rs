@@ -28,7 +28,7 @@ pub fn update(world: &World, request: &Request, now: i64) -> Response {
     );
     let told = Told {
         version: version_of(asked),
-        image,
+        image: Ok(image),
     };
     if !world.synced() {
         return hold(

@@ -1,7 +1,7 @@
 //! Objects of Cluster API as facts.
 
+use super::key::Key;
 use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
-use super::store::Key;
 use crate::api;
 use crate::engine::{Machine, Mark};
 use crate::names;
@@ -105,11 +105,65 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
 /// Percentages are rounded down, as Cluster API does for maxUnavailable.
 fn at_most(limit: &api::IntOrPercent, replicas: u32) -> usize {
     let number = match limit {
-        api::IntOrPercent::Number(number) => *number,
+        api::IntOrPercent::Number(number) => u32::try_from((*number).max(0)).unwrap_or(u32::MAX),
         api::IntOrPercent::Percent(text) => {
             let percent: u32 = text.trim_end_matches('%').parse().unwrap_or(0);
             replicas.saturating_mul(percent.min(100)) / 100
         }
     };
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::ObjectList;
+    use serde_json::{Value, json};
+
+    fn with(max_unavailable: Value, replicas: Value) -> Value {
+        json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
+            "metadata": { "name": "w", "namespace": "t" },
+            "spec": {
+                "clusterName": "c", "replicas": replicas,
+                "rollout": { "strategy": { "rollingUpdate": { "maxUnavailable": max_unavailable } } },
+            },
+        })
+    }
+
+    /// How many at once, of each MachineDeployment of a list as it comes from the API server.
+    fn listed(items: &[Value]) -> Vec<usize> {
+        let list = json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeploymentList", "metadata": {}, "items": items,
+        });
+        let list: ObjectList<api::MachineDeployment> = serde_json::from_value(list).unwrap();
+        let each = list.items.into_iter().map(deployment);
+        each.map(|(_, facts)| facts.max_unavailable).collect()
+    }
+
+    #[test]
+    fn numbers_and_percentages_of_the_replicas_are_read() {
+        let all = [
+            with(json!(2), json!(10)),
+            with(json!("25%"), json!(10)),
+            with(Value::Null, json!(10)),
+        ];
+        assert_eq!(listed(&all), [2, 2, 0]);
+    }
+
+    #[test]
+    fn what_nobody_can_read_in_one_deployment_hides_none_of_the_others() {
+        for bad in [
+            json!(-1),
+            json!("-1"),
+            json!("many"),
+            json!(0.5),
+            json!([]),
+            json!({}),
+        ] {
+            let all = [with(bad.clone(), json!(10)), with(json!(3), json!(10))];
+            assert_eq!(listed(&all), [0, 3], "{bad}");
+        }
+        assert_eq!(listed(&[with(json!("50%"), json!(-4))]), [0]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::store::Key;
+use super::key::Key;
 use crate::engine::Machine;
 
 impl Machine {

@@ -2,7 +2,9 @@
 
 mod from;
 mod group;
+mod key;
 mod owners;
+mod state;
 mod store;
 
 use kube::Client;
@@ -11,9 +13,11 @@ use tracing::{debug, warn};
 use crate::api;
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News};
+use crate::world::now;
 pub use group::{Group, GroupKind};
+pub use key::Key;
 pub use owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
-pub use store::{Key, Machines};
+pub use store::Machines;
 
 /// A Machine as facts.
 #[must_use]
@@ -27,10 +31,14 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
     let of_machines = watch_all(
         api::scoped::<api::Machine>(client.clone(), &api::core("Machine"), namespace),
         |news| match news {
-            News::All(all) => machines.replace(all.into_iter().map(from::machine).collect()),
+            News::All(all) => {
+                machines.watched(now());
+                machines.replace(all.into_iter().map(from::machine).collect())
+            }
             News::Changed(one) => vec![machines.put(from::machine(one))],
             News::Gone(one) => machines.remove(&from::machine(one).key()),
         },
+        || machines.lost(now()),
         &queue,
     );
     let of_clusters = watch_all(
@@ -42,6 +50,7 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
             News::Changed(one) => machines.put_cluster(from::cluster(one)),
             News::Gone(one) => machines.remove_cluster(&from::cluster(one).0),
         },
+        || {},
         &queue,
     );
     let of_deployments = watch_all(
@@ -57,6 +66,7 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
             News::Changed(one) => machines.put_deployment(from::deployment(one)),
             News::Gone(one) => machines.remove_deployment(&from::deployment(one).0),
         },
+        || {},
         &queue,
     );
     let of_control_planes = watch_control_planes(client, namespace, &machines, &queue);
@@ -93,6 +103,7 @@ async fn watch_control_planes(
 async fn watch_all<K>(
     api: kube::Api<K>,
     mut store: impl FnMut(News<K>) -> Vec<Key>,
+    mut lost: impl FnMut(),
     queue: &Queue<Key>,
 ) where
     K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
@@ -101,6 +112,7 @@ async fn watch_all<K>(
     let tell = |news| store(news).into_iter().for_each(|key| queue.add(key));
     watch::forever(api, Filter::default(), tell, |error| {
         warn!("the watch of {path} broke: {error}");
+        lost();
         std::future::ready(())
     })
     .await;

@@ -1,130 +1,19 @@
-//! Where Machines are kept, with the ways they are looked up by.
+//! Where Machines are kept.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::group::{Group, GroupKind};
-use super::owners::Owners;
+use super::key::Key;
+use super::state::State;
 use crate::engine::Machine;
-use crate::watch::is_older;
 
-/// Namespace and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// The namespace.
-    pub namespace: Arc<str>,
-    /// The name.
-    pub name: Arc<str>,
-}
-
-impl Key {
-    /// A key.
-    #[must_use]
-    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
+/// How long, in seconds, a watch may be broken without anybody having been out of sight.
+const BREAK: i64 = 10;
 
 /// The store; clones are the same store.
 #[derive(Clone, Default)]
 pub struct Machines(Arc<RwLock<State>>);
-
-#[derive(Default)]
-pub(super) struct State {
-    synced: bool,
-    pub(super) machines: HashMap<Key, Arc<Machine>>,
-    by_node: HashMap<Key, HashMap<String, Key>>,
-    pub(super) by_group: HashMap<Group, BTreeSet<Key>>,
-    by_cluster: HashMap<Key, HashSet<Key>>,
-    pub(super) owners: Owners,
-}
-
-impl State {
-    /// What is older than what is known is passed over: our own writes answer before the watch.
-    fn put(&mut self, machine: Machine) -> Key {
-        let key = machine.key();
-        if self.machines.get(&key).is_some_and(|known| {
-            known.uid == machine.uid && is_older(&machine.resource_version, &known.resource_version)
-        }) {
-            return key;
-        }
-        self.remove(&key);
-        if let Some(node) = &machine.node {
-            let of_cluster = self.by_node.entry(machine.cluster_key()).or_default();
-            of_cluster.insert(node.clone(), key.clone());
-        }
-        self.by_group
-            .entry(machine.group())
-            .or_default()
-            .insert(key.clone());
-        self.by_cluster
-            .entry(machine.cluster_key())
-            .or_default()
-            .insert(key.clone());
-        self.machines.insert(key.clone(), Arc::new(machine));
-        key
-    }
-
-    fn remove(&mut self, key: &Key) {
-        let Some(old) = self.machines.remove(key) else {
-            return;
-        };
-        if let Some(node) = &old.node {
-            drop_from(
-                &mut self.by_node,
-                &old.cluster_key(),
-                // A Machine that took the place of this one may have the Node by now.
-                |nodes| nodes.get(node) == Some(key) && nodes.remove(node).is_some(),
-                HashMap::is_empty,
-            );
-        }
-        drop_from(
-            &mut self.by_group,
-            &old.group(),
-            |set| set.remove(key),
-            BTreeSet::is_empty,
-        );
-        drop_from(
-            &mut self.by_cluster,
-            &old.cluster_key(),
-            |set| set.remove(key),
-            HashSet::is_empty,
-        );
-    }
-
-    pub(super) fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
-        self.by_cluster
-            .get(cluster)
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect()
-    }
-}
-
-/// Takes something out of a set in a map, and the set out of the map when it is empty.
-fn drop_from<K: Eq + std::hash::Hash, S>(
-    map: &mut HashMap<K, S>,
-    key: &K,
-    take: impl FnOnce(&mut S) -> bool,
-    is_empty: impl FnOnce(&S) -> bool,
-) {
-    let Some(set) = map.get_mut(key) else { return };
-    take(set);
-    if is_empty(set) {
-        map.remove(key);
-    }
-}
 
 impl Machines {
     pub(super) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
@@ -164,6 +53,29 @@ impl Machines {
         })
     }
 
+    /// The watch holds. A short break was none: whatever happened in it is listed now.
+    pub fn watched(&self, now: i64) {
+        self.write(|state| {
+            let gap = state.lost.take().map(|lost| now - lost);
+            if !state.synced || gap.is_some_and(|gap| gap >= BREAK) {
+                state.seen = now;
+            }
+        });
+    }
+
+    /// The watch does not hold.
+    pub fn lost(&self, now: i64) {
+        self.write(|state| {
+            state.lost.get_or_insert(now);
+        });
+    }
+
+    /// Since when Machines are seen without a break.
+    #[must_use]
+    pub fn seen_since(&self) -> i64 {
+        self.read(|state| state.seen)
+    }
+
     /// Whether everything was listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
@@ -188,19 +100,17 @@ impl Machines {
         self.read(|state| state.by_node.get(cluster)?.get(node).cloned())
     }
 
-    /// How many of these Nodes belong to Machines of the group, other than this one.
+    /// How many of the group, other than this one, work: their Nodes are among these, or they are marked.
     #[must_use]
-    pub fn others_of(&self, group: &Group, but: &str, nodes: &HashSet<String>) -> usize {
+    pub fn others_at_work(&self, group: &Group, but: &str, nodes: &HashSet<String>) -> usize {
         self.read(|state| {
-            let Some(known) = state.by_node.get(&group.cluster) else {
-                return 0;
-            };
-            let machines = nodes
-                .iter()
-                .filter_map(|node| state.machines.get(known.get(node)?));
-            machines
-                .filter(|machine| machine.name != but && machine.is_in(group))
-                .count()
+            let known = state.by_node.get(&group.cluster);
+            let of_nodes = nodes.iter().filter_map(|node| known?.get(node));
+            let marked = state.marked.get(group).into_iter().flatten();
+            let at_work: HashSet<&Key> = of_nodes.chain(marked).collect();
+            let others = at_work.into_iter().filter(|key| *key.name != *but);
+            let machines = others.filter_map(|key| state.machines.get(key));
+            machines.filter(|machine| machine.is_in(group)).count()
         })
     }
 
@@ -255,6 +165,42 @@ mod tests {
         let new = machines.put(machine("new", "2"));
         machines.remove(&Key::new("t", "old"));
         assert_eq!(machines.of_node(&Key::new("t", "c"), "node"), Some(new));
+    }
+
+    #[test]
+    fn who_is_marked_is_at_work_whatever_its_node_says() {
+        let machines = Machines::default();
+        let marked = Machine {
+            mark: Some(crate::engine::Mark::default()),
+            node: Some("other".into()),
+            ..machine("marked", "1")
+        };
+        let group = marked.group();
+        machines.replace(vec![machine("m", "1"), marked]);
+        let at_work = |but: &str, nodes: &[&str]| {
+            let nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
+            machines.others_at_work(&group, but, &nodes)
+        };
+        assert_eq!(at_work("m", &[]), 1);
+        assert_eq!(at_work("m", &["other"]), 1, "counted once");
+        assert_eq!(at_work("marked", &["node"]), 1);
+        assert_eq!(at_work("none", &["node", "other", "unknown"]), 2);
+        machines.put(machine("marked", "2"));
+        assert_eq!(at_work("m", &[]), 0);
+    }
+
+    #[test]
+    fn only_a_long_break_is_time_in_which_nothing_was_seen() {
+        let machines = Machines::default();
+        machines.watched(1000);
+        machines.replace(Vec::new());
+        machines.lost(2000);
+        machines.watched(2001);
+        assert_eq!(machines.seen_since(), 1000);
+        machines.lost(3000);
+        machines.lost(3100);
+        machines.watched(3101);
+        assert_eq!(machines.seen_since(), 3101);
     }
 
     #[test]

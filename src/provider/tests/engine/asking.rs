@@ -106,6 +106,17 @@ fn a_control_plane_machine_goes_one_minor_at_a_time_and_does_not_wait_for_itself
 }
 
 #[test]
+fn a_control_plane_leaves_no_kubelet_more_than_three_minors_behind() {
+    let mut scene = scene().of_control_plane(Some(OLD));
+    scene.oldest_kubelet = "v1.33.9".parse().ok();
+    assert!(requests(&scene.decide()));
+    scene.oldest_kubelet = "v1.32.9".parse().ok();
+    let decision = scene.decide();
+    assert_eq!(held(&decision), "WorkersBehind");
+    assert!(decision.node.is_none() && decision.mark.is_none());
+}
+
+#[test]
 fn a_worker_may_skip_minors_up_to_the_policy() {
     let mut scene = scene();
     scene.node().kubelet = "v1.33.0".into();
@@ -124,6 +135,32 @@ fn nobody_is_asked_out_of_turn_and_who_works_already_keeps_its_turn() {
     (scene.allowed, scene.working) = (1, 5);
     let scene = scene.asked().answered(NodeAnswer::InProgress, "Trial");
     assert!(matches!(scene.decide().answer, Answer::Working(_)));
+}
+
+#[test]
+fn where_others_have_failed_nobody_new_is_asked_and_they_themselves_may_be() {
+    let mut next = scene();
+    next.failed = 1;
+    assert_eq!(held(&next.decide()), "OthersFailed");
+    next.allowed = 2;
+    assert!(requests(&next.decide()));
+    let mut failed = scene().asked().answered(NodeAnswer::Failed, "Failed");
+    failed.failed = 1;
+    failed.wanted.image = Ok(image('c').parse().unwrap());
+    assert!(
+        requests(&failed.decide()),
+        "or those that failed would wait for each other"
+    );
+}
+
+#[test]
+fn a_node_keeps_its_turn_while_its_last_answer_is_one_to_an_earlier_withdrawal() {
+    let node = |scene: Scene| scene.node.unwrap().in_flight();
+    assert!(node(scene().asked().withdrawn()));
+    assert!(!node(
+        scene().asked().answered(NodeAnswer::Failed, "Failed")
+    ));
+    assert!(!node(scene().withdrawn()), "nothing stands there");
 }
 
 #[test]

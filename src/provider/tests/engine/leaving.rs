@@ -5,6 +5,9 @@ use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
 
+/// Seconds after which a request is not on its way any more.
+const LANDED: i64 = 90;
+
 type Way = (&'static str, fn(&mut Scene));
 
 fn cancelled_ways() -> [Way; 3] {
@@ -56,9 +59,8 @@ fn once_the_node_rests_the_mark_goes_whatever_the_end() {
 #[test]
 fn a_node_past_the_point_of_return_keeps_the_mark_while_it_goes_on() {
     for (way, leave) in cancelled_ways() {
-        let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
-        let node = scene.node();
-        (node.requested, node.id, node.image, node.version) = (false, None, None, None);
+        let scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+        let mut scene = scene.taken_back();
         leave(&mut scene);
         let decision = scene.decide();
         assert_eq!((decision.node, decision.mark), (None, None), "{way}");
@@ -112,8 +114,110 @@ fn somebody_elses_request_is_never_taken_back() {
     let mut scene = scene().asked();
     scene.node().id = Some("by-hand".into());
     scene.road = Asked::No;
+    scene.now = NOW + LANDED;
     let decision = scene.decide();
     assert_eq!((decision.node, decision.mark), (None, Some(MarkWrite::Off)));
+}
+
+#[test]
+fn nothing_is_taken_back_on_a_node_of_another_machine() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked();
+        leave(&mut scene);
+        scene.node().provider_id = Some("site://other".into());
+        scene.now = NOW + LANDED;
+        let decision = scene.decide();
+        assert_eq!(
+            (decision.node, decision.mark),
+            (None, Some(MarkWrite::Off)),
+            "{way}"
+        );
+    }
+}
+
+/// One of us marks and dies while its request is on its way; another cancels meanwhile.
+#[test]
+fn a_request_that_lands_after_it_was_cancelled_finds_the_mark_that_has_it_taken_back() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked().taken_back();
+        leave(&mut scene);
+        scene.now = NOW + LANDED - 1;
+        let decision = scene.decide();
+        assert_eq!((decision.node, decision.mark), (None, None), "{way}");
+        assert_eq!(decision.again, Some(2), "{way}: looked at when it is late");
+        let landed = scene.asked();
+        assert_eq!(landed.decide().node, Some(NodeWrite::Withdraw), "{way}");
+        let mut late = landed.taken_back();
+        late.now = NOW + LANDED;
+        assert_eq!(late.decide().mark, Some(MarkWrite::Off), "{way}");
+    }
+}
+
+#[test]
+fn held_before_anything_is_seen_of_its_request_it_keeps_the_mark_as_long() {
+    let mut scene = scene().asked().taken_back();
+    scene.wanted.image = Err(Why::NoImage {
+        version: NEW.into(),
+        machine: "Machine m".into(),
+    });
+    assert_eq!(scene.decide().mark, None);
+    scene.now = NOW + LANDED;
+    assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
+}
+
+/// Withdrawn, asked again, withdrawn again before the agent has looked.
+#[test]
+fn the_old_answer_to_a_withdrawal_is_none_to_the_request_that_stands_again() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked().withdrawn();
+        leave(&mut scene);
+        let decision = scene.decide();
+        assert_eq!(
+            (decision.node, decision.mark),
+            (Some(NodeWrite::Withdraw), None),
+            "{way}"
+        );
+    }
+}
+
+/// Whoever marked for a new image died before it wrote that; the Node still asks for the old one.
+#[test]
+fn whatever_bears_our_prefix_is_taken_back_whichever_wish_was_marked_last() {
+    for (way, leave) in cancelled_ways() {
+        for (answer, expected) in [
+            (None, Some(NodeWrite::Withdraw)),
+            (Some("capi-earlier"), Some(NodeWrite::Withdraw)),
+        ] {
+            let mut scene = scene().asked();
+            scene.node().id = Some("capi-earlier".into());
+            if let Some(id) = answer {
+                scene = scene.answered_to(id, NodeAnswer::InProgress, "Fetched");
+            }
+            scene.now = NOW + LANDED;
+            leave(&mut scene);
+            let decision = scene.decide();
+            assert_eq!((decision.node, decision.mark), (expected, None), "{way}");
+        }
+        let scene = scene().asked().taken_back();
+        let mut works = scene.answered_to("capi-earlier", NodeAnswer::InProgress, "Trial");
+        works.now = NOW + LANDED;
+        leave(&mut works);
+        assert_eq!(works.decide().mark, None, "{way}: it goes on to its end");
+    }
+}
+
+#[test]
+fn a_cancelled_node_that_never_comes_to_an_end_gets_its_health_check_back() {
+    for (way, leave) in cancelled_ways() {
+        let scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+        let mut scene = scene.taken_back();
+        leave(&mut scene);
+        scene.now = NOW + 7200;
+        let decision = scene.decide();
+        scene.carry_out(&decision);
+        assert!(!scene.machine.skips_remediation, "{way}");
+        assert!(scene.machine.mark.is_some(), "{way}: its end is waited for");
+    }
 }
 
 #[test]
@@ -129,11 +233,9 @@ fn a_machine_that_nobody_asks_about_is_left_alone() {
 
 #[test]
 fn wanted_again_after_a_withdrawal_it_is_asked_again_though_the_old_answer_still_stands() {
-    let mut scene = scene().answered(NodeAnswer::Failed, "Failed");
-    scene.node().status.as_mut().unwrap().code = Some("Withdrawn".into());
+    let scene = scene().withdrawn();
     assert!(requests(&scene.decide()));
-    let mut stands = scene.asked();
-    stands.node().answer = Some(NodeAnswer::Failed);
+    let stands = scene.asked();
     assert!(
         matches!(stands.decide().answer, Answer::Working(_)),
         "until the agent looks"

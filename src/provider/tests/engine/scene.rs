@@ -1,9 +1,10 @@
 //! A Machine that should go from v1.35.4 to v1.36.3, its Node, and what a test makes of them.
 
 use provider::engine::{
-    Answer, ControlPlane, Decision, Facts, Machine, Mark, NodeFacts, NodeView, NodeWrite, Policy,
-    Road, StaticPod, Turns, Wanted, Why, decide, upgrade_id,
+    Answer, ControlPlane, Decision, Facts, Machine, Mark, MarkWrite, NodeFacts, NodeView,
+    NodeWrite, Policy, Road, StaticPod, Turns, Wanted, Why, decide, upgrade_id,
 };
+use upgrade::Version;
 use upgrade::report::{Answer as NodeAnswer, Status};
 
 pub const NOW: i64 = 1_000_000;
@@ -19,8 +20,12 @@ pub struct Scene {
     pub paused: Option<&'static str>,
     pub control_plane: ControlPlane,
     pub working: usize,
+    pub failed: usize,
     pub allowed: usize,
+    pub oldest_kubelet: Option<Version>,
     pub now: i64,
+    /// Since when both API servers are seen.
+    pub seen: i64,
 }
 
 #[derive(Clone, Copy)]
@@ -72,8 +77,11 @@ pub fn scene() -> Scene {
             pods: Vec::new(),
         },
         working: 0,
+        failed: 0,
         allowed: 1,
+        oldest_kubelet: None,
         now: NOW,
+        seen: 0,
     }
 }
 
@@ -86,6 +94,7 @@ impl Scene {
         };
         decide(&Facts {
             now: self.now,
+            seen: self.seen,
             machine: &self.machine,
             road: match self.road {
                 Asked::No => Road::None,
@@ -95,8 +104,10 @@ impl Scene {
             paused: self.paused,
             node,
             control_plane: self.control_plane.clone(),
+            oldest_kubelet: &|| self.oldest_kubelet.clone(),
             turns: Turns {
                 working: &|| self.working,
+                failed: &|| self.failed,
                 allowed: self.allowed,
                 group: "MachineDeployment md",
             },
@@ -147,6 +158,41 @@ impl Scene {
             ..Status::default()
         });
         self
+    }
+
+    /// The agent's answer is that our request was taken back.
+    pub fn withdrawn(self) -> Self {
+        let mut this = self.answered(NodeAnswer::Failed, "Failed");
+        this.node().status.as_mut().unwrap().code = Some("Withdrawn".into());
+        this
+    }
+
+    /// Nothing is asked of the Node any more.
+    pub fn taken_back(mut self) -> Self {
+        let node = self.node();
+        (node.requested, node.id, node.image, node.version) = (false, None, None, None);
+        self
+    }
+
+    /// What becomes of the Machine when the decision is carried out.
+    pub fn carry_out(&mut self, decision: &Decision) {
+        match &decision.mark {
+            Some(MarkWrite::On(mark)) => {
+                let was_ours = self
+                    .machine
+                    .mark
+                    .as_ref()
+                    .is_some_and(|old| old.skip_is_ours);
+                let skips = self.machine.skips_remediation && !was_ours;
+                self.machine.skips_remediation = skips || mark.skip_is_ours;
+                self.machine.mark = Some(mark.clone());
+            }
+            Some(MarkWrite::Off) => {
+                let old = self.machine.mark.take();
+                self.machine.skips_remediation &= !old.is_some_and(|old| old.skip_is_ours);
+            }
+            None => {}
+        }
     }
 
     /// Everything that "done" rests on holds.

@@ -107,6 +107,19 @@ fn a_node_that_is_gone_gives_the_machine_back_to_its_health_check() {
     assert_eq!(held(&scene.decide()), "NoNode");
 }
 
+/// The Machine's Node is made anew, for another machine.
+#[test]
+fn work_of_another_machines_node_keeps_no_mark() {
+    let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    scene.node().provider_id = Some("site://other".into());
+    scene.now = NOW + 90;
+    let decision = scene.decide();
+    assert_eq!(
+        (held(&decision).as_str(), decision.mark),
+        ("NodeMismatch", Some(MarkWrite::Off))
+    );
+}
+
 #[test]
 fn a_mark_stays_while_a_held_node_works_on() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
@@ -138,4 +151,113 @@ fn what_is_counted_is_of_a_closed_list_whatever_a_node_calls_its_reason() {
         (answer.code().as_str(), answer.class()),
         ("MadeUpByTheNode", "Failed")
     );
+}
+
+/// What becomes of the Machine once the time of its node is over, and when the node goes on after all.
+fn health_checks_come_back(mut scene: Scene, limit: i64, code: &str) -> Scene {
+    scene.now = NOW + limit;
+    let late = scene.decide();
+    assert_eq!(held(&late), code);
+    scene.carry_out(&late);
+    assert!(!scene.machine.skips_remediation, "{code}");
+    assert!(
+        scene.machine.mark.is_some(),
+        "{code}: it is still waited for"
+    );
+    let again = scene.decide();
+    assert_eq!(
+        (held(&again).as_str(), again.mark),
+        (code, None),
+        "written once"
+    );
+    scene
+}
+
+#[test]
+fn a_node_whose_time_is_over_gets_its_health_check_back_and_loses_it_when_it_goes_on() {
+    let silent = health_checks_come_back(scene().asked(), 300, "NoAnswer");
+    let works = silent.answered(NodeAnswer::InProgress, "Fetched");
+    let stuck = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    let mut moves = health_checks_come_back(stuck, 7200, "Stalled");
+    moves.node().reached.push(NOW.unsigned_abs() + 7200);
+    let unready = || {
+        let mut scene = scene().upgraded();
+        scene.node().ready = false;
+        scene
+    };
+    let mut is_ready = health_checks_come_back(unready(), 7200, "Unverified");
+    is_ready.node().ready = true;
+    for mut scene in [works, moves] {
+        let decision = scene.decide();
+        assert!(matches!(decision.answer, Answer::Working(_)));
+        scene.carry_out(&decision);
+        assert!(scene.machine.skips_remediation);
+    }
+    let done = is_ready.decide();
+    assert_eq!(
+        (done.answer, done.mark),
+        (Answer::Done, Some(MarkWrite::Off))
+    );
+}
+
+#[test]
+fn an_agent_that_is_unfit_for_long_gives_the_machine_back_to_its_health_check() {
+    let mut unreadable = scene().asked();
+    unreadable.node().unreadable = true;
+    health_checks_come_back(unreadable, 300, "AgentUnfit");
+}
+
+#[test]
+fn somebody_elses_annotation_against_remediation_outlives_the_nodes_time() {
+    let mut scene = scene().asked();
+    scene.machine.mark.as_mut().unwrap().skip_is_ours = false;
+    scene.now = NOW + 300;
+    let decision = scene.decide();
+    assert_eq!(
+        (held(&decision).as_str(), decision.mark),
+        ("NoAnswer", None)
+    );
+}
+
+#[test]
+fn time_in_which_an_api_server_was_away_is_held_against_nobody() {
+    let mut silent = scene().asked();
+    (silent.now, silent.seen) = (NOW + 1000, NOW + 990);
+    assert!(matches!(silent.decide().answer, Answer::Working(_)));
+    assert_eq!(silent.decide().again, Some(291));
+    silent.now = NOW + 1290;
+    assert_eq!(held(&silent.decide()), "NoAnswer");
+    let mut works = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    (works.now, works.seen) = (NOW + 7200, NOW + 7000);
+    assert!(matches!(works.decide().answer, Answer::Working(_)));
+    works.now = NOW + 7000 + 7200;
+    assert_eq!(held(&works.decide()), "Stalled");
+}
+
+#[test]
+fn a_node_that_was_let_go_is_not_taken_back_into_its_time_by_an_absence() {
+    for (scene, limit, code) in [
+        (scene().asked(), 300, "NoAnswer"),
+        (
+            scene().asked().answered(NodeAnswer::InProgress, "Trial"),
+            7200,
+            "Stalled",
+        ),
+    ] {
+        let mut scene = health_checks_come_back(scene, limit, code);
+        (scene.now, scene.seen) = (NOW + limit + 60, NOW + limit + 60);
+        let decision = scene.decide();
+        assert_eq!((held(&decision).as_str(), decision.mark), (code, None));
+    }
+}
+
+/// The mark was written before the management API went away, the request only when it was back.
+#[test]
+fn a_request_that_is_written_long_after_its_mark_is_marked_anew() {
+    let mut scene = scene().asked().taken_back();
+    scene.now = NOW + 300;
+    let decision = scene.decide();
+    assert!(requests(&decision));
+    scene.carry_out(&decision);
+    assert!(matches!(&scene.machine.mark, Some(mark) if mark.since == scene.now));
 }

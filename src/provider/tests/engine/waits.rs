@@ -2,7 +2,6 @@
 
 use provider::engine::{Answer, Decision, MarkWrite, Why};
 use upgrade::reason::Wait;
-use upgrade::record::Reached;
 use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
@@ -21,22 +20,11 @@ fn waiting_for(wait: Wait) -> Scene {
 }
 
 fn reached(scene: &mut Scene, at: i64) {
-    let status = scene.node().status.as_mut().unwrap();
-    status.reached.push(Reached {
-        phase: "Deployed".into(),
-        at: at.try_into().unwrap(),
-    });
+    scene.node().reached.push(at.try_into().unwrap());
 }
 
 fn is_stalled(decision: &Decision) -> bool {
     matches!(decision.answer, Answer::Held(Why::Stalled { .. }))
-}
-
-/// What becomes of the Machine's mark when the decision is carried out.
-fn carry_out(scene: &mut Scene, decision: &Decision) {
-    if let Some(MarkWrite::On(mark)) = &decision.mark {
-        scene.machine.mark = Some(mark.clone());
-    }
 }
 
 #[test]
@@ -83,7 +71,7 @@ fn a_node_that_has_just_waited_has_half_of_the_time_left_at_least() {
     reached(&mut scene, NOW);
     while scene.now < NOW + DAY {
         let decision = scene.decide();
-        carry_out(&mut scene, &decision);
+        scene.carry_out(&decision);
         scene.now += i64::try_from(decision.again.unwrap()).unwrap();
     }
     scene.node().status.as_mut().unwrap().code = None;
@@ -104,6 +92,6 @@ fn a_wait_costs_a_write_an_hour_and_leaves_whose_health_check_it_is() {
     assert!(
         matches!(&decision.mark, Some(MarkWrite::On(mark)) if mark.since == scene.now && mark.skip_is_ours)
     );
-    carry_out(&mut scene, &decision);
+    scene.carry_out(&decision);
     assert_eq!(scene.decide().mark, None);
 }

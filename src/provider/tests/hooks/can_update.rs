@@ -171,6 +171,51 @@ async fn a_control_planes_own_word_against_replacing_counts_for_its_machines() {
     assert_eq!(call_with(&world, &sample)["status"], "Failure", "held");
 }
 
+/// The agent refuses its node, so that a rollout begun with it would stand still there.
+#[tokio::test]
+async fn a_control_plane_is_left_to_core_to_replace_and_held_where_nothing_may_be_replaced() {
+    let (world, _) = world_with(Settings::default());
+    let mut sample = sample("canupdatemachine");
+    for label in [true, false] {
+        if !label {
+            for side in ["current", "desired"] {
+                sample.request[side]["machine"]["metadata"]["labels"] = json!({});
+            }
+        }
+        sample.request["settings"] = json!({});
+        let response = call_with(&world, &sample);
+        assert_eq!(
+            (response["status"].as_str(), patches(&response)),
+            (Some("Success"), 0),
+            "{response}"
+        );
+        let message = response["message"].as_str().unwrap();
+        assert!(message.contains("ControlPlane"), "{message}");
+        sample.request["settings"] = json!({ "neverReplace": "true" });
+        assert_eq!(call_with(&world, &sample)["status"], "Failure");
+    }
+    let workers = set_with_images();
+    let response = call_with(&world, &workers);
+    assert!(patches(&response) > 0, "{response}");
+}
+
+#[tokio::test]
+async fn a_control_plane_that_would_leave_kubelets_unsupported_is_held() {
+    let (world, state) = world();
+    let mut old = node("v1.30.9");
+    old.name = "node-2".into();
+    state.put(old);
+    let response = call_with(&world, &sample("canupdatemachine"));
+    assert_eq!(response["status"], "Failure");
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .contains("would leave kubelets at v1.30.9"),
+        "{response}"
+    );
+}
+
 #[tokio::test]
 async fn a_version_without_an_image_holds() {
     let (world, _) = world();

@@ -5,6 +5,7 @@ mod can_update;
 mod images;
 mod scene;
 mod traps;
+mod turns;
 mod update;
 mod wire;
 mod wrong_hands;

@@ -58,6 +58,14 @@ pub fn client() -> Client {
     Client::try_from(Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap()
 }
 
+/// As its agents will one day let it: the samples of CanUpdateMachine are of a control plane.
+pub fn with_control_planes() -> Settings {
+    Settings {
+        control_planes: true,
+        ..Settings::default()
+    }
+}
+
 /// Cluster t1/c1 with the Machines of the samples, all at v1.34.2, the control plane at v1.34.3, images for both.
 pub fn world_with(settings: Settings) -> (World, Arc<ClusterState>) {
     let (machines, queue) = (Machines::default(), Queue::default());
@@ -72,14 +80,14 @@ pub fn world_with(settings: Settings) -> (World, Arc<ClusterState>) {
         client: client(),
         server: "v1.34.3".parse().ok(),
     };
-    state.live(link, vec![node("v1.34.2")]);
+    state.live(link, vec![node("v1.34.2")], NOW);
     let world = World::new(machines, clusters, queue, settings);
     catalogue(&world, vec![entry("v1.34.2", 'a'), entry("v1.34.3", 'b')]);
     (world, state)
 }
 
 pub fn world() -> (World, Arc<ClusterState>) {
-    world_with(Settings::default())
+    world_with(with_control_planes())
 }
 
 pub const MACHINE: &str = "n1-dlvkt-vbx6r";

@@ -11,7 +11,7 @@ use crate::scene::*;
 fn told_id(world: &provider::world::World) -> String {
     let told = Told {
         version: "v1.34.3".into(),
-        image: None,
+        image: Ok(None),
     };
     let machine = world.machines.get(&Key::new("t1", MACHINE)).unwrap();
     match world.decide_for(&machine, Some(&told), NOW).node {

@@ -196,6 +196,76 @@ async fn who_says_nothing_is_hung_up_on() {
     assert!(matches!(read, Ok(0) | Err(_)));
 }
 
+/// Whether the server hangs up, however long the client waits.
+async fn is_hung_up_on(stream: &mut TlsStream<TcpStream>) -> bool {
+    let read = async {
+        let mut buffer = [0; 256];
+        // What it says meanwhile, as HTTP/2 does, is no end.
+        while matches!(
+            tokio::io::AsyncReadExt::read(stream, &mut buffer).await,
+            Ok(1..)
+        ) {}
+    };
+    let limit = Duration::from_secs(30);
+    tokio::time::timeout(limit, read).await.is_ok()
+}
+
+#[tokio::test]
+async fn who_says_nothing_after_the_handshake_is_hung_up_on_in_either_protocol() {
+    let limits = Limits {
+        patience: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let server = server(limits, None).await;
+    let trust = client_config(&server.pair.authorities, None);
+    // The beginning of HTTP/2, and then silence.
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let ways: [(&[u8], &[u8]); 4] = [
+        (b"http/1.1", b""),
+        (b"h2", b""),
+        (b"h2", b"PRI"),
+        (b"h2", preface),
+    ];
+    for (protocol, words) in ways {
+        let mut silent = connect(&server, trust.clone(), protocol).await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut silent, words)
+            .await
+            .unwrap();
+        assert!(is_hung_up_on(&mut silent).await, "{protocol:?} {words:?}");
+    }
+}
+
+#[tokio::test]
+async fn silent_clients_give_their_places_back() {
+    let limits = Limits {
+        patience: Duration::from_millis(200),
+        connections: 2,
+        ..Limits::default()
+    };
+    let server = server(limits, None).await;
+    let trust = client_config(&server.pair.authorities, None);
+    let mut silent = Vec::new();
+    for _ in 0..2 {
+        silent.push(connect(&server, trust.clone(), b"h2").await.unwrap());
+    }
+    let sample = sample("updatemachine");
+    let served = async {
+        loop {
+            if let Ok(stream) = connect(&server, trust.clone(), b"http/1.1").await {
+                let body = sample.request.to_string().into_bytes();
+                if post(stream, &sample.path, body).await.is_ok() {
+                    break;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let limit = Duration::from_secs(30);
+    tokio::time::timeout(limit, served)
+        .await
+        .expect("there is a place again");
+}
+
 /// A client's certificate by an authority of ours.
 fn client_of(pair: &Pair) -> (String, String) {
     let mut authority = CertificateParams::default();

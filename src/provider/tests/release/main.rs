@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use provider::engine::Why;
 use provider::{catalogue, manifests, rights};
 use serde_json::Value;
+use upgrade::Version;
 
 fn tree() -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
@@ -28,10 +29,22 @@ fn the_manifests_in_the_tree_are_those_of_the_code() {
     }
 }
 
+#[test]
+fn without_a_word_about_it_the_manifests_name_an_image_that_nobody_can_pull() {
+    let files = manifests::files(manifests::IMAGE).unwrap();
+    let components = &files.last().unwrap().1;
+    assert!(
+        components.contains("image: registry.invalid/"),
+        "{components}"
+    );
+    assert!(!components.contains(":latest"));
+}
+
 /// One of each, with what its fields stand for. The match below sees to it that none is forgotten.
 fn every_reason() -> Vec<Why> {
     let text = |word: &str| format!("<{word}>");
-    let (old, new) = ("v1.35.4".parse().unwrap(), "v1.36.3".parse().unwrap());
+    let version = |text: &str| -> Version { text.parse().unwrap() };
+    let (old, new) = (version("v1.35.4"), version("v1.36.3"));
     let (node, cluster, seconds) = (text("node"), text("cluster"), 300);
     vec![
         Why::NoImage {
@@ -70,16 +83,26 @@ fn every_reason() -> Vec<Why> {
             wanted: text("id"),
         },
         Why::AheadOfControlPlane {
-            wanted: Clone::clone(&new),
-            control_plane: Clone::clone(&old),
+            wanted: new.clone(),
+            control_plane: old.clone(),
         },
         Why::StepTooLarge {
-            from: old,
+            from: old.clone(),
             wanted: new,
             allowed: 1,
         },
+        Why::WorkersBehind {
+            wanted: version("v1.39.0"),
+            oldest: old,
+            allowed: 3,
+        },
         Why::NotItsTurn {
             group: text("group"),
+            allowed: 1,
+        },
+        Why::OthersFailed {
+            group: text("group"),
+            failed: 1,
             allowed: 1,
         },
         Why::OtherRequest {

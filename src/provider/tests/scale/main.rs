@@ -116,7 +116,7 @@ async fn ten_thousand_nodes_in_flight_fit_in_memory_and_delay_no_hook() {
         client,
         server: NEW.parse().ok(),
     };
-    state.live(link, Vec::new());
+    state.live(link, Vec::new(), 0);
     for number in 0..NODES {
         let seen: provider::api::Node =
             serde_json::from_value(node(number, &format!("capi-{number:016x}"))).unwrap();
@@ -124,7 +124,7 @@ async fn ten_thousand_nodes_in_flight_fit_in_memory_and_delay_no_hook() {
     }
     let told = Told {
         version: NEW.to_owned(),
-        image: None,
+        image: Ok(None),
     };
     (0..NODES).for_each(|number| world.tell(&machine(number).key(), told.clone()));
     let each = (resident() - before) / NODES;

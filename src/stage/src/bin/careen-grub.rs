@@ -107,7 +107,17 @@ fn items(loader: &Path, sysroot: &Path) -> host::Result<Vec<Item>> {
         link.and_then(|link| link.follow(sysroot).ok())
             .is_some_and(|(deployment, _)| deployment.pinned)
     };
-    let found = entries(loader)?.into_iter().enumerate();
+    let found = entries(loader)?;
+    if let Some((entry, field)) = found.iter().find_map(|entry| Some((entry, entry.torn?))) {
+        return Err(host::Error::Damaged {
+            path: loader.join("entries"),
+            detail: format!(
+                "{field} of entry {:?} is no UTF-8, and a kernel that is told anything else may not boot",
+                entry.title
+            ),
+        });
+    }
+    let found = found.into_iter().enumerate();
     Ok(found
         .map(|(at, entry)| Item {
             proven: at == 0 || proven(entry.ostree()),

@@ -156,7 +156,7 @@ fn go_on(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
         (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, System::Old) => {
             old::prepare(up, seen, policy)
         }
-        (P::Armed { boot }, System::Old) if *boot == seen.boot => old::armed(up, seen),
+        (P::Armed { boot }, System::Old) if *boot == seen.boot => old::armed(up, seen, policy),
         (P::Armed { .. } | P::Trial { .. } | P::Healthy { .. } | P::Blessed, System::Old) => {
             old::after_trial(up, seen, policy)
         }
@@ -205,7 +205,8 @@ fn give_up(up: &mut Upgrade, reason: Reason) {
     };
 }
 
-/// When an upgrade has come to its end: the request is spent, and a bad image remembered.
+/// When an upgrade has come to its end: the request is spent, and a bad image remembered. One that was withdrawn is not spent: it was
+/// taken back or another stood in its place, so whoever sets it again asks again, also while the way back is still being taken.
 fn close(next: &mut Record, wall: u64) {
     let Some(up) = &next.upgrade else { return };
     if !up.phase.is_end() || up.closed {
@@ -214,7 +215,8 @@ fn close(next: &mut Record, wall: u64) {
     let bad = blamed(up);
     next.tally.count(up);
     history::remember(&mut next.past, Past::ended(up, wall));
-    next.spent = Some(up.request.clone());
+    let reason = Reason::Withdrawn;
+    next.spent = (up.phase != Phase::Failed { reason }).then(|| up.request.clone());
     next.answered = next.answered.saturating_add(1);
     if let Some(up) = &mut next.upgrade {
         up.closed = true;

@@ -144,7 +144,10 @@ pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
     }
     match (old::pause(up, seen), up.target.commit.clone()) {
         (Some(wait), _) => wait,
-        (None, Some(commit)) => Act::Begin(Step::Bless { commit }),
+        (None, Some(commit)) => {
+            let over = Some(up.from.clone());
+            Act::Begin(Step::Bless { commit, over })
+        }
         (None, None) => leave(up, seen),
     }
 }

@@ -140,6 +140,9 @@ fn drained(
             Api::Reached { .. } => up.api_reached_from_old = true,
         }
     }
+    if seen.uncordoned {
+        return drain_anew(up, seen, policy);
+    }
     if up.redeploying {
         // A cut came into it: the former deployment may be there still, or gone already.
         return Act::Begin(Step::Deploy { commit });
@@ -153,6 +156,22 @@ fn drained(
         Ok(_) if !up.snapshot => Act::Begin(Step::Snapshot),
         Ok(deployment) => arm(up, deployment, seen, policy),
     }
+}
+
+/// Somebody has taken the cordon off since the drain: pods may be back, and the reboot would end them unasked. The node is taken once more, a
+/// bounded number of times, for whoever does that may be a program.
+fn drain_anew(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if up.recordoned >= policy.tries {
+        let detail = format!(
+            "the cordon was taken off {} times after the drain; find out who uncordons this Node, and ask again",
+            up.recordoned
+        );
+        give_up(up, Reason::DrainRefused { detail });
+        return revert(up, seen);
+    }
+    up.recordoned = up.recordoned.saturating_add(1);
+    (up.phase, up.drain_begun) = (Phase::Deployed, None);
+    take::take(up, seen, policy)
 }
 
 /// /etc has changed since the deployment. The node is cordoned by now, so this is done a bounded number of times.
@@ -194,7 +213,6 @@ fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reaso
 /// The attempt is counted here, by the trusted system, before the one-shot is written.
 fn arm(up: &mut Upgrade, deployment: Deployment, seen: &Observation, policy: &Policy) -> Act {
     up.tries = up.tries.saturating_add(1);
-    up.redeployed = 0;
     up.given_up = None;
     up.hold = None;
     up.well_since = None;
@@ -217,7 +235,7 @@ fn in_words_that_every_guard_reads(up: &mut Upgrade) {
 
 /// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once. A killed agent comes back here any time
 /// later, so what was true when it armed is looked at again.
-pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
+pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
@@ -226,11 +244,20 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation) -> Act {
             give_up(up, reason);
             revert(up, seen)
         }
+        (Ok(_), _) if seen.etc_stale || seen.uncordoned => armed_too_early(up, seen, policy),
         (Ok(_), OneShot::Set) => Act::Begin(Step::Reboot { force: false }),
         (Ok(deployment), OneShot::Clear | OneShot::Unreadable) => {
             Act::Begin(Step::Arm { deployment })
         }
     }
+}
+
+/// The new system would boot with an /etc that is not the one of now, or pods be ended by the reboot: back to before the arming, which counts
+/// as none.
+fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    up.tries = up.tries.saturating_sub(1);
+    up.phase = Phase::Drained;
+    prepare(up, seen, policy)
 }
 
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
@@ -253,7 +280,7 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
 /// Where the next trial begins. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
 /// be off and pods be back, whether or not that was still written down, so the node is drained once more.
 fn again_from(up: &mut Upgrade) -> Phase {
-    up.cleaned = false;
+    (up.cleaned, up.redeployed, up.recordoned) = (false, 0, 0);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
         (up.prepared, up.excluded) = (false, None);
@@ -322,13 +349,14 @@ pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(first) = release(up, seen) {
         return first;
     }
-    match up.target.commit.clone() {
-        Some(commit) if !up.cleaned => Act::Begin(Step::Undo { commit }),
-        // Our cordon stays until the API server can be told.
-        Some(_) | None if !up.released => Act::Wait(None),
-        Some(_) | None => {
-            up.phase = Phase::Failed { reason };
-            Act::Wait(None)
-        }
+    if !up.cleaned {
+        // Also without a commit: an agent that was restarted does not know whether the fetch still runs.
+        let commit = up.target.commit.clone();
+        return Act::Begin(Step::Undo { commit });
     }
+    // Our cordon stays until the API server can be told.
+    if up.released {
+        up.phase = Phase::Failed { reason };
+    }
+    Act::Wait(None)
 }

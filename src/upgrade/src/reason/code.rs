@@ -20,6 +20,12 @@ impl Reason {
     /// Where the docs say what it means, what to look at and what to do: a page below `docs/`, with its anchor.
     #[must_use]
     pub fn runbook(&self) -> String {
-        format!("runbook.md#{}", self.code().to_ascii_lowercase())
+        runbook(&self.code())
     }
+}
+
+/// The same of a reason of which only the code is known.
+#[must_use]
+pub fn runbook(code: &str) -> String {
+    format!("runbook.md#{}", code.to_ascii_lowercase())
 }

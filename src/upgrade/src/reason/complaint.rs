@@ -6,6 +6,23 @@ use crate::id::Malformed;
 /// The longest part of somebody else's complaint that is repeated, in characters.
 const SHOWN: usize = 500;
 
+/// The longest sentence that a Node is told, in bytes. All annotations of an object take 256 KiB together, those of others among them, and
+/// the API server refuses the whole report beyond that; the same sentence stands in three places of it.
+pub const LONGEST: usize = 4096;
+
+/// What stands where a sentence was cut.
+const CUT: &str = "… (cut here; `careen-agent record` on the node has all of it)";
+
+/// A text that fits on the Node: whole, or cut between two letters and marked so.
+#[must_use]
+pub fn cut(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(LONGEST - CUT.len());
+    format!("{}{CUT}", &text[..end])
+}
+
 /// What a parser says of a bad text, for a reason's detail. It may repeat the text, which may be as long as it likes, and the
 /// Node's annotations must take it.
 #[must_use]
@@ -14,6 +31,12 @@ pub fn complaint(error: &impl std::fmt::Display) -> String {
 }
 
 impl Reason {
+    /// The sentence as the Node is told it: other programs' words in it may be as long as they like, and a drain may name a hundred pods.
+    #[must_use]
+    pub fn told(&self) -> String {
+        cut(&self.to_string())
+    }
+
     /// What the Node's pause means for what is asked of it.
     #[must_use]
     pub fn paused(why: &str) -> Self {

@@ -36,6 +36,7 @@ impl Reason {
             | Self::WindowClosed { .. }
             | Self::Soaking { .. }
             | Self::HookFailed { .. }
+            | Self::RecordUnwritten { .. }
             | Self::UnguardedBoot => Retry,
             Self::BadRequest { .. }
             | Self::BadPolicy { .. }

@@ -16,9 +16,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::image::STAGE_PROTOCOL;
+use crate::names;
 use crate::version::Version;
 
-pub use complaint::complaint;
+pub use code::runbook;
+pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
 
@@ -180,7 +182,7 @@ pub enum Reason {
     VersionMismatch { wanted: Version, carried: Version },
     /// The image carries an older Kubernetes than the node runs.
     #[error(
-        "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer (or the policy's downgrade = true)"
+        "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer, or \"kept:\" to go back (or the policy's downgrade = true)"
     )]
     Downgrade { from: Version, to: Version },
     /// The image was made before the one that runs.
@@ -311,12 +313,19 @@ pub enum Reason {
     /// What is on the disk of the record cannot be made out; the detail says what to do.
     #[error("the record cannot be read: {detail}")]
     RecordDamaged { detail: String },
+    /// The disk does not take the record. It stands on the Node alone, for there is no record to write it to.
+    #[error(
+        "the record cannot be written, so nothing is begun or ended: {detail}; make room below /sysroot or mend its disk, and the agent goes on by itself"
+    )]
+    RecordUnwritten { detail: String },
     /// Neither the old nor the new system runs.
     #[error("the booted deployment {booted} is neither the old nor the new system of this upgrade")]
     UnknownSystem { booted: String },
     /// The default is not what it must be.
     #[error(
-        "the default deployment is {default}, with which this upgrade cannot go on; make the system that is to stay the default (ostree admin set-default), boot it and ask again with a new careen.dev/upgrade-id"
+        "the default deployment is {default}, with which this upgrade cannot go on; make the system that is to stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it and ask again with a new careen.dev/upgrade-id",
+        variable = names::GENERATOR_VARIABLE,
+        generator = names::GENERATOR
     )]
     ForeignDefault { default: String },
 

@@ -75,6 +75,7 @@ pub fn quiet() -> Observation {
         request: Asked::Nothing,
         paused: None,
         opted_out: None,
+        uncordoned: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
@@ -235,10 +236,15 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::Disarm,
         Step::Reboot { force: false },
         Step::Kubeadm,
-        Step::Bless { commit: commit() },
+        Step::Bless {
+            commit: commit(),
+            over: None,
+        },
         Step::PostHooks { upgraded: true },
         Step::Release,
-        Step::Undo { commit: commit() },
+        Step::Undo {
+            commit: Some(commit()),
+        },
         Step::Clean,
     ];
     let plain = plain.map(|step| (step, Effect::Plain));

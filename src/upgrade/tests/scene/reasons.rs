@@ -183,6 +183,9 @@ pub fn all() -> Vec<Reason> {
         Reason::RecordDamaged {
             detail: "no copy is whole (torn); remove them".into(),
         },
+        Reason::RecordUnwritten {
+            detail: "writing /sysroot/ostree/careen/record.a.new: No space left on device".into(),
+        },
         Reason::UnknownSystem { booted: x() },
         Reason::ForeignDefault { default: x() },
         Reason::OptedOut {
@@ -258,12 +261,13 @@ pub fn place(reason: &Reason) -> usize {
         Reason::UnguardedBoot => 50,
         Reason::RecordNewer { .. } => 51,
         Reason::RecordDamaged { .. } => 52,
-        Reason::UnknownSystem { .. } => 53,
-        Reason::ForeignDefault { .. } => 54,
-        Reason::OptedOut { .. } => 55,
-        Reason::WindowClosed { .. } => 56,
-        Reason::Soaking { .. } => 57,
-        Reason::HookFailed { .. } => 58,
-        Reason::Unheard => 59,
+        Reason::RecordUnwritten { .. } => 53,
+        Reason::UnknownSystem { .. } => 54,
+        Reason::ForeignDefault { .. } => 55,
+        Reason::OptedOut { .. } => 56,
+        Reason::WindowClosed { .. } => 57,
+        Reason::Soaking { .. } => 58,
+        Reason::HookFailed { .. } => 59,
+        Reason::Unheard => 60,
     }
 }

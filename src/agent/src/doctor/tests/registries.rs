@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::*;
+use super::super::{Finding, Verdict, examine};
+use super::node::{Node, write};
 
 const ALLOWED: &str = "[registry]\nallowed = [\"registry.example.com\"]\n";
 

@@ -1,9 +1,15 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
 use upgrade::Reason;
 
 use crate::image::Image;
 use crate::keys::keys;
+use crate::run::Answer;
+use crate::world::REMOTE;
 
-use super::shop;
+use super::{Shop, path_with, shop, tools};
 
 #[test]
 fn a_site_without_a_network_takes_images_from_archives_and_folders() {
@@ -40,4 +46,44 @@ fn an_archive_with_another_image_than_the_one_asked_for_is_refused_and_the_other
     let reason = shop.fetch(&image).reason();
     let found = None;
     assert_eq!(reason, Reason::NoSuchImage { image, found });
+}
+
+/// A skopeo in whose second life the archive is another one.
+fn skopeo_behind_which_it_is_swapped(shop: &Shop, archive: &str, other: &str) -> PathBuf {
+    let folder = shop.world.path("swapping");
+    fs::create_dir_all(&folder).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *image-proxy*)\n[ ! -e {0}/looked ] || cp {other} {archive}\ntouch {0}/looked;; esac\nexec {1}/skopeo \"$@\"\n",
+        folder.display(),
+        tools().display()
+    );
+    let path = folder.join("skopeo");
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+#[test]
+fn an_archive_that_is_swapped_when_it_was_looked_at_is_not_brought() {
+    let shop = shop();
+    let pushed = |version, name: &str| {
+        let image = Image::new(version);
+        let commit = shop.world.publish(&image, Some(&keys().trusted));
+        let place = shop.world.path(name).display().to_string();
+        let image = shop.push(&commit, &format!("oci-archive:{place}"));
+        (place, image)
+    };
+    let (archive, image) = pushed(2, "os.tar");
+    let (other, instead) = pushed(3, "other.tar");
+    let swapping = skopeo_behind_which_it_is_swapped(&shop, &archive, &other);
+    let mut command = shop.command(&image, &["--signed-by", REMOTE]);
+    command.env("PATH", path_with(&swapping));
+    let reason = Answer::of(&command.output().unwrap()).reason();
+    let found = instead.split_once('@').map(|(_, digest)| digest.to_owned());
+    assert_eq!(reason, Reason::NoSuchImage { image, found });
+    let held = shop.refs();
+    assert!(
+        !held.iter().any(|name| name.contains("careen/")),
+        "{held:?}"
+    );
 }

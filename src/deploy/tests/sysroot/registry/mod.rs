@@ -2,6 +2,7 @@
 
 mod archive;
 mod broken;
+mod lacking;
 mod layers;
 mod nobody;
 mod planned;
@@ -9,6 +10,7 @@ mod room;
 mod server;
 mod signed;
 mod undone;
+mod vouched;
 mod wire;
 
 use std::fs;
@@ -17,7 +19,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use careen_image::{Order, push};
+use upgrade::Reason;
 use upgrade::id::Digest;
+use upgrade::plan::Found;
 
 use crate::image::Image;
 use crate::keys::keys;
@@ -170,6 +174,11 @@ impl Shop {
 
     pub fn fetch_with(&self, image: &str, flags: &[&str]) -> Answer {
         Answer::of(&self.command(image, flags).output().unwrap())
+    }
+
+    pub fn plan_by_the_container_policy(&self, image: &str) -> Result<Found, Reason> {
+        let mut command = self.of("plan-image", image, &[]);
+        Answer::of(&command.output().unwrap()).planned()
     }
 
     /// With the keyring of the node's OSTree remote.

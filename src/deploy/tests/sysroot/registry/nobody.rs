@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::image::Image;
+use crate::keys::keys;
 use crate::run::Answer;
 use crate::world::REMOTE;
 
@@ -51,9 +52,9 @@ impl Shop {
         text.lines().map(str::to_owned).collect()
     }
 
-    fn fetch_in_a_unit(&self, image: &str) -> Answer {
+    fn fetch_in_a_unit(&self, image: &str, flags: &[&str]) -> Answer {
         let folder = self.skopeo_that_says_who_it_is();
-        let inner = self.command(image, &["--signed-by", REMOTE]);
+        let inner = self.command(image, flags);
         // In a mount namespace, so that what is mounted goes with the command.
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c"]);
@@ -76,8 +77,18 @@ impl Shop {
 fn in_a_unit_of_systemd_skopeo_fetches_with_the_rights_of_nobody() {
     let shop = shop();
     let (image, commit) = shop.offer_signed(&Image::new(2));
-    assert_eq!(shop.fetch_in_a_unit(&image).fetched().0, commit);
+    let answer = shop.fetch_in_a_unit(&image, &["--signed-by", REMOTE]);
+    assert_eq!(answer.fetched().0, commit);
     let who = shop.who();
     assert!(!who.is_empty());
     assert!(who.iter().all(|who| who == NOBODY), "{who:?}");
+}
+
+#[test]
+fn and_checks_the_signature_that_the_container_policy_demands() {
+    let shop = shop();
+    let (image, commit) = shop.offer(&Image::new(2), None);
+    shop.demands_a_signature();
+    shop.vouch(&image, &keys().trusted, "team/os");
+    assert_eq!(shop.fetch_in_a_unit(&image, &[]).fetched().0, commit);
 }

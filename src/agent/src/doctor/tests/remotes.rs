@@ -1,0 +1,74 @@
+//! OSTree remotes and their keys.
+
+use std::fs;
+
+use super::super::Verdict;
+use super::node::{Node, write};
+
+#[test]
+fn no_remote_is_bad() {
+    let node = Node::sound();
+    fs::remove_file(node.root().join("etc/ostree/remotes.d/site.conf")).unwrap();
+    node.is_bad("remote", "no OSTree remote");
+}
+
+#[test]
+fn a_remote_that_the_policy_names_and_nobody_configured_is_bad() {
+    let node = Node::sound();
+    node.policy("remotes = [\"elsewhere\"]\n");
+    node.is_bad("remote", "elsewhere");
+}
+
+#[test]
+fn a_remote_without_verification_is_bad_unless_the_policy_allows_it() {
+    let node = Node::sound();
+    node.remote("url=https://x\ngpg-verify=false\n");
+    node.is_bad("remote", "gpg-verify=false");
+    node.policy("unsigned = true\n");
+    assert_eq!(node.found("remote").verdict, Verdict::Warn);
+}
+
+#[test]
+fn a_remote_without_a_key_or_a_url_is_bad() {
+    let node = Node::sound();
+    fs::remove_file(
+        node.disk
+            .places
+            .sysroot
+            .join("ostree/repo/site.trustedkeys.gpg"),
+    )
+    .unwrap();
+    node.is_bad("remote", "no key");
+    node.remote("gpg-verify=true\n");
+    node.is_bad("remote", "no url");
+}
+
+#[test]
+fn a_key_that_the_remote_or_the_system_brings_is_one() {
+    let node = Node::sound();
+    fs::remove_file(
+        node.disk
+            .places
+            .sysroot
+            .join("ostree/repo/site.trustedkeys.gpg"),
+    )
+    .unwrap();
+    write(&node.root().join("etc/pki/site.gpg"), "a key");
+    node.remote("url=https://x\ngpgkeypath=/etc/pki/site.gpg\n");
+    assert_eq!(node.found("remote").verdict, Verdict::Ok);
+    node.remote("url=https://x\n");
+    write(
+        &node.root().join("usr/share/ostree/trusted.gpg.d/all.asc"),
+        "a key",
+    );
+    assert_eq!(node.found("remote").verdict, Verdict::Ok);
+}
+
+#[test]
+fn a_proxy_under_a_cap_is_bad() {
+    let node = Node::sound();
+    node.remote("url=https://x\nproxy=http://proxy\n");
+    assert_eq!(node.found("remote").verdict, Verdict::Ok);
+    node.policy("[limits]\nbandwidth-bytes = 100000\n");
+    node.is_bad("remote", "proxy");
+}

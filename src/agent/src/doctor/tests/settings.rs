@@ -1,0 +1,54 @@
+//! The policy file and the record.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use upgrade::{Phase, Reason, Record};
+
+use super::disk::deployment;
+use super::node::{Node, write};
+
+#[test]
+fn a_policy_that_does_not_parse_is_bad_by_line() {
+    let node = Node::sound();
+    node.policy("trials = 2\nspeed = 9\n");
+    node.is_bad("policy", "line 2");
+}
+
+#[test]
+fn a_policy_that_others_may_write_is_bad() {
+    let node = Node::sound();
+    node.policy("trials = 2\n");
+    fs::set_permissions(node.patient().policy, fs::Permissions::from_mode(0o666)).unwrap();
+    node.is_bad("policy", "666");
+}
+
+#[test]
+fn a_damaged_record_is_bad() {
+    let node = Node::sound();
+    write(&node.disk.places.state().join("record.a"), "torn");
+    node.is_bad("record", "no copy is whole");
+}
+
+#[test]
+fn a_halted_upgrade_is_bad_and_says_why() {
+    let node = Node::sound();
+    let target = "ostree:site:os".parse().unwrap();
+    let id = "u1".parse().unwrap();
+    let mut up = upgrade::Upgrade::new(
+        id,
+        upgrade::RawRequest::default(),
+        target,
+        deployment('a', 0),
+    );
+    let booted = "cccc".to_owned();
+    up.phase = Phase::Halted {
+        reason: Reason::UnknownSystem { booted },
+    };
+    node.record(&Record {
+        generation: 1,
+        upgrade: Some(up),
+        ..Record::default()
+    });
+    node.is_bad("record", "cccc");
+}

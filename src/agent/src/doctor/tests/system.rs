@@ -1,0 +1,118 @@
+//! The system that runs, and what boots the next one.
+
+use std::fs;
+
+use upgrade::names;
+
+use super::super::{Verdict, examine};
+use super::disk::deployment;
+use super::node::{Node, write};
+
+#[test]
+fn a_system_that_is_no_deployment_is_bad() {
+    let node = Node::sound();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut patient = node.patient();
+    patient.places.root = elsewhere.path().to_owned();
+    let found = examine(&patient);
+    let system = found
+        .iter()
+        .find(|finding| finding.name == "system")
+        .unwrap();
+    assert_eq!(system.verdict, Verdict::Bad, "{system:?}");
+}
+
+#[test]
+fn a_system_that_is_not_the_default_is_bad() {
+    second().is_bad("system", "not the default");
+}
+
+/// With the deployment that runs second in the menu.
+fn second() -> Node {
+    let node = Node::sound();
+    let other = deployment('b', 0);
+    node.disk.lay_out(&other);
+    node.disk.menu(&[other, deployment('a', 0)]);
+    node
+}
+
+#[test]
+fn the_command_that_makes_it_the_default_names_the_generator_that_libostree_is_to_call() {
+    let node = second();
+    let command =
+        |generator: &str| format!(": OSTREE_GRUB2_EXEC={generator} ostree admin set-default 1");
+    let brought = "/var/lib/careen/agents/proven/careen-grub";
+    write(&node.root().join(&brought[1..]), "a program");
+    let mend = node.found("system").mend;
+    assert!(mend.ends_with(&command(brought)), "{mend}");
+    write(&node.root().join(&names::GENERATOR[1..]), "a program");
+    let mend = node.found("system").mend;
+    assert!(mend.ends_with(&command(names::GENERATOR)), "{mend}");
+}
+
+#[test]
+fn on_a_node_with_a_menu_by_grub_mkconfig_the_command_leaves_it_one() {
+    let node = second();
+    let grub = node.disk.places.boot.join("loader.1/grub.cfg");
+    write(&grub, "### BEGIN /etc/grub.d/00_header ###\n");
+    write(&node.root().join(&names::GENERATOR[1..]), "a program");
+    let mend = node.found("system").mend;
+    assert!(
+        mend.ends_with("default: ostree admin set-default 1"),
+        "{mend}"
+    );
+}
+
+#[test]
+fn boot_entries_that_cannot_be_read_are_bad_and_nobody_is_told_that_libostree_mends_them() {
+    let node = Node::sound();
+    let entries = node.disk.places.boot.join("loader/entries");
+    let entry = fs::read_dir(&entries).unwrap().next().unwrap().unwrap();
+    fs::write(entry.path(), "title torn\n").unwrap();
+    node.is_bad("system", "is damaged");
+    assert!(!node.found("system").mend.contains("set-default"));
+}
+
+#[test]
+fn a_system_that_was_not_made_for_careen_is_worth_a_look() {
+    let node = Node::sound();
+    fs::remove_file(node.root().join(names::IMAGE_INFO)).unwrap();
+    assert_eq!(node.found("image").verdict, Verdict::Warn);
+}
+
+#[test]
+fn a_control_plane_is_bad() {
+    let node = Node::sound();
+    write(
+        &node
+            .root()
+            .join("etc/kubernetes/manifests/kube-apiserver.yaml"),
+        "",
+    );
+    node.is_bad("worker", "control plane");
+}
+
+#[test]
+fn a_missing_unit_is_bad_by_name() {
+    let node = Node::sound();
+    let unit = node
+        .root()
+        .join("usr/lib/systemd/system")
+        .join(names::DEADMAN_TIMER);
+    fs::remove_file(unit).unwrap();
+    node.is_bad("units", names::DEADMAN_TIMER);
+}
+
+#[test]
+fn a_loader_that_cannot_clear_its_one_shot_is_bad() {
+    let node = Node::sound();
+    fs::write(node.disk.places.grubenv(), "short").unwrap();
+    node.is_bad("loader", "1024");
+}
+
+#[test]
+fn an_initramfs_without_the_guard_is_bad_where_the_image_claims_one() {
+    let node = Node::sound();
+    node.initramfs(&["init", "bin/careen-stage"]);
+    node.is_bad("stage", names::GUARD_UNIT);
+}

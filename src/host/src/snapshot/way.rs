@@ -1,0 +1,275 @@
+//! The way from the root of a node to a file that a snapshot is of, as root must go it where somebody else may write.
+//!
+//! What is listed may belong to an app, or be a volume of a pod that puts there what it likes. So no link is followed on the
+//! way and the root is left nowhere, at reading as at putting back; what is neither file nor folder is not even opened,
+//! for a pipe would wait for its writer and a device might act; and nothing is read that is larger than state is.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat, renameat};
+use nix::libc::O_NONBLOCK;
+use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::Saved;
+use crate::error::{At, Error, Result};
+
+/// The longest file that is state, in bytes; it is held in memory for a moment.
+pub(super) const LARGEST: u64 = 64 << 20;
+
+/// The most files and folders that are looked at below what is listed.
+pub(super) const MOST: usize = 4096;
+
+/// Folders that the system alone writes. A link directly in one is its own, as `/opt` to `var/opt`, or `/var/lib/kubelet` to another disk.
+const OF_THE_SYSTEM: [&str; 4] = ["", "/usr", "/var", "/var/lib"];
+
+/// Links of the system behind each other; more are a ring.
+const LINKS: usize = 8;
+
+/// What is added to the name of a file that is being put back.
+const NEW: &str = ".careen-new";
+
+/// The root of a node.
+pub(super) struct Way {
+    root: PathBuf,
+    top: File,
+}
+
+/// What lies somewhere.
+pub(super) enum There {
+    /// A plain file, open for reading.
+    File(File, Metadata),
+    /// A folder.
+    Folder(OwnedFd),
+    /// A link, a pipe, a socket or a device.
+    Other,
+}
+
+/// Where a file lies or is to lie: its folder, open, and its name.
+pub(super) struct Place {
+    folder: OwnedFd,
+    name: String,
+    full: PathBuf,
+}
+
+impl Way {
+    pub(super) fn from(root: &Path) -> Result<Self> {
+        let top = File::open(root).at("opening", root)?;
+        let root = root.to_owned();
+        Ok(Self { root, top })
+    }
+
+    /// The path with the links of the system itself followed.
+    pub(super) fn settled(&self, path: &str) -> String {
+        let mut path = path.to_owned();
+        for _ in 0..LINKS {
+            match self.behind_a_link(&path) {
+                Some(next) => path = next,
+                None => break,
+            }
+        }
+        path
+    }
+
+    fn behind_a_link(&self, path: &str) -> Option<String> {
+        OF_THE_SYSTEM.iter().find_map(|folder| {
+            let rest = path.strip_prefix(folder)?.strip_prefix('/')?;
+            let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
+            let link = self.full(&format!("{folder}/{name}"));
+            let target = fs::read_link(link).ok()?;
+            let target = match target.to_str()? {
+                absolute if absolute.starts_with('/') => absolute.to_owned(),
+                relative => format!("{folder}/{relative}"),
+            };
+            Some(plain(&format!("{target}/{below}")))
+        })
+    }
+
+    /// What lies at this path; nothing when nothing does.
+    pub(super) fn look(&self, path: &str) -> Result<Option<There>> {
+        let full = self.full(path);
+        let looking = OFlag::O_PATH | OFlag::O_NOFOLLOW;
+        let Some(found) = self.resolve(path, looking)? else {
+            return Ok(None);
+        };
+        let found = File::from(found);
+        let facts = found.metadata().at("asking for", &full)?;
+        if facts.is_dir() {
+            let reading = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+            let folder = openat(&found, ".", reading, Mode::empty()).at("opening", &full)?;
+            return Ok(Some(There::Folder(folder)));
+        }
+        if !facts.is_file() {
+            return Ok(Some(There::Other));
+        }
+        // The very file that was looked at: its name may lead to a device by now.
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(O_NONBLOCK)
+            .open(format!("/proc/self/fd/{}", found.as_raw_fd()));
+        Ok(Some(There::File(file.at("opening", &full)?, facts)))
+    }
+
+    /// Where a file is to lie; nothing when its folder is not there.
+    pub(super) fn place(&self, path: &str) -> Result<Option<Place>> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = self.settled(folder);
+        let opened = self.resolve(&folder, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+        Ok(opened.map(|opened| Place {
+            folder: opened,
+            name: name.to_owned(),
+            full: self.full(&format!("{folder}/{name}")),
+        }))
+    }
+
+    pub(super) fn full(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// Name by name: openat2(2), which does it in one call, is no call of a service with `RestrictSUIDSGID=`, as its arguments cannot be
+    /// looked at (systemd, src/shared/seccomp-util.c).
+    fn resolve(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>> {
+        let mut here = OwnedFd::from(self.top.try_clone().at("opening", &self.root)?);
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            if name == ".." {
+                return Err(Error::damaged(&self.full(path), "the way leads upwards"));
+            }
+            match self.step(path, &here, name)? {
+                Some(next) => here = next,
+                None => return Ok(None),
+            }
+        }
+        if flags.contains(OFlag::O_PATH) {
+            return Ok(Some(here));
+        }
+        match openat(&here, ".", flags | OFlag::O_CLOEXEC, Mode::empty()) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::ENOTDIR) => self.no_link(path, &here).map(|()| None),
+            Err(errno) => Err(errno).at("opening", &self.full(path)),
+        }
+    }
+
+    /// What has this name in a folder, unopened; nothing when nothing has, or the folder is none.
+    fn step(&self, path: &str, folder: &OwnedFd, name: &str) -> Result<Option<OwnedFd>> {
+        let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        match openat(folder, name, flags, Mode::empty()) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(Errno::ENOTDIR) => self.no_link(path, folder).map(|()| None),
+            Err(errno) => Err(errno).at("opening", &self.full(path)),
+        }
+    }
+
+    fn no_link(&self, path: &str, found: &OwnedFd) -> Result<()> {
+        let full = self.full(path);
+        let found = fstat(found).at("asking for", &full)?;
+        if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFLNK {
+            return Err(Error::damaged(
+                &full,
+                "a link lies on the way there, and nothing is saved or put back through links; list the place that it leads to",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The names in a folder, in order. One that is no text is nobody's state.
+pub(super) fn names(folder: OwnedFd, path: &Path) -> Result<Vec<String>> {
+    let mut folder = Dir::from_fd(folder).at("listing", path)?;
+    let mut names = Vec::new();
+    for entry in folder.iter() {
+        let entry = entry.at("listing", path)?;
+        let name = entry.file_name().to_str().unwrap_or(".");
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+        if names.len() > MOST {
+            return Err(too_many(path));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+pub(super) fn too_many(path: &Path) -> Error {
+    let detail = format!(
+        "with what lies there more than {MOST} files and folders are listed; list less in snapshot.d"
+    );
+    Error::damaged(path, detail)
+}
+
+/// All of a file, unless it is larger than state is.
+pub(super) fn content(file: File, facts: &Metadata, path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    if facts.len() <= LARGEST {
+        let mut some = file.take(LARGEST + 1);
+        some.read_to_end(&mut bytes).at("reading", path)?;
+    }
+    if facts.len() > LARGEST || bytes.len() as u64 > LARGEST {
+        let detail =
+            format!("it is larger than {LARGEST} bytes; take it off the list in snapshot.d");
+        return Err(Error::damaged(path, detail));
+    }
+    Ok(bytes)
+}
+
+impl Place {
+    /// Puts a file there, whole, in place of whatever lies there.
+    pub(super) fn put(&self, content: &[u8], saved: &Saved) -> Result<()> {
+        let new = format!("{}{NEW}", self.name);
+        self.unlink(&new)?;
+        let creating = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL;
+        let only = OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let private = Mode::S_IRUSR | Mode::S_IWUSR;
+        let file = openat(&self.folder, new.as_str(), creating | only, private);
+        let mut file = File::from(file.at("creating beside", &self.full)?);
+        file.write_all(content).at("writing", &self.full)?;
+        // The owner first: a change of it takes bits off the mode.
+        fchown(&file, Some(saved.uid), Some(saved.gid)).at("giving back", &self.full)?;
+        file.set_permissions(Permissions::from_mode(saved.mode))
+            .at("setting the mode of", &self.full)?;
+        file.sync_all().at("syncing", &self.full)?;
+        renameat(&self.folder, new.as_str(), &self.folder, self.name.as_str())
+            .at("renaming to", &self.full)?;
+        self.sync()
+    }
+
+    /// Removes the file, if it is there.
+    pub(super) fn clear(&self) -> Result<()> {
+        self.unlink(&self.name)?;
+        self.sync()
+    }
+
+    fn unlink(&self, name: &str) -> Result<()> {
+        match unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(errno) => Err(errno).at("removing beside", &self.full),
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        nix::unistd::fsync(&self.folder).at("syncing the folder of", &self.full)
+    }
+}
+
+/// Without `.` and `..`, which lead no higher than the root.
+fn plain(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

@@ -1,0 +1,205 @@
+//! How much a workload cluster's API server may say: an answer has an end, and so has each line of a watch. Whoever never ends it would
+//! fill our memory.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use hyper::body::{Body, Frame, SizeHint};
+use thiserror::Error;
+use tower::{Layer, Service};
+
+/// The longest answer, in bytes. Lists come in pages of 500 objects, and a Node is 30 KiB with all its images.
+const ANSWER: usize = 64 << 20;
+
+/// The longest line of a watch, which is one object: etcd takes none over 1.5 MiB, and JSON is longer.
+const LINE: usize = 8 << 20;
+
+/// Why an answer was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("its answer is longer than {limit} bytes")]
+pub(super) struct TooLong {
+    limit: usize,
+}
+
+/// Caps every answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cap;
+
+impl<S> Layer<S> for Cap {
+    type Service = Capped<S>;
+
+    fn layer(&self, inner: S) -> Capped<S> {
+        Capped(inner)
+    }
+}
+
+/// A service whose answers are capped.
+#[derive(Clone, Debug)]
+pub(super) struct Capped<S>(S);
+
+impl<S, A, B> Service<Request<A>> for Capped<S>
+where
+    S: Service<Request<A>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    S::Error: 'static,
+    B: 'static,
+{
+    type Response = Response<CappedBody<B>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<A>) -> Self::Future {
+        let rule = Rule::of(request.uri());
+        let answer = self.0.call(request);
+        Box::pin(async move { Ok(answer.await?.map(|body| CappedBody::new(body, rule))) })
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// All of it.
+    Whole,
+    /// Each line.
+    Lines,
+}
+
+impl Rule {
+    fn of(uri: &Uri) -> Self {
+        let mut pairs = uri.query().unwrap_or_default().split('&');
+        if pairs.any(|pair| matches!(pair, "watch=true" | "watch=1")) {
+            Self::Lines
+        } else {
+            Self::Whole
+        }
+    }
+
+    const fn limit(self) -> usize {
+        match self {
+            Self::Whole => ANSWER,
+            Self::Lines => LINE,
+        }
+    }
+}
+
+/// A body with an end.
+#[derive(Debug)]
+pub(super) struct CappedBody<B> {
+    inner: B,
+    rule: Rule,
+    read: usize,
+}
+
+impl<B> CappedBody<B> {
+    const fn new(inner: B, rule: Rule) -> Self {
+        Self {
+            inner,
+            rule,
+            read: 0,
+        }
+    }
+
+    fn count(&mut self, data: &[u8]) -> Result<(), TooLong> {
+        let limit = self.rule.limit();
+        match (self.rule, data.iter().rposition(|byte| *byte == b'\n')) {
+            (Rule::Lines, Some(end)) => self.read = data.len() - end - 1,
+            (Rule::Lines, None) | (Rule::Whole, _) => self.read += data.len(),
+        }
+        if self.read > limit {
+            return Err(TooLong { limit });
+        }
+        Ok(())
+    }
+}
+
+impl<B> Body for CappedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(cx);
+        polled.map(|frame| {
+            let frame = match frame? {
+                Ok(frame) => frame,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let data = frame.data_ref().map_or(&[][..], |data| &data[..]);
+            Some(match self.count(data) {
+                Ok(()) => Ok(frame),
+                Err(error) => Err(error.into()),
+            })
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::{BodyExt, StreamBody};
+
+    /// So many bytes, in pieces that each end so.
+    async fn read(rule: Rule, bytes: usize, end: &'static str) -> Result<usize, String> {
+        let piece = format!("{}{end}", "x".repeat((1 << 20) - end.len()));
+        let pieces = std::iter::repeat_n(Bytes::from(piece), bytes >> 20);
+        let frames = pieces.map(|piece| Ok::<_, TooLong>(Frame::data(piece)));
+        let stream = StreamBody::new(futures::stream::iter(frames));
+        let mut body = CappedBody::new(stream, rule);
+        let mut read = 0;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| error.to_string())?;
+            read += frame.data_ref().map_or(0, Bytes::len);
+        }
+        Ok(read)
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_read_up_to_its_limit_and_one_without_end_is_given_up() {
+        assert_eq!(read(Rule::Whole, ANSWER, "").await, Ok(ANSWER));
+        for end in ["", "\n"] {
+            let error = read(Rule::Whole, ANSWER + (1 << 20), end).await;
+            assert_eq!(
+                error,
+                Err(format!("its answer is longer than {ANSWER} bytes"))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watch_may_go_on_for_as_long_as_its_lines_end() {
+        assert_eq!(read(Rule::Lines, 2 * ANSWER, "\n").await, Ok(2 * ANSWER));
+        assert!(read(Rule::Lines, 2 * LINE, "").await.is_err());
+    }
+
+    #[test]
+    fn a_watch_is_known_by_its_query() {
+        let rule = |uri: &'static str| Rule::of(&Uri::from_static(uri));
+        assert_eq!(
+            rule("/api/v1/nodes?&watch=true&timeoutSeconds=1"),
+            Rule::Lines
+        );
+        assert_eq!(rule("/api/v1/nodes?&limit=500"), Rule::Whole);
+        assert_eq!(rule("/api/v1/nodes/watch"), Rule::Whole);
+    }
+}

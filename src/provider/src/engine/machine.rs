@@ -1,0 +1,60 @@
+//! A Machine, as far as it matters.
+
+use std::collections::BTreeMap;
+
+use super::Mark;
+
+/// A Machine, as far as it matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// Its resource version: who writes says what it saw.
+    pub resource_version: String,
+    /// The Cluster's name.
+    pub cluster: String,
+    /// Its version, as it stands there.
+    pub version: Option<String>,
+    /// Its provider id.
+    pub provider_id: Option<String>,
+    /// The name of its Node.
+    pub node: Option<String>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// It is paused by annotation.
+    pub paused: bool,
+    /// It belongs to the control plane.
+    pub control_plane: bool,
+    /// Its MachineDeployment.
+    pub deployment: Option<String>,
+    /// Core has marked it for an update in place.
+    pub in_progress: bool,
+    /// Core has [`crate::names::UPDATE_MACHINE`] to call for it.
+    pub hook_pending: bool,
+    /// It is annotated with [`crate::names::ASK`].
+    pub asked: bool,
+    /// Value of [`crate::names::RETRY`].
+    pub retry: Option<String>,
+    /// Our mark.
+    pub mark: Option<Mark>,
+    /// It has the annotation [`crate::names::SKIP_REMEDIATION`], whoever wrote it.
+    pub skips_remediation: bool,
+    /// Its labels, for the catalogue's selectors.
+    pub labels: BTreeMap<String, String>,
+    /// Its InfraMachine: API group, kind, name.
+    pub infra: Option<(String, String, String)>,
+}
+
+impl Machine {
+    /// Core updates it in place, and says by its calls to what. Before the hook is pending the Machine's owner still writes what it
+    /// should be, and nothing of that stands until it is done; behind it nothing changes any more (Cluster API,
+    /// machine_controller_inplace_update.go).
+    #[must_use]
+    pub const fn is_called_for(&self) -> bool {
+        self.in_progress && self.hook_pending
+    }
+}

@@ -1,0 +1,99 @@
+//! A wish that is complete: what the agent has answered to it, and what follows.
+
+use upgrade::reason::Wait;
+use upgrade::report::{Answer as NodeAnswer, Status};
+
+use super::answer::clean;
+use super::ask::unanswered;
+use super::decide::Ready;
+use super::mark::{finished, overdue, remake, since, working};
+use super::time::{begun, is_over, remaining};
+use super::verify::verify;
+use super::{Answer, Decision, Facts, NodeFacts, Progress, Why};
+
+pub(super) fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
+    let node = ready.node;
+    match node.answer_to(&ready.id) {
+        Some((NodeAnswer::Upgraded, _)) => match verify(facts, node, ready.text) {
+            Ok(()) => finished(facts, Answer::Done),
+            Err(why) => unverified(facts, ready, why),
+        },
+        Some((NodeAnswer::Failed, status)) if !node.was_withdrawn() => {
+            finished(facts, Answer::Failed(failure(node, status)))
+        }
+        Some((NodeAnswer::InProgress, status)) => in_progress(facts, ready, status),
+        // A request that was withdrawn and is asked again has its old answer beside it until the agent looks.
+        Some((NodeAnswer::Failed, _)) | None => unanswered(facts, ready),
+    }
+}
+
+fn failure(node: &NodeFacts, status: &Status) -> Why {
+    let text = node.failure.as_deref().or(status.reason.as_deref());
+    let reason = clean(text.unwrap_or("the agent gave no reason"));
+    let code = status.code.as_deref().unwrap_or_default();
+    // A condition's reason must be of this form, and a node may write anything.
+    let fit =
+        !code.is_empty() && code.len() < 64 && code.bytes().all(|c| c.is_ascii_alphanumeric());
+    Why::Node {
+        code: if fit { code } else { "Failed" }.to_owned(),
+        reason,
+    }
+}
+
+/// The agent's last word is not borne out. It keeps its turn, and its protection for as long as any other phase would.
+fn unverified(facts: &Facts<'_>, ready: &Ready<'_>, why: Why) -> Decision {
+    let limit = facts.policy.upgrade_seconds;
+    within(facts, ready, limit, Answer::Held(why.clone()), || why)
+}
+
+fn in_progress(facts: &Facts<'_>, ready: &Ready<'_>, status: &Status) -> Decision {
+    let limit = facts.policy.upgrade_seconds;
+    let phase = clean(&status.phase);
+    let progress = Progress {
+        phase: phase.clone(),
+        percent: status.percent.min(99) / 10 * 10,
+        reason: status.reason.as_deref().map(clean),
+    };
+    let answer = Answer::Working(progress);
+    if status.code.as_deref().and_then(Wait::of).is_some() {
+        return waits_by_will(facts, ready, answer);
+    }
+    within(facts, ready, limit, answer, || Why::Stalled {
+        node: ready.node.name.clone(),
+        phase,
+        seconds: limit,
+    })
+}
+
+/// This answer as long as the node has moved within the limit, and behind that why it is stuck.
+pub(super) fn within(
+    facts: &Facts<'_>,
+    ready: &Ready<'_>,
+    limit: i64,
+    answer: Answer,
+    stuck: impl FnOnce() -> Why,
+) -> Decision {
+    let (since, reached) = (since(facts, &ready.id), &ready.node.reached);
+    if since.is_some_and(|since| is_over(facts, since, reached, limit)) {
+        return overdue(facts, Answer::Held(stuck()));
+    }
+    let mut decision = working(facts, ready, answer);
+    let begun = since.map(|since| begun(facts, since, reached));
+    decision.again = begun.and_then(|begun| remaining(facts, begun, limit));
+    decision
+}
+
+/// The node waits for its hours, its soak or the end of a pause, however long that takes. What it said it reached is old when that ends, so
+/// the mark is made anew before half its time is over: then the other half is left to go on in.
+pub(super) fn waits_by_will(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
+    let half = facts.policy.upgrade_seconds / 2;
+    let since = since(facts, &ready.id);
+    let mut decision = working(facts, ready, answer);
+    if since.is_some_and(|since| facts.now - since >= half) {
+        decision.mark = Some(remake(facts, ready));
+        decision.again = remaining(facts, facts.now, half);
+    } else {
+        decision.again = since.and_then(|since| remaining(facts, since, half));
+    }
+    decision
+}

@@ -1,0 +1,31 @@
+//! What time is held against a node.
+
+use super::Facts;
+use super::mark::is_let_go;
+
+/// When a node moved last: it was asked, or has reached a phase since. What its clock puts behind now says nothing.
+fn moved(facts: &Facts<'_>, since: i64, reached: &[u64]) -> i64 {
+    let reached = reached.iter().filter_map(|at| i64::try_from(*at).ok());
+    reached.filter(|at| *at <= facts.now).fold(since, i64::max)
+}
+
+/// From when its time counts. For as long as it could not be seen it does not.
+pub(super) fn begun(facts: &Facts<'_>, since: i64, reached: &[u64]) -> i64 {
+    moved(facts, since, reached).max(facts.seen)
+}
+
+/// Whether its time is over. One that was let go is not taken back into its time by an absence, or a restart of ours: only by moving.
+pub(super) fn is_over(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) -> bool {
+    let from = if is_let_go(facts) {
+        moved(facts, since, reached)
+    } else {
+        begun(facts, since, reached)
+    };
+    facts.now - from >= limit
+}
+
+/// Seconds until just behind the limit.
+pub(super) fn remaining(facts: &Facts<'_>, begin: i64, limit: i64) -> Option<u64> {
+    let left = begin + limit - facts.now;
+    u64::try_from(left).ok().map(|left| left + 1)
+}

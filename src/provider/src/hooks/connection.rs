@@ -1,0 +1,125 @@
+//! One connection: its handshake, its calls, and the end of those that say nothing.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::Watcher;
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tracing::debug;
+
+use super::idle::Calls;
+use super::route::{Hook, Reply, answer, hook_of};
+use super::serve::Limits;
+use crate::world::{self, World};
+
+/// What every connection shares.
+pub(super) struct Server {
+    world: Arc<World>,
+    limits: Limits,
+    bodies: Semaphore,
+}
+
+/// Serves one connection until it ends, or says nothing for too long.
+pub(super) async fn connection(
+    server: Arc<Server>,
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    watcher: Watcher,
+) {
+    let limits = server.limits;
+    let _ = stream.set_nodelay(true);
+    let stream = match tokio::time::timeout(limits.patience, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return debug!("a TLS handshake failed: {error}"),
+        Err(_) => return debug!("a TLS handshake took too long"),
+    };
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.patience);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(64);
+    let calls = Arc::new(Calls::default());
+    let counted = Arc::clone(&calls);
+    let service = service_fn(move |request| {
+        let (server, call) = (Arc::clone(&server), counted.begin());
+        async move {
+            let response = server.respond(request).await;
+            drop(call);
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = builder
+        .serve_connection(TokioIo::new(stream), service)
+        .into_owned();
+    tokio::select! {
+        ended = watcher.watch(connection) => if let Err(error) = ended {
+            debug!("a connection broke: {error}");
+        },
+        () = calls.until_idle(limits.patience, limits.idle) => debug!("hung up on a connection that said nothing"),
+    }
+}
+
+impl Server {
+    pub(super) fn new(world: Arc<World>, limits: Limits) -> Self {
+        Self {
+            world,
+            limits,
+            bodies: Semaphore::new(limits.bodies),
+        }
+    }
+
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let begun = Instant::now();
+        let hook = hook_of(request.uri().path());
+        let reply = self.reply(hook, request).await;
+        if let Some(hook) = hook {
+            self.world
+                .metrics
+                .answered(hook, reply.status, begun.elapsed());
+        }
+        let mut response = Response::new(Full::from(reply.body.to_string()));
+        *response.status_mut() = http::StatusCode::from_u16(reply.status).unwrap_or_default();
+        let json = HeaderValue::from_static("application/json");
+        response
+            .headers_mut()
+            .insert(http::header::CONTENT_TYPE, json);
+        response
+    }
+
+    async fn reply(&self, hook: Option<Hook>, request: Request<Incoming>) -> Reply {
+        let Some(hook) = hook else {
+            return Reply::refuse(404, "no such hook here");
+        };
+        // Core sends no Content-Type at all, so none is asked for.
+        if request.method() != Method::POST {
+            return Reply::refuse(405, "hooks are called with POST");
+        }
+        let Ok(_place) = self.bodies.acquire().await else {
+            return Reply::refuse(503, "stopping");
+        };
+        let body = Limited::new(request.into_body(), self.limits.body).collect();
+        match tokio::time::timeout(self.limits.patience, body).await {
+            Err(_) => Reply::refuse(408, "the body took too long"),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Reply::refuse(
+                413,
+                &format!("the body is longer than {} bytes", self.limits.body),
+            ),
+            Ok(Err(_)) => Reply::refuse(400, "the body broke off"),
+            Ok(Ok(body)) => answer(&self.world, hook, &body.to_bytes(), world::now()),
+        }
+    }
+}

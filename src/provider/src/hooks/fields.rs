@@ -1,0 +1,78 @@
+//! Which fields may differ: what the node's agent really carries out, and what core does not compare.
+
+use serde_json::Value;
+
+use super::can_update::Rules;
+use super::diff::Change;
+use super::image;
+
+/// What core does not compare (capi.md 2.4: `internal/util/inplace`), so that a difference there is none.
+const NOT_COMPARED: &[&str] = &[
+    "/clusterName",
+    "/bootstrap",
+    "/infrastructureRef",
+    "/providerID",
+    "/minReadySeconds",
+    "/readinessGates",
+    "/nodeDeletionTimeout",
+    "/nodeDrainTimeout",
+    "/nodeVolumeDetachTimeout",
+    "/deletion",
+    "/taints",
+];
+
+/// What of a KubeadmConfig is settled by the version alone: KubeadmControlPlane sets and drops this gate between v1.31 and v1.36, and
+/// `kubeadm upgrade node` reads the rest from the cluster.
+const BY_VERSION: &[&str] = &["/clusterConfiguration/featureGates/ControlPlaneKubeletLocalMode"];
+
+/// The path below the compared part.
+fn relative<'a>(change: &'a Change<'_>, prefix: &str) -> &'a str {
+    change
+        .path
+        .strip_prefix("spec")
+        .and_then(|path| path.strip_prefix(prefix))
+        .unwrap_or(&change.path)
+}
+
+fn is_below(path: &str, parent: &str) -> bool {
+    path.strip_prefix(parent)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+pub(super) fn machine_change(change: &Change<'_>, prefix: &str) -> Result<(), &'static str> {
+    let path = relative(change, prefix);
+    match path {
+        "/version" if change.desired.is_some_and(Value::is_string) => Ok(()),
+        "/version" => Err("a Machine needs a version"),
+        "/failureDomain" => Err("a node does not move to another failure domain by an upgrade"),
+        _ if NOT_COMPARED.iter().any(|parent| is_below(path, parent)) => Ok(()),
+        _ => Err("not known to be changed by an upgrade of the node"),
+    }
+}
+
+pub(super) fn infra_change(change: &Change<'_>, prefix: &str, rules: &Rules) -> Result<(), String> {
+    let path = relative(change, prefix);
+    if !rules.image_fields.iter().any(|field| field == path) {
+        return Err(
+            "not a field that names an image, so it belongs to the machine itself".to_owned(),
+        );
+    }
+    if change.desired.is_none() {
+        return Ok(());
+    }
+    match image::named(change.desired)? {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "not an image that a node may be asked for; accepted is {}",
+            image::ACCEPTED
+        )),
+    }
+}
+
+pub(super) fn bootstrap_change(change: &Change<'_>, prefix: &str) -> Result<(), &'static str> {
+    let path = relative(change, prefix);
+    if BY_VERSION.contains(&path) {
+        return Ok(());
+    }
+    Err("what a node is bootstrapped with is not changed by an upgrade of it")
+}

@@ -1,0 +1,46 @@
+//! Who owns Machines: Clusters, MachineDeployments and KubeadmControlPlanes, and which Machines are looked at anew when one changes.
+
+mod clusters;
+mod control_planes;
+mod deployments;
+
+use std::collections::HashMap;
+
+use super::key::Key;
+pub use clusters::ClusterFacts;
+pub use control_planes::ControlPlaneFacts;
+pub use deployments::DeploymentFacts;
+
+/// All owners that are known.
+#[derive(Default)]
+pub(super) struct Owners {
+    clusters: HashMap<Key, ClusterFacts>,
+    clusters_synced: bool,
+    deployments: HashMap<Key, DeploymentFacts>,
+    deployments_synced: bool,
+    control_planes: HashMap<Key, ControlPlaneFacts>,
+    control_planes_synced: bool,
+}
+
+impl Owners {
+    /// Whether all kinds were listed once.
+    pub(super) const fn synced(&self) -> bool {
+        self.clusters_synced && self.deployments_synced && self.control_planes_synced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::machines::Machines;
+
+    #[test]
+    fn not_everything_is_seen_before_the_deployments_are_which_may_forbid_replacing() {
+        let machines = Machines::default();
+        machines.replace(Vec::new());
+        machines.replace_clusters(Vec::new());
+        assert!(!machines.synced());
+        machines.replace_deployments(Vec::new());
+        machines.no_control_planes();
+        assert!(machines.synced());
+    }
+}

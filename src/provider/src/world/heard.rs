@@ -1,0 +1,68 @@
+//! What core said of Machines when it called last, and for how long that counts.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::engine::{Machine, Told};
+use crate::machines::Key;
+
+/// How long a hook's word waits for the watch to show its Machine in progress: the call may be faster than the watch.
+const FRESH: Duration = Duration::from_secs(20);
+
+/// What core said of a Machine, when, and whether the watch has shown it in progress since.
+#[derive(Clone)]
+struct One {
+    told: Told,
+    at: Instant,
+    seen: bool,
+}
+
+/// What core said. Lost when we restart; then core says it again.
+#[derive(Default)]
+pub(super) struct Heard(Mutex<HashMap<Key, One>>);
+
+impl Heard {
+    fn all(&self) -> MutexGuard<'_, HashMap<Key, One>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tell(&self, key: &Key, told: Told) {
+        let mut all = self.all();
+        let seen = all.get(key).is_some_and(|heard| heard.seen);
+        let at = Instant::now();
+        all.insert(key.clone(), One { told, at, seen });
+    }
+
+    /// One that was called for and is so no more is not wanted any more, and what was said long before it came to be called for was
+    /// said of something else.
+    pub(super) fn saw(&self, machine: &Machine) {
+        let (mut all, key) = (self.all(), machine.key());
+        let Some(heard) = all.get_mut(&key) else {
+            return;
+        };
+        let stale = !heard.seen && heard.at.elapsed() >= FRESH;
+        if stale || (heard.seen && !machine.is_called_for()) {
+            all.remove(&key);
+        } else {
+            heard.seen = machine.is_called_for();
+        }
+    }
+
+    pub(super) fn forget(&self, key: &Key) {
+        self.all().remove(key);
+    }
+
+    /// As long as it counts: core marks a Machine before it calls, and others may call too.
+    pub(super) fn of(&self, machine: &Machine) -> Option<Told> {
+        let heard = self.all().get(&machine.key()).cloned();
+        heard
+            .filter(|_| machine.is_called_for())
+            .map(|heard| heard.told)
+    }
+
+    pub(super) fn lately(&self, key: &Key) -> bool {
+        let all = self.all();
+        all.get(key).is_some_and(|heard| heard.at.elapsed() < FRESH)
+    }
+}

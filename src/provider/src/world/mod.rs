@@ -1,0 +1,229 @@
+//! All that is watched, in one place, and the decision on one Machine put together from it.
+
+mod around;
+mod heard;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::catalogue::{Catalogues, For, choose};
+use crate::clusters::Clusters;
+use crate::engine::{
+    Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, Why, decide,
+};
+use crate::events::{Events, Happened};
+use crate::machines::{Key, Machines};
+use crate::metrics::Metrics;
+use crate::queue::Queue;
+use crate::settings::Settings;
+use heard::Heard;
+use upgrade::Target;
+
+/// A decision, and the Node that it was taken on: what is written goes onto that one as it was then, and onto no other.
+pub struct Judged {
+    /// The decision.
+    pub decision: Decision,
+    /// The Node, if it was seen.
+    pub node: Option<Arc<NodeFacts>>,
+}
+
+/// Everything that is known.
+pub struct World {
+    /// The management side.
+    pub machines: Machines,
+    /// The workload clusters.
+    pub clusters: Clusters,
+    /// The images.
+    pub catalogues: Catalogues,
+    /// Machines to look at.
+    pub queue: Queue<Key>,
+    /// What operators set.
+    pub settings: Settings,
+    /// What is counted.
+    pub metrics: Metrics,
+    heard: Heard,
+    unwritten: Mutex<HashMap<Key, String>>,
+    events: Option<Events>,
+}
+
+impl World {
+    /// Puts it together.
+    #[must_use]
+    pub fn new(
+        machines: Machines,
+        clusters: Clusters,
+        queue: Queue<Key>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            machines,
+            clusters,
+            catalogues: Catalogues::default(),
+            queue,
+            settings,
+            metrics: Metrics::default(),
+            heard: Heard::default(),
+            unwritten: Mutex::default(),
+            events: None,
+        }
+    }
+
+    /// Has Events published through this.
+    #[must_use]
+    pub fn with_events(self, events: Events) -> Self {
+        Self {
+            events: Some(events),
+            ..self
+        }
+    }
+
+    /// Says something about an object to whoever looks at it.
+    pub fn happened(&self, happened: Happened) {
+        if let Some(events) = &self.events {
+            events.tell(happened);
+        }
+    }
+
+    /// Whether everything was listed once: before that, what is not seen may still be there.
+    #[must_use]
+    pub fn synced(&self) -> bool {
+        self.machines.synced() && self.catalogues.synced()
+    }
+
+    /// Remembers what a Machine should be.
+    pub fn tell(&self, key: &Key, told: Told) {
+        self.heard.tell(key, told);
+    }
+
+    /// Takes note of how the watch shows a Machine.
+    pub fn saw(&self, machine: &Machine) {
+        self.heard.saw(machine);
+    }
+
+    /// Forgets it.
+    pub fn forget(&self, key: &Key) {
+        self.heard.forget(key);
+        self.all_unwritten().remove(key);
+        self.queue.forget(key);
+    }
+
+    /// Remembers that what was due of a Machine could not be written, and why; or that it could.
+    pub fn wrote(&self, key: &Key, failure: Option<String>) {
+        let mut all = self.all_unwritten();
+        match failure {
+            Some(why) => all.insert(key.clone(), why),
+            None => all.remove(key),
+        };
+    }
+
+    /// Why what is due of a Machine could not be written when that was tried last.
+    #[must_use]
+    pub fn unwritten(&self, key: &Key) -> Option<String> {
+        self.all_unwritten().get(key).cloned()
+    }
+
+    fn all_unwritten(&self) -> MutexGuard<'_, HashMap<Key, String>> {
+        self.unwritten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was said of a Machine, as long as it counts.
+    #[must_use]
+    pub fn told(&self, machine: &Machine) -> Option<Told> {
+        self.heard.of(machine)
+    }
+
+    /// Whether a hook was called for it a moment ago: then whoever was called does the writing.
+    #[must_use]
+    pub fn was_told_lately(&self, key: &Key) -> bool {
+        self.heard.lately(key)
+    }
+
+    /// The decision on a Machine, with what was last said of it.
+    #[must_use]
+    pub fn decide(&self, machine: &Machine, now: i64) -> Decision {
+        self.decide_for(machine, self.told(machine).as_ref(), now)
+    }
+
+    /// The decision on a Machine that should be this.
+    #[must_use]
+    pub fn decide_for(&self, machine: &Machine, told: Option<&Told>, now: i64) -> Decision {
+        self.judge(machine, told, now).decision
+    }
+
+    /// As [`Self::decide_for`], for whoever carries it out.
+    #[must_use]
+    pub fn judge(&self, machine: &Machine, told: Option<&Told>, now: i64) -> Judged {
+        let cluster = self.clusters.get(&machine.cluster_key());
+        let away = cluster.link().err();
+        let node = machine.node.as_ref().and_then(|name| cluster.node(name));
+        let view = match (&away, &node) {
+            (Some(why), _) => NodeView::Away(why),
+            (None, None) => NodeView::Missing,
+            (None, Some(node)) => NodeView::Seen(node),
+        };
+        let wanted = told.map(|told| self.wanted(machine, told, node.as_deref()));
+        let road = match (&wanted, machine.in_progress) {
+            (Some(wanted), _) => Road::Wanted(wanted),
+            (None, true) => Road::Untold,
+            (None, false) => Road::None,
+        };
+        let group = machine.group();
+        let (name, paused) = (group.to_string(), self.paused(machine));
+        let decision = decide(&Facts {
+            now,
+            seen: cluster.seen_since().max(self.machines.seen_since()),
+            machine,
+            road,
+            paused: paused.as_deref(),
+            node: view,
+            control_plane: self.control_plane(machine, &cluster),
+            oldest_kubelet: &|| cluster.oldest_kubelet(),
+            turns: Turns {
+                working: &|| self.working(machine, &group, &cluster),
+                failed: &|| self.failed(machine, &group, &cluster),
+                allowed: self.allowed(&group),
+                group: &name,
+            },
+            policy: &self.settings.policy,
+        });
+        Judged { decision, node }
+    }
+
+    fn wanted(&self, machine: &Machine, told: &Told, node: Option<&NodeFacts>) -> Wanted {
+        let image = match &told.image {
+            Ok(Some(image)) => Ok(image.clone()),
+            Ok(None) => self.catalogued(machine, &told.version, node),
+            Err(why) => Err(why.clone()),
+        };
+        Wanted {
+            version: told.version.clone(),
+            image,
+        }
+    }
+
+    fn catalogued(
+        &self,
+        machine: &Machine,
+        version: &str,
+        node: Option<&NodeFacts>,
+    ) -> Result<Target, Why> {
+        let name = format!("Machine {}", machine.name);
+        let wanted = For {
+            name: &name,
+            version,
+            labels: &machine.labels,
+            architecture: node
+                .map(|node| node.architecture.as_str())
+                .filter(|text| !text.is_empty()),
+        };
+        self.catalogues.look(|all| choose(all, wanted))
+    }
+}
+
+/// Seconds since 1970.
+#[must_use]
+pub fn now() -> i64 {
+    k8s_openapi::jiff::Timestamp::now().as_second()
+}

@@ -1,0 +1,119 @@
+//! One life of the provider: a whole process but for its address space, and core beside it, which calls its hooks.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kube::{Client, Config};
+use provider::engine::Policy;
+use provider::hooks::{API_VERSION, Hook, Limits, answer};
+use provider::names;
+use provider::run::{Certificate, Setup, run};
+use provider::settings::Settings;
+use provider::world::{World, now};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::scene::{MACHINE, SPACE, annotate};
+use crate::small::Small;
+
+/// Dropping it ends it as SIGKILL would: what it was doing ends between two instructions.
+pub struct Life {
+    kill: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        drop(self.kill.take());
+        if let Some(thread) = self.thread.take() {
+            // Only when its tasks are gone does it write no more.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Life {
+    pub fn begin(small: Arc<Small>, port: u16, certificate: PathBuf) -> Self {
+        let (kill, killed) = oneshot::channel();
+        let life = move || live(small, port, certificate, killed);
+        Self {
+            kill: Some(kill),
+            thread: Some(std::thread::spawn(life)),
+        }
+    }
+}
+
+fn live(small: Arc<Small>, port: u16, certificate: PathBuf, killed: oneshot::Receiver<()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let url = format!("http://127.0.0.1:{port}").parse().unwrap();
+        let client = Client::try_from(Config::new(url)).unwrap();
+        let up = |_, world| {
+            tokio::spawn(core(small, world));
+        };
+        tokio::select! {
+            ended = run(client, setup(certificate), up, std::future::pending()) => panic!("it has ended: {ended:?}"),
+            _ = killed => {}
+        }
+    });
+}
+
+fn setup(certificate: PathBuf) -> Setup {
+    Setup {
+        hook_address: (Ipv4Addr::LOCALHOST, 0).into(),
+        metrics_address: (Ipv4Addr::LOCALHOST, 0).into(),
+        namespace: None,
+        certificate: Certificate::Given(certificate),
+        client_ca: None,
+        extension_config: names::MANAGER.to_owned(),
+        lease: None,
+        settings: Settings {
+            // Nothing here is on its way for longer than an instant.
+            policy: Policy {
+                landing_seconds: 1,
+                ..Policy::default()
+            },
+            ..Settings::default()
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// Core: calls UpdateMachine as long as it has that to call, and takes its annotations off when it is told "done".
+async fn core(small: Arc<Small>, world: Arc<World>) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let machine = small.get("machines", MACHINE).unwrap_or_default();
+        if machine["metadata"]["annotations"][names::PENDING_HOOKS].is_null() {
+            continue;
+        }
+        let body = call(&machine).to_string();
+        let reply = answer(&world, Hook::UpdateMachine, body.as_bytes(), now()).body;
+        let done = reply["status"] == "Success" && reply["retryAfterSeconds"] == 0;
+        if done && !small.is_dead() {
+            small.change("machines", MACHINE, |machine| {
+                let gone = [names::UPDATE_IN_PROGRESS, names::PENDING_HOOKS];
+                annotate(machine, &gone.map(|key| (key, Value::Null)));
+            });
+        }
+    }
+}
+
+fn call(machine: &Value) -> Value {
+    json!({
+        "apiVersion": API_VERSION, "kind": "UpdateMachineRequest", "settings": {},
+        "desired": {
+            "machine": {
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+                "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": machine["spec"],
+            },
+        },
+    })
+}

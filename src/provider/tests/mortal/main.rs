@@ -1,0 +1,12 @@
+//! careen-provider as a whole against an API server in small: it dies at each of its writes and a successor finishes; others write
+//! where it is about to. Whole rollouts on real API servers are in `tests/`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod agent;
+mod deaths;
+mod endless;
+mod life;
+mod meddling;
+mod scene;
+mod server;
+mod small;

@@ -1,0 +1,118 @@
+//! Others write where it is about to.
+
+use provider::names;
+use serde_json::json;
+use upgrade::names as node_names;
+
+use crate::agent::Manner;
+use crate::scene::{NEW, NODE, Scene, annotate, node};
+
+/// It has decided on the Node as it was, and marks the Machine first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persons_request_that_comes_between_the_decision_and_the_write_is_not_overwritten() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene.small.meddle(|small| {
+        small.change("nodes", NODE, |node| {
+            let request = [
+                (node_names::REQUEST, json!(node_names::REQUEST_SCHEDULED)),
+                (
+                    node_names::IMAGE,
+                    json!(format!("ostree:site:os@{}", "c".repeat(64))),
+                ),
+                (node_names::KUBERNETES_VERSION, json!(NEW)),
+                (node_names::UPGRADE_ID, json!("by-hand")),
+            ];
+            annotate(node, &request);
+        });
+    });
+    scene.update();
+    let _life = scene.provider();
+    scene
+        .until("left alone", |scene| scene.is_left_alone())
+        .await;
+    let taken = scene.small.taken();
+    assert_eq!(taken.first().map(String::as_str), Some("by-hand"));
+    assert_eq!(taken.len(), 2, "and ours when that had ended: {taken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_made_anew_between_the_decision_and_the_write_is_decided_on_anew() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene.small.meddle(|small| {
+        small.remove("nodes", NODE);
+        let mut other = node();
+        other["spec"]["providerID"] = json!("test://other");
+        small.put("nodes", other);
+    });
+    scene.annotate();
+    let _life = scene.provider();
+    scene
+        .until("told whose Node it is", |scene| {
+            scene.condition(names::CONDITION)["reason"] == "NodeMismatch"
+        })
+        .await;
+    assert_eq!(scene.small.taken(), Vec::<String>::new());
+    assert!(!scene.node_is_asked());
+}
+
+/// Core deletes it before the Machine goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_infra_machine_is_gone()
+{
+    let scene = Scene::new(Manner::Dawdles).await;
+    scene.annotate();
+    let _life = scene.provider();
+    scene.until("asked", Scene::node_is_asked).await;
+    scene.small.remove("hostmachines", "m");
+    scene.small.change("machines", "m", |machine| {
+        machine["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    scene
+        .until("taken back and unmarked", |scene| {
+            !scene.node_is_asked() && !scene.is_marked()
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_image_cannot_be_read() {
+    let scene = Scene::new(Manner::Dawdles).await;
+    scene.annotate();
+    let _life = scene.provider();
+    scene.until("asked", Scene::node_is_asked).await;
+    scene.small.change("hostmachines", "m", |infra| {
+        infra["spec"]["osImage"] = json!("ostree:");
+    });
+    scene.small.change("machines", "m", |machine| {
+        machine["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    scene
+        .until("taken back and unmarked", |scene| {
+            !scene.node_is_asked() && !scene.is_marked()
+        })
+        .await;
+}
+
+/// The second withdrawal says what the first one said; between them the InfraMachine was told other things.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_withdrawn_twice_gives_ready_back_twice() {
+    let scene = Scene::new(Manner::Dawdles).await;
+    let _life = scene.provider();
+    for _ in 0..2 {
+        scene.annotate();
+        scene
+            .until("asked", |scene| {
+                scene.node_is_asked()
+                    && scene.condition(names::READY)["reason"] == names::READY_REASON
+            })
+            .await;
+        scene.withdraw();
+        scene
+            .until("given back", |scene| {
+                let is_ready = scene.condition(names::READY)["status"] == "True";
+                let is_told = scene.condition(names::CONDITION)["reason"] == "Withdrawn";
+                scene.is_left_alone() && !scene.node_is_asked() && is_ready && is_told
+            })
+            .await;
+    }
+}

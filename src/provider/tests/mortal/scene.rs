@@ -1,0 +1,229 @@
+//! One Machine, its InfraMachine, its Node with an agent, and what a test asks of them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::{Client, Config};
+use provider::{names, tls};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::agent::{Manner, agent, asked};
+use crate::life::Life;
+use crate::server::serve;
+use crate::small::Small;
+
+pub const NEW: &str = "v1.36.3";
+pub const OLD: &str = "v1.35.4";
+pub const SPACE: &str = "t";
+pub const MACHINE: &str = "m";
+pub const NODE: &str = "n";
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The world, without a provider yet.
+pub struct Scene {
+    pub small: Arc<Small>,
+    port: u16,
+    certificate: TempDir,
+}
+
+impl Scene {
+    pub async fn new(manner: Manner) -> Self {
+        let small = Arc::new(Small::default());
+        let port = serve(Arc::clone(&small)).await;
+        fill(&small, port);
+        tokio::spawn(agent(Arc::clone(&small), manner));
+        let certificate = tempfile::tempdir().unwrap();
+        write_certificate(certificate.path());
+        Self {
+            small,
+            port,
+            certificate,
+        }
+    }
+
+    /// A provider, which lives until this is dropped.
+    pub fn provider(&self) -> Life {
+        let folder = self.certificate.path().to_owned();
+        Life::begin(Arc::clone(&self.small), self.port, folder)
+    }
+
+    /// The administrator.
+    pub fn client(&self) -> Client {
+        let url = format!("http://127.0.0.1:{}", self.port);
+        Client::try_from(Config::new(url.parse().unwrap())).unwrap()
+    }
+
+    /// Asks by annotation.
+    pub fn annotate(&self) {
+        self.annotations(&[(names::ASK, json!(""))]);
+    }
+
+    /// Asks by annotation no more.
+    pub fn withdraw(&self) {
+        self.annotations(&[(names::ASK, Value::Null)]);
+    }
+
+    /// Asks as core does, which then calls the hook.
+    pub fn update(&self) {
+        self.annotations(&[
+            (names::UPDATE_IN_PROGRESS, json!("")),
+            (names::PENDING_HOOKS, json!(names::UPDATE_MACHINE)),
+        ]);
+    }
+
+    fn annotations(&self, changes: &[(&str, Value)]) {
+        self.small
+            .change("machines", MACHINE, |machine| annotate(machine, changes));
+    }
+
+    /// Waits until this holds.
+    pub async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let waited = async {
+            while !holds(self) {
+                self.small.changed().await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waited).await.is_err() {
+            panic!("never {what}: {}", self.shown());
+        }
+    }
+
+    /// Everything, for a person.
+    fn shown(&self) -> String {
+        let all = ["machines", "hostmachines", "nodes"].map(|plural| self.small.list(plural));
+        let all = all.map(|list| list["items"].to_string());
+        format!("{}; taken {:?}", all.join(" "), self.small.taken())
+    }
+
+    fn machine_has(&self, key: &str) -> bool {
+        let machine = self.small.get("machines", MACHINE).unwrap_or_default();
+        !machine["metadata"]["annotations"][key].is_null()
+    }
+
+    /// Nothing that anybody asked with, and nothing of ours, is on the Machine.
+    pub fn is_left_alone(&self) -> bool {
+        let keys = [
+            names::ASK,
+            names::UPDATE_IN_PROGRESS,
+            names::MARK,
+            names::SKIP_REMEDIATION,
+        ];
+        !keys.iter().any(|key| self.machine_has(key))
+    }
+
+    pub fn is_withdrawn(&self) -> bool {
+        !self.machine_has(names::ASK)
+    }
+
+    pub fn is_marked(&self) -> bool {
+        self.machine_has(names::MARK)
+    }
+
+    pub fn node_is_asked(&self) -> bool {
+        asked(&self.small).is_some()
+    }
+
+    /// The InfraMachine's condition of this type.
+    pub fn condition(&self, kind: &str) -> Value {
+        let infra = self.small.get("hostmachines", MACHINE).unwrap_or_default();
+        let all = infra["status"]["conditions"].as_array().cloned();
+        let mut all = all.unwrap_or_default().into_iter();
+        all.find(|condition| condition["type"] == kind)
+            .unwrap_or_default()
+    }
+
+    /// The InfraMachine's version.
+    pub fn version(&self) -> Value {
+        let infra = self.small.get("hostmachines", MACHINE).unwrap_or_default();
+        infra["status"]["version"].clone()
+    }
+}
+
+/// Sets annotations; those with null go.
+pub fn annotate(object: &mut Value, changes: &[(&str, Value)]) {
+    for (key, value) in changes {
+        let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+        match value {
+            Value::Null => annotations.remove(*key),
+            value => annotations.insert((*key).to_owned(), value.clone()),
+        };
+    }
+}
+
+fn write_certificate(folder: &Path) {
+    let names = ["127.0.0.1".to_owned()];
+    let pair = tls::make(None, &names, provider::world::now()).unwrap();
+    std::fs::write(folder.join("tls.crt"), pair.certificate).unwrap();
+    std::fs::write(folder.join("tls.key"), pair.key).unwrap();
+}
+
+fn fill(small: &Small, port: u16) {
+    let infra = "infrastructure.cluster.x-k8s.io";
+    small.put("secrets", secret("c", port));
+    small.put(
+        "clusters",
+        json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "metadata": { "name": "c", "namespace": SPACE }, "spec": {},
+        }),
+    );
+    small.put(
+        "imagecatalogues",
+        json!({
+            "apiVersion": "careen.dev/v1alpha1", "kind": "ImageCatalogue", "metadata": { "name": "default" },
+            "spec": { "images": [{ "kubernetesVersion": NEW, "image": format!("ostree:site:os@{}", "b".repeat(64)) }] },
+        }),
+    );
+    small.put(
+        "hostmachines",
+        json!({
+            "apiVersion": format!("{infra}/v1beta2"), "kind": "HostMachine",
+            "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": {}, "status": { "version": OLD },
+        }),
+    );
+    small.put("nodes", node());
+    small.put(
+        "machines",
+        json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+            "metadata": { "name": MACHINE, "namespace": SPACE, "annotations": {}, "labels": {} },
+            "spec": {
+                "clusterName": "c", "version": NEW, "providerID": "test://n",
+                "infrastructureRef": { "apiGroup": infra, "kind": "HostMachine", "name": MACHINE },
+            },
+            "status": { "nodeRef": { "name": NODE } },
+        }),
+    );
+}
+
+/// A Node at rest.
+pub fn node() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": NODE, "annotations": {}, "labels": {} },
+        "spec": { "providerID": "test://n" },
+        "status": {
+            "nodeInfo": { "kubeletVersion": OLD, "architecture": "amd64" },
+            "conditions": [{ "type": "Ready", "status": "True" }],
+        },
+    })
+}
+
+/// The kubeconfig of a Cluster whose API server is at this port.
+pub fn secret(cluster: &str, port: u16) -> Value {
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{ "name": "c", "cluster": { "server": format!("http://127.0.0.1:{port}") } }],
+        "users": [{ "name": "c", "user": { "token": "t" } }],
+        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "c" } }],
+    });
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": format!("{cluster}-kubeconfig"), "namespace": SPACE },
+        "data": { names::KUBECONFIG_KEY: STANDARD.encode(kubeconfig.to_string()) },
+    })
+}

@@ -1,0 +1,227 @@
+//! The objects of an API server in small: versions, preconditions, watches. One server is management and workload cluster at once.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// What somebody else does right behind the next write of a Machine.
+type Meddle = Box<dyn FnOnce(&Small) + Send>;
+
+/// The server's objects, by plural and name: no two namespaces here hold the same.
+pub struct Small {
+    state: Mutex<State>,
+    version: watch::Sender<u64>,
+    dead: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<(String, String), Value>,
+    log: Vec<Logged>,
+    writes: usize,
+    dies_at: Option<usize>,
+    meddle: Option<Meddle>,
+    taken: Vec<String>,
+}
+
+struct Logged {
+    version: u64,
+    plural: String,
+    line: String,
+}
+
+/// Why a write was not taken, as an HTTP status.
+pub enum Refused {
+    Missing,
+    Conflict,
+}
+
+impl Default for Small {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            version: watch::Sender::new(1),
+            dead: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Small {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an object in the place of whatever has its name.
+    pub fn put(&self, plural: &str, mut object: Value) {
+        let mut state = self.state();
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        let version = *self.version.borrow() + 1;
+        object["metadata"]["uid"] = json!(format!("uid-{version}"));
+        self.keep(&mut state, plural, &name, object);
+    }
+
+    fn keep(&self, state: &mut State, plural: &str, name: &str, mut object: Value) {
+        let version = *self.version.borrow() + 1;
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        let place = (plural.to_owned(), name.to_owned());
+        let old = state.objects.insert(place, object.clone());
+        let kind = if old.is_some() { "MODIFIED" } else { "ADDED" };
+        self.log(state, version, plural, kind, &object);
+    }
+
+    fn log(&self, state: &mut State, version: u64, plural: &str, kind: &str, object: &Value) {
+        state.log.push(Logged {
+            version,
+            plural: plural.to_owned(),
+            line: format!("{}\n", json!({ "type": kind, "object": object })),
+        });
+        self.version.send_replace(version);
+    }
+
+    /// Somebody's write that is not the provider's.
+    pub fn change(&self, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        let place = (plural.to_owned(), name.to_owned());
+        let mut object = state.objects[&place].clone();
+        change(&mut object);
+        self.keep(&mut state, plural, name, object);
+    }
+
+    pub fn remove(&self, plural: &str, name: &str) {
+        let mut state = self.state();
+        let place = (plural.to_owned(), name.to_owned());
+        let object = state.objects.remove(&place).unwrap();
+        let version = *self.version.borrow() + 1;
+        self.log(&mut state, version, plural, "DELETED", &object);
+    }
+
+    pub fn get(&self, plural: &str, name: &str) -> Option<Value> {
+        let place = (plural.to_owned(), name.to_owned());
+        self.state().objects.get(&place).cloned()
+    }
+
+    /// All of a kind, and the version that they are of.
+    pub fn list(&self, plural: &str) -> Value {
+        let state = self.state();
+        let of_kind = state.objects.iter().filter(|((kind, _), _)| kind == plural);
+        let items: Vec<Value> = of_kind.map(|(_, object)| object.clone()).collect();
+        let version = self.version.borrow().to_string();
+        json!({ "apiVersion": "v1", "kind": "List", "metadata": { "resourceVersion": version }, "items": items })
+    }
+
+    /// The next event of a kind behind a version; waits for it.
+    pub async fn next(&self, plural: &str, behind: u64) -> (u64, String) {
+        let mut versions = self.version.subscribe();
+        loop {
+            versions.borrow_and_update();
+            let found = {
+                let state = self.state();
+                let mut of_kind = state.log.iter().filter(|logged| logged.plural == plural);
+                let next = of_kind.find(|logged| logged.version > behind);
+                next.map(|logged| (logged.version, logged.line.clone()))
+            };
+            if let Some(found) = found {
+                return found;
+            }
+            versions.changed().await.unwrap();
+        }
+    }
+
+    /// Waits for the next change of anything.
+    pub async fn changed(&self) {
+        let mut versions = self.version.subscribe();
+        // Nothing is lost by a pause: whoever waits looks at everything anew.
+        let _ =
+            tokio::time::timeout(std::time::Duration::from_millis(20), versions.changed()).await;
+    }
+
+    /// A merge patch, with the preconditions that it names.
+    pub fn patch(
+        &self,
+        plural: &str,
+        name: &str,
+        status: bool,
+        mut patch: Value,
+    ) -> Result<Value, Refused> {
+        let mut state = self.state();
+        let place = (plural.to_owned(), name.to_owned());
+        let mut object = state.objects.get(&place).cloned().ok_or(Refused::Missing)?;
+        for field in ["uid", "resourceVersion"] {
+            let wanted = patch["metadata"][field].take();
+            if !wanted.is_null() && wanted != object["metadata"][field] {
+                return Err(Refused::Conflict);
+            }
+            if let Some(metadata) = patch["metadata"].as_object_mut() {
+                metadata.remove(field);
+            }
+        }
+        if status {
+            patch = json!({ "status": patch["status"].take() });
+        }
+        let before = object.clone();
+        json_patch::merge(&mut object, &patch);
+        // A write that changes nothing makes no version.
+        if object != before {
+            self.keep(&mut state, plural, name, object);
+        }
+        Ok(state.objects[&place].clone())
+    }
+
+    /// The provider dies when this write of it, counted from one, is in. No others are taken from then on.
+    pub fn dies_at(&self, write: usize) {
+        let mut state = self.state();
+        (state.writes, state.dies_at) = (0, Some(write));
+    }
+
+    /// A successor may write, and lives.
+    pub fn lives_on(&self) {
+        self.state().dies_at = None;
+        self.dead.send_replace(false);
+    }
+
+    pub fn is_dead(&self) -> bool {
+        *self.dead.borrow()
+    }
+
+    pub async fn until_dead(&self) {
+        self.dead.subscribe().wait_for(|dead| *dead).await.unwrap();
+    }
+
+    /// Counts a write of the provider's; whether it dies of it.
+    pub fn count(&self) -> bool {
+        let mut state = self.state();
+        state.writes += 1;
+        let dies = state.dies_at == Some(state.writes);
+        if dies {
+            self.dead.send_replace(true);
+        }
+        dies
+    }
+
+    /// Has this done right behind the next write of a Machine.
+    pub fn meddle(&self, meddle: impl FnOnce(&Self) + Send + 'static) {
+        self.state().meddle = Some(Box::new(meddle));
+    }
+
+    /// Does it, if it is due.
+    pub fn meddles(&self) -> bool {
+        let meddle = self.state().meddle.take();
+        let due = meddle.is_some();
+        if let Some(meddle) = meddle {
+            meddle(self);
+        }
+        due
+    }
+
+    /// An agent has taken up this request.
+    pub fn took(&self, id: &str) {
+        self.state().taken.push(id.to_owned());
+    }
+
+    /// The requests that agents have taken up.
+    pub fn taken(&self) -> Vec<String> {
+        self.state().taken.clone()
+    }
+}

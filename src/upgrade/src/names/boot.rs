@@ -1,0 +1,19 @@
+//! What the boot loader and the kernel are told.
+
+use super::{Kind, Name, row};
+
+/// Our generator of grub.cfg, where an image has it.
+pub const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
+/// In the environment of libostree: the generator that it runs in place of grub-mkconfig.
+pub const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
+/// On the kernel command line of a trial, and only there.
+pub const TRIAL_ARGUMENT: &str = "careen.trial=1";
+
+/// Their rows of the table.
+pub(super) const ROWS: &[Name] = &[row(
+    TRIAL_ARGUMENT,
+    Kind::KernelArgument,
+    "careen-grub",
+    "agent, stage, units",
+    "",
+)];

@@ -1,0 +1,128 @@
+//! Every name that two parts must agree on, in one place: who writes it, who reads it, which values it takes.
+//!
+//! `docs/names.md` is rendered from [`TABLE`] and checked for drift. Nothing here may lie in the
+//! `node.cluster.x-k8s.io` domain: Cluster API owns it and would overwrite us.
+
+mod boot;
+mod node;
+mod paths;
+mod refs;
+mod units;
+
+pub use boot::{GENERATOR, GENERATOR_VARIABLE, TRIAL_ARGUMENT};
+pub use node::{
+    ANSWER, CONDITION, CORDONED_BY, EXCLUDED, EXCLUDED_BY, FAILURE_REASON, HISTORY, IMAGE,
+    KEPT_IMAGE, KUBERNETES_VERSION, OPT_OUT, PAUSED, PLAN, PLAN_RESULT, REQUEST, REQUEST_SCHEDULED,
+    SOAK, STATUS, UPGRADE_ID,
+};
+pub use paths::{
+    AGENT_LOCK, AGENTS_DIR, ETC_NOTES, GRUBENV, IMAGE_INFO, KUBELET_CONF, LAST_POLICY,
+    MANIFEST_FILES, POD_GENERATOR, POD_UNITS, POLICY_FILE, POST_HOOKS, PRE_HOOKS, RECORD_FILES,
+    REQUIRED_CHECKS, RUN_DIR, SNAPSHOT_FOLDERS, SNAPSHOT_LISTS, STATE_DIR, WANTED_CHECKS, ZONES,
+};
+pub use refs::{IMAGE_REFS, PLAN_REF, TARGET_REF};
+pub use units::{
+    AGENT_UNIT, CHECK_UNIT, DEADMAN_TIMER, DEADMAN_UNIT, DEPLOY_UNITS, FALLBACK_UNIT, GATE_UNIT,
+    GUARD_UNIT, INITRD_DEADMAN_TIMER, INITRD_DEADMAN_UNIT, KUBEADM_UNIT, KUBELET_UNIT, PLAN_UNIT,
+    RESTORE_UNIT, RUNTIME_UNIT, VERIFY_UNIT,
+};
+
+/// What kind of thing a name names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An annotation on the Node.
+    Annotation,
+    /// A label on the Node.
+    Label,
+    /// A condition type on the Node.
+    Condition,
+    /// A systemd unit.
+    Unit,
+    /// A path on the node.
+    Path,
+    /// An argument on the kernel command line.
+    KernelArgument,
+    /// A ref in the node's OSTree repository.
+    Ref,
+}
+
+/// One row of the reference table.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    /// The name itself.
+    pub name: &'static str,
+    /// What it names.
+    pub kind: Kind,
+    /// Who alone writes it.
+    pub writer: &'static str,
+    /// Who reads it.
+    pub reader: &'static str,
+    /// The accepted values, for a person.
+    pub values: &'static str,
+}
+
+/// The rows by what they name, in the order in which they are documented.
+const PARTS: [&[Name]; 5] = [node::ROWS, units::ROWS, paths::ROWS, refs::ROWS, boot::ROWS];
+
+/// Rows of the table, in the order in which they are documented.
+pub const TABLE: &[Name] = &joined();
+
+const LENGTH: usize = length();
+
+const fn length() -> usize {
+    let (mut length, mut part) = (0, 0);
+    while part < PARTS.len() {
+        length += PARTS[part].len();
+        part += 1;
+    }
+    length
+}
+
+/// All parts in one. A constant has no iterators.
+const fn joined() -> [Name; LENGTH] {
+    let mut all = [PARTS[0][0]; LENGTH];
+    let (mut at, mut part) = (0, 0);
+    while part < PARTS.len() {
+        let mut row = 0;
+        while row < PARTS[part].len() {
+            all[at] = PARTS[part][row];
+            (at, row) = (at + 1, row + 1);
+        }
+        part += 1;
+    }
+    all
+}
+
+const fn unit(name: &'static str, when: &'static str) -> Name {
+    row(name, Kind::Unit, "image", "systemd", when)
+}
+
+const fn row(
+    name: &'static str,
+    kind: Kind,
+    writer: &'static str,
+    reader: &'static str,
+    values: &'static str,
+) -> Name {
+    Name {
+        name,
+        kind,
+        writer,
+        reader,
+        values,
+    }
+}
+
+/// Renders the reference table as Markdown.
+#[must_use]
+pub fn table() -> String {
+    let mut text =
+        String::from("| name | kind | writer | reader | values |\n|---|---|---|---|---|\n");
+    for row in TABLE {
+        text += &format!(
+            "| `{}` | {:?} | {} | {} | {} |\n",
+            row.name, row.kind, row.writer, row.reader, row.values
+        );
+    }
+    text
+}

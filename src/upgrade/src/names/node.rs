@@ -1,0 +1,160 @@
+//! What stands on a Node: annotations, a label and a condition.
+
+use super::{Kind, Name, row};
+
+/// Asks for an upgrade while it is `Scheduled`; removed means withdrawn (honoured until the node is armed).
+pub const REQUEST: &str = "infrastructure.cluster.x-k8s.io/inplace-upgrade";
+/// The one value of [`REQUEST`] that asks for an upgrade.
+pub const REQUEST_SCHEDULED: &str = "Scheduled";
+/// The image that is asked for.
+pub const IMAGE: &str = "careen.dev/image";
+/// The Kubernetes version that the image must carry.
+pub const KUBERNETES_VERSION: &str = "careen.dev/kubernetes-version";
+/// In place of an image: the old deployment that the last upgrade has kept on this node.
+pub const KEPT_IMAGE: &str = "kept:";
+/// The requester's own id for the request.
+pub const UPGRADE_ID: &str = "careen.dev/upgrade-id";
+/// While present nothing new is begun; the value is the reason.
+pub const PAUSED: &str = "careen.dev/paused";
+/// For how long the new system must be healthy before it is blessed. Safe in a requester's hand, for the policy's own time counts
+/// where that is longer.
+pub const SOAK: &str = "careen.dev/soak-seconds";
+/// While present every request is refused; the value is the reason.
+pub const OPT_OUT: &str = "careen.dev/opt-out";
+/// An image to try dry: see [`crate::plan::Question`].
+pub const PLAN: &str = "careen.dev/plan";
+/// What an upgrade to it would do: see [`crate::plan::Plan`]. It goes when [`PLAN`] goes.
+pub const PLAN_RESULT: &str = "careen.dev/plan-result";
+/// The last upgrades of this node: see [`crate::history`].
+pub const HISTORY: &str = "careen.dev/history";
+/// The answer.
+pub const ANSWER: &str = "controlplane.cluster.x-k8s.io/inplace-upgrade";
+/// Why an upgrade failed: one sentence for a person.
+pub const FAILURE_REASON: &str = "controlplane.cluster.x-k8s.io/failure-reason";
+/// The state of the upgrade as JSON.
+pub const STATUS: &str = "careen.dev/status";
+/// Marks our own cordon with the upgrade's id; a cordon without it is never lifted.
+pub const CORDONED_BY: &str = "careen.dev/cordoned-by";
+/// Marks our own [`EXCLUDED`] with the upgrade's id; one without it is never taken away.
+pub const EXCLUDED_BY: &str = "careen.dev/excluded-by";
+/// Kubernetes' own label: load balancers leave the node out.
+pub const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+/// The Node condition that says whether an upgrade is under way.
+pub const CONDITION: &str = "CareenUpgrading";
+
+/// Their rows of the table.
+pub(super) const ROWS: &[Name] = &[
+    row(
+        REQUEST,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "`Scheduled`; removed = withdrawn",
+    ),
+    row(
+        IMAGE,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "`ostree:<remote>:<ref>[@<commit>]`, `docker://<host>/<name>@sha256:<digest>[@<commit>]`, `oci-archive:<path>@sha256:<digest>[@<commit>]`, `oci:<path>@sha256:<digest>[@<commit>]`, or `kept:`",
+    ),
+    row(
+        KUBERNETES_VERSION,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "`vX.Y.Z`, optional",
+    ),
+    row(
+        UPGRADE_ID,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "1 to 63 of `a-z A-Z 0-9 . _ -`, optional",
+    ),
+    row(
+        SOAK,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "0 to 86400, optional",
+    ),
+    row(
+        PAUSED,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "a reason; while it is there nothing new is begun",
+    ),
+    row(OPT_OUT, Kind::Annotation, "requester", "agent", "a reason"),
+    row(
+        PLAN,
+        Kind::Annotation,
+        "requester",
+        "agent",
+        "an image or `kept:`, and after a space an id of the question, optional",
+    ),
+    row(
+        PLAN_RESULT,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "JSON, at most 16 KiB: what an upgrade to it would do",
+    ),
+    row(
+        HISTORY,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "JSON, at most 4 KiB: the last 10 upgrades, the latest first",
+    ),
+    row(
+        ANSWER,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "`InProgress`, then `Upgraded` or `Failed`",
+    ),
+    row(
+        FAILURE_REASON,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "one sentence",
+    ),
+    row(
+        STATUS,
+        Kind::Annotation,
+        "agent",
+        "requester",
+        "JSON: id, phase, step, percent, reason, …",
+    ),
+    row(
+        CORDONED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
+        EXCLUDED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
+        EXCLUDED,
+        Kind::Label,
+        "agent, others",
+        "load balancers, agent",
+        "any; ours is `true`",
+    ),
+    row(
+        CONDITION,
+        Kind::Condition,
+        "agent",
+        "anybody",
+        "`True` while an upgrade is under way",
+    ),
+];

@@ -1,0 +1,179 @@
+//! Paths on the node.
+
+use super::{Kind, Name, row};
+
+/// The folder of the record, below the physical root.
+pub const STATE_DIR: &str = "ostree/careen";
+/// The two copies of the record, in [`STATE_DIR`].
+pub const RECORD_FILES: &str = "ostree/careen/record.{a,b}";
+/// Checksums of a deployed commit's critical files, in [`STATE_DIR`].
+pub const MANIFEST_FILES: &str = "ostree/careen/manifest-<commit>.json";
+/// The kubelet's state as it was before the first trial, in [`STATE_DIR`].
+pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
+/// How /etc was when a commit was deployed, in [`STATE_DIR`].
+pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
+/// Checks that a trial must pass; also below /usr/lib.
+pub const REQUIRED_CHECKS: &str = "/etc/careen/required.d";
+/// Checks that are told of and decide nothing; also below /usr/lib.
+pub const WANTED_CHECKS: &str = "/etc/careen/wanted.d";
+/// Hooks that must succeed before a node is taken from its users; also below /usr/lib.
+pub const PRE_HOOKS: &str = "/etc/careen/pre.d";
+/// Hooks that are run before it is given back; also below /usr/lib.
+pub const POST_HOOKS: &str = "/etc/careen/post.d";
+/// Lists of files that are saved before a trial; also below /usr/lib.
+pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
+/// Progress files and other state of this boot.
+pub const RUN_DIR: &str = "/run/careen";
+/// Locked by the agent that runs, for as long as it does, in [`RUN_DIR`].
+pub const AGENT_LOCK: &str = "/run/careen/agent.lock";
+/// The node's policy.
+pub const POLICY_FILE: &str = "/etc/careen/policy.toml";
+/// The last policy that held, in [`STATE_DIR`].
+pub const LAST_POLICY: &str = "ostree/careen/policy.toml";
+/// Rules of time zones.
+pub const ZONES: &str = "/usr/share/zoneinfo";
+/// What an image says of itself, below its root.
+pub const IMAGE_INFO: &str = "usr/lib/careen/image.json";
+/// GRUB's environment block, below the physical root's /boot.
+pub const GRUBENV: &str = "boot/grub/grubenv";
+/// Agents that a DaemonSet's pod has installed; [`crate::launch`] says which of them runs.
+pub const AGENTS_DIR: &str = "/var/lib/careen/agents";
+/// Careen's units for an image that has none of them.
+pub const POD_UNITS: &str = "/etc/careen/units";
+/// Gives [`POD_UNITS`] to systemd where the image has no units of ours.
+pub const POD_GENERATOR: &str = "/etc/systemd/system-generators/careen";
+/// The kubelet's credential.
+pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
+
+/// Their rows of the table.
+pub(super) const ROWS: &[Name] = &[
+    row(
+        STATE_DIR,
+        Kind::Path,
+        "agent, stage, careen-deploy",
+        "the same",
+        "below the physical root",
+    ),
+    row(
+        RECORD_FILES,
+        Kind::Path,
+        "agent, stage",
+        "agent, stage",
+        "JSON and its checksum, below the physical root",
+    ),
+    row(
+        MANIFEST_FILES,
+        Kind::Path,
+        "careen-deploy",
+        "stage",
+        "JSON, below the physical root",
+    ),
+    row(
+        SNAPSHOT_FOLDERS,
+        Kind::Path,
+        "agent",
+        "stage",
+        "below the physical root",
+    ),
+    row(
+        ETC_NOTES,
+        Kind::Path,
+        "careen-deploy",
+        "agent",
+        "a checksum, below the physical root",
+    ),
+    row(
+        RUN_DIR,
+        Kind::Path,
+        "agent, careen-deploy",
+        "agent",
+        "state of this boot",
+    ),
+    row(
+        AGENT_LOCK,
+        Kind::Path,
+        "agent",
+        "agent",
+        "locked while it runs; a second one waits",
+    ),
+    row(
+        REQUIRED_CHECKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that must succeed",
+    ),
+    row(
+        WANTED_CHECKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that are told of",
+    ),
+    row(
+        PRE_HOOKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that must succeed before the drain",
+    ),
+    row(
+        POST_HOOKS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "programs that are run before the node is given back",
+    ),
+    row(
+        SNAPSHOT_LISTS,
+        Kind::Path,
+        "operator; image below /usr/lib",
+        "agent",
+        "lists of paths",
+    ),
+    row(
+        AGENTS_DIR,
+        Kind::Path,
+        "careen-installer; agent counts its starts",
+        "agent, careen-installer",
+        "programs, and which of them are wanted and proven",
+    ),
+    row(
+        POD_UNITS,
+        Kind::Path,
+        "careen-installer",
+        "the generator",
+        "units for an image without them",
+    ),
+    row(
+        POD_GENERATOR,
+        Kind::Path,
+        "careen-installer",
+        "systemd",
+        "a generator",
+    ),
+    row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
+    row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),
+    row(
+        LAST_POLICY,
+        Kind::Path,
+        "agent",
+        "agent",
+        "TOML, below the physical root",
+    ),
+    row(ZONES, Kind::Path, "image", "agent", "TZif"),
+    row(
+        IMAGE_INFO,
+        Kind::Path,
+        "image",
+        "careen-deploy",
+        "JSON, below the image's root",
+    ),
+    row(
+        GRUBENV,
+        Kind::Path,
+        "agent, stage, GRUB",
+        "GRUB, agent, stage",
+        "`next_entry`",
+    ),
+];

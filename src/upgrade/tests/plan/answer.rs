@@ -1,0 +1,131 @@
+//! What an image that was looked at changes, and whether it would be refused.
+
+use super::*;
+
+#[test]
+fn a_good_image_is_told_with_what_changes_and_no_reason() {
+    let plan = answered(found(), Pods::default());
+    assert_eq!((plan.code, plan.reason), (None, None));
+    let kubelet = plan.kubelet.unwrap();
+    assert_eq!(kubelet.from.as_deref(), Some("v1.35.4"));
+    assert_eq!(kubelet.to.as_deref(), Some("v1.36.3"));
+    assert_eq!(plan.kernel.unwrap().to.as_deref(), Some("6.12"));
+    let places: Vec<_> = plan.room.iter().map(|room| room.place.as_str()).collect();
+    assert_eq!(places, ["/", "/boot"]);
+}
+
+#[test]
+fn an_image_that_would_be_refused_is_told_with_the_reason_and_all_the_same_with_what_changes() {
+    let mut unfit = found();
+    unfit.facts.info.as_mut().unwrap().kubernetes = "v1.37.0".parse().unwrap();
+    let plan = answered(unfit, Pods::default());
+    assert_eq!(plan.code.as_deref(), Some("NewerThanApiServer"));
+    assert!(plan.kubelet.is_some());
+    let full = Found {
+        facts: ImageFacts {
+            boot: Room { need: 2, free: 1 },
+            ..facts('b')
+        },
+        ..found()
+    };
+    assert_eq!(
+        answered(full, Pods::default()).code.as_deref(),
+        Some("NoRoom")
+    );
+    let etc = Found {
+        etc_refusal: Some(Reason::EtcMerge { detail: "x".into() }),
+        ..found()
+    };
+    assert_eq!(
+        answered(etc, Pods::default()).code.as_deref(),
+        Some("EtcMerge")
+    );
+}
+
+#[test]
+fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
+    let many = Found {
+        packages: (0..1000).map(package).collect(),
+        etc_conflicts: (0..100)
+            .map(|number| format!("/etc/{number}\"{}", "x".repeat(4000)))
+            .collect(),
+        ..found()
+    };
+    let pods = Pods {
+        moving: vec!["p".repeat(300); 500],
+        blocked: vec![
+            Blocked {
+                pod: "p".repeat(300),
+                by: "b".repeat(300),
+            };
+            500
+        ],
+    };
+    let paused = Observation {
+        paused: Some("\u{1}".repeat(100_000)),
+        ..quiet()
+    };
+    let plan = answered_on(&paused, &Policy::default(), many, pods);
+    let length = serde_json::to_string(&plan).unwrap().len();
+    assert!(length <= BYTES, "{length}");
+    assert!(!plan.packages.is_empty());
+    assert_eq!(plan.packages.len() + plan.packages_left_out as usize, 1000);
+    assert!(plan.packages[0].bytes.unsigned_abs() >= 499);
+    assert!(plan.etc_conflicts_left_out > 0 && plan.moving_left_out > 0);
+}
+
+#[test]
+fn few_packages_are_all_told() {
+    let few = Found {
+        packages: (0..20).map(package).collect(),
+        ..found()
+    };
+    let plan = answered(few, Pods::default());
+    assert_eq!((plan.packages.len(), plan.packages_left_out), (20, 0));
+}
+
+#[test]
+fn an_image_that_turns_out_to_be_the_one_that_runs_changes_nothing() {
+    let mut found = found();
+    found.facts = facts('a');
+    found.fetch_bytes = Some(7);
+    let pods = Pods {
+        moving: vec!["web/one".into()],
+        ..Pods::default()
+    };
+    let plan = answered(found, pods);
+    assert_eq!((plan.code, plan.fetch_bytes), (None, Some(7)));
+    assert!(plan.moving.is_empty() && plan.room.is_empty());
+}
+
+#[test]
+fn an_image_that_turns_out_to_be_one_that_failed_here_is_told_as_the_upgrade_would_tell_it() {
+    let asked = "ostree:careen:os q1";
+    let Turn::Look(look) = asks(asked, &quiet()) else {
+        panic!()
+    };
+    let seen = quiet();
+    let case = |record: &Record, asked: &str| {
+        let policy = Policy::default();
+        let case = Case {
+            asked,
+            look: &look,
+            record,
+            seen: &seen,
+            policy: &policy,
+        };
+        answer(&case, found(), Pods::default()).code
+    };
+    let mut record = Record::default();
+    record.remember_bad(upgrade::record::BadImage {
+        digest: digest('b'),
+        because: "Unhealthy".into(),
+        id: "u1".parse().unwrap(),
+        asked_again: false,
+    });
+    let bad = Some("RememberedBad");
+    assert_eq!(case(&record, "ostree:careen:os").as_deref(), bad);
+    assert_eq!(case(&record, "ostree:careen:os u1").as_deref(), bad);
+    // Another id is asking again.
+    assert_eq!(case(&record, "ostree:careen:os u2"), None);
+}

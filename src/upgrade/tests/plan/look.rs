@@ -1,0 +1,115 @@
+//! Whether an image is looked at, or the answer is known before.
+
+use super::*;
+
+#[test]
+fn an_image_that_may_be_asked_for_is_looked_at() {
+    let Turn::Look(look) = asks(&image('b'), &quiet()) else {
+        panic!()
+    };
+    assert_eq!(look.target.commit, Some(digest('b')));
+    assert!(!look.kept);
+}
+
+#[test]
+fn what_is_kept_is_looked_at_where_it_lies() {
+    let kept = Deployment {
+        pinned: true,
+        ..deployment('b')
+    };
+    let seen = Observation {
+        deployments: vec![deployment('a'), kept],
+        ..quiet()
+    };
+    let Turn::Look(look) = asks("kept: q1", &seen) else {
+        panic!()
+    };
+    assert_eq!((look.target.commit, look.kept), (Some(digest('b')), true));
+    assert_eq!(refused(asks("kept: q1", &quiet())), "NothingKept");
+}
+
+#[test]
+fn the_image_that_runs_is_answered_at_once() {
+    let Turn::Answer(plan) = asks(&image('a'), &quiet()) else {
+        panic!()
+    };
+    assert_eq!((plan.code, plan.commit), (None, Some(digest('a'))));
+}
+
+#[test]
+fn a_request_that_would_be_refused_is_not_looked_at() {
+    let loader = Err(Reason::LoaderUnfit { detail: "x".into() });
+    let unfit = Observation { loader, ..quiet() };
+    assert_eq!(refused(asks(&image('b'), &unfit)), "LoaderUnfit");
+    let policy = Policy {
+        remotes: vec!["ours".into()],
+        ..Policy::default()
+    };
+    let read = Ok(Record::default());
+    let told = turn(&image('b'), &read, &quiet(), &Ok(policy));
+    assert_eq!(refused(told), "RemoteNotAllowed");
+    let broken = Broken::from(Reason::BadPolicy {
+        file: "policy.toml".into(),
+        line: 1,
+        column: 1,
+        detail: "x".into(),
+    });
+    let told = turn(&image('b'), &read, &quiet(), &Err(broken));
+    assert_eq!(refused(told), "BadPolicy");
+}
+
+#[test]
+fn a_node_that_is_kept_out_says_so_to_a_plan_too() {
+    let kept_out = Observation {
+        opted_out: Some("holds the only GPU".into()),
+        ..quiet()
+    };
+    assert_eq!(refused(asks(&image('b'), &kept_out)), "OptedOut");
+}
+
+#[test]
+fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
+    let found = "none".into();
+    let bare = Observation {
+        watchdog: Err(Reason::NoWatchdog { found }),
+        ..quiet()
+    };
+    let policy = Policy {
+        require_watchdog: true,
+        ..Policy::default()
+    };
+    let told = turn(&image('b'), &Ok(Record::default()), &bare, &Ok(policy));
+    assert_eq!(refused(told), "NoWatchdog");
+}
+
+#[test]
+fn nonsense_is_answered_and_the_answer_is_known_for_its_own() {
+    for asked in ["docker://x", "", "ostree:a:b a/b", &"x".repeat(100_000)] {
+        let Turn::Answer(plan) = asks(asked, &quiet()) else {
+            panic!("{asked}")
+        };
+        assert_eq!(plan.code.as_deref(), Some("BadRequest"));
+        assert!(answers(&plan, asked));
+        assert!(serde_json::to_string(&plan).unwrap().len() < BYTES);
+    }
+}
+
+#[test]
+fn an_upgrade_under_way_comes_first() {
+    for phase in phases() {
+        let open = !phase.is_end();
+        let read = Ok(upgrade_in(phase.clone()));
+        let told = turn(&image('c'), &read, &quiet(), &Ok(Policy::default()));
+        match told {
+            Turn::Answer(plan) => assert_eq!((plan.code.as_deref(), open), (Some("Busy"), true)),
+            Turn::Look(_) => assert!(!open, "{phase:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_the_answer() {
+    let read = Err(Reason::RecordDamaged { detail: "x".into() });
+    let told = turn(&image('b'), &read, &quiet(), &Ok(Policy::default()));
+    assert_eq!(refused(told), "RecordDamaged");
+}

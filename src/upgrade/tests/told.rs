@@ -1,0 +1,76 @@
+//! What the Node is told when there is no record to tell it from, or too much of it.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::reason::{LONGEST, cut};
+use upgrade::report::{Answer, unwritten};
+use upgrade::*;
+
+fn disk_full() -> Reason {
+    Reason::RecordUnwritten {
+        detail: "No space left on device".into(),
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_what_an_upgrade_under_way_waits_for() {
+    for phase in phases().into_iter().filter(|phase| !phase.is_end()) {
+        let read = Ok(upgrade_in(phase.clone()));
+        let told = unwritten(&read, &asked(), None, &disk_full());
+        assert_eq!(told.answer, Some(Answer::InProgress));
+        assert_eq!(told.now(), Some(&disk_full()), "{phase:?}");
+        assert_eq!(told.status.code.as_deref(), Some("RecordUnwritten"));
+        assert_eq!(told.status.phase, phase.name());
+    }
+}
+
+#[test]
+fn what_was_answered_before_stays_while_the_record_cannot_be_written() {
+    let told = unwritten(
+        &Ok(upgrade_in(Phase::Upgraded)),
+        &asked(),
+        None,
+        &disk_full(),
+    );
+    assert_eq!(told.answer, Some(Answer::Upgraded));
+    assert_eq!(
+        (told.reason.as_ref(), told.now()),
+        (None, Some(&disk_full()))
+    );
+}
+
+#[test]
+fn the_first_request_of_all_is_told_too_that_there_is_no_record_for_it() {
+    let told = unwritten(&Ok(Record::default()), &asked(), None, &disk_full());
+    assert_eq!((told.answer, told.now()), (None, Some(&disk_full())));
+}
+
+#[test]
+fn a_sentence_of_any_length_fits_on_the_node_and_says_that_it_was_cut() {
+    // Letters of two bytes and one in front of them: no cut of an even number of bytes falls between two of them.
+    for head in ["", "x"] {
+        let reason = Reason::DrainDeadline {
+            pods: format!("{head}{}", "ä".repeat(200_000)),
+            seconds: 1,
+        };
+        let phase = Phase::Failed {
+            reason: reason.clone(),
+        };
+        let report = report(&Ok(upgrade_in(phase)), &quiet(), None).unwrap();
+        let told = reason.told();
+        assert_eq!(report.status.reason.as_deref(), Some(told.as_str()));
+        assert!(
+            told.len() <= LONGEST && told.ends_with("has all of it)"),
+            "{}",
+            told.len()
+        );
+    }
+}
+
+#[test]
+fn a_sentence_that_fits_is_told_as_it_is() {
+    let fits = "ä".repeat(LONGEST / 2);
+    assert_eq!(cut(&fits), fits);
+}

@@ -1,0 +1,38 @@
+//! The list of a deployment's critical files, as the guard in the initramfs reads it.
+
+use std::fs;
+
+use host::Places;
+use host::manifest::{Manifest, Which};
+use upgrade::Digest;
+
+/// What the list says it is of, for the guard to look for.
+const COMMIT: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/// What is taken is this commit's and prints to the same; and a list lets a deployment pass only when it has no file: there is none in
+/// this one, and what lies beside it is none of it.
+pub fn check(input: &[u8]) {
+    let Ok(commit) = COMMIT.parse::<Digest>() else {
+        unreachable!("{COMMIT} is a commit")
+    };
+    let places = Places::running(&crate::folder().join("critical"));
+    let path = places.manifest(&commit);
+    let root = places.state().join("deployment");
+    assert!(fs::create_dir_all(&root).is_ok() && fs::write(&path, input).is_ok());
+    let Ok(list) = Manifest::read(&places, &commit) else {
+        return;
+    };
+    assert_eq!(list.commit, commit);
+    let printed = serde_json::to_vec(&list).unwrap_or_default();
+    assert_eq!(serde_json::from_slice(&printed).ok().as_ref(), Some(&list));
+    for which in [Which::Boot, Which::Rest] {
+        let of_this = list
+            .files
+            .iter()
+            .any(|file| file.boot == (which == Which::Boot));
+        match list.check(&root, which) {
+            Ok(()) => assert!(!of_this, "a file that is not there has passed"),
+            Err(why) => assert!(of_this && !why.is_empty()),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a node tells of itself on its Node, as careen-provider and kubectl-careen read it: whoever is root there writes it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use upgrade::history::Past;
+use upgrade::plan::Plan;
+use upgrade::report::Status;
+
+/// What is understood is understood again when it is printed, and says the same; whatever a newer agent says besides is passed over.
+pub fn check(input: &[u8]) {
+    told::<Status>(input);
+    told::<Plan>(input);
+    told::<Vec<Past>>(input);
+}
+
+fn told<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(input: &[u8]) {
+    let Ok(one) = serde_json::from_slice::<T>(input) else {
+        return;
+    };
+    let printed = serde_json::to_value(&one).unwrap_or_default();
+    let again = |value: serde_json::Value| serde_json::from_value::<T>(value).ok();
+    assert_eq!(again(printed.clone()).as_ref(), Some(&one), "{printed}");
+    if let serde_json::Value::Object(mut fields) = printed {
+        fields.insert("ofANewerAgent".to_owned(), serde_json::json!({"a": [1]}));
+        assert_eq!(again(fields.into()).as_ref(), Some(&one));
+    }
+}

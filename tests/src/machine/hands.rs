@@ -1,0 +1,133 @@
+//! What the agent sees of it and has it do.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::hands::{Ahead, Ended, Errand, Hands, Local};
+use agent::metrics::Disk;
+use tokio::sync::watch;
+use upgrade::observe::Check;
+use upgrade::plan::Found;
+use upgrade::step::Effect;
+use upgrade::{
+    Api, Asked, Health, Home, Observation, OneShot, Policy, Reason, Record, Step, UpgradeId,
+};
+
+use super::images::{facts, found};
+use super::systems::digest;
+use super::{Fault, PLAN, TestMachine};
+
+impl TestMachine {
+    pub(super) fn machine(&self) -> Observation {
+        let (boot, version) = (self.boot_id(), self.version());
+        let state = self.state();
+        let up = state.since.elapsed() + state.added;
+        Observation {
+            home: Home::Agent,
+            now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
+            wall: 1_700_000_000 + up.as_secs(),
+            boot: boot
+                .parse()
+                .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
+            booted: state.booted.clone(),
+            version: version.parse().ok(),
+            trial: state.trial,
+            deployments: state.deployments.clone(),
+            one_shot: state.one_shot,
+            loader: state.loader.clone(),
+            watchdog: Ok(()),
+            control_plane: None,
+            machine: "x86_64".to_owned(),
+            etc_stale: false,
+            request: Asked::Unknown,
+            paused: None,
+            opted_out: None,
+            uncordoned: false,
+            hooks: self.hooks.seen(),
+            api: Api::Away,
+            running: None,
+            finished: None,
+            health: Health::unknown(),
+            integrity: None,
+        }
+    }
+
+    fn effect(&self, step: &Step) -> Effect {
+        let mut state = self.state();
+        match step {
+            Step::Fetch { .. } => {
+                return Effect::Fetched {
+                    commit: digest("b"),
+                };
+            }
+            Step::Verify { commit } => return Effect::Verified(facts(commit.clone())),
+            Step::Deploy { commit } => return Effect::Deployed(state.deploy(commit)),
+            Step::Arm { .. } => state.one_shot = OneShot::Set,
+            Step::Disarm => state.one_shot = OneShot::Clear,
+            Step::Bless { commit, .. } => state.bless(commit),
+            Step::Undo { .. } => state.undo(),
+            Step::Kubeadm => state.local.kubeadm = Check::Pass,
+            _ => {}
+        }
+        Effect::Plain
+    }
+}
+
+impl Hands for TestMachine {
+    fn look(&self, _: &Record) -> Result<Observation, String> {
+        Ok(self.machine())
+    }
+
+    fn disk(&self) -> Disk {
+        let free = host::room::free(&std::env::temp_dir()).ok();
+        Disk {
+            root_free: free,
+            boot_free: free,
+            boot_kernel: Some(1 << 26),
+        }
+    }
+
+    async fn look_ahead(&self, mut ahead: Ahead) -> Result<Found, Reason> {
+        self.looked.send_modify(|looked| *looked += 1);
+        let fault = self.state().faults.get(PLAN).cloned();
+        match fault {
+            Some(Fault::Fails(reason)) => Err(reason),
+            Some(Fault::Hangs) => {
+                let _ = ahead.cancel.wait_for(|cancel| *cancel).await;
+                Err(Reason::Withdrawn)
+            }
+            None => Ok(found(digest("b"))),
+        }
+    }
+
+    async fn perform(&self, mut errand: Errand) -> Result<Ended, Reason> {
+        let name = errand.step.name();
+        self.begun.send_modify(|begun| begun.push(name));
+        let fault = self.state().faults.get(name).cloned();
+        match fault {
+            Some(Fault::Fails(reason)) => return Err(reason),
+            Some(Fault::Hangs) => {
+                let _ = errand.cancel.wait_for(|cancel| *cancel).await;
+                return Ok(Ended::Cancelled);
+            }
+            None => {}
+        }
+        if let Some(ended) = self.hooks.perform(&errand).await {
+            return ended;
+        }
+        if let Step::Reboot { .. } = errand.step {
+            self.down.send_replace(true);
+            return pending().await;
+        }
+        Ok(Ended::Done(self.effect(&errand.step)))
+    }
+
+    async fn check(&self, _: UpgradeId, _: Arc<Policy>, found: watch::Sender<Option<Local>>) {
+        loop {
+            let local = self.state().local.clone();
+            found.send_replace(Some(local));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The systems on its disk, and what becomes of them.
+
+use upgrade::{Deployment, Digest};
+
+use super::State;
+
+impl State {
+    /// Writes a deployment last, as `careen-deploy deploy` does, in the place of what was deployed of the commit before. What is
+    /// kept stays, and the new one has another serial.
+    pub(super) fn deploy(&mut self, commit: &Digest) -> Deployment {
+        let booted = self.booted.clone();
+        let stays = |one: &Deployment| one.digest != *commit || one.pinned || one.same(&booted);
+        self.deployments.retain(stays);
+        let there = self.deployments.iter().any(|one| one.digest == *commit);
+        let made = Deployment {
+            serial: u32::from(there),
+            ..deployment(&commit.as_str()[..1])
+        };
+        self.deployments.push(made.clone());
+        made
+    }
+
+    /// Puts the tried one first and keeps but the one that was first.
+    pub(super) fn bless(&mut self, commit: &Digest) {
+        let new = self.deployments.iter().rfind(|one| one.digest == *commit);
+        let old = self.deployments.first().cloned();
+        let old = old.map(|old| Deployment {
+            pinned: true,
+            ..old
+        });
+        self.deployments = new.cloned().into_iter().chain(old).collect();
+    }
+
+    pub(super) fn undo(&mut self) {
+        let first = self.deployments.first().cloned();
+        let stays = |one: &Deployment| one.pinned || Some(one) == first.as_ref();
+        self.deployments.retain(stays);
+    }
+}
+
+pub(super) fn digest(letter: &str) -> Digest {
+    // A constant of the right form.
+    letter
+        .repeat(64)
+        .parse()
+        .unwrap_or_else(|_| unreachable!("64 hexadecimal digits"))
+}
+
+pub(super) fn deployment(letter: &str) -> Deployment {
+    let bootcsum = letter.repeat(64);
+    Deployment {
+        digest: digest(letter),
+        serial: 0,
+        stateroot: "careen".to_owned(),
+        bootcsum,
+        pinned: false,
+    }
+}

@@ -1,0 +1,133 @@
+//! A power cut as a drive with a cache suffers it: what no flush had made safe is there, gone, or torn.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tokio::time::Instant;
+use upgrade::names;
+
+use super::{Rig, UPGRADE};
+use crate::soak::cut::{self, Fate};
+use crate::soak::recording::save_base;
+use crate::soak::writes::{Log, Request};
+
+/// So many requests may have been on their way into the log when QEMU was killed, and stand there in part.
+const ON_THE_WAY: usize = 8;
+
+/// A guest that reboots does not answer; one that looks for a hundred times in vain does, long before.
+const LOOK: Duration = Duration::from_secs(30);
+
+impl Rig {
+    /// The power goes, and with it what `fate` takes of the writes since the last flush; `seed` chooses what is torn. The machine must
+    /// have had its writes logged since it began, and goes on so.
+    ///
+    /// # Errors
+    /// When it is off already, or its writes are in no log.
+    pub fn lose_power(&mut self, fate: Fate, seed: u64) -> Result<()> {
+        let writes = self.machine.writes().map(ToOwned::to_owned);
+        let writes = writes.context("this machine's writes are in no log")?;
+        self.cut_power()?;
+        let disk = self.dir.join("machine/disk.raw");
+        if !disk.exists() {
+            save_base(&self.machine.disk(), &disk)?;
+        }
+        let mut log = Log::open(&writes)?;
+        log.read_on()?;
+        let after = whole(&log.requests);
+        cut::write(&log, after, fate, seed, &disk)?;
+        self.progress.step(&format!(
+            "what was not flushed: {fate:?}, seed {seed}, {after} requests"
+        ));
+        self.machine = self.machine.with_disk(&disk)?.logging_writes(&writes)?;
+        Ok(())
+    }
+
+    /// The same with a seed of its own, which it tells; then the power comes back. Does not wait for the boot.
+    ///
+    /// # Errors
+    /// When it is off already, its writes are in no log, or QEMU does not start.
+    pub async fn lose_power_for_a_moment(&mut self, fate: Fate) -> Result<()> {
+        self.lose_power(fate, fastrand::u64(..))?;
+        self.power_on().await
+    }
+
+    /// Waits until the record says this piece of its JSON, in whichever boot.
+    ///
+    /// # Errors
+    /// When it does not within the time of an upgrade.
+    pub async fn wait_record_in_any_boot(&mut self, piece: &str) -> Result<()> {
+        let folder = format!("/sysroot/{}", names::STATE_DIR);
+        let says = format!("grep -qsF '{piece}' {folder}/record.a {folder}/record.b");
+        let look = format!(
+            "n=0; until {says}; do n=$((n + 1)); [ $n -lt 100 ] || exit 1; sleep 0.05; done"
+        );
+        let deadline = Instant::now() + UPGRADE;
+        while !matches!(self.guest.try_run(&look, LOOK).await, Ok(output) if output.code == 0) {
+            ensure!(
+                Instant::now() < deadline,
+                "the record did not say {piece} within {UPGRADE:?}"
+            );
+        }
+        self.progress.step(&format!("the record says {piece}"));
+        Ok(())
+    }
+
+    /// Waits for a boot of the trial, over as many of the old system as come before.
+    ///
+    /// # Errors
+    /// When a boot does not come up in its time.
+    pub async fn wait_trial(&mut self) -> Result<()> {
+        let mut last = None;
+        loop {
+            last = Some(self.wait_boot(last.as_deref()).await?);
+            let words = self.guest.run("cat /proc/cmdline").await?;
+            if words.contains(names::TRIAL_ARGUMENT) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ok while machine and API server run: what fails beside them is the node's doing.
+    ///
+    /// # Errors
+    /// When one of them does not.
+    pub async fn check(&mut self) -> Result<()> {
+        if let Some(power) = &mut self.power {
+            power.check()?;
+        }
+        let client = self.plane.client().await?;
+        client.apiserver_version().await?;
+        Ok(())
+    }
+}
+
+/// Without those at the end that may be there in part; a flush is answered only when all before it are there.
+fn whole(requests: &[Request]) -> usize {
+    let flushed = requests
+        .iter()
+        .rposition(|request| *request == Request::Flush);
+    let safe = flushed.map_or(0, |at| at + 1);
+    requests.len().saturating_sub(ON_THE_WAY).max(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_flushed_counts_and_the_last_requests_behind_it_may_be_there_in_part() {
+        let write = Request::Write {
+            disk: 0,
+            log: 0,
+            length: 512,
+        };
+        let after = |behind: usize| {
+            let mut requests = vec![write, Request::Flush];
+            requests.extend(vec![write; behind]);
+            whole(&requests)
+        };
+        assert_eq!(after(0), 2);
+        assert_eq!(after(5), 2);
+        assert_eq!(after(20), 2 + 20 - ON_THE_WAY);
+    }
+}

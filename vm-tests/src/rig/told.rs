@@ -1,0 +1,109 @@
+//! Whether the Node says what the record says.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tokio::time::{Instant, sleep};
+use upgrade::{Phase, Reason, Record};
+
+use super::Rig;
+use crate::node::View;
+
+/// How long the one may be behind the other.
+const BEHIND: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Rig {
+    /// The Node says what the record says, or soon does.
+    ///
+    /// # Errors
+    /// When it does not, or the guest does not answer.
+    pub async fn expect_told_as_recorded(&mut self) -> Result<()> {
+        let deadline = Instant::now() + BEHIND;
+        loop {
+            let record = self.record().await?;
+            let told = expect_same(&record, &self.node.now());
+            if told.is_ok() || Instant::now() >= deadline {
+                return told;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+/// The Node says what the record says.
+///
+/// # Errors
+/// When it does not.
+pub fn expect_same(record: &Record, view: &View) -> Result<()> {
+    let up = record.upgrade.as_ref();
+    let up = up.context("the record knows of no upgrade")?;
+    let status = view.status.as_ref();
+    let status = status.context("the Node has no status")?;
+    let code = against(&up.phase).map(Reason::code);
+    let recorded = (Some(&up.id), up.phase.name(), up.tries, &code);
+    let told = (
+        status.id.as_ref(),
+        status.phase.as_str(),
+        status.tries,
+        &status.code,
+    );
+    ensure!(
+        recorded == told,
+        "the record says {recorded:?}, the Node {told:?}"
+    );
+    Ok(())
+}
+
+/// Why it has ended so, if it has not ended well.
+const fn against(phase: &Phase) -> Option<&Reason> {
+    match phase {
+        Phase::Failed { reason } | Phase::Halted { reason } => Some(reason),
+        Phase::Accepted
+        | Phase::Fetched
+        | Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Upgraded
+        | Phase::Reverting { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use upgrade::report::Status;
+
+    /// What a node remembers of an upgrade that failed.
+    const RECORD: &str = include_str!("../../../src/host/tests/samples/v1-failed");
+
+    #[test]
+    fn a_node_that_says_something_else_than_the_record_is_found() {
+        // Behind it stands its checksum.
+        let mut record = serde_json::Deserializer::from_str(RECORD).into_iter::<Record>();
+        let record = record.next().unwrap().unwrap();
+        let up = record.upgrade.clone().unwrap();
+        let Phase::Failed { reason } = &up.phase else {
+            panic!("{:?}", up.phase);
+        };
+        let says = |phase: &str, code: String| View {
+            status: Some(Status {
+                id: Some(up.id.clone()),
+                phase: phase.to_owned(),
+                code: Some(code),
+                tries: up.tries,
+                ..Status::default()
+            }),
+            ..View::default()
+        };
+        let same = |view: &View| expect_same(&record, view);
+        same(&says("Failed", reason.code())).unwrap();
+        assert!(same(&says("Trial", reason.code())).is_err());
+        assert!(same(&says("Failed", "NoVerdict".to_owned())).is_err());
+        assert!(same(&View::default()).is_err());
+    }
+}

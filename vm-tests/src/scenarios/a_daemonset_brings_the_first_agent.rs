@@ -1,0 +1,61 @@
+//! A DaemonSet comes to a node whose image has nothing of Careen: its units reach systemd by the generator, its agent upgrades the node to an image
+//! that has an agent, and there that image's units rule.
+
+use super::prelude::*;
+use crate::daemonset::{DaemonSet, expect_agent, rolled_out};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "a-daemonset-brings-the-first-agent",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// Newer than the agents of the node's images, which are of Cargo's version.
+const VERSION: &str = "0.1.98";
+
+/// Hides what the image has of Careen, in this boot alone: an overlay over each folder that has some of it.
+const HIDE: &str = "set -e
+systemctl stop careen-agent
+for at in lib/systemd/system libexec; do
+  work=/var/tmp/without/$at
+  mkdir -p $work/upper $work/work
+  mount -t overlay overlay -o lowerdir=/usr/$at,upperdir=$work/upper,workdir=$work/work /usr/$at
+done
+rm -r /usr/libexec/careen
+find /usr/lib/systemd/system -path '*careen-*' ! -type d -delete
+rm -r /usr/lib/systemd/system/ostree-finalize-staged.service.d
+systemctl daemon-reload
+! systemctl cat careen-agent 2>/dev/null";
+
+/// Where the file of the agent's unit lies.
+const UNIT: &str = "systemctl show --value -p FragmentPath careen-agent";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let daemonset = DaemonSet::offered(rig, &[VERSION]).await?;
+    let before = rig.before().await?;
+    rig.progress.step("the image has nothing of Careen");
+    rig.guest.run(HIDE).await?;
+
+    rig.progress.step("the DaemonSet comes");
+    daemonset.apply(rig, "install", VERSION).await?;
+    rolled_out(rig).await?;
+    expect_agent(rig, VERSION).await?;
+    expect_unit(rig, "/run/systemd/generator.late/careen-agent.service").await?;
+
+    rig.ask(&image).await?;
+    rig.expect_upgraded(&before, &image).await?;
+    rig.expect_one_trial()?;
+    expect_unit(rig, "/usr/lib/systemd/system/careen-agent.service").await?;
+    rolled_out(rig).await?;
+    expect_agent(rig, VERSION).await
+}
+
+async fn expect_unit(rig: &mut Rig, path: &str) -> Result<()> {
+    let found = rig.guest.run(UNIT).await?;
+    ensure!(found == path, "the agent's unit is {found}, not {path}");
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! /boot goes back to what it was before the deployment, as from a backup or a disk that was slower than the other, and the power goes: the old
+//! system boots, and the upgrade ends one way or the other with it or the new one serving.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "boot-put-back-to-an-older-copy",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// Whole, without a write in between.
+const COPY: &str = "set -e; disk=$(findmnt --noheadings --output SOURCE /boot); fsfreeze --freeze /boot; dd if=$disk of=/var/boot.img bs=1M status=none || failed=1; fsfreeze --unfreeze /boot; [ -z \"$failed\" ]; sync";
+/// It stays frozen until the power goes, so that nothing of now is written over it.
+const PUT_BACK: &str = "disk=$(findmnt --noheadings --output SOURCE /boot) && fsfreeze --freeze /boot && dd if=/var/boot.img of=$disk bs=1M conv=fsync status=none";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let before = rig.before().await?;
+    rig.wait_guest(COPY).await?;
+    let client = rig.plane.client().await?;
+    // A budget that does not allow holds the upgrade between deployment and trial.
+    workload::allow_unavailable(&client, 0).await?;
+    rig.ask(&image).await?;
+    rig.wait_phase("Deployed", UPGRADE).await?;
+    rig.wait_guest(PUT_BACK).await?;
+    rig.progress.step("/boot is as it was before");
+    rig.cut_power()?;
+    rig.power_on().await?;
+    rig.wait_boot(None).await?;
+    ensure!(
+        rig.booted().await? == before.commit,
+        "something else than the old system booted"
+    );
+    workload::allow_unavailable(&client, 1).await?;
+    let ended =
+        |view: &crate::node::View| matches!(view.answer.as_deref(), Some("Upgraded" | "Failed"));
+    let view = rig.node.wait("an answer", UPGRADE, ended).await?;
+    if view.answer.as_deref() == Some(Answer::Upgraded.as_str()) {
+        rig.expect_upgraded(&before, &image).await?;
+    } else {
+        rig.expect_old_system(&before).await?;
+    }
+    rig.expect_clean().await?;
+    rig.expect_told_as_recorded().await
+}

@@ -1,0 +1,41 @@
+//! Somebody stages a system of their own between our deployment and the reboot, and the shutdown makes it the default under our one-shot: ours
+//! is not blessed over it, nothing stays armed, and the Node says why the upgrade ended.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "somebody-stages-another-system-before-the-reboot",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2", "v3"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// In a mount namespace of its own, where /sysroot can be written.
+const STAGE: &str = "unshare -m sh -ec 'mount -o remount,bind,rw /sysroot; ostree pull careen v3; ostree admin deploy --stage careen:v3' && test -e /run/ostree/staged-deployment";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let (image, theirs) = (rig.image("v2")?, rig.image("v3")?);
+    let before = rig.before().await?;
+    let client = rig.plane.client().await?;
+    // A budget that does not allow holds the upgrade between deployment and trial.
+    workload::allow_unavailable(&client, 0).await?;
+    rig.ask(&image).await?;
+    rig.wait_phase("Deployed", UPGRADE).await?;
+    rig.wait_guest(STAGE).await?;
+    rig.progress.step("somebody has staged v3");
+    workload::allow_unavailable(&client, 1).await?;
+    rig.wait_boot(Some(&before.boot)).await?;
+    let view = rig.wait_answer(Answer::Failed, UPGRADE).await?;
+    let reason = view.reason.unwrap_or_default();
+    ensure!(!reason.is_empty(), "Failed without a reason on the Node");
+    rig.progress.step(&format!("Failed: {reason}"));
+    let (booted, default) = (rig.booted().await?, rig.default_commit().await?);
+    ensure!(default != image.digest, "ours was blessed over theirs");
+    ensure!(
+        [&before.commit, &theirs.digest].contains(&&booted),
+        "what runs at the end is {booted}"
+    );
+    rig.expect_disarmed().await
+}

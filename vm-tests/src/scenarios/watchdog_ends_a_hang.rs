@@ -1,0 +1,28 @@
+//! The new system lets nothing run any more, systemd and the deadman among it: the hardware watchdog resets the machine, and the old
+//! system is back.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "watchdog-ends-a-hang",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["deaf"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("deaf")?;
+    let before = rig.before().await?;
+    rig.policy("trials = 1").await?;
+    rig.ask(&image).await?;
+    rig.expect_fallback(&before, &["NoVerdict"]).await?;
+    rig.expect_one_trial()?;
+    // Nothing in that system has asked for it.
+    ensure!(
+        rig.expect_trial_lasted(0).is_err(),
+        "the trial was ended from within, not by the watchdog"
+    );
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The steps of an upgrade as its disk saw them: each write of the record, found in the log by the record's own text.
+//!
+//! The Node is told of a step only behind it, and of steps that follow at once not of each; the record is written before every one.
+
+use anyhow::Result;
+use serde_json::from_str;
+
+use super::writes::{Log, Request};
+
+/// How each copy of the record begins (`host::journal`), at the begin of a block.
+const BEGIN: &[u8] = b"{\n  \"format\": ";
+/// No record is longer.
+const LONGEST: u64 = 64 << 10;
+
+/// A record was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// So many requests had been made with this one.
+    pub after: usize,
+    /// The phase that it is in, as the Node spells it.
+    pub phase: String,
+    /// The step that it is about to take.
+    pub step: Option<String>,
+}
+
+impl Mark {
+    /// For a person and the report.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.step {
+            Some(step) => format!("{}, {step}", self.phase),
+            None => self.phase.clone(),
+        }
+    }
+}
+
+/// All of them, the first first.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn marks(log: &Log) -> Result<Vec<Mark>> {
+    let mut marks = Vec::new();
+    for (at, request) in log.requests.iter().enumerate() {
+        if let Request::Write {
+            log: there, length, ..
+        } = *request
+            && length <= LONGEST
+        {
+            let data = log.data(there, length)?;
+            marks.extend(mark(at + 1, &data));
+        }
+    }
+    Ok(marks)
+}
+
+/// What a write says, if it is the begin of a record. The record may go on in another write: what is looked for stands near its begin.
+fn mark(after: usize, data: &[u8]) -> Option<Mark> {
+    let text = String::from_utf8_lossy(data.strip_prefix(BEGIN)?);
+    let upgrade = &text[text.find("\n  \"upgrade\": {")?..];
+    // One that was refused or has ended and lies further down is none of this.
+    let upgrade = &upgrade[..upgrade.find("\n  }").unwrap_or(upgrade.len())];
+    Some(Mark {
+        after,
+        phase: value(upgrade, "\n    \"phase\": {", "\"name\": ")?,
+        step: value(upgrade, "\n    \"intent\": {", "\"do\": "),
+    })
+}
+
+/// The string that follows `key`, the first behind `place`.
+fn value(text: &str, place: &str, key: &str) -> Option<String> {
+    let (_, within) = text.split_once(place)?;
+    let (within, _) = within.split_once('}')?;
+    let (_, value) = within.split_once(key)?;
+    let end = value.find(['\n', ',', '}']).unwrap_or(value.len());
+    from_str(value[..end].trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIAL: &[u8] = include_bytes!("../../../src/host/tests/samples/v1-trial");
+    const EMPTY: &[u8] = include_bytes!("../../../src/host/tests/samples/v1-empty");
+
+    #[test]
+    fn a_write_of_the_record_tells_phase_and_step_and_no_other_write_does() {
+        // The file system fills the block.
+        let block = [TRIAL, &[0; 512]].concat();
+        let wanted = Mark {
+            after: 7,
+            phase: "Trial".to_owned(),
+            step: Some("Pass".to_owned()),
+        };
+        assert_eq!(mark(7, &block), Some(wanted));
+        assert_eq!(mark(7, EMPTY), None, "no upgrade in it");
+        assert_eq!(mark(7, &block[1..]), None);
+        assert_eq!(mark(7, &[0; 4096]), None);
+    }
+
+    #[test]
+    fn a_record_whose_end_is_in_another_write_is_told_by_its_begin() {
+        let begin = &TRIAL[..600];
+        assert_eq!(
+            mark(1, begin).map(|mark| mark.phase).as_deref(),
+            Some("Trial")
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Where a cut falls: what the disk may have kept of the upgrade by then, and what its Node was told.
+
+use anyhow::{Context, Result};
+
+use super::marks::Mark;
+use super::recording::{Moment, Recording};
+use super::way::Way;
+use super::writes::Log;
+
+/// A recording with all that is found in its log.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Of which way it is.
+    pub way: Way,
+    /// What was said meanwhile.
+    pub recording: Recording,
+    /// Each write of the record.
+    pub marks: Vec<Mark>,
+    /// All writes and flushes.
+    pub log: Log,
+}
+
+impl Recorded {
+    /// Where a cut behind so many requests falls.
+    ///
+    /// # Errors
+    /// When it comes before the request.
+    pub fn place(&self, after: usize) -> Result<Place<'_>> {
+        let moments = &self.recording.moments;
+        let later = moments.partition_point(|moment| moment.after <= after);
+        let told = later.checked_sub(1).and_then(|at| moments.get(at));
+        Ok(Place {
+            told: told.context("this cut comes before the request")?,
+            next: moments.get(later),
+            mark: self.marks.iter().rfind(|mark| mark.after <= after),
+        })
+    }
+}
+
+/// What the power finds.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// What the Node was told last.
+    pub told: &'a Moment,
+    /// What it was told next. It is told only behind what is done, and of what follows at once not of each.
+    pub next: Option<&'a Moment>,
+    /// What the record said last, if the disk has kept it.
+    pub mark: Option<&'a Mark>,
+}
+
+impl Place<'_> {
+    /// The phases that the upgrade may be in, by what is on the disk.
+    pub fn phases(&self) -> impl Iterator<Item = &str> {
+        let told = [Some(self.told), self.next].into_iter().flatten();
+        let told = told.map(|moment| moment.phase.as_str());
+        told.chain(self.mark.map(|mark| mark.phase.as_str()))
+    }
+
+    /// The step for the report.
+    #[must_use]
+    pub fn step(&self) -> String {
+        self.mark
+            .map_or_else(|| self.told.phase.clone(), Mark::name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn recorded() -> Recorded {
+        let moment = |(after, phase): (usize, &str)| Moment {
+            after,
+            phase: phase.to_owned(),
+            node: Value::Null,
+        };
+        Recorded {
+            way: Way::Upgrade,
+            recording: Recording {
+                moments: [(3, ""), (40, "Deployed"), (70, "Armed")]
+                    .map(moment)
+                    .into(),
+                ..Recording::default()
+            },
+            marks: vec![Mark {
+                after: 50,
+                phase: "Drained".to_owned(),
+                step: Some("Arm".to_owned()),
+            }],
+            log: Log::of(Vec::new()),
+        }
+    }
+
+    #[test]
+    fn a_cut_falls_between_what_the_node_was_told_and_what_it_would_have_been() {
+        let recorded = recorded();
+        let phases = |after| {
+            let place = recorded.place(after).unwrap();
+            place.phases().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(phases(3), ["", "Deployed"]);
+        assert_eq!(phases(49), ["Deployed", "Armed"]);
+        assert_eq!(phases(50), ["Deployed", "Armed", "Drained"]);
+        assert_eq!(phases(99), ["Armed", "Drained"]);
+        assert!(recorded.place(2).is_err(), "before the request");
+    }
+
+    #[test]
+    fn the_step_is_the_records_where_there_is_one() {
+        let recorded = recorded();
+        let step = |after| recorded.place(after).unwrap().step();
+        assert_eq!(step(45), "Deployed");
+        assert_eq!(step(60), "Drained, Arm");
+    }
+}

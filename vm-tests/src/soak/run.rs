@@ -1,0 +1,263 @@
+//! One run: records what is to be recorded, makes the cuts that no run before has made, a few at a time, and reports each.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use futures::{StreamExt, stream};
+use tokio::signal::ctrl_c;
+
+use super::cut::Cut;
+use super::judge::Verdict;
+use super::place::Recorded;
+use super::report::{self, Report};
+use super::way::Way;
+use super::{Soak, all_runs, files, folder, page, place_of, plan};
+use crate::images::{self, DiskKind};
+use crate::joined::Joined;
+use crate::lanes;
+
+/// A cut's disk, its overlay and a recording fit into it, in bytes; of a full disk a machine stands still, and would look hung.
+const ROOM: u64 = 16 << 30;
+
+/// So many cuts one after the other that came to no verdict: then it is the rig that does not work.
+const GIVE_UP: usize = 3;
+
+/// Of so many broken cuts the disk is kept; `ONLY=` makes it again of any.
+const DISKS: usize = 3;
+
+/// Records unless there are recordings, makes the cuts and reports; true when every one was made and no promise was broken. Cuts
+/// that a run before this one has made are not made again.
+///
+/// # Errors
+/// When the rig does not work.
+pub async fn run(soak: Soak) -> Result<bool> {
+    if soak.cuts == 0 && soak.only.is_none() {
+        return page::write(&all_runs());
+    }
+    Joined::prepare(DiskKind::Bios).await?;
+    let programs = images::programs()?;
+    let folder = folder(&programs)?;
+    fs::create_dir_all(&folder)?;
+    drop_others(&folder)?;
+    let ground = Ground { folder, programs };
+    let recorded = ground.recordings().await?;
+    if let Some(index) = soak.only {
+        let cuts = plan::cuts(&recorded, index + 1, soak.seed);
+        return ground.make_alone(&cuts[index]).await;
+    }
+    let cuts = plan::cuts(&recorded, soak.cuts, soak.seed);
+    ground.make_all(&cuts, soak).await
+}
+
+/// Removes what the recordings of other builds take, gigabytes each. Their reports and what is left of broken cuts stay.
+fn drop_others(folder: &Path) -> Result<()> {
+    let all = all_runs();
+    let others = fs::read_dir(&all).with_context(|| all.display().to_string())?;
+    for other in others {
+        let other = other?.path();
+        if other != folder && other.is_dir() {
+            Way::ALL
+                .iter()
+                .try_for_each(|way| files(&other, *way).remove())?;
+        }
+    }
+    Ok(())
+}
+
+/// What all cuts of a run start from.
+struct Ground {
+    folder: PathBuf,
+    programs: PathBuf,
+}
+
+impl Ground {
+    async fn recordings(&self) -> Result<Vec<Recorded>> {
+        let mut all = Vec::new();
+        for way in Way::ALL {
+            let files = files(&self.folder, way);
+            if files.read(way).is_err() {
+                expect_room(&self.folder)?;
+                let folder = self.folder.join(way.name());
+                let folder = folder.to_string_lossy();
+                lanes::in_a_lane::<()>(&["soak-record", &folder], &self.programs).await?;
+            }
+            all.push(files.read(way)?);
+        }
+        Ok(all)
+    }
+
+    async fn make(&self, cut: &Cut) -> Result<Verdict> {
+        expect_room(&self.folder)?;
+        let (folder, cut) = (self.folder.to_string_lossy(), serde_json::to_string(cut)?);
+        lanes::in_a_lane(&["soak-cut", &folder, &cut], &self.programs).await
+    }
+
+    async fn make_alone(&self, cut: &Cut) -> Result<bool> {
+        let verdict = self.make(cut).await?;
+        println!("{}", report::line(&verdict, 1, 1));
+        Ok(verdict.broken.is_none())
+    }
+
+    async fn make_all(&self, cuts: &[Cut], soak: Soak) -> Result<bool> {
+        let mut report = Report::read(&self.folder, soak.seed)?;
+        self.tidy(&report)?;
+        let left = report.left_of(cuts);
+        if left.len() < cuts.len() {
+            let made = cuts.len() - left.len();
+            println!("{made} of {} cuts were made before", cuts.len());
+        }
+        let begun = Instant::now();
+        let mut without = 0;
+        let made = stream::iter(&left)
+            .take_until(ctrl_c())
+            .map(|cut| async move { (cut, self.make(cut).await) })
+            .buffer_unordered(soak.jobs);
+        let mut made = pin!(made);
+        while let Some((cut, verdict)) = made.next().await {
+            match verdict {
+                Ok(verdict) => {
+                    without = 0;
+                    let number = report.cuts.len() + 1;
+                    println!("{}", report::line(&verdict, number, cuts.len()));
+                    report.add(verdict)?;
+                    self.drop_disk(cut, &report)?;
+                }
+                Err(error) => {
+                    without += 1;
+                    println!("cut {:>4} came to no verdict: {error:#}", cut.index);
+                }
+            }
+            if without >= GIVE_UP {
+                break;
+            }
+        }
+        let held = report.close(begun.elapsed());
+        let left = report.left_of(cuts).len();
+        if without >= GIVE_UP {
+            bail!(
+                "{GIVE_UP} cuts in a row came to no verdict; {left} are left for the same command"
+            );
+        }
+        if left > 0 {
+            println!("{left} cuts are left: the same command makes them");
+        }
+        Ok(held && left == 0)
+    }
+
+    /// Removes what a lane that died has left; what is left of broken cuts stays.
+    fn tidy(&self, report: &Report) -> Result<()> {
+        let keep: BTreeSet<PathBuf> = report
+            .broken()
+            .flat_map(|verdict| <[PathBuf; 2]>::from(place_of(&self.folder, verdict.cut.index)))
+            .collect();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !name.starts_with("cut-") || keep.contains(&path) {
+                continue;
+            }
+            if path.is_dir() {
+                fs::remove_dir_all(&path)?;
+            } else {
+                fs::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gigabytes for each broken cut would fill the disk before the night is over. Its logs stay.
+    fn drop_disk(&self, cut: &Cut, report: &Report) -> Result<()> {
+        if report.broken().count() <= DISKS {
+            return Ok(());
+        }
+        let (dir, disk) = place_of(&self.folder, cut.index);
+        for file in [disk, dir.join("machine/disk.qcow2")] {
+            if file.exists() {
+                fs::remove_file(&file)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn expect_room(folder: &Path) -> Result<()> {
+    let mut df = Command::new("df");
+    df.args(["--output=avail", "--block-size=1"]).arg(folder);
+    let output = df.output().context("cannot run df")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let free = text
+        .lines()
+        .nth(1)
+        .and_then(|line| line.trim().parse::<u64>().ok());
+    let free = free.with_context(|| format!("df says {text:?}"))?;
+    ensure!(
+        free >= ROOM,
+        "{} has {} GiB free, and a cut wants {}: make room, and the same command goes on",
+        folder.display(),
+        free >> 30,
+        ROOM >> 30
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soak::report::tests::verdict;
+
+    fn names_in(folder: &Path) -> Result<BTreeSet<String>> {
+        let entries = fs::read_dir(folder)?;
+        entries
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
+    }
+
+    fn ground(folder: &Path) -> Ground {
+        Ground {
+            folder: folder.to_owned(),
+            programs: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn what_a_lane_that_died_has_left_goes_and_what_is_left_of_a_broken_cut_stays() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut report = Report::read(folder.path(), 1)?;
+        report.add(verdict(3, "", 1.0))?;
+        for index in [3, 4] {
+            let (dir, disk) = place_of(folder.path(), index);
+            fs::create_dir(dir)?;
+            fs::write(disk, "")?;
+        }
+        fs::create_dir(folder.path().join("upgrade"))?;
+        ground(folder.path()).tidy(&report)?;
+        let left = ["cut-3", "cut-3.raw", "report-1.json", "upgrade"];
+        let left = left.into_iter().map(str::to_owned).collect();
+        assert_eq!(names_in(folder.path())?, left);
+        Ok(())
+    }
+
+    #[test]
+    fn of_many_broken_cuts_the_first_keep_their_disks() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut report = Report::read(folder.path(), 1)?;
+        let mut kept = 0;
+        for index in 0..DISKS + 2 {
+            let broken = verdict(index, "", 1.0);
+            let (dir, disk) = place_of(folder.path(), index);
+            fs::create_dir_all(dir.join("machine"))?;
+            fs::write(&disk, "")?;
+            report.add(broken.clone())?;
+            ground(folder.path()).drop_disk(&broken.cut, &report)?;
+            kept += usize::from(disk.exists());
+            assert!(dir.exists(), "its logs are gone");
+        }
+        assert_eq!(kept, DISKS);
+        Ok(())
+    }
+}

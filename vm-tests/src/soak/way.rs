@@ -1,0 +1,92 @@
+//! The two ways that are recorded: an upgrade to its blessing, and one to a bad image, through its trial and back.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use upgrade::report::Answer;
+
+/// Which upgrade is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Way {
+    /// To a good image: ends blessed.
+    Upgrade,
+    /// To a bad one: ends in the old system.
+    Fallback,
+}
+
+impl Way {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Upgrade, Self::Fallback];
+
+    /// The image that is asked for.
+    #[must_use]
+    pub const fn image(self) -> &'static str {
+        match self {
+            Self::Upgrade => "v2",
+            Self::Fallback => "kubelet-crash",
+        }
+    }
+
+    /// The operator's word. One trial: a node that the power left in it falls back at once, and a cut costs one boot. The bad image
+    /// is known for bad as soon as its kubelet has had the time that a good one takes.
+    #[must_use]
+    pub const fn policy(self) -> &'static str {
+        match self {
+            Self::Upgrade => "trials = 1",
+            Self::Fallback => "trials = 1\n[health]\ndeadline-seconds = 60",
+        }
+    }
+
+    /// How it ends when nothing is cut.
+    #[must_use]
+    pub const fn answer(self) -> Answer {
+        match self {
+            Self::Upgrade => Answer::Upgraded,
+            Self::Fallback => Answer::Failed,
+        }
+    }
+
+    /// What the bad image is refused for, when it was tried.
+    #[must_use]
+    pub const fn verdict(self) -> Option<&'static str> {
+        match self {
+            Self::Upgrade => None,
+            Self::Fallback => Some("Unhealthy"),
+        }
+    }
+
+    /// The name of its folder and in the report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Upgrade => "upgrade",
+            Self::Fallback => "fallback",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn called(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|way| way.name() == name)
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not write_str, which heeds no width.
+        to.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_back_to_its_way() {
+        for way in Way::ALL {
+            assert_eq!(Way::called(way.name()), Some(way));
+        }
+        assert_eq!(Way::called("sideways"), None);
+    }
+}
