@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host::journal::{Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::Instant;
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
@@ -68,6 +69,8 @@ struct Agent<H> {
     link: Link,
     work: Option<Work>,
     finished: Option<Finished>,
+    /// What the last turn knew: progress is told by it, for it changes nothing else.
+    known: Option<(RecordRead, Observation)>,
     trial: Trial,
     reporter: Reporter,
     planner: Planner,
@@ -76,6 +79,9 @@ struct Agent<H> {
     systemd: Systemd,
     watchdog: Option<Duration>,
 }
+
+/// The step under way has come further.
+struct Progress;
 
 /// When the loop turns next, if nothing happens before.
 enum Wake {
@@ -104,6 +110,7 @@ impl<H: Hands> Agent<H> {
             link: Link::default(),
             work: None,
             finished: None,
+            known: None,
             trial: Trial::default(),
             planner: Planner::default(),
             metrics: Metrics::new(move || looker.disk()),
@@ -142,6 +149,7 @@ impl<H: Hands> Agent<H> {
                 self.plan(&read, &policy, &seen);
                 self.metrics.show(&read, &seen, self.linked(), policy_holds);
                 self.tell(&read, &seen);
+                self.known = Some((read, seen));
                 wake
             }
         }
@@ -271,14 +279,32 @@ impl<H: Hands> Agent<H> {
         };
         self.systemd.alive();
         let pause = [pause, self.watchdog].into_iter().flatten().min();
+        let until = pause.map(|pause| Instant::now() + pause);
+        while let Some(Progress) = self.news(until).await {
+            self.tell_progress();
+        }
+    }
+
+    /// The next thing that happens; all but progress asks for a turn.
+    async fn news(&mut self, until: Option<Instant>) -> Option<Progress> {
         tokio::select! {
             Some(news) = self.news.recv() => self.take(news),
-            ended = working(&mut self.work) => if let Some(ended) = ended {
-                self.end(ended);
+            ended = working(&mut self.work) => match ended {
+                Some(ended) => self.end(ended),
+                None => return Some(Progress),
             },
             () = self.trial.news() => {}
             () = self.planner.news() => {}
-            () = sleeping(pause) => {}
+            () = sleeping(until) => {}
+        }
+        None
+    }
+
+    /// Without a look at the machine: twice a second, that took from a small machine what the step itself could have had.
+    fn tell_progress(&mut self) {
+        if let Some((read, seen)) = self.known.take() {
+            self.tell(&read, &seen);
+            self.known = Some((read, seen));
         }
     }
 
@@ -308,9 +334,9 @@ async fn working(work: &mut Option<Work>) -> Option<Finished> {
     }
 }
 
-async fn sleeping(pause: Option<Duration>) {
-    match pause {
-        Some(pause) => tokio::time::sleep(pause).await,
+async fn sleeping(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
     }
 }

@@ -78,7 +78,9 @@ impl Drop for Mark {
     }
 }
 
-fn mark(root: &Path) -> PathBuf {
+/// Where the mark is, on the system below `root`: whoever finds none need not start a program to thaw.
+#[must_use]
+pub fn mark(root: &Path) -> PathBuf {
     let run = names::RUN_DIR.trim_start_matches('/');
     root.join(run).join("freezing")
 }

@@ -11,7 +11,7 @@ use upgrade::observe::Check;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Api, Asked, Health, Home, Observation, OneShot, Policy, Reason, Record, Step, UpgradeId,
+    Api, Asked, Doing, Health, Home, Observation, OneShot, Policy, Reason, Record, Step, UpgradeId,
 };
 
 use super::images::{facts, found};
@@ -53,6 +53,15 @@ impl TestMachine {
         }
     }
 
+    async fn creep(&self, errand: &Errand) {
+        for percent in 0..100 {
+            let text = format!("fetching object {percent}");
+            errand.doing.send_replace(Some(Doing { percent, text }));
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.crept.send_replace(true);
+    }
+
     fn effect(&self, step: &Step) -> Effect {
         let mut state = self.state();
         match step {
@@ -76,6 +85,7 @@ impl TestMachine {
 
 impl Hands for TestMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
+        self.seen.send_modify(|seen| *seen += 1);
         Ok(self.machine())
     }
 
@@ -93,7 +103,7 @@ impl Hands for TestMachine {
         let fault = self.state().faults.get(PLAN).cloned();
         match fault {
             Some(Fault::Fails(reason)) => Err(reason),
-            Some(Fault::Hangs) => {
+            Some(Fault::Hangs | Fault::Creeps) => {
                 let _ = ahead.cancel.wait_for(|cancel| *cancel).await;
                 Err(Reason::Withdrawn)
             }
@@ -107,7 +117,10 @@ impl Hands for TestMachine {
         let fault = self.state().faults.get(name).cloned();
         match fault {
             Some(Fault::Fails(reason)) => return Err(reason),
-            Some(Fault::Hangs) => {
+            Some(hangs) => {
+                if let Fault::Creeps = hangs {
+                    self.creep(&errand).await;
+                }
                 let _ = errand.cancel.wait_for(|cancel| *cancel).await;
                 return Ok(Ended::Cancelled);
             }

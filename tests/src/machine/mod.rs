@@ -43,6 +43,8 @@ pub enum Fault {
     Fails(Reason),
     /// It does not end by itself.
     Hangs,
+    /// It says a hundred times that it has come further, and does not end by itself.
+    Creeps,
 }
 
 /// The machine.
@@ -52,6 +54,8 @@ pub struct TestMachine {
     down: watch::Sender<bool>,
     begun: watch::Sender<Vec<&'static str>>,
     looked: watch::Sender<usize>,
+    seen: watch::Sender<usize>,
+    crept: watch::Sender<bool>,
     sysroot: PathBuf,
     hooks: Hooks,
 }
@@ -102,6 +106,8 @@ impl TestMachine {
             down: watch::Sender::new(false),
             begun: watch::Sender::default(),
             looked: watch::Sender::default(),
+            seen: watch::Sender::default(),
+            crept: watch::Sender::default(),
             sysroot,
             hooks: Hooks::below(&folder.join("root")),
         }
@@ -193,6 +199,17 @@ impl TestMachine {
             .subscribe()
             .wait_for(|looked| *looked > after)
             .await;
+    }
+
+    /// How often the agent has looked at this machine so far.
+    #[must_use]
+    pub fn seen(&self) -> usize {
+        *self.seen.borrow()
+    }
+
+    /// Waits until a step that [`Fault::Creeps`] has said all that it says.
+    pub async fn until_crept(&self) {
+        let _ = self.crept.subscribe().wait_for(|crept| *crept).await;
     }
 
     /// Waits until it goes down for a reboot.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
+use careen_tests::machine::{Fault, NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::annotation;
 use careen_tests::scene::Scene;
 use careen_tests::token::Place;
@@ -53,6 +53,20 @@ async fn a_request_is_answered_without_delay() -> Result<()> {
         "{:?}",
         start.elapsed()
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_step_that_comes_further_leaves_the_machine_to_its_work() -> Result<()> {
+    let scene = Scene::new("creeps").await?;
+    scene.machine.fault("Fetch", Some(Fault::Creeps));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.machine.until_begun("Fetch", 0).await;
+    let before = scene.machine.seen();
+    scene.machine.until_crept().await;
+    // Whatever the Node tells meanwhile is worth a look; a hundred words of the step are not.
+    let looks = scene.machine.seen() - before;
+    assert!(looks < 20, "{looks} looks at the machine");
     Ok(())
 }
 

@@ -20,11 +20,11 @@ use crate::own;
 const NAME: &str = "careen-deploy";
 const OF_THE_IMAGE: &str = "/usr/libexec/careen/careen-deploy";
 
-/// How often progress is read while it works.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often progress is read while it works. Each look that finds something new has systemd tell the bus of our status.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// How often systemd is asked for the unit's state while no verdict stands in the file; its signal usually comes first.
-const CHECK: u32 = 6;
+const CHECK: u32 = 2;
 
 /// How long another run may take to end: as long as systemd gives one that swaps boot entries, and a minute.
 const LONGEST: Duration = Duration::from_secs(31 * 60);

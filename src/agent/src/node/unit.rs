@@ -204,10 +204,9 @@ pub fn properties<'a>(
     limits: &Limits,
 ) -> Vec<Property<'a>> {
     let program = program.display().to_string();
-    let command = |arguments: Vec<String>, ignore_failure: bool| {
-        let argv: Vec<String> = std::iter::once(program.clone()).chain(arguments).collect();
-        Variant::new(vec![(program.clone(), argv, ignore_failure)])
-    };
+    let argv: Vec<String> = std::iter::once(program.clone())
+        .chain(run.arguments.clone())
+        .collect();
     let mut properties = vec![
         (
             "Description",
@@ -216,8 +215,10 @@ pub fn properties<'a>(
         // A oneshot's start job ends when its work does, and that is a signal to wait for.
         ("Type", Variant::new("oneshot")),
         ("CollectMode", Variant::new("inactive-or-failed")),
-        ("ExecStart", command(run.arguments.clone(), false)),
-        ("ExecStopPost", command(vec!["thaw".to_owned()], true)),
+        (
+            "ExecStart",
+            Variant::new(vec![(program.clone(), argv, false)]),
+        ),
         // Appended: systemd opens it anew for ExecStopPost, and truncating would take the verdict away. The agent removes an old one.
         (
             "StandardOutputFileToAppend",
@@ -225,8 +226,21 @@ pub fn properties<'a>(
         ),
         ("StandardError", Variant::new("journal")),
     ];
+    if run.swaps {
+        properties.push(("ExecStopPost", thaw(program)));
+    }
     properties.extend(caps(run, limits));
     properties
+}
+
+/// Starts the program only where a run was killed: on a small machine libostree alone takes a second to load.
+fn thaw(program: String) -> Variant<'static> {
+    // systemd replaces ${NAME}, not $0 within a word (systemd.service(5), COMMAND LINES).
+    let script = r#"[ ! -e "$1" ] || exec "$0" thaw"#.to_owned();
+    let mark = host::freeze::mark(Path::new("/")).display().to_string();
+    let shell = "/bin/sh".to_owned();
+    let argv = vec![shell.clone(), "-c".to_owned(), script, program, mark];
+    Variant::new(vec![(shell, argv, true)])
 }
 
 fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
@@ -303,6 +317,22 @@ mod tests {
                 ["OOMScoreAdjust", "TimeoutStopUSec", "MemoryHigh"]
             );
         }
+    }
+
+    #[test]
+    fn only_a_run_that_freezes_boot_is_followed_by_a_thaw() {
+        let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();
+        let thaws = |step: &Step| {
+            let run = run(step, &Policy::default()).unwrap();
+            properties(Path::new("/x"), &run, Path::new("/y"), &Limits::default())
+                .iter()
+                .any(|(name, _)| *name == "ExecStopPost")
+        };
+        assert!(thaws(&Step::Deploy {
+            commit: commit.clone()
+        }));
+        assert!(thaws(&Step::Clean));
+        assert!(!thaws(&Step::Verify { commit }));
     }
 
     #[test]

@@ -34,12 +34,17 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     let mut fetched = 0;
     let commit = pin(site, &repo, wanted, &mut fetched)?;
-    if complete(&repo, &commit) && signature::check(&repo, &wanted.remote, &commit).is_ok() {
+    let here = repo.load_commit(commit.as_str()).is_ok();
+    let good = || signature::check(&repo, &wanted.remote, &commit);
+    if here && complete(&repo, &commit) && good().is_ok() {
         site.report.progress(100, "fetched already");
     } else {
         fetched += pull(site, &repo, wanted, Asked::Commit(&commit))?;
+        // One that came now was checked before it was written (ostree-repo-pull.c, `ostree_verify_unwritten_commit`), and gpg is slow to start.
+        if here {
+            good()?;
+        }
     }
-    signature::check(&repo, &wanted.remote, &commit)?;
     on_branch(&repo, wanted, &commit)?;
     hold(site, &repo, &commit)?;
     Ok(Done::Fetched {

@@ -1,5 +1,7 @@
 //! Reads every object of one commit and compares it with its name.
 
+use std::ops::Range;
+
 use ostree_ext::gio;
 use ostree_ext::glib;
 use ostree_ext::ostree::{ObjectName, ObjectType, Repo};
@@ -50,21 +52,23 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// [`Reason::Damaged`], naming the first bad object.
     pub fn check_lists(&self) -> Result<(), Reason> {
-        self.check(0, self.lists)
+        self.check(0..self.lists, |_| {})
     }
 
-    /// Checks the files, in the same way.
+    /// Checks the files, in the same way; `good` hears of each right behind its check.
     ///
     /// # Errors
     /// As [`Self::check_lists`].
-    pub fn check_files(&self) -> Result<(), Reason> {
-        self.check(self.lists, self.all.len())
+    pub fn check_files(&self, good: impl Fn(&str)) -> Result<(), Reason> {
+        self.check(self.lists..self.all.len(), good)
     }
 
-    fn check(&self, from: usize, to: usize) -> Result<(), Reason> {
+    fn check(&self, which: Range<usize>, good: impl Fn(&str)) -> Result<(), Reason> {
         let all = self.all.len();
-        for (done, (kind, checksum)) in self.all.iter().enumerate().take(to).skip(from) {
+        let from = which.start;
+        for (done, (kind, checksum)) in (from..).zip(&self.all[which]) {
             object(self.site, &self.repo, self.commit, (*kind, checksum))?;
+            good(checksum);
             let percent = u8::try_from(done * 97 / all).unwrap_or(97);
             self.site
                 .report

@@ -31,9 +31,8 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     // First what lists the others: libostree ends the process over a tree that is none.
     objects.check_lists()?;
     let tree = image::Tree::open(site, commit)?;
-    // Before they are checked, so that nothing comes between the check and the trial.
-    critical::seal(site, &critical::of(&tree)?);
-    objects.check_files()?;
+    let critical = critical::of(&tree)?;
+    objects.check_files(|object| critical::seal(site, &critical, object))?;
     site.report
         .progress(97, "reading what the image says of itself");
     let kernel = tree.kernel();
