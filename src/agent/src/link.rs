@@ -186,6 +186,7 @@ mod tests {
             control_plane: None,
             machine: String::new(),
             etc_stale: false,
+            staged: false,
             request: Asked::Unknown,
             paused: None,
             opted_out: None,

@@ -26,6 +26,7 @@ mod places;
 pub mod power;
 pub mod room;
 pub mod snapshot;
+pub mod veil;
 pub mod verity;
 
 pub use error::{Error, Result};

@@ -132,3 +132,15 @@ fn entries_of_others_are_left_alone() {
     .unwrap();
     assert_eq!(boot::default_first(&disk.places).unwrap(), all);
 }
+
+#[test]
+fn a_staged_system_is_next_unless_it_is_locked() {
+    let root = tempfile::tempdir().unwrap();
+    let ostree = root.path().join("run/ostree");
+    fs::create_dir_all(&ostree).unwrap();
+    assert!(!boot::is_staged(root.path()));
+    fs::write(ostree.join("staged-deployment"), "").unwrap();
+    assert!(boot::is_staged(root.path()));
+    fs::write(ostree.join("staged-deployment-locked"), "").unwrap();
+    assert!(!boot::is_staged(root.path()));
+}

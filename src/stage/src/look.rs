@@ -60,6 +60,7 @@ pub fn observe(
         control_plane: None,
         machine: os::machine()?,
         etc_stale: false,
+        staged: false,
         request: Asked::Unknown,
         paused: None,
         opted_out: None,

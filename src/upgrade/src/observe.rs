@@ -7,6 +7,9 @@ use crate::step::{Finished, Home, Step};
 use crate::target::RawRequest;
 use crate::version::Version;
 
+/// What libostree notes a staged deployment by (ostree-sysroot-private.h, `_OSTREE_SYSROOT_RUNSTATE_STAGED`).
+pub const STAGED: &str = "/run/ostree/staged-deployment";
+
 /// The state of the world as one home sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
@@ -39,6 +42,8 @@ pub struct Observation {
     pub machine: String,
     /// /etc was changed after the new system's copy of it was made.
     pub etc_stale: bool,
+    /// Whether somebody has staged a system that the next shutdown makes the default. Looked at where a trial may be next.
+    pub staged: bool,
     /// The requester's annotations.
     pub request: Asked,
     /// The value of the pause annotation.
@@ -169,12 +174,13 @@ impl Observation {
     /// Why nothing may be tried with the default as it is.
     #[must_use]
     pub fn foreign_default(&self) -> Reason {
-        let default = self.deployments.first();
-        Reason::ForeignDefault {
-            default: default
-                .map_or("none", |found| found.digest.short())
-                .to_owned(),
-        }
+        let found = self.deployments.first();
+        let default = match (self.staged, found) {
+            (true, _) => format!("from the next shutdown on one that is staged ({STAGED})"),
+            (false, Some(found)) => found.digest.short().to_owned(),
+            (false, None) => "none".to_owned(),
+        };
+        Reason::ForeignDefault { default }
     }
 }
 

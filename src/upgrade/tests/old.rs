@@ -253,6 +253,27 @@ fn a_foreign_default_halts_instead_of_arming() {
 }
 
 #[test]
+fn what_somebody_has_staged_since_the_deployment_halts_instead_of_arming() {
+    for (one_shot, first) in [
+        (OneShot::Clear, Act::Wait(None)),
+        (OneShot::Set, Act::Begin(Step::Disarm)),
+    ] {
+        let seen = Observation {
+            one_shot,
+            staged: true,
+            ..asked()
+        };
+        let (record, act) = next(&seen, &upgrade_in(Phase::Drained));
+        assert_eq!(act, first);
+        let Phase::Halted { reason } = phase_of(&record) else {
+            panic!("{:?}", phase_of(&record));
+        };
+        let said = reason.to_string();
+        assert!(said.contains(upgrade::observe::STAGED), "{said}");
+    }
+}
+
+#[test]
 fn a_default_changed_while_the_agent_was_dead_halts_before_the_reboot() {
     for (one_shot, first) in [
         (OneShot::Clear, Act::Wait(None)),

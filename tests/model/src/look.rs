@@ -37,6 +37,7 @@ pub fn look(
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),
+        staged: false,
         request: match link.asked {
             None => Asked::Unknown,
             Some(None) => Asked::Nothing,

@@ -40,6 +40,7 @@ impl TestMachine {
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
+            staged: false,
             request: Asked::Unknown,
             paused: None,
             opted_out: None,

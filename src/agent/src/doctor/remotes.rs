@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use host::Places;
+use host::veil::veiled;
 use upgrade::Policy;
 
 use super::keyfile::{self, Group};
@@ -96,7 +97,11 @@ fn below(folder: &Path, endings: &[&str]) -> Vec<std::path::PathBuf> {
 
 fn judge(group: &Group, places: &Places, policy: &Policy) -> Finding {
     let name = group.remote().unwrap_or_default();
-    let Some(url) = group.get("url").or_else(|| group.get("metalink")) else {
+    let Some(url) = group
+        .get("url")
+        .or_else(|| group.get("metalink"))
+        .map(veiled)
+    else {
         return Finding::bad(
             NAME,
             format!("{name} has no url"),

@@ -96,6 +96,7 @@ impl Node {
                 .then(|| control_plane.display().to_string()),
             machine: fixed.machine,
             etc_stale: self.etc_is_stale(record, &booted),
+            staged: may_arm(record, &booted).is_some() && boot::is_staged(&self.places.root),
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
@@ -112,8 +113,7 @@ impl Node {
 
     /// Walks /etc, so only where it matters: just before arming. What cannot be told counts as stale: deploying again is seconds.
     fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
-        let upgrade = record.upgrade.as_ref().filter(|up| up.may_arm_next(booted));
-        let commit = upgrade.and_then(upgrade::Upgrade::commit);
+        let commit = may_arm(record, booted).and_then(upgrade::Upgrade::commit);
         commit.is_some_and(|commit| etc::has_changed(&self.places, booted, commit).unwrap_or(true))
     }
 
@@ -243,6 +243,12 @@ impl Node {
         );
         Err(Reason::RebootRefused { detail })
     }
+}
+
+/// The upgrade whose trial may be armed next.
+fn may_arm<'a>(record: &'a Record, booted: &Deployment) -> Option<&'a upgrade::Upgrade> {
+    let upgrade = record.upgrade.as_ref();
+    upgrade.filter(|up| up.may_arm_next(booted))
 }
 
 /// Removes the saved states of the kubelet but for this upgrade's, which the record tells of. What stays takes room and does nothing.

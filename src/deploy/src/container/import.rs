@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use host::veil::veiled;
 use ostree_ext::container::store::{
     ImageImporter, ImportProgress, LayerProgress, LayeredImageState, PrepareResult, PreparedImport,
 };
@@ -19,7 +20,6 @@ use super::{held, reclaim, words};
 use crate::args::FetchImage;
 use crate::fetch::progress::leave;
 use crate::fetch::room::Room;
-use crate::fetch::veil::veiled;
 use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;

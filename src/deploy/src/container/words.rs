@@ -1,9 +1,8 @@
 //! What skopeo and the libraries around it say, for a reason's detail. Nothing is decided on it.
 
+use host::veil::veiled;
 use ostree_ext::containers_image_proxy::Error;
 use upgrade::reason::complaint;
-
-use crate::fetch::veil::veiled;
 
 /// What an error of skopeo's proxy says; some of its kinds hide that from `Display`.
 pub fn of(error: &Error) -> String {

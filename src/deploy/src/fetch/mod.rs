@@ -6,7 +6,6 @@ mod branches;
 pub mod progress;
 pub mod room;
 pub mod signature;
-pub mod veil;
 pub mod why;
 
 use ostree_ext::glib;

@@ -1,12 +1,12 @@
 //! Why a pull failed, by error domains and codes and by what the repository holds, never by the text.
 
+use host::veil::veiled;
 use nix::sys::statvfs::statvfs;
 use ostree_ext::ostree::{Repo, RepoCommitState};
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
-use super::veil::veiled;
 use super::{branches, signature};
 use crate::args::Fetch;
 use crate::site::Site;

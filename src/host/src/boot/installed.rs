@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use upgrade::Deployment;
+use upgrade::observe::STAGED;
 
 use super::entries::{Entry, Link, entries};
 use crate::Places;
@@ -52,6 +53,14 @@ pub fn default_first(places: &Places) -> Result<Vec<Deployment>> {
         .into_iter()
         .map(|installed| installed.deployment)
         .collect())
+}
+
+/// Whether the next shutdown makes a system the default that somebody has staged, on the system below `root`. One that is locked waits for
+/// a word of theirs (ostree-sysroot-private.h, `_OSTREE_SYSROOT_RUNSTATE_STAGED_LOCKED`).
+#[must_use]
+pub fn is_staged(root: &Path) -> bool {
+    let below = |path: &str| root.join(path.trim_start_matches('/'));
+    below(STAGED).exists() && !below(&format!("{STAGED}-locked")).exists()
 }
 
 /// All deployments that a boot link of the physical root leads to, in no order that means anything.

@@ -9,4 +9,4 @@ pub mod script;
 
 pub use entries::{Entry, Link, entries};
 pub use fitness::loader_fitness;
-pub use installed::{Installed, booted, default_first, deployments, linked};
+pub use installed::{Installed, booted, default_first, deployments, is_staged, linked};

@@ -30,6 +30,7 @@ impl World {
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: self.etc_is_stale(),
+            staged: false,
             request: if up { asked() } else { Asked::Unknown },
             paused: None,
             opted_out: None,

@@ -5,7 +5,8 @@ use upgrade::container::Transport;
 use upgrade::{Source, Target};
 
 /// The accepted forms. Archives are none: a path on a node means another file on each, or nothing.
-pub const ACCEPTED: &str = "ostree:<remote>:<ref>[@<commit of 64 hexadecimal digits>] or docker://<host>/<name>@sha256:<64 hexadecimal digits>";
+pub const ACCEPTED: &str = "ostree:<remote>:<ref>[@<commit>] or docker://<host>/<name>@sha256:<digest>[@<commit>], where commit and digest are 64 \
+                            lower-case hexadecimal digits";
 
 /// What a field that may name an image says to us.
 ///

@@ -194,7 +194,8 @@ fn redeploy(
     Act::Begin(Step::Deploy { commit })
 }
 
-/// The new deployment must lie there, and the old one be the default: only then does an unfinished trial fall back.
+/// The new deployment must lie there, and the old one be the default and stay it: only then does an unfinished trial fall back. What somebody
+/// has staged moves the menu at the very shutdown that leads into the trial, under the position that is armed.
 fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reason> {
     let lies = |to: &&Deployment| seen.deployments.iter().any(|there| there.same(to));
     let Some(to) = up.to.as_ref().filter(lies) else {
@@ -203,7 +204,7 @@ fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deployment, Reaso
             .map_or_else(String::new, |commit| commit.short().to_owned());
         return Err(Reason::TargetVanished { commit });
     };
-    if seen.default_is(&up.from) {
+    if seen.default_is(&up.from) && !seen.staged {
         Ok(to.clone())
     } else {
         Err(seen.foreign_default())

@@ -72,6 +72,7 @@ pub fn quiet() -> Observation {
         control_plane: None,
         machine: "x86_64".into(),
         etc_stale: false,
+        staged: false,
         request: Asked::Nothing,
         paused: None,
         opted_out: None,

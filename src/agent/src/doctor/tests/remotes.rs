@@ -65,6 +65,15 @@ fn a_key_that_the_remote_or_the_system_brings_is_one() {
 }
 
 #[test]
+fn a_password_in_a_url_is_not_repeated() {
+    let node = Node::sound();
+    node.remote("url=https://site:secret@images.example.com/os\n");
+    let seen = node.found("remote").seen;
+    assert!(seen.contains("https://…@images.example.com/os"), "{seen}");
+    assert!(!seen.contains("secret"), "{seen}");
+}
+
+#[test]
 fn a_proxy_under_a_cap_is_bad() {
     let node = Node::sound();
     node.remote("url=https://x\nproxy=http://proxy\n");

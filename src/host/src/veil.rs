@@ -5,6 +5,7 @@
 const VEIL: &str = "…@";
 
 /// The text without what could let anybody in.
+#[must_use]
 pub fn veiled(text: &str) -> String {
     let mut pieces = text.split("://");
     let mut shown = pieces.next().unwrap_or_default().to_owned();
