@@ -254,16 +254,19 @@ fn a_foreign_default_halts_instead_of_arming() {
 
 #[test]
 fn what_somebody_has_staged_since_the_deployment_halts_instead_of_arming() {
-    for (one_shot, first) in [
-        (OneShot::Clear, Act::Wait(None)),
-        (OneShot::Set, Act::Begin(Step::Disarm)),
+    let armed = || Phase::Armed { boot: boot(1) };
+    for (phase, one_shot, first) in [
+        (Phase::Drained, OneShot::Clear, Act::Wait(None)),
+        (armed(), OneShot::Clear, Act::Wait(None)),
+        (armed(), OneShot::Set, Act::Begin(Step::Disarm)),
     ] {
         let seen = Observation {
             one_shot,
             staged: true,
+            deployments: vec![deployment('a'), deployment('b')],
             ..asked()
         };
-        let (record, act) = next(&seen, &upgrade_in(Phase::Drained));
+        let (record, act) = next(&seen, &upgrade_in(phase));
         assert_eq!(act, first);
         let Phase::Halted { reason } = phase_of(&record) else {
             panic!("{:?}", phase_of(&record));
