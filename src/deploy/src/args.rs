@@ -16,6 +16,9 @@ pub struct Cli {
     /// How long to wait for the sysroot's lock before naming its holder, in seconds.
     #[arg(long, global = true, default_value_t = 60)]
     pub lock_seconds: u64,
+    /// How long a program may take that libostree runs while it swaps boot entries, in seconds.
+    #[arg(long, global = true, default_value_t = 600, hide = true)]
+    pub child_seconds: u64,
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,

@@ -4,6 +4,7 @@
 mod args;
 mod bless;
 mod bucket;
+mod children;
 mod clean;
 mod container;
 mod critical;
@@ -24,8 +25,10 @@ mod undo;
 mod verify;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use args::{Cli, Verb};
+use children::Children;
 use clap::Parser;
 use site::Site;
 use upgrade::Reason;
@@ -71,16 +74,25 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
     if cli.verb.cancellable() {
         signal::end_on_signal(&site.stop, site.stopped());
     }
-    match &cli.verb {
-        Verb::Fetch(fetch) => fetch::run(&site, fetch),
-        Verb::Plan(image) => plan::run(&site, image),
-        Verb::FetchImage(image) => container::run(&site, image),
-        Verb::PlanImage(image) => plan::of_container(&site, image),
-        Verb::Verify(target) => verify::run(&site, &target.commit),
-        Verb::Deploy(deploy) => deploy::run(&site, deploy),
-        Verb::Bless(wanted) => bless::run(&site, wanted),
-        Verb::Undo(target) => undo::run(&site, &target.commit),
-        Verb::Clean => clean::run(&site),
-        Verb::Status | Verb::Thaw => status::run(&site),
+    // A run that may be ended needs no watch over what it waits for.
+    let children = match cli.verb.swaps() {
+        true => Children::bounded(Duration::from_secs(cli.child_seconds)),
+        false => Children::default(),
+    };
+    perform(&cli.verb, &site).map_err(|reason| children.explain(reason))
+}
+
+fn perform(verb: &Verb, site: &Site) -> Result<Done, Reason> {
+    match verb {
+        Verb::Fetch(fetch) => fetch::run(site, fetch),
+        Verb::Plan(image) => plan::run(site, image),
+        Verb::FetchImage(image) => container::run(site, image),
+        Verb::PlanImage(image) => plan::of_container(site, image),
+        Verb::Verify(target) => verify::run(site, &target.commit),
+        Verb::Deploy(deploy) => deploy::run(site, deploy),
+        Verb::Bless(wanted) => bless::run(site, wanted),
+        Verb::Undo(target) => undo::run(site, &target.commit),
+        Verb::Clean => clean::run(site),
+        Verb::Status | Verb::Thaw => status::run(site),
     }
 }

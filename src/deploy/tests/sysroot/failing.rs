@@ -1,4 +1,4 @@
-//! A generator of grub.cfg that fails, in the verbs behind the deployment.
+//! A generator of grub.cfg that fails or hangs, in the verbs behind the deployment.
 
 use upgrade::Reason;
 
@@ -38,4 +38,26 @@ fn a_generator_that_fails_in_taking_back_leaves_the_old_menu_and_the_next_run_su
     mend(&world);
     world.verb("undo", &commit).verdict.unwrap();
     assert_eq!(world.order(), [world.installed.as_str()]);
+}
+
+#[test]
+fn a_generator_that_hangs_is_ended_with_all_it_started_and_named_and_the_old_menu_stands() {
+    let (world, commit) = broken();
+    let below = world.path("below");
+    let script = format!(
+        "#!/bin/sh\nsleep 997 &\necho $! > {}\nwait\n",
+        below.display()
+    );
+    std::fs::write(world.path("generator"), script).unwrap();
+    let before = (world.order(), world.menu());
+    let arguments = ["--child-seconds", "1", "bless", "--commit", commit.as_str()];
+    let told = world.run(&arguments).reason().to_string();
+    assert!(told.contains("generator had not ended after 1 s"), "{told}");
+    assert_eq!((world.order(), world.menu()), before);
+    let below = std::fs::read_to_string(below).unwrap();
+    // One that is dead and has not been collected yet has no command line any more.
+    let runs = std::fs::read(format!("/proc/{}/cmdline", below.trim())).unwrap_or_default();
+    assert!(runs.is_empty(), "what the generator started is still there");
+    mend(&world);
+    world.verb("bless", &commit).verdict.unwrap();
 }

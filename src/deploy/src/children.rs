@@ -1,0 +1,106 @@
+//! Ends what libostree waits for in vain. A run that swaps boot entries is killed by nobody, so a generator of grub.cfg that hangs
+//! (grub-mkconfig's os-prober looks into every disk there is) would hold it for ever, and the node's upgrade with it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use upgrade::Reason;
+
+/// How often the children are looked at.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The children of a run, none of which lives longer than it may.
+#[derive(Default)]
+pub struct Children {
+    /// The first that had to be ended, and after how long.
+    ended: Arc<OnceLock<String>>,
+}
+
+impl Children {
+    /// Ends each child, and all below it, that is still there after `limit`.
+    pub fn bounded(limit: Duration) -> Self {
+        let this = Self::default();
+        let ended = Arc::clone(&this.ended);
+        thread::spawn(move || {
+            let mut seen = HashMap::new();
+            loop {
+                thread::sleep(LOOK.min(limit));
+                let late = late(&mut seen, Instant::now(), limit);
+                late.into_iter().for_each(|child| end(child, limit, &ended));
+            }
+        });
+        this
+    }
+
+    /// With the cause that libostree cannot know: it sees a child that died of a signal.
+    pub fn explain(&self, reason: Reason) -> Reason {
+        match (reason, self.ended.get()) {
+            (Reason::DeployFailed { verb, detail }, Some(ended)) => {
+                let detail = format!("{detail}; {ended}");
+                Reason::DeployFailed { verb, detail }
+            }
+            (other, _) => other,
+        }
+    }
+}
+
+/// The children that were first seen longer ago than `limit`.
+fn late(seen: &mut HashMap<u32, Instant>, now: Instant, limit: Duration) -> Vec<u32> {
+    let mut there = children(process::id());
+    // While a file system is frozen, libostree keeps a copy of this process beside it that would thaw it: that one must live.
+    there.retain(|child| program(*child) != program(process::id()));
+    seen.retain(|child, _| there.contains(child));
+    there.retain(|child| now - *seen.entry(*child).or_insert(now) >= limit);
+    there
+}
+
+fn end(child: u32, limit: Duration, ended: &OnceLock<String>) {
+    let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+    let told = format!(
+        "{} had not ended after {} s and was killed",
+        name.trim(),
+        limit.as_secs()
+    );
+    eprintln!("careen-deploy: {told}");
+    // Told first: libostree goes on as soon as the child is gone.
+    let _ = ended.set(told);
+    for below in with_all_below(child) {
+        if let Ok(pid) = below.try_into() {
+            // One that has just ended by itself is what was wanted.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+}
+
+fn program(process: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/exe")).ok()
+}
+
+fn with_all_below(process: u32) -> Vec<u32> {
+    let mut all = vec![process];
+    let mut next = 0;
+    while let Some(one) = all.get(next) {
+        all.extend(children(*one));
+        next += 1;
+    }
+    all
+}
+
+/// The children of a process, as the kernel lists them for each thread (`/proc/pid/task/tid/children`, proc(5)).
+fn children(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let lists = threads.into_iter().flatten().flatten();
+    let lists = lists.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let lists = lists.collect::<Vec<_>>().join(" ");
+    lists
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
