@@ -239,6 +239,12 @@ impl Machine {
 }
 
 impl Running {
+    /// The process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
     /// The power goes: nothing is flushed, nobody is told.
     pub fn cut_power(mut self) {
         self.process.kill();

@@ -143,6 +143,15 @@ impl Rig {
         })
     }
 
+    /// The process that emulates the node, for as long as its power is on.
+    ///
+    /// # Errors
+    /// When it is off.
+    pub fn emulator(&self) -> Result<u32> {
+        let running = self.power.as_ref().context("the power is off")?;
+        Ok(running.pid())
+    }
+
     /// The power goes, now.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::meter::{Meter, Took};
 use super::{Commit, DiskKind, Place, empty_node, stage};
 use crate::node::Seen;
 use crate::rig::UPGRADE;
@@ -13,13 +14,13 @@ use crate::rig::UPGRADE;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
     /// From the request until the new system lies beside the old one, verified.
-    pub staging: f64,
+    pub staging: Took,
     /// Of these, until it was fetched, verified, deployed, as the Node told.
     pub steps: [f64; 3],
     /// Of these, how long the node was not Ready or not schedulable.
     pub unavailable_while_staging: f64,
     /// From the cordon to its end.
-    pub down: f64,
+    pub down: Took,
     /// Bytes that the remote sent.
     pub fetched: u64,
     /// What the stage did in the trial boot.
@@ -35,6 +36,7 @@ pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Re
     rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0")
         .await?;
     let before = rig.before().await?;
+    let meter = Meter::at(rig.emulator()?)?;
     let begun = Instant::now();
     rig.ask(image).await?;
     rig.wait_phase("Deployed", UPGRADE).await?;
@@ -42,12 +44,12 @@ pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Re
     let fetched = rig.repo.served();
     rig.expect_upgraded(&before, image).await?;
     let history = rig.node.history();
-    let down = cordoned(&history).context("the node was never cordoned")?;
+    let (cordon, end) = cordoned(&history).context("the node was never cordoned")?;
     Ok(Times {
-        staging: (staged - begun).as_secs_f64(),
+        staging: meter.between(begun, staged),
         steps: steps(&history, begun),
         unavailable_while_staging: unavailable(&history, begun, staged).as_secs_f64(),
-        down: down.as_secs_f64(),
+        down: meter.between(cordon, end),
         fetched,
         stage: stage::measure(&mut rig.guest).await?,
     })
@@ -68,10 +70,10 @@ fn steps(history: &[Seen], begun: Instant) -> [f64; 3] {
 }
 
 /// From the cordon to its end.
-fn cordoned(history: &[Seen]) -> Option<Duration> {
+fn cordoned(history: &[Seen]) -> Option<(Instant, Instant)> {
     let begin = history.iter().position(|seen| !seen.view.schedulable)?;
     let end = history[begin..].iter().find(|seen| seen.view.schedulable)?;
-    Some(end.at - history[begin].at)
+    Some((history[begin].at, end.at))
 }
 
 /// How much of the time between two moments pods had no place here.

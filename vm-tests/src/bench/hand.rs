@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::meter::{Meter, Took};
 use super::{Commit, DiskKind, Place, empty_node};
 use crate::rig::{Rig, UPGRADE};
 
@@ -12,13 +13,13 @@ use crate::rig::{Rig, UPGRADE};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
     /// Pull, check, deploy.
-    pub staging: f64,
+    pub staging: Took,
     /// Each of the three.
-    pub steps: [f64; 3],
+    pub steps: [Took; 3],
     /// From the reboot until Ready and `kubeadm upgrade node`.
-    pub down: f64,
+    pub down: Took,
     /// From a plain reboot, of the new system into itself, until Ready.
-    pub plain: f64,
+    pub plain: Took,
 }
 
 /// Upgrades once. `share`: of all objects in the repository, those of the new commit: `ostree fsck` reads all, and the
@@ -36,32 +37,33 @@ pub(super) async fn upgrade(image: &Commit, share: f64, place: &Place) -> Result
     let deploy = format!(
         "ostree admin deploy --not-as-default --origin-file=$(ls /ostree/deploy/debian/deploy/*.origin | head -n 1) {digest}"
     );
+    let meter = Meter::at(rig.emulator()?)?;
     let steps = [
-        timed(&mut rig, &pull).await?,
-        timed(&mut rig, "ostree fsck").await? * share,
-        timed(&mut rig, &deploy).await?,
+        timed(&mut rig, &meter, &pull).await?,
+        timed(&mut rig, &meter, "ostree fsck").await?.times(share),
+        timed(&mut rig, &meter, &deploy).await?,
     ];
     place.progress.step("staged by hand");
     let begun = Instant::now();
     rig.wait_guest("ostree admin set-default 1").await?;
     reboot(&mut rig).await?;
     rig.wait_guest("kubeadm upgrade node").await?;
-    let down = begun.elapsed().as_secs_f64();
+    let down = meter.since(begun);
     place.progress.step("a plain reboot");
     let begun = Instant::now();
     reboot(&mut rig).await?;
     Ok(Times {
-        staging: steps.iter().sum(),
+        staging: steps.iter().copied().sum(),
         steps,
         down,
-        plain: begun.elapsed().as_secs_f64(),
+        plain: meter.since(begun),
     })
 }
 
-async fn timed(rig: &mut Rig, script: &str) -> Result<f64> {
+async fn timed(rig: &mut Rig, meter: &Meter, script: &str) -> Result<Took> {
     let begun = Instant::now();
     rig.wait_guest(script).await?;
-    Ok(begun.elapsed().as_secs_f64())
+    Ok(meter.since(begun))
 }
 
 /// Reboots and waits until the Node is Ready.

@@ -4,6 +4,7 @@
 
 mod careen;
 mod hand;
+mod meter;
 mod stage;
 mod table;
 
