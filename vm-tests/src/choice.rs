@@ -35,7 +35,7 @@ const UNSEEN: &[&str] = &[
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
 const LONG: &[&str] = &["ten-upgrades-in-a-row"];
 
-/// The scenarios that `which` names: one name, `core` (with those whose turn it is) or `all`.
+/// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is) or `all`.
 ///
 /// # Errors
 /// When there is no such scenario; the message says where all are listed.
@@ -43,10 +43,14 @@ pub fn choose(which: &str, turn_from: Option<&str>) -> Result<Vec<Scenario>> {
     match which {
         "all" => Ok(all()),
         "core" => Ok(core(turn_from)),
-        name => match ALL.iter().find(|scenario| scenario.name == name) {
-            Some(scenario) => Ok(vec![*scenario]),
-            None => bail!("no scenario is called {name:?}; `make vm` lists them all"),
-        },
+        names => names.split(',').map(called).collect(),
+    }
+}
+
+fn called(name: &str) -> Result<Scenario> {
+    match ALL.iter().find(|scenario| scenario.name == name) {
+        Some(scenario) => Ok(*scenario),
+        None => bail!("no scenario is called {name:?}; `make vm` lists them all"),
     }
 }
 
@@ -113,6 +117,17 @@ mod tests {
 
     fn names(scenarios: &[Scenario]) -> Vec<&'static str> {
         scenarios.iter().map(|scenario| scenario.name).collect()
+    }
+
+    #[test]
+    fn several_names_are_taken_as_they_come_and_an_unknown_one_is_named() {
+        let two = format!("{},{POWER_CUT}", POWER_CUTS[0]);
+        assert_eq!(
+            names(&choose(&two, None).unwrap()),
+            [POWER_CUTS[0], POWER_CUT]
+        );
+        let error = choose("core,nothing", None).err().unwrap().to_string();
+        assert!(error.contains("\"core\""), "{error}");
     }
 
     #[test]
