@@ -45,6 +45,8 @@ pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Re
     rig.expect_upgraded(&before, image).await?;
     let history = rig.node.history();
     let (cordon, end) = cordoned(&history).context("the node was never cordoned")?;
+    // An empty node may be drained before the Node could tell that all is staged.
+    let staged = staged.min(cordon);
     Ok(Times {
         staging: meter.between(begun, staged),
         steps: steps(&history, begun),
