@@ -14,8 +14,10 @@ use crate::soak::writes::{Log, Request};
 /// So many requests may have been on their way into the log when QEMU was killed, and stand there in part.
 const ON_THE_WAY: usize = 8;
 
-/// A guest that reboots does not answer; one that looks for a hundred times in vain does, long before.
-const LOOK: Duration = Duration::from_secs(30);
+/// A guest that reboots does not answer; one that looks so many times in vain does, long before: what it finds after it was given up
+/// nobody would hear of.
+const LOOK: Duration = Duration::from_secs(60);
+const LOOKS: u32 = 25;
 
 impl Rig {
     /// The power goes, and with it what `fate` takes of the writes since the last flush; `seed` chooses what is torn. The machine must
@@ -51,15 +53,15 @@ impl Rig {
         self.power_on().await
     }
 
-    /// Waits until the record says this piece of its JSON, in whichever boot.
+    /// Waits until the record says this (a regular expression for `grep -E`) in its JSON, in whichever boot.
     ///
     /// # Errors
     /// When it does not within the time of an upgrade.
     pub async fn wait_record_in_any_boot(&mut self, piece: &str) -> Result<()> {
         let folder = format!("/sysroot/{}", names::STATE_DIR);
-        let says = format!("grep -qsF '{piece}' {folder}/record.a {folder}/record.b");
+        let says = format!("grep -qsE '{piece}' {folder}/record.a {folder}/record.b");
         let look = format!(
-            "n=0; until {says}; do n=$((n + 1)); [ $n -lt 100 ] || exit 1; sleep 0.05; done"
+            "n=0; until {says}; do n=$((n + 1)); [ $n -lt {LOOKS} ] || exit 1; sleep 0.05; done"
         );
         let deadline = Instant::now() + UPGRADE;
         while !matches!(self.guest.try_run(&look, LOOK).await, Ok(output) if output.code == 0) {

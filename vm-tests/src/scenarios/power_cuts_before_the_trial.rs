@@ -39,8 +39,9 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.lose_power_for_a_moment(Fate::Torn).await?;
     old_system_boots(rig, &before).await?;
 
-    // The arming comes right behind it: either system may boot.
-    rig.wait_record_in_any_boot("\"name\": \"Drained\"").await?;
+    // The arming comes right behind it: the one or the other is seen, and either system may boot.
+    rig.wait_record_in_any_boot("\"name\": \"(Drained|Armed)\"")
+        .await?;
     rig.lose_power_for_a_moment(Fate::Lost).await?;
     rig.wait_boot(None).await?;
 

@@ -15,6 +15,10 @@ pub const SCENARIO: Scenario = Scenario {
 /// In a mount namespace of its own, where /sysroot can be written.
 const STAGE: &str = "unshare -m sh -ec 'mount -o remount,bind,rw /sysroot; ostree pull careen v3; ostree admin deploy --stage careen:v3' && test -e /run/ostree/staged-deployment";
 
+/// What boots when the power goes: what is staged becomes the default at a shutdown alone, and stands first.
+const DEFAULT: &str =
+    "ostree admin status --skip-signatures | grep -v staged | grep -oE '[0-9a-f]{64}' | head -n 1";
+
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
@@ -30,7 +34,10 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let reason = view.reason.unwrap_or_default();
     ensure!(reason.contains("/run/ostree/staged-deployment"), "{reason}");
     ensure!(rig.boot_id().await? == before.boot, "it rebooted");
-    ensure!(rig.default_commit().await? == before.commit);
+    ensure!(
+        rig.guest.run(DEFAULT).await? == before.commit,
+        "the boot menu has changed"
+    );
     rig.wait_guest("test -e /run/ostree/staged-deployment")
         .await?;
     rig.expect_disarmed().await

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
+const DEFAULT_SECTOR: u64 = 512;
 /// Sector, number of sectors, flags, length of the data: eight bytes each, then padding up to a sector.
 const HEADER: usize = 32;
 const FLUSH: u64 = 1;
@@ -52,13 +53,7 @@ impl Log {
         let mut head = [0; 28];
         file.read_exact_at(&mut head, 0)
             .context("a log of writes begins with its superblock")?;
-        ensure!(
-            number(&head, 0) == MAGIC && number(&head, 8) == VERSION,
-            "{} is no log of writes of version {VERSION}",
-            path.display()
-        );
-        let sector = u64::from(u32::from_le_bytes([head[24], head[25], head[26], head[27]]));
-        ensure!(sector >= 512, "a sector of {sector} bytes");
+        let sector = sector(&head).with_context(|| path.display().to_string())?;
         Ok(Self {
             file,
             sector,
@@ -113,6 +108,20 @@ impl Log {
         self.file.read_exact_at(&mut data, log)?;
         Ok(data)
     }
+}
+
+/// What the superblock says of a sector's length. QEMU writes it with the first flush; what came before has its default.
+fn sector(head: &[u8; 28]) -> Result<u64> {
+    if *head == [0; 28] {
+        return Ok(DEFAULT_SECTOR);
+    }
+    ensure!(
+        number(head, 0) == MAGIC && number(head, 8) == VERSION,
+        "this is no log of writes of version {VERSION}"
+    );
+    let sector = u64::from(u32::from_le_bytes([head[24], head[25], head[26], head[27]]));
+    ensure!(sector >= DEFAULT_SECTOR, "a sector of {sector} bytes");
+    Ok(sector)
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {
@@ -206,6 +215,15 @@ pub(super) mod tests {
         let more = File::options().write(true).open(file.path()).unwrap();
         more.write_all_at(&entry(0, 0, FLUSH), 1024).unwrap();
         assert_eq!(log.read_on().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_log_that_no_flush_has_closed_yet_is_read_all_the_same() {
+        let file = log(&[entry(8, 1, 0), vec![7; 512]]);
+        let begin = File::options().write(true).open(file.path()).unwrap();
+        begin.write_all_at(&[0; 512], 0).unwrap();
+        let mut log = Log::open(file.path()).unwrap();
+        assert_eq!(log.read_on().unwrap(), 1);
     }
 
     #[test]
