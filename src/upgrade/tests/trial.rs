@@ -193,6 +193,35 @@ fn kubeadm_is_tried_again_while_the_api_server_is_there() {
 }
 
 #[test]
+fn a_kubeadm_that_hangs_does_not_carry_the_trial_past_its_deadline() {
+    let hangs = |seconds| Observation {
+        health: Health {
+            kubeadm: Check::Pending("kubeadm upgrade node is running".into()),
+            ..healthy()
+        },
+        running: Some(Step::Kubeadm),
+        ..at(seconds)
+    };
+    // 600 s, counted from when the API server was reached.
+    let (record, act) = next(&hangs(619), &trial());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(620_000))));
+    let (record, act) = next(&hangs(620), &record);
+    assert_eq!(act, Act::Cancel);
+    let cancelled = Observation {
+        running: None,
+        finished: finished(Step::Kubeadm, Outcome::Cancelled),
+        ..hangs(620)
+    };
+    let (record, act) = next(&cancelled, &record);
+    let Phase::Reverting { reason } = phase_of(&record) else {
+        panic!("{record:?}");
+    };
+    let told = reason.to_string();
+    assert!(told.contains("kubeadm upgrade node"), "{told}");
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+}
+
+#[test]
 fn a_failed_kubeadm_is_told_by_its_own_name_while_the_trial_goes_on() {
     let reason = Reason::KubeadmFailed {
         detail: "see the journal of careen-kubeadm.service".into(),

@@ -12,9 +12,9 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Down to the last block, root's reserve included.
-const FILL: &str = "n=0; for size in 1G 64M 1M 4K; do while fallocate -l $size /var/full.$n 2>/dev/null; do n=$((n + 1)); done; done; sync";
-const GIVE_BACK: &str = "rm -f /var/full.*; sync";
+/// Down to the last block, root's reserve included, and for as long as it is to last: a pod that is evicted gives some back.
+const FILL: &str = "fill() { while fallocate -l $1 /var/full.$n 2>/dev/null; do n=$((n + 1)); done; }; n=0; for size in 1G 64M 1M 4K; do fill $size; done; sync; systemd-run --quiet --unit=full sh -c 'n=0; while :; do if fallocate -l 4K /var/full.more.$n 2>/dev/null; then n=$((n + 1)); else sleep 0.05; fi; done'";
+const GIVE_BACK: &str = "systemctl stop full; rm -f /var/full.*; sync";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;

@@ -150,7 +150,7 @@ impl Node {
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
             Step::Reboot { force } => self.reboot(*force).await?,
-            Step::Kubeadm => kubeadm::again(id(&errand)?).await?,
+            Step::Kubeadm => return run_kubeadm(&errand).await,
             other => return Err(not_ours(other)),
         }
         Ok(Ended::Done(Effect::Plain))
@@ -255,6 +255,15 @@ fn may_arm<'a>(record: &'a Record, booted: &Deployment) -> Option<&'a upgrade::U
 pub fn keep_snapshot(places: &Places, id: Option<&UpgradeId>) {
     if let Err(error) = snapshot::keep_only(places, id) {
         tracing::warn!("the kubelet's saved state was not removed: {error}");
+    }
+}
+
+/// kubeadm is waited for no longer than the trial may last.
+async fn run_kubeadm(errand: &Errand) -> Result<Ended, Reason> {
+    let mut cancel = errand.cancel.clone();
+    tokio::select! {
+        done = kubeadm::again(id(errand)?) => done.map(|()| Ended::Done(Effect::Plain)),
+        Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
     }
 }
 

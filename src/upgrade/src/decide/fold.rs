@@ -24,7 +24,7 @@ pub(super) fn fold(up: &mut Upgrade, finished: &Finished, seen: &Observation, po
             done(up, &finished.step, effect, seen, policy);
         }
         Outcome::Failed(reason) => failed::failed(up, &finished.step, reason, seen, policy),
-        // The withdrawal that cancelled it is seen in the same observation and decides what follows.
+        // What cancelled it, a withdrawal or a deadline, is seen in the same observation and decides what follows.
         Outcome::Cancelled => {}
     }
 }

@@ -124,6 +124,7 @@ fn while_running(step: &Step, up: Option<&Upgrade>, seen: &Observation, policy: 
     ) || hold::takes(step);
     match up {
         Some(up) if stoppable && withdrawn(up, seen) => Act::Cancel,
+        Some(up) if *step == Step::Kubeadm => new::while_kubeadm(up, seen, policy),
         Some(_) if hold::takes(step) => hold::while_taking(seen, policy),
         Some(_) | None => Act::Wait(None),
     }

@@ -30,12 +30,8 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     if up.given_up.is_some() {
         return leave(up, seen);
     }
-    let held = up
-        .hold
-        .as_ref()
-        .is_some_and(|until| until.boot == seen.boot);
     soak::disturb(up, &seen.health);
-    match judge(seen, policy, held) {
+    match judge(seen, policy, is_held(up, seen)) {
         Judgement::Healthy => {
             if let Some(until) = soak::left(up, seen, policy) {
                 let usual = SinceBoot(0).plus_seconds(policy.health.deadline_seconds);
@@ -53,6 +49,22 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
         }
         Judgement::ApiAway(_) => bad(up, seen, Reason::NoApiFromNewSystem),
         Judgement::Bad(reason) => bad(up, seen, reason),
+    }
+}
+
+/// Whether in this boot the API server alone was waited for.
+fn is_held(up: &Upgrade, seen: &Observation) -> bool {
+    let hold = up.hold.as_ref();
+    hold.is_some_and(|until| until.boot == seen.boot)
+}
+
+/// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends it and nobody learns why.
+pub(super) fn while_kubeadm(up: &Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    match judge(seen, policy, is_held(up, seen)) {
+        Judgement::Wait { until, .. } => Act::Wait(Some(until)),
+        // It ends by itself.
+        Judgement::Healthy => Act::Wait(None),
+        Judgement::ApiAway(_) | Judgement::Bad(_) => Act::Cancel,
     }
 }
 
