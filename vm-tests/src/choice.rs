@@ -17,19 +17,14 @@ const UNSEEN: &[&str] = &[
     POWER_CUTS[1],
     POWER_CUTS[2],
     "kubeadm-hangs-falls-back",
-    "watchdog-ends-a-hang",
-    "prepare-root-skipped-falls-back",
     "kubelet-and-containerd-killed-in-every-phase",
     "a-full-disk-holds-the-upgrade-until-there-is-room",
     "memory-is-short-during-the-upgrade",
     "a-person-boots-the-old-system-of-a-blessed-node",
     "a-person-reboots-at-every-step",
     "clock-in-2040-over-a-trial",
-    "an-unreadable-kernel-falls-back",
-    "a-damaged-old-kernel-starts-no-unproven-system",
     "boot-put-back-to-an-older-copy",
     "boot-is-an-automount",
-    "somebody-stages-another-system-before-the-reboot",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
