@@ -28,6 +28,7 @@ OSTREE_GRUB2_EXEC=$grub ostree admin deploy --sysroot="$target" --os=debian \
 # What an installer knows and an image cannot: where /boot is.
 etc=$(echo "$target"/ostree/deploy/debian/deploy/*.0/etc)
 {
-  echo 'LABEL=boot /boot ext4 defaults 0 0'
+  # An emulated processor that others take time from needs more than systemd's 90 s to find its disk; a boot without /boot has failed.
+  echo 'LABEL=boot /boot ext4 defaults,x-systemd.device-timeout=300 0 0'
   if [ "$kind" = uefi ]; then echo 'LABEL=ESP /boot/efi vfat umask=0077,nofail 0 0'; fi
 } >"$etc/fstab"

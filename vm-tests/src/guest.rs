@@ -16,7 +16,8 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+
+use crate::patience::within;
 
 /// What a command gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,9 +78,9 @@ impl Guest {
             self.out.write_all(line.as_bytes()).await?;
             receive.await.context("the guest's channel closed")
         };
-        match timeout(limit, answer).await {
-            Ok(output) => output,
-            Err(_) => bail!("no answer from the guest within {limit:?} to: {script}"),
+        match within(limit, answer).await {
+            Some(output) => output,
+            None => bail!("no answer from the guest within {limit:?} to: {script}"),
         }
     }
 
@@ -118,7 +119,7 @@ impl Guest {
         let up = self
             .boot
             .wait_for(|boot| boot.is_some() && boot.as_deref() != old);
-        let Ok(seen) = timeout(limit, up).await else {
+        let Some(seen) = within(limit, up).await else {
             bail!("the guest's test channel did not come up within {limit:?}");
         };
         seen?.clone().context("the guest did not name its boot")

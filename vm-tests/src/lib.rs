@@ -17,6 +17,7 @@ pub mod joined;
 pub mod lanes;
 pub mod node;
 pub mod passed;
+pub mod patience;
 pub mod process;
 pub mod programs;
 pub mod progress;

@@ -12,9 +12,10 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use upgrade::names;
 use upgrade::report::Status;
+
+use crate::patience::within;
 
 /// The name of the node in every cluster of the rig.
 pub const NAME: &str = "node1";
@@ -148,7 +149,7 @@ impl NodeWatch {
         let found = self
             .latest
             .wait_for(|view| view.as_ref().is_some_and(&wanted));
-        if let Ok(view) = timeout(limit, found).await {
+        if let Some(view) = within(limit, found).await {
             return view?.clone().context("the watch on the Node ended");
         }
         bail!(
@@ -160,7 +161,7 @@ impl NodeWatch {
 
     /// Waits for the next change, at most `limit`.
     pub async fn changed(&mut self, limit: Duration) {
-        let _ = timeout(limit, self.latest.changed()).await;
+        let _ = tokio::time::timeout(limit, self.latest.changed()).await;
     }
 }
 

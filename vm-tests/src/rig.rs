@@ -24,6 +24,7 @@ use crate::guest::Guest;
 use crate::images::{self, DiskKind};
 use crate::joined::Joined;
 use crate::node::{NAME, NodeWatch};
+use crate::patience::within;
 use crate::progress::Progress;
 use crate::qemu::{Firmware, Machine, Running};
 use crate::repo_server::{PORT, RepoServer};
@@ -213,8 +214,8 @@ impl Rig {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        let found = tokio::time::timeout(limit, look).await;
-        found.map_err(|_| anyhow::anyhow!("the console did not say {marker:?} within {limit:?}"))
+        let found = within(limit, look).await;
+        found.with_context(|| format!("the console did not say {marker:?} within {limit:?}"))
     }
 
     /// The folder with the scenario's files.

@@ -10,7 +10,8 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::json;
-use tokio::time::timeout;
+
+use crate::patience::within;
 
 /// The name of the Deployment, which begins the names of its pods.
 pub const NAME: &str = "web";
@@ -72,7 +73,7 @@ pub async fn allow_unavailable(client: &Client, pods: u32) -> Result<()> {
         status.is_some_and(|status| (status.disruptions_allowed > 0) == (pods > 0))
     };
     let wait = await_condition(api.clone(), BUDGET, judged);
-    timeout(Duration::from_secs(30), wait)
+    within(Duration::from_secs(30), wait)
         .await
         .context("the budget's status did not follow")??;
     Ok(())
@@ -92,7 +93,7 @@ pub async fn wait_until_running(client: &Client, limit: Duration) -> Result<()> 
             > 0
     };
     let wait = await_condition(api, NAME, available);
-    timeout(limit, wait)
+    within(limit, wait)
         .await
         .with_context(|| format!("the pod does not run after {limit:?}"))??;
     Ok(())
@@ -107,7 +108,7 @@ pub async fn remove(client: &Client) -> Result<()> {
     api.delete(NAME, &kube::api::DeleteParams::foreground())
         .await?;
     let wait = await_condition(api, NAME, |found: Option<&Deployment>| found.is_none());
-    timeout(Duration::from_secs(90), wait)
+    within(Duration::from_secs(90), wait)
         .await
         .context("the pod does not go")??;
     Ok(())
