@@ -19,6 +19,9 @@ use tokio::task::JoinHandle;
 
 use crate::patience::within;
 
+/// For what takes a moment, on a machine that is busy with something else.
+const SOON: Duration = Duration::from_secs(120);
+
 /// What a command gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
@@ -84,12 +87,12 @@ impl Guest {
         }
     }
 
-    /// Runs a script that must succeed within a minute, and gives its output without the last newline.
+    /// Runs a script that must succeed soon, and gives its output without the last newline.
     ///
     /// # Errors
     /// When it fails or does not answer.
     pub async fn run(&mut self, script: &str) -> Result<String> {
-        self.run_within(script, Duration::from_secs(60)).await
+        self.run_within(script, SOON).await
     }
 
     /// The same with another time.

@@ -13,7 +13,7 @@ use crate::node::View;
 pub const UPGRADE: Duration = Duration::from_secs(1800);
 
 /// From the answer until the kubelet has told the API server everything about its boot.
-const SETTLE: Duration = Duration::from_secs(120);
+const SETTLE: Duration = Duration::from_secs(300);
 
 /// How a node was before an upgrade was asked for.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use super::Rig;
 use crate::node::View;
 
 /// How long the one may be behind the other.
-const BEHIND: Duration = Duration::from_secs(120);
+const BEHIND: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Rig {
