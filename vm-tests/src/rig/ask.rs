@@ -13,6 +13,7 @@ use upgrade::report::Answer;
 use super::Rig;
 use crate::images::Commit;
 use crate::node::{NAME, View};
+use crate::patience::within;
 
 /// The phases in their order, as the status spells them.
 const PHASES: [&str; 10] = [
@@ -120,8 +121,17 @@ impl Rig {
     /// # Errors
     /// When the answer is another one or does not come in time.
     pub async fn wait_answer(&mut self, wanted: Answer, limit: Duration) -> Result<View> {
+        match within(limit, self.answer(wanted)).await {
+            Some(view) => view,
+            None => bail!(
+                "no answer within {limit:?}; the Node is {:#?}",
+                self.node.now()
+            ),
+        }
+    }
+
+    async fn answer(&mut self, wanted: Answer) -> Result<View> {
         let mut phase = String::new();
-        let deadline = tokio::time::Instant::now() + limit;
         loop {
             let view = self.node.now();
             if view.phase() != phase {
@@ -136,10 +146,6 @@ impl Rig {
                     view.reason.as_deref().unwrap_or_default()
                 ),
             }
-            ensure!(
-                tokio::time::Instant::now() < deadline,
-                "no answer within {limit:?}; the Node is {view:#?}"
-            );
             self.node.changed(Duration::from_secs(5)).await;
         }
     }
