@@ -221,8 +221,8 @@ impl Machine {
             "-chardev",
             format!("file,id=serial,path={dir}/serial.log,append=on"),
         );
-        // One processor: of two, emulated side by side, one now and then runs code that the other has just patched (`Oops: int3`). But a
-        // resumed UEFI machine with one does not get past starting GRUB after a reset; why is not known yet.
+        // One processor: two are emulated by turns, and are no faster. But a resumed UEFI machine with one does not get past starting GRUB
+        // after a reset; why is not known yet.
         let processors = match self.firmware {
             Firmware::Bios => "1",
             Firmware::Uefi => "2",
