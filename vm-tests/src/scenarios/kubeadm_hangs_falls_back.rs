@@ -14,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("kubeadm-hangs")?;
     let before = rig.before().await?;
-    rig.policy("trials = 1\n[health]\ndeadline-seconds = 150")
+    rig.policy("trials = 1\n[health]\ndeadline-seconds = 240")
         .await?;
     rig.ask(&image).await?;
     let view = rig

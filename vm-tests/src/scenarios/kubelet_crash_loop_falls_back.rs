@@ -14,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("kubelet-crash")?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 150").await?;
+    rig.policy("[health]\ndeadline-seconds = 270").await?;
     rig.ask(&image).await?;
     let view = rig.expect_fallback(&before, &["Unhealthy"]).await?;
     let reason = view.reason.unwrap_or_default();
