@@ -34,8 +34,8 @@ pub use story::{Before, UPGRADE};
 pub use told::expect_same;
 pub use traces::Traces;
 
-/// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine, and four were seen on one whose
-/// processors others slow down without taking them.
+/// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine, and more than two were seen on one
+/// whose processors others slow down without taking them.
 pub const BOOT: Duration = Duration::from_secs(600);
 
 /// A joined node and everything around it. Dropping it ends everything; its folder stays.
