@@ -51,8 +51,8 @@ pub fn api_server(plane: &ControlPlane) -> Vec<String> {
     ]
 }
 
-/// With the two controllers that `kubeadm join` needs and that are off by default. While it works an emulated node's clock goes slower
-/// than ours, and so do its signs of life; one that boots is still found missing.
+/// With the two controllers that `kubeadm join` needs and that are off by default. Where others slow this
+/// machine down, an emulated node's clock goes slower than ours, and its signs of life come late: it is missed after two minutes instead of one.
 pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
     let pki = plane.dir.join("pki");
     let pki = pki.display();
