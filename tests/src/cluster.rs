@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use vm_tests::control_plane::ControlPlane;
 
 /// How long anything that a test waits for may take. Far more than it does: the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Its processes end with this process: the kernel kills them when the thread that started them is gone.
 static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();

@@ -1,8 +1,8 @@
 //! How the agent learns of a request.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use careen_tests::machine::{Fault, NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::annotation;
 use careen_tests::scene::Scene;
@@ -15,14 +15,16 @@ use upgrade::names;
 /// that does so every second always.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// How long a certificate is good for that is to run out: long enough for a first answer beside half a dozen other tests.
+const VALID: Duration = Duration::from_secs(20);
+
 #[tokio::test]
 async fn an_idle_agent_sends_nothing_to_the_server() -> Result<()> {
     let scene = Scene::new("idle").await?;
-    // Answered once, so that everything that is done at first is done; and Events, if any, are out.
+    // Answered once, so that everything that is done at first is done.
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let (sent, connections) = (scene.node.wire.sent(), scene.node.wire.connections());
+    let (sent, connections) = until_silent(&scene).await?;
     tokio::time::sleep(IDLE).await;
     assert_eq!(
         (scene.node.wire.sent(), scene.node.wire.connections()),
@@ -31,12 +33,30 @@ async fn an_idle_agent_sends_nothing_to_the_server() -> Result<()> {
     Ok(())
 }
 
+/// What was sent, and over how many connections, once the last word is out: Events go their own way, after the answer.
+async fn until_silent(scene: &Scene) -> Result<(u64, u64)> {
+    let wire = &scene.node.wire;
+    let silent = async {
+        loop {
+            let before = (wire.sent(), wire.connections());
+            tokio::time::sleep(IDLE / 2).await;
+            if before == (wire.sent(), wire.connections()) {
+                return before;
+            }
+        }
+    };
+    let limit = careen_tests::cluster::PATIENCE;
+    let told = tokio::time::timeout(limit, silent).await;
+    told.context("it never stops sending")
+}
+
+/// How fast is P6, and measured (`make bench`). Here: the watch alone brings it, for an idle agent asks for nothing.
 #[tokio::test]
-async fn a_request_is_answered_without_delay() -> Result<()> {
+async fn an_idle_agent_hears_of_a_second_request() -> Result<()> {
     let scene = Scene::new("prompt").await?;
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
-    let start = Instant::now();
+    let (_, connections) = until_silent(&scene).await?;
     scene
         .node
         .annotate(json!({ names::UPGRADE_ID: "second" }))
@@ -47,12 +67,7 @@ async fn a_request_is_answered_without_delay() -> Result<()> {
             annotation(node, names::STATUS).contains("second")
         })
         .await?;
-    // P6 asks for 100 ms on a quiet machine; here half a dozen other tests run beside it.
-    assert!(
-        start.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        start.elapsed()
-    );
+    assert_eq!(scene.node.wire.connections(), connections);
     Ok(())
 }
 
@@ -88,11 +103,12 @@ async fn what_is_paused_is_begun_when_the_pause_ends() -> Result<()> {
 #[tokio::test]
 async fn a_new_client_certificate_is_used_once_the_kubelet_has_it() -> Result<()> {
     let scene = Scene::new("rotates").await?;
-    scene.node.give_credential(Duration::from_secs(3)).await?;
+    scene.node.give_credential(VALID).await?;
+    let run_out = tokio::time::Instant::now() + VALID + Duration::from_secs(1);
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
-    // The server refuses it now, on open connections too.
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    // The server refuses it then, on open connections too.
+    tokio::time::sleep_until(run_out).await;
     scene
         .node
         .give_credential(Duration::from_secs(3600))

@@ -51,8 +51,7 @@ pub fn api_server(plane: &ControlPlane) -> Vec<String> {
     ]
 }
 
-/// With the two controllers that `kubeadm join` needs and that are off by default. Where others slow this
-/// machine down, an emulated node's clock goes slower than ours, and its signs of life come late: it is missed after two minutes instead of one.
+/// With the two controllers that `kubeadm join` needs and that are off by default.
 pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
     let pki = plane.dir.join("pki");
     let pki = pki.display();
@@ -64,12 +63,14 @@ pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
         "--cluster-cidr=10.244.0.0/16".into(),
         "--service-cluster-ip-range=10.96.0.0/12".into(),
         "--cluster-name=careen".into(),
-        "--node-monitor-grace-period=120s".into(),
         format!("--cluster-signing-cert-file={pki}/ca.crt"),
         format!("--cluster-signing-key-file={pki}/ca.key"),
         format!("--root-ca-file={pki}/ca.crt"),
         format!("--service-account-private-key-file={pki}/sa.key"),
     ]);
+    if plane.is_patient {
+        arguments.push("--node-monitor-grace-period=120s".into());
+    }
     arguments
 }
 

@@ -21,6 +21,7 @@ pub async fn run() -> Result<()> {
     let (good, bad) = (ensure_commit("v2")?, ensure_commit("kubelet-crash")?);
     progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
     let mut rig = Rig::start(DiskKind::Bios, &out().join("demo"), progress.clone()).await?;
+    rig.plane.miss_silent_nodes_as_kubernetes_does()?;
     rig.before().await?;
     rig.forget_base().await?;
     show(

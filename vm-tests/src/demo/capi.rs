@@ -75,6 +75,7 @@ async fn set_the_stage(progress: &Progress) -> Result<Stage> {
     progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
     let dir = out().join("demo-capi");
     let mut rig = Rig::start(DiskKind::Bios, &dir, progress.clone()).await?;
+    rig.plane.miss_silent_nodes_as_kubernetes_does()?;
     let before = rig.before().await?;
     rig.policy("[health]\ndeadline-seconds = 60").await?;
     progress.step("Cluster API makes the node the one Machine of a MachineDeployment");

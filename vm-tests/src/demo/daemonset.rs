@@ -28,6 +28,7 @@ pub async fn run() -> Result<()> {
     progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
     let dir = out().join("demo-daemonset");
     let mut rig = Rig::start(DiskKind::Bios, &dir, progress.clone()).await?;
+    rig.plane.miss_silent_nodes_as_kubernetes_does()?;
     rig.before().await?;
     rig.forget_base().await?;
     let daemonset = DaemonSet::offered(&mut rig, &[VERSION]).await?;

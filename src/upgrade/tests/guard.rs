@@ -1,0 +1,104 @@
+//! What the guard in the initramfs lets through.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn at(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        ..on_trial()
+    }
+}
+
+fn stage(integrity: Result<(), String>) -> Observation {
+    Observation {
+        home: Home::Stage,
+        integrity: Some(integrity),
+        ..on_trial()
+    }
+}
+
+fn armed() -> Record {
+    upgrade_in(Phase::Armed { boot: boot(1) })
+}
+
+#[test]
+fn the_guard_lets_an_armed_and_sound_trial_through_once() {
+    let (record, act) = next(&stage(Ok(())), &armed());
+    assert_eq!(act, Act::Begin(Step::Pass));
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    let (_, act) = next(
+        &Observation {
+            boot: boot(3),
+            ..stage(Ok(()))
+        },
+        &record,
+    );
+    assert_eq!(
+        act,
+        Act::Begin(Step::Reboot { force: true }),
+        "the second boot was not counted"
+    );
+}
+
+#[test]
+fn a_reboot_that_was_refused_long_ago_is_not_told_of_the_trial() {
+    let mut record = armed();
+    record.upgrade.as_mut().unwrap().retry = Some(upgrade::record::Retry {
+        step: "Reboot".into(),
+        tries: 1,
+        due: Moment {
+            boot: boot(1),
+            at: SinceBoot(0),
+        },
+        reason: Reason::RebootRefused {
+            detail: "held by apt".into(),
+        },
+    });
+    let unguarded = Policy {
+        unguarded: true,
+        ..Policy::default()
+    };
+    let by_guard = next(&stage(Ok(())), &record).0;
+    let by_agent = next_with(&at(30), &record, &Ok(unguarded)).0;
+    for record in [by_guard, by_agent] {
+        let told = report(&Ok(record), &at(30), None).unwrap();
+        assert_eq!((told.status.phase.as_str(), told.reason), ("Trial", None));
+    }
+}
+
+#[test]
+fn the_guard_refuses_a_damaged_system_and_says_which_file() {
+    let (record, act) = next(&stage(Err("usr/bin/kubelet differs".into())), &armed());
+    assert_eq!(act, Act::Begin(Step::Reboot { force: true }));
+    let reason = Reason::StageRefused {
+        detail: "usr/bin/kubelet differs".into(),
+    };
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn the_guard_clears_a_one_shot_that_the_loader_left() {
+    let seen = Observation {
+        one_shot: OneShot::Set,
+        ..stage(Ok(()))
+    };
+    assert_eq!(next(&seen, &armed()).1, Act::Begin(Step::Disarm));
+}
+
+#[test]
+fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
+    let damaged = Err(Reason::RecordDamaged { detail: "x".into() });
+    for phase in phases() {
+        let seen = Observation {
+            trial: false,
+            ..stage(Err("damaged".into()))
+        };
+        assert_eq!(next(&seen, &upgrade_in(phase)).1, Act::Begin(Step::Pass));
+        let act = decide(&seen, &damaged, &Ok(Policy::default())).commit(&mut Memory::default());
+        assert_eq!(act.unwrap().1, Act::Begin(Step::Pass));
+    }
+}

@@ -1,0 +1,132 @@
+//! What changes behind the back of an upgrade that is prepared: /etc, and the cordon.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+#[test]
+fn changed_etc_is_deployed_again_just_before_arming() {
+    let seen = Observation {
+        etc_stale: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    assert_eq!(
+        begun(&next(&seen, &upgrade_in(Phase::Drained)).1),
+        Some("Deploy")
+    );
+}
+
+/// Armed, and the agent comes back after /etc was changed.
+fn armed_with_a_changed_etc(one_shot: OneShot) -> Observation {
+    Observation {
+        one_shot,
+        etc_stale: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+#[test]
+fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    let seen = armed_with_a_changed_etc(OneShot::Clear);
+    let (record, act) = next(&seen, &armed);
+    assert_eq!(
+        (phase_of(&record), begun(&act)),
+        (Phase::Drained, Some("Deploy"))
+    );
+    assert_eq!(record.upgrade.unwrap().tries, 0, "nothing was tried yet");
+    let seen = armed_with_a_changed_etc(OneShot::Set);
+    let (record, act) = next(&seen, &armed);
+    assert_eq!(
+        begun(&act),
+        Some("Disarm"),
+        "a reboot now would be the trial"
+    );
+    let seen = armed_with_a_changed_etc(OneShot::Clear);
+    assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
+}
+
+#[test]
+fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() {
+    let mut record = upgrade_in(Phase::Drained);
+    record.upgrade.as_mut().unwrap().snapshot = true;
+    for _ in 0..20 {
+        let mut seen = armed_with_a_changed_etc(OneShot::Clear);
+        let (after, act) = next(&seen, &record);
+        record = after;
+        if begun(&act) != Some("Deploy") {
+            break;
+        }
+        let commit = digest('b');
+        let deployed = Outcome::Done(Effect::Deployed(deployment('b')));
+        seen.etc_stale = false;
+        seen.finished = finished(Step::Deploy { commit }, deployed);
+        let (after, act) = next(&seen, &record);
+        assert_eq!(begun(&act), Some("Arm"));
+        record = after;
+    }
+    let Phase::Reverting {
+        reason: Reason::EtcMerge { .. },
+    } = phase_of(&record)
+    else {
+        panic!("{:?}", phase_of(&record))
+    };
+}
+
+/// Somebody has run `kubectl uncordon` since the drain.
+fn uncordoned(one_shot: OneShot) -> Observation {
+    Observation {
+        one_shot,
+        uncordoned: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+#[test]
+fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_the_reboot() {
+    for (phase, one_shot, first) in [
+        (Phase::Drained, OneShot::Clear, "Drain"),
+        (Phase::Armed { boot: boot(1) }, OneShot::Clear, "Drain"),
+        (Phase::Armed { boot: boot(1) }, OneShot::Set, "Disarm"),
+    ] {
+        let mut record = upgrade_in(phase.clone());
+        let up = record.upgrade.as_mut().unwrap();
+        (up.prepared, up.drain_begun) = (
+            true,
+            Some(Moment {
+                boot: boot(1),
+                at: SinceBoot(0),
+            }),
+        );
+        let (record, act) = next(&uncordoned(one_shot), &record);
+        assert_eq!(begun(&act), Some(first), "{phase:?}");
+        let (_, act) = next(&uncordoned(OneShot::Clear), &record);
+        let drain = Act::Begin(Step::Drain { spent_seconds: 0 });
+        assert_eq!(act, drain, "with its whole time");
+    }
+}
+
+#[test]
+fn a_node_that_is_uncordoned_again_and_again_is_given_back() {
+    let mut record = upgrade_in(Phase::Drained);
+    for _ in 0..20 {
+        let (drained, act) = next(&uncordoned(OneShot::Clear), &record);
+        record = drained;
+        if begun(&act) != Some("Drain") {
+            break;
+        }
+        record.upgrade.as_mut().unwrap().phase = Phase::Drained;
+    }
+    let Phase::Reverting {
+        reason: Reason::DrainRefused { detail },
+    } = phase_of(&record)
+    else {
+        panic!("{:?}", phase_of(&record))
+    };
+    assert!(detail.contains("who uncordons"), "{detail}");
+}
