@@ -87,20 +87,6 @@ impl Rig {
         Self::resume(joined, machine, dir, progress).await
     }
 
-    /// The same with a clock that can be read at [`Self::clock`].
-    ///
-    /// # Errors
-    /// When a part does not start.
-    pub async fn start_telling_its_clock(
-        disk: DiskKind,
-        dir: &Path,
-        progress: Progress,
-    ) -> Result<Self> {
-        let joined = joined_in(disk, dir).await?;
-        let machine = joined.machine(&dir.join("machine"))?;
-        Self::resume(joined, machine.telling_its_clock(), dir, progress).await
-    }
-
     async fn resume(
         joined: Joined,
         machine: Machine,
@@ -159,10 +145,13 @@ impl Rig {
         })
     }
 
-    /// Where the machine's clock can be read, in seconds, if it began so.
-    #[must_use]
-    pub fn clock(&self) -> PathBuf {
-        self.machine.clock()
+    /// The process that emulates the node, for as long as its power is on.
+    ///
+    /// # Errors
+    /// When it is off.
+    pub fn emulator(&self) -> Result<u32> {
+        let running = self.power.as_ref().context("the power is off")?;
+        Ok(running.pid())
     }
 
     /// The power goes, now.

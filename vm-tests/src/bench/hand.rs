@@ -37,7 +37,7 @@ pub(super) async fn upgrade(image: &Commit, share: f64, place: &Place) -> Result
     let deploy = format!(
         "ostree admin deploy --not-as-default --origin-file=$(ls /ostree/deploy/debian/deploy/*.origin | head -n 1) {digest}"
     );
-    let meter = Meter::at(&rig.clock()).await?;
+    let meter = Meter::at(rig.emulator()?)?;
     let steps = [
         timed(&mut rig, &meter, &pull).await?,
         timed(&mut rig, &meter, "ostree fsck").await?.times(share),

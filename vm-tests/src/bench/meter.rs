@@ -1,30 +1,27 @@
-//! How long things take by the node's own clock, which goes by what its processor has done and what it has waited for. On a machine that
-//! others take time from, our clock measures them too.
+//! How long the emulator has worked. On a machine that others take time from, the clock measures them too; this does not, and leaves
+//! out what is waited for.
 
 use std::iter::Sum;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use k8s_openapi::jiff::civil::{DateTime, date};
-use k8s_openapi::jiff::tz::TimeZone;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_getcpuclockid};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::qmp::Qmp;
-
-/// How often the node's clock is read: it tells whole seconds.
+/// How often the emulator's clock is read: nothing that is measured takes less than seconds.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// What one way took. Seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Took {
-    /// By our clock.
+    /// By the clock.
     pub clock: f64,
-    /// By the node's.
-    pub node: f64,
+    /// Of the processor, by the emulator.
+    pub work: f64,
 }
 
 impl Took {
@@ -33,7 +30,7 @@ impl Took {
     pub fn times(self, share: f64) -> Self {
         Self {
             clock: self.clock * share,
-            node: self.node * share,
+            work: self.work * share,
         }
     }
 }
@@ -42,32 +39,29 @@ impl Sum for Took {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
             clock: sum.clock + one.clock,
-            node: sum.node + one.node,
+            work: sum.work + one.work,
         })
     }
 }
 
-/// A meter at one machine; ends when dropped.
+/// A meter at one emulator; ends when dropped.
 pub struct Meter {
     read: Arc<Mutex<Vec<(Instant, f64)>>>,
     task: JoinHandle<()>,
 }
 
 impl Meter {
-    /// Begins to read the clock of the machine whose second monitor is at this socket.
+    /// Begins to measure this process.
     ///
     /// # Errors
-    /// When nobody listens there.
-    pub async fn at(monitor: &Path) -> Result<Self> {
-        let connected = Qmp::connect(monitor).await;
-        let mut monitor = connected.context("the machine's second monitor")?;
-        let read = Arc::new(Mutex::new(vec![(
-            Instant::now(),
-            clock(&mut monitor).await?,
-        )]));
+    /// When it is not there.
+    pub fn at(process: u32) -> Result<Self> {
+        let clock = clock_getcpuclockid(Pid::from_raw(process.try_into()?))
+            .context("the emulator's clock")?;
+        let read = Arc::new(Mutex::new(vec![(Instant::now(), seconds(clock)?)]));
         let kept = Arc::clone(&read);
         let task = tokio::spawn(async move {
-            while let Ok(now) = clock(&mut monitor).await {
+            while let Ok(now) = seconds(clock) {
                 keep(&kept, now);
                 tokio::time::sleep(LOOK).await;
             }
@@ -81,7 +75,7 @@ impl Meter {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         Took {
             clock: (to - from).as_secs_f64(),
-            node: at(&read, to) - at(&read, from),
+            work: at(&read, to) - at(&read, from),
         }
     }
 
@@ -103,21 +97,9 @@ fn keep(kept: &Mutex<Vec<(Instant, f64)>>, now: f64) {
     kept.push((Instant::now(), now));
 }
 
-/// What the machine's own clock says, in seconds since 1970. A reset of the machine leaves it alone.
-async fn clock(monitor: &mut Qmp) -> Result<f64> {
-    let which = json!({"path": "/machine", "property": "rtc-time"});
-    let told = monitor.execute("qom-get", Some(which)).await?;
-    let time = civil(&told).with_context(|| format!("the machine's clock says {told}"))?;
-    Ok(time.to_zoned(TimeZone::UTC)?.timestamp().as_second() as f64)
-}
-
-/// QEMU gives C's `struct tm`: years since 1900, months since January.
-fn civil(told: &Value) -> Option<DateTime> {
-    let part = |name: &str| told[name].as_i64();
-    let small = |name: &str| i8::try_from(part(name)?).ok();
-    let year = i16::try_from(part("tm_year")? + 1900).ok()?;
-    let day = date(year, small("tm_mon")? + 1, small("tm_mday")?);
-    Some(day.at(small("tm_hour")?, small("tm_min")?, small("tm_sec")?, 0))
+fn seconds(clock: ClockId) -> nix::Result<f64> {
+    let time: TimeSpec = clock.now()?;
+    Ok(Duration::from(time).as_secs_f64())
 }
 
 /// The last that was read by then.
@@ -140,10 +122,9 @@ mod tests {
         assert_eq!(at(&read, begin), 1.0);
     }
 
-    #[test]
-    fn a_machines_clock_is_read_as_c_writes_it() {
-        let told = json!({"tm_year": 126, "tm_mon": 10, "tm_mday": 23, "tm_hour": 9, "tm_min": 5, "tm_sec": 7});
-        assert_eq!(civil(&told), Some(date(2026, 11, 23).at(9, 5, 7, 0)));
-        assert_eq!(civil(&json!({"tm_year": 126})), None);
+    #[tokio::test]
+    async fn a_process_that_is_not_there_is_not_measured() {
+        // The kernel gives no process such a number (proc(5), pid_max).
+        assert!(Meter::at(1 << 23).is_err());
     }
 }

@@ -41,8 +41,7 @@ pub struct ControlPlane {
     api: Mutex<Option<Process>>,
     controllers: Option<Process>,
     scheduler: Option<Process>,
-    /// Where others slow this machine down, an emulated node's clock goes slower than ours, and its signs of life come late: it is
-    /// missed after two minutes.
+    /// Where others slow this machine down, an emulated node's signs of life come late: it is missed after two minutes.
     is_patient: bool,
 }
 
