@@ -1,6 +1,6 @@
 //! The loop: observe, decide, store, perform, report. One task; the step under way, the watch and the reporter run beside it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
-use upgrade::report::unwritten;
+use upgrade::report::{Moment, unseen, unwritten};
 use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
-use upgrade::{Report, decide, report};
+use upgrade::{Reason, Report, decide, report};
 
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
@@ -127,9 +127,7 @@ impl<H: Hands> Agent<H> {
         let unread = Record::default();
         let machine = match self.tools.hands.look(read.as_ref().unwrap_or(&unread)) {
             Ok(machine) => machine,
-            Err(detail) => {
-                return self.trouble(&format!("this machine cannot be made out: {detail}"));
-            }
+            Err(detail) => return self.unseen(&read, detail),
         };
         let policy = self.policy.read();
         self.metrics.follow(&policy);
@@ -155,9 +153,22 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    fn trouble(&mut self, text: &str) -> Wake {
-        error!("{text}");
-        self.systemd.status(text);
+    /// The Node hears of it too: it would say for ever how far the upgrade was before.
+    fn unseen(&mut self, read: &RecordRead, detail: String) -> Wake {
+        let why = Reason::MachineUnseen { detail };
+        error!("{why}");
+        let boot = host::os::boot_id(Path::new(host::os::BOOT_ID)).ok();
+        let (request, paused) = (self.link.asked.clone(), self.link.paused.clone());
+        let moment = Moment {
+            boot: boot.as_ref(),
+            request: &request,
+            paused: paused.as_deref(),
+            running: self.work.as_ref().map(|work| &work.step),
+        };
+        let report = unseen(read, moment, self.doing().as_ref(), &why);
+        self.known = None;
+        self.say(report, false);
+        self.systemd.status(&why.to_string());
         self.metrics.trouble();
         Wake::At(AGAIN)
     }
@@ -166,7 +177,8 @@ impl<H: Hands> Agent<H> {
     fn unwritten(&mut self, error: &StoreError, read: &RecordRead, seen: &Observation) -> Wake {
         let why = error.reason();
         let doing = self.doing();
-        self.say(Some(unwritten(read, seen, doing.as_ref(), &why)), seen);
+        let report = unwritten(read, seen, doing.as_ref(), &why);
+        self.say(Some(report), is_rebooting(seen));
         Wake::At(AGAIN)
     }
 
@@ -244,10 +256,10 @@ impl<H: Hands> Agent<H> {
             (Some(report), Some(why)) if report.now().is_none() => Some(report.hindered(&why)),
             (report, _) => report,
         };
-        self.say(report, seen);
+        self.say(report, is_rebooting(seen));
     }
 
-    fn say(&mut self, report: Option<Report>, seen: &Observation) {
+    fn say(&mut self, report: Option<Report>, hurry: bool) {
         let node = self.link.node.as_ref();
         if let Some(report) = &report {
             let name = node.map(|node| node.name.as_str());
@@ -261,7 +273,6 @@ impl<H: Hands> Agent<H> {
             ),
             None => "watching the Node".to_owned(),
         });
-        let hurry = matches!(seen.running, Some(Step::Reboot { .. }));
         let (node, reached) = (self.link.node.clone(), self.link.is_reached());
         self.reporter.tell(Wanted {
             report,
@@ -325,6 +336,11 @@ impl<H: Hands> Agent<H> {
         let now = host::os::since_boot().unwrap_or(SinceBoot(0));
         self.link.take(news, now);
     }
+}
+
+/// What is left to tell is told now.
+const fn is_rebooting(seen: &Observation) -> bool {
+    matches!(seen.running, Some(Step::Reboot { .. }))
 }
 
 async fn working(work: &mut Option<Work>) -> Option<Finished> {

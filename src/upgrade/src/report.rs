@@ -4,15 +4,16 @@ mod hindered;
 
 use serde::{Deserialize, Serialize};
 
-pub use hindered::unwritten;
+pub use hindered::{unseen, unwritten};
 
 use crate::decide::RecordRead;
 use crate::history::Past;
 use crate::id::{BootId, Digest, UpgradeId};
-use crate::observe::Observation;
+use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::reason::{Reason, complaint, cut};
 use crate::record::{Reached, Record, Refused, Upgrade};
+use crate::step::Step;
 use crate::version::Version;
 
 /// The value of [`crate::names::ANSWER`].
@@ -114,9 +115,38 @@ pub struct Doing {
     pub text: String,
 }
 
+/// What a report says of the moment besides the record. It is known also where the machine cannot be looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The boot that speaks.
+    pub boot: Option<&'a BootId>,
+    /// The requester's annotations.
+    pub request: &'a Asked,
+    /// The value of the pause annotation.
+    pub paused: Option<&'a str>,
+    /// The step that is being performed.
+    pub running: Option<&'a Step>,
+}
+
+impl<'a> From<&'a Observation> for Moment<'a> {
+    fn from(seen: &'a Observation) -> Self {
+        Self {
+            boot: Some(&seen.boot),
+            request: &seen.request,
+            paused: seen.paused.as_deref(),
+            running: seen.running.as_ref(),
+        }
+    }
+}
+
 /// What the Node is told now; nothing when there never was a request.
 #[must_use]
-pub fn report(read: &RecordRead, seen: &Observation, doing: Option<&Doing>) -> Option<Report> {
+pub fn report<'a>(
+    read: &RecordRead,
+    seen: impl Into<Moment<'a>>,
+    doing: Option<&Doing>,
+) -> Option<Report> {
+    let seen = seen.into();
     let record = match read {
         Err(reason) => return Some(unreadable(reason, seen)),
         Ok(record) => record,
@@ -137,28 +167,28 @@ pub fn report(read: &RecordRead, seen: &Observation, doing: Option<&Doing>) -> O
         } => waits.is_some().then(|| first(seen)),
     };
     let mut report = answered?;
-    report.status.paused = seen.paused.as_ref().map(complaint);
+    report.status.paused = seen.paused.map(|why| complaint(&why));
     report.past = Some(record.past.clone());
     report.waits = waits;
     Some(report)
 }
 
 /// Why a request is not taken while nothing else is under way.
-fn waiting(record: &Record, seen: &Observation) -> Option<Reason> {
+fn waiting(record: &Record, seen: Moment<'_>) -> Option<Reason> {
     let idle = record.upgrade.as_ref().is_none_or(|up| up.phase.is_end());
-    let open = record.unanswered(&seen.request).filter(|_| idle);
+    let open = record.unanswered(seen.request).filter(|_| idle);
     pause(seen).filter(|_| open.is_some())
 }
 
-fn pause(seen: &Observation) -> Option<Reason> {
-    seen.paused.as_deref().map(Reason::paused)
+fn pause(seen: Moment<'_>) -> Option<Reason> {
+    seen.paused.map(Reason::paused)
 }
 
 /// Nothing was ever answered here.
-fn first(seen: &Observation) -> Report {
+fn first(seen: Moment<'_>) -> Report {
     let status = Status {
         phase: "Idle".to_owned(),
-        boot: Some(seen.boot.clone()),
+        boot: seen.boot.cloned(),
         ..Status::default()
     };
     Report {
@@ -167,7 +197,7 @@ fn first(seen: &Observation) -> Report {
     }
 }
 
-fn unreadable(reason: &Reason, seen: &Observation) -> Report {
+fn unreadable(reason: &Reason, seen: Moment<'_>) -> Report {
     let status = Status {
         phase: "Halted".to_owned(),
         ..Status::default()
@@ -175,7 +205,7 @@ fn unreadable(reason: &Reason, seen: &Observation) -> Report {
     failed(status, reason, seen)
 }
 
-fn refusal(refused: &Refused, seen: &Observation) -> Report {
+fn refusal(refused: &Refused, seen: Moment<'_>) -> Report {
     let status = Status {
         id: refused.id.clone(),
         phase: "Refused".to_owned(),
@@ -184,8 +214,8 @@ fn refusal(refused: &Refused, seen: &Observation) -> Report {
     failed(status, &refused.reason, seen)
 }
 
-fn failed(mut status: Status, reason: &Reason, seen: &Observation) -> Report {
-    status.boot = Some(seen.boot.clone());
+fn failed(mut status: Status, reason: &Reason, seen: Moment<'_>) -> Report {
+    status.boot = seen.boot.cloned();
     status.percent = 100;
     with_reason(Answer::Failed, status, Some(reason.clone()))
 }
@@ -201,10 +231,9 @@ fn with_reason(answer: Answer, mut status: Status, reason: Option<Reason>) -> Re
     }
 }
 
-fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
+fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
     let step = seen
         .running
-        .as_ref()
         .or(up.intent.as_ref())
         .filter(|_| !up.phase.is_end());
     let within = doing.filter(|_| seen.running.is_some());
@@ -221,7 +250,7 @@ fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
             .as_ref()
             .and_then(|facts| facts.info.as_ref())
             .map(|i| i.kubernetes.clone()),
-        boot: Some(seen.boot.clone()),
+        boot: seen.boot.cloned(),
         tries: up.tries,
         reached: up.reached.clone(),
         ..Status::default()
@@ -246,7 +275,7 @@ fn progress(up: &Upgrade, seen: &Observation, doing: Option<&Doing>) -> Report {
 }
 
 /// What is in the way at the moment, though the upgrade goes on.
-fn hindrance(up: &Upgrade, seen: &Observation) -> Option<Reason> {
+fn hindrance(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
     // The step under way ends; no other begins before the trial is armed.
     let pause = pause(seen).filter(|_| up.phase.can_be_withdrawn());
     let retry = up.retry.as_ref().map(|retry| &retry.reason);

@@ -27,7 +27,7 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
 - `InProgress` with a reason means that something is in the way, and that the upgrade goes on: a step that is tried again, a drain that will be
   held up.
 - A sentence is at most 4096 bytes long. A longer one is cut and says so; `careen-agent record` on the node has all of it. While the record cannot be
-  written (`RecordUnwritten`), what is told comes from the record as it was before.
+  written (`RecordUnwritten`) or the machine not be made out (`MachineUnseen`), what is told comes from the record as it was before.
 
 ## Phases
 

@@ -99,6 +99,7 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
             "RecordUnwritten",
             ["record.a.new", "No space left", "make room"],
         ),
+        ("MachineUnseen", ["/boot/loader", "Input/output", "mend"]),
     ] {
         let reason = all().into_iter().find(|reason| reason.code() == code);
         let text = reason.unwrap().to_string();

@@ -5,7 +5,7 @@ mod scene;
 
 use scene::*;
 use upgrade::reason::{LONGEST, cut};
-use upgrade::report::{Answer, unwritten};
+use upgrade::report::{Answer, unseen, unwritten};
 use upgrade::*;
 
 fn disk_full() -> Reason {
@@ -45,6 +45,32 @@ fn what_was_answered_before_stays_while_the_record_cannot_be_written() {
 fn the_first_request_of_all_is_told_too_that_there_is_no_record_for_it() {
     let told = unwritten(&Ok(Record::default()), &asked(), None, &disk_full());
     assert_eq!((told.answer, told.now()), (None, Some(&disk_full())));
+}
+
+fn unread() -> Reason {
+    Reason::MachineUnseen {
+        detail: "Input/output error".into(),
+    }
+}
+
+#[test]
+fn a_machine_that_cannot_be_made_out_is_what_an_upgrade_under_way_waits_for() {
+    for phase in phases().into_iter().filter(|phase| !phase.is_end()) {
+        let read = Ok(upgrade_in(phase.clone()));
+        let told = unseen(&read, (&asked()).into(), None, &unread()).unwrap();
+        assert_eq!(told.answer, Some(Answer::InProgress));
+        assert_eq!(told.status.code.as_deref(), Some("MachineUnseen"));
+        assert_eq!(told.status.phase, phase.name());
+    }
+}
+
+#[test]
+fn a_first_request_hears_that_the_machine_cannot_be_made_out_and_without_one_nothing_is_said() {
+    let none = Ok(Record::default());
+    let told = |seen: &Observation| unseen(&none, seen.into(), None, &unread());
+    let first = told(&asked()).unwrap();
+    assert_eq!((first.answer, first.now()), (None, Some(&unread())));
+    assert_eq!(told(&quiet()), None);
 }
 
 #[test]

@@ -87,7 +87,8 @@ impl TestMachine {
 impl Hands for TestMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
         self.seen.send_modify(|seen| *seen += 1);
-        Ok(self.machine())
+        let unseen = self.state().unseen.clone();
+        unseen.map_or_else(|| Ok(self.machine()), Err)
     }
 
     fn disk(&self) -> Disk {

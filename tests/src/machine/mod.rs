@@ -67,6 +67,7 @@ struct State {
     deployments: Vec<Deployment>,
     one_shot: OneShot,
     loader: Result<(), Reason>,
+    unseen: Option<String>,
     faults: HashMap<&'static str, Fault>,
     local: Local,
     /// When this boot began, by the clock of this process, and what a test has added since.
@@ -95,6 +96,7 @@ impl TestMachine {
             deployments: vec![deployment("a")],
             one_shot: OneShot::Clear,
             loader: Ok(()),
+            unseen: None,
             faults: HashMap::new(),
             local: passing(),
             since: Instant::now(),
@@ -156,6 +158,11 @@ impl TestMachine {
     /// What the boot loader is.
     pub fn set_loader(&self, loader: Result<(), Reason>) {
         self.state().loader = loader;
+    }
+
+    /// Why it cannot be looked at.
+    pub fn set_unseen(&self, why: Option<&str>) {
+        self.state().unseen = why.map(str::to_owned);
     }
 
     /// Lets time pass.

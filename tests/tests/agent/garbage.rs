@@ -185,6 +185,27 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
 }
 
 #[tokio::test]
+async fn a_machine_that_cannot_be_made_out_is_reported_and_the_agent_goes_on_when_it_can()
+-> Result<()> {
+    let mut scene = Scene::new("unseen").await?;
+    scene
+        .machine
+        .set_unseen(Some("reading /boot/loader: Input/output error"));
+    // An agent that has never seen this machine has to tell it, too: it is often a boot that has lost its /boot.
+    scene.kill_agent()?;
+    scene.start_agent()?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    let told = |node: &Node| condition(node).is_some_and(|told| told.1 == "MachineUnseen");
+    let node = scene.node.until("the reason is told", &told).await?;
+    let sentence = condition(&node).unwrap_or_default().2;
+    assert!(sentence.contains("/boot/loader"), "{sentence}");
+    assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
+    scene.machine.set_unseen(None);
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_newer_versions_record_is_reported_and_left_to_that_version() -> Result<()> {
     let mut scene = Scene::new("newer").await?;
     scene.kill_agent()?;

@@ -211,6 +211,13 @@ const ADVICE: &[(&str, Advice)] = &[
             Then::Nothing,
         ),
     ),
+    (
+        "MachineUnseen",
+        advice(
+            "look at /boot and the root file system of the node: `ostree admin status`, `ls /boot/loader`, `journalctl -k`; the agent goes on by itself",
+            Then::Nothing,
+        ),
+    ),
     ("UnknownSystem", LOOK_AT_NODE),
     ("ForeignDefault", LOOK_AT_NODE),
     (

@@ -37,6 +37,7 @@ impl Reason {
             | Self::Soaking { .. }
             | Self::HookFailed { .. }
             | Self::RecordUnwritten { .. }
+            | Self::MachineUnseen { .. }
             | Self::UnguardedBoot => Retry,
             Self::BadRequest { .. }
             | Self::BadPolicy { .. }

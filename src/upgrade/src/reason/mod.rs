@@ -318,6 +318,11 @@ pub enum Reason {
         "the record cannot be written, so nothing is begun or ended: {detail}; make room below /sysroot or mend its disk, and the agent goes on by itself"
     )]
     RecordUnwritten { detail: String },
+    /// What runs, or what would boot next, cannot be told. It stands on the Node alone: nothing is decided by half a view.
+    #[error(
+        "this machine cannot be made out, so nothing is begun or ended: {detail}; mend that, and the agent goes on by itself"
+    )]
+    MachineUnseen { detail: String },
     /// Neither the old nor the new system runs.
     #[error("the booted deployment {booted} is neither the old nor the new system of this upgrade")]
     UnknownSystem { booted: String },

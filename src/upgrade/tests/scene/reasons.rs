@@ -186,6 +186,9 @@ pub fn all() -> Vec<Reason> {
         Reason::RecordUnwritten {
             detail: "writing /sysroot/ostree/careen/record.a.new: No space left on device".into(),
         },
+        Reason::MachineUnseen {
+            detail: "reading /boot/loader: Input/output error".into(),
+        },
         Reason::UnknownSystem { booted: x() },
         Reason::ForeignDefault { default: x() },
         Reason::OptedOut {
@@ -262,12 +265,13 @@ pub fn place(reason: &Reason) -> usize {
         Reason::RecordNewer { .. } => 51,
         Reason::RecordDamaged { .. } => 52,
         Reason::RecordUnwritten { .. } => 53,
-        Reason::UnknownSystem { .. } => 54,
-        Reason::ForeignDefault { .. } => 55,
-        Reason::OptedOut { .. } => 56,
-        Reason::WindowClosed { .. } => 57,
-        Reason::Soaking { .. } => 58,
-        Reason::HookFailed { .. } => 59,
-        Reason::Unheard => 60,
+        Reason::MachineUnseen { .. } => 54,
+        Reason::UnknownSystem { .. } => 55,
+        Reason::ForeignDefault { .. } => 56,
+        Reason::OptedOut { .. } => 57,
+        Reason::WindowClosed { .. } => 58,
+        Reason::Soaking { .. } => 59,
+        Reason::HookFailed { .. } => 60,
+        Reason::Unheard => 61,
     }
 }
