@@ -9,6 +9,7 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use crate::site::Site;
+use crate::verify::content;
 
 /// The objects of a commit.
 pub struct Objects<'a> {
@@ -84,11 +85,14 @@ fn object(
     commit: &Digest,
     (kind, checksum): (ObjectType, &str),
 ) -> Result<(), Reason> {
-    repo.fsck_object(kind, checksum, Some(&site.stop))
-        .map_err(|error| {
-            drop_object(repo, kind, checksum, &error);
-            judge(site, repo, commit, &error)
-        })
+    let checked = match kind {
+        ObjectType::File => content::check(repo, checksum, &site.stop),
+        _ => repo.fsck_object(kind, checksum, Some(&site.stop)),
+    };
+    checked.map_err(|error| {
+        drop_object(repo, kind, checksum, &error);
+        judge(site, repo, commit, &error)
+    })
 }
 
 fn judge(site: &Site, repo: &Repo, commit: &Digest, error: &glib::Error) -> Reason {

@@ -1,6 +1,7 @@
 //! Looks at a fetched commit before anything is made of it: every object's checksum, what the image says of
 //! itself, its kernel, and the room that deploying it takes. It judges nothing but damage; the brain does.
 
+pub mod content;
 pub mod folder;
 pub mod fsck;
 pub mod image;
