@@ -54,6 +54,8 @@ pub struct Local {
     pub runtime: Check,
     /// The kubelet's healthz answers.
     pub kubelet: Check,
+    /// The kubelet's client certificate has not run out.
+    pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade.
     pub kubeadm: Check,
     /// Checks of `required.d`.

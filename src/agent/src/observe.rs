@@ -49,6 +49,7 @@ fn health(local: Option<Local>, machine: &Observation, link: &Link, read: &Recor
     Health {
         runtime: local.runtime,
         kubelet: local.kubelet,
+        credential: local.credential,
         kubeadm: local.kubeadm,
         ready,
         version: link.version(&machine.boot, record),

@@ -9,6 +9,7 @@ use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::deploy::spare;
+use crate::former::Former;
 use crate::site::Site;
 use crate::stray;
 use crate::undo;
@@ -38,6 +39,13 @@ pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
 fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
     // What the old menu needs goes next, so the new one must be GRUB's by now.
     spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
+    let former = Former::read(site);
+    let cleared = clear_past(site, clean);
+    former.map_or(Ok(()), |former| former.put_back(site))?;
+    cleared
+}
+
+fn clear_past(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
     if clean().is_ok() {
         return Ok(());
     }

@@ -10,6 +10,7 @@ mod container;
 mod critical;
 mod deploy;
 mod fetch;
+mod former;
 mod leftovers;
 mod lock;
 mod plan;

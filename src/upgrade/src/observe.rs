@@ -131,6 +131,9 @@ pub struct Health {
     pub runtime: Check,
     /// The kubelet's healthz answers.
     pub kubelet: Check,
+    /// The kubelet's client certificate has not run out by this machine's clock; fails only when that was seen. Looked at while the
+    /// kubelet is not healthy.
+    pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade. Needs the API server.
     pub kubeadm: Check,
     /// The Node is Ready with this boot's id. Needs the API server.
@@ -192,6 +195,7 @@ impl Health {
         Self {
             runtime: pending(),
             kubelet: pending(),
+            credential: pending(),
             kubeadm: pending(),
             ready: pending(),
             version: pending(),

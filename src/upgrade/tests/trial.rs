@@ -144,6 +144,51 @@ fn a_server_that_comes_back_late_leaves_the_node_its_full_time() {
     );
 }
 
+/// The kubelet's certificate has run out by this machine's clock: to neither system does it start.
+fn locked_out(seconds: u64) -> Observation {
+    let mut seen = without_api(seconds);
+    seen.health.kubelet = Check::Fail("connection refused".into());
+    seen.health.credential = Check::Fail("ran out".into());
+    seen
+}
+
+#[test]
+fn a_kubelet_whose_certificate_ran_out_is_no_word_against_the_new_system() {
+    let (held, act) = next(&locked_out(30), &trial());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_500_000))));
+    let (record, act) = next(&locked_out(1500), &held);
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+    let up = record.upgrade.unwrap();
+    assert_eq!(up.phase, Phase::Trial { boot: boot(2) });
+    assert!(matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. })));
+}
+
+#[test]
+fn once_the_clock_is_put_right_the_kubelet_has_its_full_time() {
+    let (held, _) = next(&locked_out(590), &trial());
+    let (record, act) = next(&kubelet_restarting(1002), &held);
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_600_000))));
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+}
+
+#[test]
+fn a_certificate_that_ran_out_excuses_nothing_but_the_kubelet() {
+    let mut seen = locked_out(600);
+    seen.health.runtime = Check::Fail("no such file".into());
+    assert!(matches!(
+        phase_of(&next(&seen, &trial()).0),
+        Phase::Reverting { .. }
+    ));
+    let reached = Observation {
+        health: locked_out(600).health,
+        ..at(600)
+    };
+    assert!(matches!(
+        phase_of(&next(&reached, &trial()).0),
+        Phase::Reverting { .. }
+    ));
+}
+
 /// The server is back, and kubeadm has just restarted the kubelet.
 fn kubelet_restarting(seconds: u64) -> Observation {
     let mut seen = without_api(seconds);

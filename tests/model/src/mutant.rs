@@ -243,6 +243,7 @@ fn well() -> Health {
     Health {
         runtime: Check::Pass,
         kubelet: Check::Pass,
+        credential: Check::Pass,
         kubeadm: Check::Pass,
         ready: Check::Pass,
         version: Check::Pass,

@@ -298,6 +298,7 @@ impl Hands for FleetMachine {
         found.send_replace(Some(Local {
             runtime: Check::Pass,
             kubelet: Check::Pass,
+            credential: Check::Pass,
             kubeadm: Check::Pass,
             required: vec![("disk".to_owned(), disk)],
         }));

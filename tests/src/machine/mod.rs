@@ -80,6 +80,7 @@ fn passing() -> Local {
     Local {
         runtime,
         kubelet,
+        credential: Check::Pass,
         kubeadm,
         required: Vec::new(),
     }

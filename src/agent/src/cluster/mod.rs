@@ -1,5 +1,6 @@
 //! The API server as seen with the kubelet's credential: one handle for all requests, and the one watch.
 
+pub mod certificate;
 pub mod credential;
 pub mod error;
 pub mod objects;

@@ -1,13 +1,7 @@
 //! The kubelet's credential: whose it is, and how long it holds.
 
-use std::fs;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use kube::config::{AuthInfo, Kubeconfig};
-use x509_parser::pem::Pem;
-
 use super::{Finding, Patient};
+use crate::cluster::certificate::{Certificate, Held, Unseen, held};
 
 const NAME: &str = "credential";
 
@@ -16,84 +10,28 @@ const NODE: &str = "system:node:";
 
 const DAY: u64 = 24 * 3600;
 
-/// What a certificate says, in seconds since 1970.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Certificate {
-    user: String,
-    from: u64,
-    until: u64,
-}
-
 /// A node's certificate that holds, or a token, of which nothing can be seen.
 pub(super) fn credential(patient: &Patient) -> Finding {
     let path = patient.kubeconfig.display();
-    let content = match Kubeconfig::read_from(&patient.kubeconfig) {
-        Ok(content) => content,
-        Err(error) => {
-            return Finding::bad(
-                NAME,
-                format!("{path}: {error}"),
-                "join the node: kubeadm join",
-            );
-        }
-    };
-    let Some(user) = user(&content) else {
-        return Finding::bad(
-            NAME,
-            format!("{path} names no user"),
-            "join the node anew: kubeadm join",
-        );
-    };
-    if user.token.is_some() || user.token_file.is_some() {
-        return Finding::ok(
+    let bad = |seen: String, mend: &str| Finding::bad(NAME, seen, mend);
+    match held(&patient.kubeconfig) {
+        Ok(Held::Certificate(found)) => judge(&found, patient.clock.wall),
+        Ok(Held::Token) => Finding::ok(
             NAME,
             format!("{path} has a token, whose end cannot be seen"),
-        );
-    }
-    match certificate(&user) {
-        Ok(found) => judge(&found, patient.clock.wall),
-        Err(detail) => Finding::bad(
-            NAME,
+        ),
+        Err(Unseen::Kubeconfig(error)) => {
+            bad(format!("{path}: {error}"), "join the node: kubeadm join")
+        }
+        Err(Unseen::NoUser) => bad(
+            format!("{path} names no user"),
+            "join the node anew: kubeadm join",
+        ),
+        Err(Unseen::Certificate(detail)) => bad(
             format!("{path}: {detail}"),
             "look at the kubelet: systemctl status kubelet",
         ),
     }
-}
-
-/// The user of the context in use, or the only one.
-fn user(content: &Kubeconfig) -> Option<AuthInfo> {
-    let current = content.current_context.as_ref();
-    let context = content
-        .contexts
-        .iter()
-        .find(|named| Some(&named.name) == current);
-    let wanted = context.and_then(|named| named.context.as_ref()?.user.clone());
-    let mut users = content.auth_infos.iter();
-    let found = users.find(|named| wanted.as_ref().is_none_or(|name| *name == named.name));
-    found?.auth_info.clone()
-}
-
-fn certificate(user: &AuthInfo) -> Result<Certificate, String> {
-    let pem = match (&user.client_certificate_data, &user.client_certificate) {
-        (Some(data), _) => STANDARD.decode(data).map_err(|error| error.to_string())?,
-        (None, Some(path)) => fs::read(path).map_err(|error| format!("{path}: {error}"))?,
-        (None, None) => return Err("there is no client certificate".to_owned()),
-    };
-    // The kubelet keeps key and certificate in one file.
-    let blocks = Pem::iter_from_buffer(&pem).flatten();
-    let mut certificates = blocks.filter(|block| block.label == "CERTIFICATE");
-    let block = certificates.next().ok_or("there is no certificate in it")?;
-    let found = block.parse_x509().map_err(|error| error.to_string())?;
-    let seconds = |time: i64| u64::try_from(time).unwrap_or(0);
-    let mut names = found.subject().iter_common_name();
-    Ok(Certificate {
-        user: names
-            .find_map(|name| name.as_str().ok())
-            .unwrap_or_default()
-            .to_owned(),
-        from: seconds(found.validity().not_before.timestamp()),
-        until: seconds(found.validity().not_after.timestamp()),
-    })
 }
 
 fn judge(found: &Certificate, now: u64) -> Finding {

@@ -3,6 +3,7 @@
 //! "Could not check" is never "bad": what could not be looked at is pending, and the deadline decides.
 
 mod check;
+mod credential;
 mod kubelet;
 pub(crate) mod output;
 pub(crate) mod programs;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use upgrade::names::KUBELET_CONF;
 use upgrade::observe::Check;
 use upgrade::{Policy, UpgradeId};
 
@@ -45,6 +47,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     loop {
         let runtime = runtime::check(Path::new(RUNTIME)).await;
         let kubelet = kubelet::check().await;
+        let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
         // User checks ask about a node that runs; before that they would only use up their tries.
         if runtime == Check::Pass && kubelet == Check::Pass {
@@ -53,15 +56,27 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
         let now = Local {
             runtime,
             kubelet,
+            credential,
             kubeadm,
             required: required.results(),
         };
         found.send_if_modified(|before| {
+            tell(before.as_ref(), &now);
             let changed = before.as_ref() != Some(&now);
             *before = Some(now);
             changed
         });
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// While nobody can be told on the Node, the journal says why the kubelet does not start.
+fn tell(before: Option<&Local>, now: &Local) {
+    let changed = before.is_none_or(|before| before.credential != now.credential);
+    if let Check::Fail(why) = &now.credential
+        && changed
+    {
+        tracing::warn!("{why}; the trial is not judged for it");
     }
 }
 

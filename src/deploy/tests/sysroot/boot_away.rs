@@ -75,3 +75,51 @@ fn a_boot_that_was_put_back_to_an_older_copy_costs_no_deployment() {
     upgrade(&world, 4);
     assert_eq!(world.order()[1], third);
 }
+
+/// Where the kernel arguments of the menu's first entry lead on the root.
+fn first_entry_leads_to(world: &World) -> std::io::Result<std::path::PathBuf> {
+    let entries = fs::read_dir(world.root().join("boot/loader/entries")).unwrap();
+    let mut entries: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    // libostree numbers them upwards, the default highest.
+    entries.sort();
+    let entry = fs::read_to_string(entries.last().unwrap()).unwrap();
+    let link = entry
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("ostree=/"));
+    fs::canonicalize(world.root().join(link.unwrap()))
+}
+
+#[test]
+fn the_old_systems_entry_on_an_older_copy_of_boot_leads_to_it_all_the_same() {
+    let world = world();
+    let (boot, older) = (world.root().join("boot"), world.path("older"));
+    let old = first_entry_leads_to(&world).unwrap();
+    copy(&boot, &older);
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    fs::remove_dir_all(&boot).unwrap();
+    fs::rename(&older, &boot).unwrap();
+    assert_eq!(first_entry_leads_to(&world).unwrap(), old);
+    // What runs there can go on from here: to libostree nothing was deployed yet.
+    world.verb("deploy", &commit).deployed();
+    assert_eq!(world.order().len(), 2);
+    world.verb("bless", &commit).verdict.unwrap();
+    assert_eq!(world.order()[0], commit.to_string());
+}
+
+#[test]
+fn no_entry_of_an_older_copy_of_boot_leads_to_a_system_that_it_was_not_made_for() {
+    let world = world();
+    let boot = world.root().join("boot");
+    upgrade(&world, 2);
+    let older = world.path("older");
+    copy(&boot, &older);
+    let second = first_entry_leads_to(&world).unwrap();
+    let third = world.fetched(&Image::new(3));
+    world.verb("deploy", &third).deployed();
+    world.verb("bless", &third).verdict.unwrap();
+    fs::remove_dir_all(&boot).unwrap();
+    fs::rename(&older, &boot).unwrap();
+    let led = first_entry_leads_to(&world);
+    assert!(led.is_err() || led.unwrap() == second);
+}

@@ -29,6 +29,7 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, held: bool) -> Judgemen
     let deadline = SinceBoot(0).plus_seconds(limits.deadline_seconds);
     match (first_open(local(health)), first_open(remote(health))) {
         (None, None) => Judgement::Healthy,
+        (Some(_), _) if is_locked_out(seen) => locked_out(seen, limits, deadline),
         (Some(_), _) if seen.now < deadline => Judgement::Wait {
             until: deadline,
             hold: false,
@@ -38,6 +39,23 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, held: bool) -> Judgemen
         (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
         (None, Some(open)) => away_or_late(&open, seen, limits, deadline),
     }
+}
+
+/// A kubelet whose certificate ran out does not even start (kubernetes, pkg/kubelet/certificate/bootstrap/bootstrap.go), whichever
+/// system it is of: nothing is learned of the new one before the clock or the credential is put right.
+fn is_locked_out(seen: &Observation) -> bool {
+    let health = &seen.health;
+    let kubelet_is_all = health.runtime == Check::Pass && health.kubelet != Check::Pass;
+    seen.api == Api::Away && kubelet_is_all && matches!(health.credential, Check::Fail(_))
+}
+
+/// As an API server that is away, from the first moment on: whenever it is put right, the kubelet has its full time.
+fn locked_out(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> Judgement {
+    let until = patience(seen, limits, deadline);
+    if seen.now < until {
+        return Judgement::Wait { until, hold: true };
+    }
+    Judgement::ApiAway(away(seen))
 }
 
 /// All local checks pass, one that needs the API server does not.
@@ -54,12 +72,14 @@ fn away_or_late(
             hold: false,
         },
         Api::Away if limits.bless_without_api => Judgement::Healthy,
-        Api::Away if seen.now >= patience(seen, limits, deadline) => {
-            Judgement::ApiAway(Reason::ApiAwayInTrial {
-                seconds: seen.now.0 / 1000,
-            })
-        }
+        Api::Away if seen.now >= patience(seen, limits, deadline) => Judgement::ApiAway(away(seen)),
         Api::Away | Api::Reached { .. } => wait_or_bad(open, seen, limits, deadline),
+    }
+}
+
+const fn away(seen: &Observation) -> Reason {
+    Reason::ApiAwayInTrial {
+        seconds: seen.now.0 / 1000,
     }
 }
 

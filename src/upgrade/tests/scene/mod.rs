@@ -112,6 +112,7 @@ pub fn healthy() -> Health {
     Health {
         runtime: Check::Pass,
         kubelet: Check::Pass,
+        credential: Check::Pass,
         kubeadm: Check::Pass,
         ready: Check::Pass,
         version: Check::Pass,

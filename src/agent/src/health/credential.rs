@@ -1,0 +1,66 @@
+//! Whether the kubelet is kept from starting by its own certificate: it refuses one that has run out by this machine's clock, on any
+//! system (kubernetes, pkg/kubelet/certificate/bootstrap/bootstrap.go, `isClientConfigStillValid`).
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use upgrade::observe::Check;
+
+use crate::cluster::certificate::{Certificate, Held, held};
+
+const DAY: u64 = 24 * 3600;
+
+/// Looks only while the kubelet is not healthy. What cannot be looked at is no excuse for it.
+pub fn check(kubeconfig: &Path, kubelet: &Check) -> Check {
+    if *kubelet == Check::Pass {
+        return Check::Pass;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    match (held(kubeconfig), now) {
+        (Ok(Held::Certificate(found)), Ok(now)) => judge(&found, now.as_secs()),
+        (Ok(Held::Token), _) => Check::Pass,
+        (Err(error), _) => Check::Pending(error.to_string()),
+        (_, Err(error)) => Check::Pending(error.to_string()),
+    }
+}
+
+fn judge(found: &Certificate, now: u64) -> Check {
+    if now <= found.until {
+        return Check::Pass;
+    }
+    Check::Fail(format!(
+        "the kubelet's certificate ran out {} days ago by this machine's clock, and it does not start without one",
+        (now - found.until) / DAY
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(day: u64) -> Check {
+        let (user, from, until) = ("system:node:n1".to_owned(), 100 * DAY, 200 * DAY);
+        judge(&Certificate { user, from, until }, day * DAY)
+    }
+
+    #[test]
+    fn only_a_certificate_that_ran_out_keeps_the_kubelet_from_starting() {
+        // One that is not valid yet the kubelet takes; the server does not.
+        assert_eq!(
+            [99, 150, 200].map(at),
+            [Check::Pass, Check::Pass, Check::Pass]
+        );
+        let Check::Fail(why) = at(203) else {
+            panic!("{:?}", at(203))
+        };
+        assert!(why.contains("3 days ago"), "{why}");
+    }
+
+    #[test]
+    fn nobody_looks_while_the_kubelet_is_well_and_what_cannot_be_read_is_no_excuse() {
+        let nowhere = Path::new("/nowhere/kubelet.conf");
+        assert_eq!(check(nowhere, &Check::Pass), Check::Pass);
+        let down = Check::Fail("connection refused".to_owned());
+        assert!(matches!(check(nowhere, &down), Check::Pending(_)));
+    }
+}
