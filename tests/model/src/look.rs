@@ -224,6 +224,7 @@ fn health(state: &State) -> Health {
     Health {
         runtime: Check::Pass,
         kubelet: fails(!runs),
+        credential: Check::Pass,
         kubeadm: fails(!state.running.kubeadm),
         ready: remote(runs && state.running.kubeadm && !state.suffers(Flaw::NeverReady)),
         version: remote(runs && state.running.kubeadm),

@@ -92,6 +92,7 @@ impl World {
         };
         Health {
             runtime: Check::Pass,
+            credential: Check::Pass,
             kubelet: holds(!flawed(Flaw::KubeletDown), "connection refused"),
             kubeadm: holds(self.running.kubeadm, "the API server was away"),
             ready: remote(!flawed(Flaw::NeverReady) && self.running.kubeadm),
