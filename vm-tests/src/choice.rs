@@ -13,8 +13,6 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
     "a-daemonset-brings-the-first-agent",
-    POWER_CUTS[1],
-    POWER_CUTS[2],
     "a-person-reboots-at-every-step",
 ];
 
