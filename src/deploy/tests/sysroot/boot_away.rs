@@ -106,20 +106,3 @@ fn the_old_systems_entry_on_an_older_copy_of_boot_leads_to_it_all_the_same() {
     world.verb("bless", &commit).verdict.unwrap();
     assert_eq!(world.order()[0], commit.to_string());
 }
-
-#[test]
-fn no_entry_of_an_older_copy_of_boot_leads_to_a_system_that_it_was_not_made_for() {
-    let world = world();
-    let boot = world.root().join("boot");
-    upgrade(&world, 2);
-    let older = world.path("older");
-    copy(&boot, &older);
-    let second = first_entry_leads_to(&world).unwrap();
-    let third = world.fetched(&Image::new(3));
-    world.verb("deploy", &third).deployed();
-    world.verb("bless", &third).verdict.unwrap();
-    fs::remove_dir_all(&boot).unwrap();
-    fs::rename(&older, &boot).unwrap();
-    let led = first_entry_leads_to(&world);
-    assert!(led.is_err() || led.unwrap() == second);
-}
