@@ -121,14 +121,29 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_the_same_for_the_same_commit_and_never_of_the_core() {
-        let turn = core(Some("abc"));
-        assert_eq!(names(&turn), names(&core(Some("abc"))));
-        let (core, others) = turn.split_at(turn.len() - TURN);
-        assert!(others.iter().all(|scenario| !scenario.core));
-        let is_of_the_core =
-            |scenario: &Scenario| scenario.core || POWER_CUTS.contains(&scenario.name);
-        assert!(core.iter().all(is_of_the_core));
+    fn a_commit_brings_the_same_each_time_and_nothing_twice() {
+        for commit in 0..200 {
+            let commit = commit.to_string();
+            let brought = names(&core(Some(&commit)));
+            assert_eq!(brought, names(&core(Some(&commit))));
+            let once: std::collections::BTreeSet<_> = brought.iter().collect();
+            assert_eq!(once.len(), brought.len(), "{brought:?}");
+        }
+    }
+
+    /// The single power cut may be the turn, for a sample of four stands in its place.
+    #[test]
+    fn every_commit_brings_the_core_and_its_turn_comes_last() {
+        for unseen in [&POWER_CUTS[..], &[]] {
+            for commit in 0..200 {
+                let brought = core_but_for(Some(&commit.to_string()), unseen);
+                let (core, turn) = brought.split_at(5);
+                let is_of_the_core =
+                    |scenario: &Scenario| scenario.core || POWER_CUTS.contains(&scenario.name);
+                assert!(core.iter().all(is_of_the_core), "{:?}", names(&brought));
+                assert_eq!(turn.len(), TURN, "{:?}", names(&brought));
+            }
+        }
     }
 
     /// What 2000 commits bring.
