@@ -43,6 +43,7 @@ mod power_cut_in_the_initramfs;
 mod power_cut_in_trial;
 mod power_cut_while_armed;
 mod power_cut_while_deploying;
+mod power_cut_while_kubeadm_works;
 mod power_cuts_around_the_trial;
 mod power_cuts_before_the_trial;
 mod power_cuts_on_the_way_back;
@@ -109,6 +110,7 @@ pub const ALL: &[Scenario] = &[
     power_cut_in_the_initramfs::SCENARIO,
     power_cut_while_armed::SCENARIO,
     power_cut_while_deploying::SCENARIO,
+    power_cut_while_kubeadm_works::SCENARIO,
     power_cuts_around_the_trial::SCENARIO,
     power_cuts_before_the_trial::SCENARIO,
     power_cuts_on_the_way_back::SCENARIO,
