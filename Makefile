@@ -52,7 +52,7 @@ faults: setup ## every layer that the table of fault classes names (docs/reliabi
 attacker: setup ## what an attacker tries (docs/reliability.md): a captured node, a pod, the image, the remote, the registry, names on the node
 	cargo test --quiet -p careen-tests --test agent -- captured outsider rights garbage
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
-	cargo test --quiet -p careen-provider --test engine --test hooks --test release
+	cargo test --quiet -p careen-provider --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p host --test snapshot --test manifest --test journal
 	cargo test --quiet -p careen-stage --test boots --test units
 	cargo test --quiet -p careen-agent --lib -- health::user hooks trust node::unit

@@ -192,7 +192,6 @@ fn extension_config() -> Value {
         "metadata": { "name": names::MANAGER },
         "spec": {
             "clientConfig": { "service": { "name": names::MANAGER, "namespace": NAMESPACE, "port": 443 } },
-            "settings": { names::SETTING_NEVER_REPLACE: "false" },
         },
     })
 }

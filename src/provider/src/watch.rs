@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::Api;
+use kube::core::Status;
 use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -26,6 +27,9 @@ pub enum WatchError {
     /// The server says no to this credential: 401 or 403.
     #[error("{0}")]
     Refused(String),
+    /// The server has no such object, or no such kind: 404.
+    #[error("{0}")]
+    Missing(String),
     /// It does not answer, or not now.
     #[error("{0}")]
     Away(String),
@@ -146,19 +150,24 @@ fn from_watch(error: watcher::Error) -> WatchError {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
         | watcher::Error::WatchFailed(error) => error.into(),
-        watcher::Error::WatchError(status) if matches!(status.code, 401 | 403) => {
-            WatchError::Refused(status.message.clone())
-        }
+        watcher::Error::WatchError(status) => of_status(&status),
         other => WatchError::Away(chain(&other)),
+    }
+}
+
+fn of_status(status: &Status) -> WatchError {
+    let text = format!("{} ({})", status.message, status.code);
+    match status.code {
+        401 | 403 => WatchError::Refused(text),
+        404 => WatchError::Missing(text),
+        _ => WatchError::Away(text),
     }
 }
 
 impl From<kube::Error> for WatchError {
     fn from(error: kube::Error) -> Self {
         match error {
-            kube::Error::Api(status) if matches!(status.code, 401 | 403) => {
-                Self::Refused(format!("{} ({})", status.message, status.code))
-            }
+            kube::Error::Api(status) => of_status(&status),
             other => Self::Away(chain(&other)),
         }
     }
@@ -198,4 +207,23 @@ pub fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_refuses_us_or_is_busy_is_not_one_without_the_kind() {
+        let of = |code| {
+            let status = Status {
+                code,
+                ..Status::default()
+            };
+            WatchError::from(kube::Error::Api(Box::new(status)))
+        };
+        assert!(matches!(of(404), WatchError::Missing(_)));
+        assert!(matches!(of(403), WatchError::Refused(_)));
+        assert!(matches!(of(429), WatchError::Away(_)));
+    }
 }

@@ -4,6 +4,7 @@
 mod annotation;
 mod perform;
 mod report;
+mod vouch;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;

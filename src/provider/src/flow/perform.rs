@@ -24,6 +24,9 @@ impl Worker {
         if !asks(&judged) {
             return self.perform(machine, judged, None).await;
         }
+        if infra.is_none() {
+            self.vouch(machine, told).await?;
+        }
         // Who takes a turn must see the turns that others take, so within a group one at a time decides and writes.
         let group = self.group(&machine.group());
         let _turn = group.lock().await;

@@ -63,15 +63,21 @@ impl InfraMachines {
         let resource = self.resource(group, kind).await?;
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), &machine.namespace, &resource);
-        let object = limited(api.get(name)).await?;
-        Ok(InfraMachine { api, object })
+        let read = limited(api.get(name)).await;
+        if matches!(read, Err(HandError::Missing)) {
+            // Perhaps it is served in another version by now.
+            self.kinds
+                .lock()
+                .await
+                .remove(&(group.clone(), kind.clone()));
+        }
+        Ok(InfraMachine { api, object: read? })
     }
 
     /// A reference says group and kind; the version is the one that the API server prefers.
     async fn resource(&self, group: &str, kind: &str) -> Result<ApiResource, HandError> {
         let key = (group.to_owned(), kind.to_owned());
-        let mut kinds = self.kinds.lock().await;
-        if let Some(known) = kinds.get(&key) {
+        if let Some(known) = self.kinds.lock().await.get(&key) {
             return Ok(known.clone());
         }
         let found =
@@ -81,7 +87,7 @@ impl InfraMachines {
         let served = found.recommended_kind(kind);
         let missing = || HandError::Refused(format!("{group} serves no kind {kind}"));
         let (resource, _) = served.ok_or_else(missing)?;
-        kinds.insert(key, resource.clone());
+        self.kinds.lock().await.insert(key, resource.clone());
         Ok(resource)
     }
 }
@@ -157,7 +163,11 @@ impl InfraMachine {
         let ours = self
             .condition(names::READY)
             .is_some_and(|ready| ready["reason"] == names::READY_REASON);
-        if wanted.unready {
+        let held_by_another = !ours
+            && self
+                .condition(names::READY)
+                .is_some_and(|ready| ready["status"] == "False");
+        if wanted.unready && !held_by_another {
             set(
                 &mut all,
                 names::READY,

@@ -60,6 +60,7 @@ impl From<WatchError> for HandError {
     fn from(error: WatchError) -> Self {
         match error {
             WatchError::Refused(text) => Self::Refused(text),
+            WatchError::Missing(_) => Self::Missing,
             WatchError::Away(text) => Self::Away(text),
         }
     }

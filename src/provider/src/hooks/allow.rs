@@ -75,15 +75,14 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     let Some((_, object)) = subject(request) else {
         return Response::Hold(list);
     };
-    let of_cluster = world
-        .machines
-        .cluster(&cluster_of(object))
-        .and_then(|facts| facts.never_replace);
-    let of_owner = never_replace_of_owner(world, object);
+    let words = match words_on_replacing(world, object) {
+        Ok(words) => words,
+        Err(why) => return Response::Hold(why),
+    };
     let of_settings = request.settings.get(names::SETTING_NEVER_REPLACE);
     let words = [
-        of_owner.as_deref(),
-        of_cluster.as_deref(),
+        words.of_owner.as_deref(),
+        words.of_cluster.as_deref(),
         of_settings.map(String::as_str),
     ];
     let replace = !world.settings.never_replace(words);
@@ -105,14 +104,40 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     Response::Hold(held)
 }
 
-/// What the MachineDeployment says of replacing, or of a control plane's Machine its KubeadmControlPlane.
-fn never_replace_of_owner(world: &World, object: &Object) -> Option<String> {
+/// What is said of replacing on the objects themselves.
+struct Words {
+    of_cluster: Option<String>,
+    of_owner: Option<String>,
+}
+
+/// Core calls for all namespaces, also for those that are not watched: a word against replacing that is not seen must not be taken for none.
+fn words_on_replacing(world: &World, object: &Object) -> Result<Words, String> {
+    let key = cluster_of(object);
+    let unseen = |kind: &str, key: &Key| {
+        format!("careen-provider does not see {kind} {key}; is its namespace watched?")
+    };
+    let cluster = world.machines.cluster(&key);
+    Ok(Words {
+        of_cluster: cluster
+            .ok_or_else(|| unseen("Cluster", &key))?
+            .never_replace,
+        of_owner: never_replace_of_owner(world, object)
+            .map_err(|key| unseen("MachineDeployment", &key))?,
+    })
+}
+
+/// What the MachineDeployment says of replacing, or of a control plane's Machine its KubeadmControlPlane, in whose place another kind may
+/// stand. The key of a MachineDeployment that is not seen.
+fn never_replace_of_owner(world: &World, object: &Object) -> Result<Option<String>, Key> {
     if is_labelled(object) {
-        let (_, owner) = world.machines.owner_of_control_plane(&cluster_of(object))?;
-        return owner.never_replace;
+        let owner = world.machines.owner_of_control_plane(&cluster_of(object));
+        return Ok(owner.and_then(|(_, owner)| owner.never_replace));
     }
-    let deployment = world.machines.deployment(&deployment_of(object)?)?;
-    deployment.never_replace
+    let Some(key) = deployment_of(object) else {
+        return Ok(None);
+    };
+    let deployment = world.machines.deployment(&key).ok_or(key)?;
+    Ok(deployment.never_replace)
 }
 
 /// To the log, and as an Event of the Machine or the MachineDeployment: core shows the text of a Failure nowhere.

@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 
 use crate::api;
 use crate::queue::Queue;
-use crate::watch::{self, Filter, News};
+use crate::watch::{self, Filter, News, WatchError};
 use crate::world::now;
 pub use group::{Group, GroupKind};
 pub use key::Key;
@@ -73,7 +73,8 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
     tokio::join!(of_machines, of_clusters, of_deployments, of_control_planes);
 }
 
-/// Other kinds of control planes may stand in their place, so their absence holds nothing up and is not worth a warning.
+/// Other kinds of control planes may stand in their place, so the absence of this kind holds nothing up and is not worth a warning. A server
+/// that does not answer, or not us, is another thing: it may have one that says never to replace.
 async fn watch_control_planes(
     client: Client,
     namespace: Option<&str>,
@@ -93,8 +94,15 @@ async fn watch_control_planes(
         keys.into_iter().for_each(|key| queue.add(key));
     };
     watch::forever(api, Filter::default(), tell, |error| {
-        debug!("the watch of KubeadmControlPlanes broke: {error}");
-        machines.no_control_planes();
+        match error {
+            WatchError::Missing(_) => {
+                debug!("no KubeadmControlPlanes: {error}");
+                machines.no_control_planes();
+            }
+            WatchError::Refused(_) | WatchError::Away(_) => {
+                warn!("the watch of KubeadmControlPlanes broke: {error}");
+            }
+        }
         std::future::ready(())
     })
     .await;

@@ -109,24 +109,25 @@ fn measure(world: &World, leads: bool) {
         let phase = node
             .as_ref()
             .and_then(|node| node.status.as_ref())
-            .map(|status| status.phase.clone());
-        *phases
-            .entry(phase.unwrap_or_else(|| "Scheduled".to_owned()))
-            .or_insert(0) += 1;
+            .map_or_else(|| "Scheduled".to_owned(), |status| label(&status.phase));
+        *phases.entry(phase).or_insert(0) += 1;
         cordoned += i64::from(node.is_some_and(|node| node.cordoned));
     }
     gauges.cordoned.set(cordoned);
     gauges.phases.clear();
     for (phase, number) in phases {
-        // A node may write anything as its phase: not into our labels.
-        let phase = if phase.len() < 20 && phase.bytes().all(|c| c.is_ascii_alphabetic()) {
-            phase
-        } else {
-            "Other".to_owned()
-        };
         gauges
             .phases
             .get_or_create(&vec![("phase", phase)])
             .set(number);
+    }
+}
+
+/// A node may write anything as its phase: not into our labels.
+fn label(phase: &str) -> String {
+    if phase.len() < 20 && phase.bytes().all(|c| c.is_ascii_alphabetic()) {
+        phase.to_owned()
+    } else {
+        "Other".to_owned()
     }
 }

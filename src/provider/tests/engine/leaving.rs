@@ -90,6 +90,20 @@ fn what_is_cancelled_while_the_cluster_is_away_is_taken_back_when_it_returns() {
     }
 }
 
+/// Its "done" was said, and core believed it.
+#[test]
+fn a_node_that_a_person_cordons_right_behind_its_done_was_upgraded_all_the_same() {
+    let mut scene = scene().upgraded();
+    scene.road = Asked::No;
+    for (ready, cordoned) in [(true, true), (false, false)] {
+        let node = scene.node.as_mut().unwrap();
+        (node.ready, node.cordoned) = (ready, cordoned);
+        assert_eq!(scene.decide().answer, Answer::Done);
+    }
+    scene.node.as_mut().unwrap().kubelet = "v1.0.0".into();
+    assert_eq!(scene.decide().answer, Answer::Cancelled(Why::Withdrawn));
+}
+
 /// Core takes its annotations off because of our "done"; whoever said it may have died before it told the InfraMachine.
 #[test]
 fn what_had_arrived_before_nobody_asked_any_more_is_told_as_done() {

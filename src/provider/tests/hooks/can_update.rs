@@ -2,6 +2,7 @@
 
 use provider::machines::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
 use provider::settings::Settings;
+use provider::world::World;
 use serde_json::{Value, json};
 
 use crate::scene::*;
@@ -144,6 +145,29 @@ async fn the_nearest_word_about_replacing_counts() {
         "Failure",
         "a word that cannot be read deletes nothing"
     );
+}
+
+/// Core calls for every namespace; one that is not watched may hold a word against replacing.
+#[tokio::test]
+async fn nothing_is_replaced_of_a_cluster_or_machine_deployment_that_is_not_seen() {
+    let mut sample = sample("canupdatemachineset");
+    sample.request["desired"]["machineSet"]["spec"]["template"]["spec"]["failureDomain"] =
+        json!("b");
+    let (world, _) = world();
+    assert_eq!(call_with(&world, &sample)["status"], "Success", "replaced");
+    let unseen = |world: &World, what: &str| {
+        let response = call_with(world, &sample);
+        assert_eq!(response["status"], "Failure", "{what} is not seen");
+        let message = response["message"].as_str().unwrap();
+        assert!(
+            message.contains(&format!("does not see {what}")),
+            "{message}"
+        );
+    };
+    world.machines.replace_deployments(Vec::new());
+    unseen(&world, "MachineDeployment t1/s1");
+    world.machines.replace_clusters(Vec::new());
+    unseen(&world, "Cluster t1/c1");
 }
 
 #[tokio::test]

@@ -73,7 +73,8 @@ pub fn world_with(settings: Settings) -> (World, Arc<ClusterState>) {
     let state = Arc::new(ClusterState::default());
     clusters.adopt(Key::new("t1", "c1"), Arc::clone(&state));
     machines.replace_clusters(vec![(Key::new("t1", "c1"), ClusterFacts::default())]);
-    machines.replace_deployments(vec![(Key::new("t1", "n1"), DeploymentFacts::default())]);
+    let deployment = |name| (Key::new("t1", name), DeploymentFacts::default());
+    machines.replace_deployments(["n1", "s1"].map(deployment).into());
     machines.no_control_planes();
     machines.replace(vec![worker()]);
     let link = Link {

@@ -16,7 +16,7 @@ use provider::world::{World, now};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::scene::{MACHINE, SPACE, annotate};
+use crate::scene::{LIE, MACHINE, SPACE, annotate};
 use crate::small::Small;
 
 /// Dropping it ends it as SIGKILL would: what it was doing ends between two instructions.
@@ -94,8 +94,10 @@ async fn core(small: Arc<Small>, world: Arc<World>) {
         if machine["metadata"]["annotations"][names::PENDING_HOOKS].is_null() {
             continue;
         }
-        let body = call(&machine).to_string();
+        let infra = small.get("hostmachines", MACHINE).unwrap_or_default();
+        let body = call(&machine, &infra).to_string();
         let reply = answer(&world, Hook::UpdateMachine, body.as_bytes(), now()).body;
+        small.hears(reply["message"].as_str().unwrap_or_default());
         let done = reply["status"] == "Success" && reply["retryAfterSeconds"] == 0;
         if done && !small.is_dead() {
             small.change("machines", MACHINE, |machine| {
@@ -106,13 +108,23 @@ async fn core(small: Arc<Small>, world: Arc<World>) {
     }
 }
 
-fn call(machine: &Value) -> Value {
+/// Core calls with the InfraMachine as it is; a liar in its place with another image.
+fn call(machine: &Value, infra: &Value) -> Value {
+    let lie = &machine["metadata"]["annotations"][LIE];
+    let spec = match lie {
+        Value::Null => infra["spec"].clone(),
+        image => json!({ "osImage": image }),
+    };
     json!({
         "apiVersion": API_VERSION, "kind": "UpdateMachineRequest", "settings": {},
         "desired": {
             "machine": {
                 "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
                 "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": machine["spec"],
+            },
+            "infrastructureMachine": {
+                "apiVersion": infra["apiVersion"], "kind": infra["kind"],
+                "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": spec,
             },
         },
     })

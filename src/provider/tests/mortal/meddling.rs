@@ -116,3 +116,46 @@ async fn what_is_withdrawn_twice_gives_ready_back_twice() {
             .await;
     }
 }
+
+/// Where the hooks are open to every pod, a call is anybody's word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_image_that_a_call_names_is_asked_of_no_node_until_the_infra_machine_names_it_too() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    let image = format!("ostree:site:os@{}", "e".repeat(64));
+    scene.update_with_a_lie(&image);
+    let _life = scene.provider();
+    scene
+        .until("answered with the image", |scene| {
+            let heard = scene.small.heard();
+            heard.starts_with("held: ") && heard.contains("the InfraMachine does not")
+        })
+        .await;
+    assert!(!scene.node_is_asked() && !scene.is_marked());
+    assert_eq!(scene.small.taken(), Vec::<String>::new());
+
+    scene.small.change("hostmachines", "m", |infra| {
+        infra["spec"]["osImage"] = json!(image);
+    });
+    scene
+        .until("upgraded", |scene| scene.small.taken().len() == 1)
+        .await;
+}
+
+/// Ready is its owner's: what it says there is worth more to a person than that we work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_elses_ready_false_is_neither_written_over_nor_lifted() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    let theirs = json!({ "type": names::READY, "status": "False", "reason": "DiskFailing", "message": "sda" });
+    scene.small.change("hostmachines", "m", |infra| {
+        infra["status"]["conditions"] = json!([theirs]);
+    });
+    scene.annotate();
+    let _life = scene.provider();
+    scene
+        .until("upgraded", |scene| {
+            assert_eq!(scene.condition(names::READY), theirs);
+            scene.version() == NEW && scene.is_left_alone()
+        })
+        .await;
+    assert_eq!(scene.condition(names::READY), theirs);
+}

@@ -21,6 +21,8 @@ pub const OLD: &str = "v1.35.4";
 pub const SPACE: &str = "t";
 pub const MACHINE: &str = "m";
 pub const NODE: &str = "n";
+/// Not core calls for a Machine that has it, but somebody who names this image.
+pub const LIE: &str = "test/lie";
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -75,6 +77,12 @@ impl Scene {
             (names::UPDATE_IN_PROGRESS, json!("")),
             (names::PENDING_HOOKS, json!(names::UPDATE_MACHINE)),
         ]);
+    }
+
+    /// As [`Self::update`]; but who calls the hook names an image that nobody wants.
+    pub fn update_with_a_lie(&self, image: &str) {
+        self.annotations(&[(LIE, json!(image))]);
+        self.update();
     }
 
     fn annotations(&self, changes: &[(&str, Value)]) {

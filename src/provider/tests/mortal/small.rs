@@ -24,6 +24,7 @@ struct State {
     dies_at: Option<usize>,
     meddle: Option<Meddle>,
     taken: Vec<String>,
+    heard: String,
 }
 
 struct Logged {
@@ -218,6 +219,16 @@ impl Small {
     /// An agent has taken up this request.
     pub fn took(&self, id: &str) {
         self.state().taken.push(id.to_owned());
+    }
+
+    /// Core was answered this.
+    pub fn hears(&self, message: &str) {
+        message.clone_into(&mut self.state().heard);
+    }
+
+    /// What core was answered last.
+    pub fn heard(&self) -> String {
+        self.state().heard.clone()
     }
 
     /// The requests that agents have taken up.

@@ -29,6 +29,13 @@ fn the_manifests_in_the_tree_are_those_of_the_code() {
     }
 }
 
+/// A setting goes before the flag, so one that ships would keep `--never-replace` from doing anything.
+#[test]
+fn no_setting_ships_that_an_operators_flag_could_not_change() {
+    let files = manifests::files(manifests::IMAGE).unwrap();
+    assert!(!files.iter().any(|(_, text)| text.contains("settings:")));
+}
+
 #[test]
 fn without_a_word_about_it_the_manifests_name_an_image_that_nobody_can_pull() {
     let files = manifests::files(manifests::IMAGE).unwrap();
