@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tempfile::TempDir;
+use upgrade::Reason;
 use upgrade::id::Digest;
 
 use crate::image::Image;
@@ -45,12 +46,12 @@ fn an_image_dated_1970_and_one_dated_2040_are_upgraded_to_alike() {
 
 const SIGNER: &str = "clock@careen.test";
 
-/// A keyring whose gpg takes it to be 2010, with one key that is good for a year.
-fn keyring_of_2010() -> TempDir {
+/// A keyring whose gpg takes it to be this year, with one key that is good for a year.
+fn keyring_of(year: u16) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
     // Standing still: else the key may be a second younger than the next command's beginning.
-    let then = "faked-system-time 20100101T000000!\n";
+    let then = format!("faked-system-time {year}0101T000000!\n");
     fs::write(home.path().join("gpg.conf"), then).unwrap();
     let gpg = |arguments: &[&str]| {
         let mut gpg = Command::new("gpg");
@@ -66,9 +67,9 @@ fn keyring_of_2010() -> TempDir {
     home
 }
 
-#[test]
-fn a_key_that_has_run_out_by_this_nodes_clock_is_refused_by_its_commit() {
-    let (world, home) = (world(), keyring_of_2010());
+/// What is said of an image that is signed by a key of this year, by which its remote is verified. Nothing has changed.
+fn refused_by_the_clock(year: u16) -> Reason {
+    let (world, home) = (world(), keyring_of(year));
     let ring = home.path().join("ring.gpg");
     world.add_remote("clock", &[&format!("--gpg-import={}", ring.display())]);
     let commit = world.publish(&Image::new(2), None);
@@ -79,7 +80,18 @@ fn a_key_that_has_run_out_by_this_nodes_clock_is_refused_by_its_commit() {
     succeed(&mut sign);
     let fetch = ["fetch", "--remote", "clock", "--ref", BRANCH, "--commit"];
     let pinned = [&fetch[..], &[commit.as_str()]].concat();
-    let reason = refused(&world, &pinned, &["clock", commit.as_str(), "signature"]);
+    refused(&world, &pinned, &["clock", commit.as_str(), "signature"])
+}
+
+#[test]
+fn a_key_that_has_run_out_by_this_nodes_clock_is_refused_by_its_commit() {
+    let reason = refused_by_the_clock(2010);
+    assert_eq!(reason.code(), "WrongSignature", "{reason}");
+}
+
+#[test]
+fn a_key_that_is_not_made_yet_by_this_nodes_clock_is_refused_by_its_commit() {
+    let reason = refused_by_the_clock(2090);
     assert_eq!(reason.code(), "WrongSignature", "{reason}");
 }
 

@@ -6,10 +6,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use upgrade::Reason;
 
-use crate::fetch::wait_for;
+use crate::fetch::{halfway, wait_for};
 use crate::image::{Image, noise};
 use crate::keys::keys;
-use crate::world::{BRANCH, REMOTE, World, world};
+use crate::world::{World, fetching, world};
 
 /// A world whose boot loader's generator is this script, run in the very middle of the swap.
 pub fn with_generator(script: &str) -> World {
@@ -154,21 +154,7 @@ fn a_signal_in_the_middle_of_the_swap_is_remembered_until_it_is_done() {
 #[test]
 fn killed_while_fetching_the_next_fetch_takes_up_what_came() {
     let world = world();
-    let image = (0..40).fold(Image::new(2), |image, n| {
-        image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000))
-    });
-    let commit = world.publish(&image, Some(&keys().trusted));
-    world.server.stall_after(1_200_000);
-    let mut child = world.start(&[
-        "fetch",
-        "--remote",
-        REMOTE,
-        "--ref",
-        BRANCH,
-        "--commit",
-        commit.as_str(),
-    ]);
-    wait_for(|| world.server.is_stalled());
+    let (commit, mut child) = halfway(&world);
     kill(
         Pid::from_raw(child.id().try_into().unwrap()),
         Signal::SIGKILL,
@@ -190,15 +176,7 @@ fn killed_while_fetching_undo_leaves_the_disk_as_it_was() {
         Some(&keys().trusted),
     );
     world.server.stall_after(600_000);
-    let mut child = world.start(&[
-        "fetch",
-        "--remote",
-        REMOTE,
-        "--ref",
-        BRANCH,
-        "--commit",
-        commit.as_str(),
-    ]);
+    let mut child = world.start(&fetching(&commit));
     wait_for(|| world.server.is_stalled());
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,13 +1,15 @@
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use upgrade::Reason;
+use upgrade::id::Digest;
 
 use crate::image::{Image, noise};
 use crate::keys::keys;
 use crate::run::Answer;
-use crate::world::{BRANCH, REMOTE, world};
+use crate::world::{BRANCH, REMOTE, World, fetching, world};
 
 #[test]
 fn a_pinned_commit_is_fetched_and_held_by_our_ref() {
@@ -68,17 +70,7 @@ fn only_what_changed_is_fetched() {
 fn a_cap_on_bandwidth_is_kept() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
-    let mut capped = world.command(&[
-        "fetch",
-        "--remote",
-        REMOTE,
-        "--ref",
-        BRANCH,
-        "--commit",
-        commit.as_str(),
-        "--bandwidth",
-        "250000",
-    ]);
+    let mut capped = world.command(&[&fetching(&commit)[..], &["--bandwidth", "250000"]].concat());
     // What would let curl go around the relay.
     capped.env("no_proxy", "*");
     let begun = Instant::now();
@@ -97,24 +89,22 @@ fn a_cap_on_bandwidth_is_kept() {
     );
 }
 
-#[test]
-fn a_fetch_that_is_asked_to_end_ends_and_the_next_one_takes_up_what_came() {
-    let world = world();
+/// A fetch of 2.5 MB that has come about half way, and gets no more until the remote recovers.
+pub fn halfway(world: &World) -> (Digest, Child) {
     let image = (0..40).fold(Image::new(2), |image, n| {
         image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000))
     });
     let commit = world.publish(&image, Some(&keys().trusted));
     world.server.stall_after(1_200_000);
-    let child = world.start(&[
-        "fetch",
-        "--remote",
-        REMOTE,
-        "--ref",
-        BRANCH,
-        "--commit",
-        commit.as_str(),
-    ]);
+    let child = world.start(&fetching(&commit));
     wait_for(|| world.server.is_stalled());
+    (commit, child)
+}
+
+#[test]
+fn a_fetch_that_is_asked_to_end_ends_and_the_next_one_takes_up_what_came() {
+    let world = world();
+    let (commit, child) = halfway(&world);
     kill(
         Pid::from_raw(child.id().try_into().unwrap()),
         Signal::SIGTERM,

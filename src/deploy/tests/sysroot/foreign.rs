@@ -14,7 +14,7 @@ use crate::keys::keys;
 use crate::menu::with_one_shot;
 use crate::run::succeed;
 use crate::running::running;
-use crate::world::{BRANCH, REMOTE, World};
+use crate::world::{World, fetching};
 
 /// Another image, deployed by hand. `ostree` finds the generator as on a node whose administrator has set it for all.
 fn deploy_by_hand(world: &World, version: u32, flags: &[&str]) -> String {
@@ -72,9 +72,7 @@ fn a_default_that_somebody_has_deployed_is_seen_and_taking_ours_back_leaves_it()
 fn what_somebody_has_staged_does_not_become_the_default_on_the_way_into_our_trial() {
     let node = running();
     let theirs = node.world.publish(&Image::new(3), Some(&keys().trusted));
-    let fetch = ["fetch", "--remote", REMOTE, "--ref", BRANCH, "--commit"];
-    node.run(&[&fetch[..], &[theirs.as_str()]].concat())
-        .fetched();
+    node.run(&fetching(&theirs)).fetched();
     let writable = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
     let (none, sysroot) = (None::<&str>, node.live.join("sysroot"));
     mount(none, &sysroot, none, writable, none).unwrap();

@@ -12,7 +12,7 @@ use upgrade::id::Digest;
 
 use crate::image::Image;
 use crate::run::{Answer, succeed};
-use crate::world::{BRANCH, REMOTE, World, world};
+use crate::world::{World, fetching, world};
 
 const NONE: Option<&str> = None;
 const PROGRAM: &str = "tmp/careen-deploy";
@@ -79,16 +79,7 @@ impl Running {
         let commit = self
             .world
             .publish(image, Some(&crate::keys::keys().trusted));
-        self.run(&[
-            "fetch",
-            "--remote",
-            REMOTE,
-            "--ref",
-            BRANCH,
-            "--commit",
-            commit.as_str(),
-        ])
-        .fetched();
+        self.run(&fetching(&commit)).fetched();
         self.run(&["verify", "--commit", commit.as_str()])
             .verified();
         self.run(&["deploy", "--commit", commit.as_str()])

@@ -18,6 +18,19 @@ use crate::run::{Answer, succeed};
 pub const BRANCH: &str = "os/stable";
 pub const REMOTE: &str = "images";
 
+/// What has this commit of the branch fetched.
+pub fn fetching(commit: &Digest) -> [&str; 7] {
+    [
+        "fetch",
+        "--remote",
+        REMOTE,
+        "--ref",
+        BRANCH,
+        "--commit",
+        commit.as_str(),
+    ]
+}
+
 pub struct World {
     pub folder: TempDir,
     pub server: Server,
@@ -191,15 +204,7 @@ impl World {
     }
 
     pub fn fetch(&self, commit: &Digest) -> Answer {
-        self.run(&[
-            "fetch",
-            "--remote",
-            REMOTE,
-            "--ref",
-            BRANCH,
-            "--commit",
-            commit.as_str(),
-        ])
+        self.run(&fetching(commit))
     }
 
     pub fn verb(&self, verb: &str, commit: &Digest) -> Answer {

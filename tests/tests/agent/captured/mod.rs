@@ -1,6 +1,7 @@
 //! A node in the wrong hands: root on it and the kubelet's credential, in a cluster that manages itself, so that all rights that
 //! Careen ships are in force. Beside what would reach further stands the same on the own node, which is allowed.
 
+mod certificates;
 mod data;
 mod pods;
 
