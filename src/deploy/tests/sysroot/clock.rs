@@ -71,7 +71,8 @@ fn keyring_of(year: u16) -> TempDir {
 fn refused_by_the_clock(year: u16) -> Reason {
     let (world, home) = (world(), keyring_of(year));
     let ring = home.path().join("ring.gpg");
-    world.add_remote("clock", &[&format!("--gpg-import={}", ring.display())]);
+    // As an image brings it: a key from the future cannot be imported.
+    world.add_remote("clock", &[&format!("--set=gpgkeypath={}", ring.display())]);
     let commit = world.publish(&Image::new(2), None);
     let mut sign = Command::new("ostree");
     sign.arg(format!("--repo={}", world.path("repo").display()))
