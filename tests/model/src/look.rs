@@ -6,7 +6,7 @@ use upgrade::{
 };
 
 use crate::cast::{self, digest};
-use crate::world::{Do, End, Flaw, GrubEnv, State};
+use crate::world::{Do, End, Flaw, GrubEnv, Link, State};
 
 /// The observation of one home.
 #[must_use]
@@ -27,22 +27,14 @@ pub fn look(
         version: Some(cast::version(run.system.letter)),
         trial: run.trial,
         deployments: state.disk.menu.iter().map(|one| one.deployment()).collect(),
-        one_shot: match state.disk.grubenv {
-            GrubEnv::Clear => OneShot::Clear,
-            GrubEnv::Set(_) => OneShot::Set,
-            GrubEnv::Torn => OneShot::Unreadable,
-        },
+        one_shot: one_shot(&state.disk.grubenv),
         loader: Ok(()),
         watchdog: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),
         staged: false,
-        request: match link.asked {
-            None => Asked::Unknown,
-            Some(None) => Asked::Nothing,
-            Some(Some(ask)) => Asked::This(ask.raw()),
-        },
+        request: request(link),
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
         uncordoned: false,
@@ -50,27 +42,48 @@ pub fn look(
             pre: state.careful,
             post: state.careful,
         },
-        api: match link.since {
-            None => Api::Away,
-            Some((since, versioned)) => Api::Reached {
-                since: moment(since),
-                version: versioned.then(|| cast::version(state.cluster.server)),
-            },
-        },
+        api: api(state),
         running: running.map(step),
         finished: finished.map(|(what, end)| Finished {
             step: step(what),
             outcome: outcome(state, what, end),
         }),
         health: health(state),
-        integrity: (home == Home::Stage).then(|| {
-            if state.suffers(Flaw::Tampered) {
-                Err("usr/bin/kubelet: its content has changed".to_owned())
-            } else {
-                Ok(())
-            }
-        }),
+        integrity: (home == Home::Stage).then(|| integrity(state)),
     }
+}
+
+fn one_shot(grubenv: &GrubEnv) -> OneShot {
+    match grubenv {
+        GrubEnv::Clear => OneShot::Clear,
+        GrubEnv::Set(_) => OneShot::Set,
+        GrubEnv::Torn => OneShot::Unreadable,
+    }
+}
+
+fn request(link: Link) -> Asked {
+    match link.asked {
+        None => Asked::Unknown,
+        Some(None) => Asked::Nothing,
+        Some(Some(ask)) => Asked::This(ask.raw()),
+    }
+}
+
+fn api(state: &State) -> Api {
+    match state.running.link.since {
+        None => Api::Away,
+        Some((since, versioned)) => Api::Reached {
+            since: moment(since),
+            version: versioned.then(|| cast::version(state.cluster.server)),
+        },
+    }
+}
+
+fn integrity(state: &State) -> Result<(), String> {
+    if state.suffers(Flaw::Tampered) {
+        return Err("usr/bin/kubelet: its content has changed".to_owned());
+    }
+    Ok(())
 }
 
 fn moment(seconds: u16) -> SinceBoot {
