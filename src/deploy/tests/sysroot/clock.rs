@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 use upgrade::Reason;
@@ -46,7 +47,7 @@ fn an_image_dated_1970_and_one_dated_2040_are_upgraded_to_alike() {
 
 const SIGNER: &str = "clock@careen.test";
 
-/// A keyring whose gpg takes it to be this year, with one key that is good for a year.
+/// A keyring whose gpg takes it to be this year, with one key that is good for three.
 fn keyring_of(year: u16) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
@@ -60,15 +61,15 @@ fn keyring_of(year: u16) -> TempDir {
             .args(arguments);
         succeed(&mut gpg)
     };
-    let new = ["--quick-generate-key", SIGNER, "ed25519", "sign", "1y"];
+    let new = ["--quick-generate-key", SIGNER, "ed25519", "sign", "3y"];
     gpg(&[&["--passphrase", ""], &new[..]].concat());
     let ring = home.path().join("ring.gpg");
     gpg(&["--output", ring.to_str().unwrap(), "--export", SIGNER]);
     home
 }
 
-/// What is said of an image that is signed by a key of this year, by which its remote is verified. Nothing has changed.
-fn refused_by_the_clock(year: u16) -> Reason {
+/// An image that is signed by a key of this year, on a remote that is verified by it; and the keyring.
+fn signed_in(year: u16) -> (World, Digest, TempDir) {
     let (world, home) = (world(), keyring_of(year));
     let ring = home.path().join("ring.gpg");
     // As an image brings it: a key from the future cannot be imported.
@@ -79,9 +80,35 @@ fn refused_by_the_clock(year: u16) -> Reason {
         .args(["gpg-sign", commit.as_str(), SIGNER])
         .arg(format!("--gpg-homedir={}", home.path().display()));
     succeed(&mut sign);
-    let fetch = ["fetch", "--remote", "clock", "--ref", BRANCH, "--commit"];
-    let pinned = [&fetch[..], &[commit.as_str()]].concat();
-    refused(&world, &pinned, &["clock", commit.as_str(), "signature"])
+    (world, commit, home)
+}
+
+fn from_there(commit: &Digest) -> [&str; 7] {
+    [
+        "fetch",
+        "--remote",
+        "clock",
+        "--ref",
+        BRANCH,
+        "--commit",
+        commit.as_str(),
+    ]
+}
+
+/// What is said of such an image. Nothing has changed.
+fn refused_by_the_clock(year: u16) -> Reason {
+    let (world, commit, _home) = signed_in(year);
+    let said = ["clock", commit.as_str(), "signature"];
+    refused(&world, &from_there(&commit), &said)
+}
+
+#[test]
+fn a_key_of_this_time_is_good() {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    // Of last year, or around New Year of the one before.
+    let year = u16::try_from(1969 + since / (365 * 86_400 + 20_952)).unwrap();
+    let (world, commit, _home) = signed_in(year);
+    world.run(&from_there(&commit)).fetched();
 }
 
 #[test]
