@@ -9,6 +9,12 @@ J ?= 2
 MINUTES ?= 10
 # `make demo`: annotate, daemonset or cluster-api.
 WAY ?= annotate
+# `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API (a quarter of an hour with its
+# managers built): all of it takes at most 45 minutes with a warm cache and 80 with an empty one.
+BEGUN := $(shell date +%s)
+WITHIN := $(if $(wildcard $(CARGO_TARGET_DIR)/debug/vm-tests),28,55)
+# The features of all programs together, so that nothing is compiled a second time for one of them.
+BIG_TESTS := cargo test --workspace --exclude upgrade --exclude host
 # `make soak`: so many power cuts of this seed; a rollout over so many Machines, so often with other misfortunes.
 CUTS ?= 100
 DISK_CUTS ?= 2000
@@ -17,7 +23,7 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-report soak-rollouts faults attacker cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
+.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-report soak-rollouts faults attacker cluster-api newest-cluster-api rig demo demo-capi vm vm-shell bench packages packages-check
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -39,8 +45,8 @@ docs: ## docs/ as a site in target/site, links and anchors checked
 	@.ci/docs
 
 integration: setup ## the model of the chain, careen-deploy on a real libostree, the agent and careen-provider against a real kube-apiserver
-	cargo test --no-run --workspace --exclude upgrade --exclude host
-	cargo test --quiet --workspace --exclude upgrade --exclude host
+	$(BIG_TESTS) --no-run
+	$(BIG_TESTS) --quiet
 
 fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<target> one of them (a short smoke of each is in `make test`)
 	@tests/fuzz/run.sh $(MINUTES) $(T)
@@ -61,11 +67,11 @@ attacker: setup ## what an attacker tries (docs/reliability.md): a captured node
 rig: setup
 	cargo build -p vm-tests
 
-cluster-api: setup ## careen-provider beside the real managers of Cluster API, built first (long; wants a quiet machine)
-	cargo test --quiet -p careen-tests --test cluster_api
+cluster-api: setup ## careen-provider beside the real managers of Cluster API, both minors, built first (half an hour; wants a quiet machine)
+	$(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13
 
 monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
-	cargo test --quiet -p careen-tests --test monitoring
+	$(BIG_TESTS) --quiet --test monitoring
 
 soak: soak-model soak-disks soak-long soak-power soak-rollouts ## all five below, one after the other (a night; wants a quiet machine)
 
@@ -85,11 +91,16 @@ soak-report: rig ## add up what all runs of soak-power came to, into docs/reliab
 	$(RIG) soak --cuts 0
 
 soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10 (an hour and more)
-	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) cargo test --quiet -p careen-tests --test cluster_api -- misfortunes at_once
+	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) $(BIG_TESTS) --quiet --test cluster_api -- misfortunes at_once
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
-test: check integration ## what CI runs: every layer, the VM's five core scenarios (one of them power cuts at four markers, by turns) and another by turns (not cluster-api, vm S=all, bench)
+test: check integration ## what CI runs: every layer, the VM's five core scenarios (one of them power cuts at four markers, by turns) and another by turns, then Cluster API's newest version if there is time (not vm S=all, bench)
 	$(CARGO_TARGET_DIR)/debug/vm-tests run core --turn-from "$$(git rev-parse HEAD)" --minutes 13 --jobs $(J)
+	@.ci/within $(WITHIN) $(BEGUN) "Cluster API (make cluster-api), and a rollout of its on the VM" $(MAKE) --no-print-directory newest-cluster-api
+
+newest-cluster-api: setup
+	$(BIG_TESTS) --quiet --test cluster_api
+	$(CARGO_TARGET_DIR)/debug/vm-tests run cluster-api-upgrades-a-node
 
 demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it
 	$(RIG) demo $(WAY)

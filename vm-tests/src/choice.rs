@@ -44,7 +44,7 @@ fn all() -> Vec<Scenario> {
     [unseen, long, others].concat()
 }
 
-/// Those on Cluster API take none: its managers are built for a quarter of an hour before, and `make cluster-api` is theirs.
+/// Those on Cluster API take none: its managers are built before. `make test` ends with one of them where there is time for that.
 fn takes_turns(scenario: &Scenario, unseen: &[&str]) -> bool {
     let excused = unseen.contains(&scenario.name) || LONG.contains(&scenario.name);
     !excused && !is_on_cluster_api(scenario.name)
