@@ -67,7 +67,7 @@ impl<'a> Script<'a> {
     #[must_use]
     pub fn position_of(&self, link: &str) -> Option<usize> {
         let wanted = format!("ostree={link}");
-        let boots = |entry: &MenuEntry<'_>| entry.kernel_words().any(|word| word == wanted);
+        let boots = |entry: &MenuEntry<'_>| entry.kernel_arguments().any(|word| word == wanted);
         self.entries.iter().position(boots)
     }
 
@@ -151,13 +151,10 @@ impl<'a> MenuEntry<'a> {
         }
     }
 
-    fn kernel_words(&self) -> impl Iterator<Item = &'a str> {
-        let kernel = self
-            .lines
-            .iter()
-            .copied()
-            .filter(|line| line.starts_with("linux"));
-        kernel.flat_map(|line| line.split_ascii_whitespace().skip(1))
+    /// What stands behind the kernel's path, which may hold blanks itself: in quotes they part nothing.
+    fn kernel_arguments(&self) -> impl Iterator<Item = String> {
+        let kernel = self.lines.iter().filter(|line| line.starts_with("linux"));
+        kernel.flat_map(|line| words(line).skip(2))
     }
 }
 
@@ -165,11 +162,25 @@ fn is_entry(line: &str) -> bool {
     line.starts_with("menuentry ") || line.starts_with("submenu ")
 }
 
-/// The first word of a command's arguments without its quotes, as shells and GRUB join their parts.
+/// The words of a command, each without its quotes.
+fn words(mut line: &str) -> impl Iterator<Item = String> {
+    std::iter::from_fn(move || {
+        line = line.trim_start();
+        let word;
+        (word, line) = (!line.is_empty()).then(|| next_word(line))?;
+        Some(word)
+    })
+}
+
 fn first_word(text: &str) -> String {
+    next_word(text.trim_start()).0
+}
+
+/// The word that a text begins with, without its quotes, as shells and GRUB join their parts, and what is behind it.
+fn next_word(text: &str) -> (String, &str) {
     let mut word = String::new();
     let mut quote = None;
-    let mut letters = text.trim_start().chars();
+    let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match (quote, letter) {
             (None, ' ' | '\t') => break,
@@ -179,7 +190,7 @@ fn first_word(text: &str) -> String {
             _ => word.push(letter),
         }
     }
-    word
+    (word, letters.as_str())
 }
 
 #[cfg(test)]
@@ -227,6 +238,14 @@ mod tests {
         let script = Script::read(STOCK);
         assert_eq!(script.position_of(SECOND), Some(1));
         assert_eq!(script.position_of("/ostree/boot.1/debian/cc/0"), None);
+    }
+
+    /// Found by the fuzzer: a kernel's path with a blank in it, and `ostree=` behind that.
+    #[test]
+    fn what_only_the_kernels_path_says_is_no_argument() {
+        let path = "/a ostree=/x";
+        let text = STOCK.replace("linux ", &format!("linux '{path}' "));
+        assert_eq!(Script::read(&text).position_of("/x"), None);
     }
 
     #[test]
