@@ -1,5 +1,7 @@
 //! Rollouts of other shapes, and changes of mind in the middle. Whoever could be upgraded is never replaced.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve};
@@ -14,6 +16,10 @@ use crate::scene::{ONE_AT_A_TIME, Scene};
 fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
     world::run(VERSION, |world| async move {
         let count = wide::machines(4)?;
+        // Longer than core takes to ask for the second one, or they would never work at once.
+        world
+            .fleet
+            .boots_in("half-at-once", Duration::from_secs(10));
         let half = Rolling {
             max_surge: 0,
             max_unavailable: count / 2,
