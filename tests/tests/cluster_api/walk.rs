@@ -21,6 +21,7 @@ fn a_new_version_reaches_one_machine_after_the_other_in_place() -> Result<()> {
         scene.arrives(world, LATEST.version).await?;
         let golden = "1 begins v1.36.3\n1 serves v1.36.3\n2 begins v1.36.3\n2 serves v1.36.3";
         assert_eq!(scene.rollout.lines(), golden);
+        assert_eq!(scene.working.most(), 1, "as the Nodes say it");
         scene.rebooted(world, 1);
         scene.decisions.held_against("one-by-one").await
     })
