@@ -20,6 +20,9 @@ use crate::durable;
 /// The names of the two copies.
 const COPIES: [&str; 2] = ["record.a", "record.b"];
 
+/// Nothing could follow a record of this generation, so none is written and none is read.
+const LAST: u64 = u64::MAX;
+
 /// What stands before the checksum in a copy's last line.
 const CHECKSUM: &str = "sha256:";
 
@@ -39,6 +42,12 @@ pub enum StoreError {
         /// In hand.
         offered: u64,
     },
+    /// It would not be read back: see [`LAST`].
+    #[error(
+        "the record's generation {LAST} is the last there is; look at the node, then remove /sysroot/{}/record.*",
+        names::STATE_DIR
+    )]
+    Last,
     /// The disk would not take it.
     #[error("the record could not be written: {0}")]
     Disk(#[from] crate::Error),
@@ -54,7 +63,7 @@ impl StoreError {
         let detail = match self {
             Self::Unreadable(reason) => return reason.clone(),
             Self::Disk(error) => error.to_string(),
-            Self::Stale { .. } | Self::Encode(_) => self.to_string(),
+            Self::Stale { .. } | Self::Last | Self::Encode(_) => self.to_string(),
         };
         Reason::RecordUnwritten { detail }
     }
@@ -122,6 +131,9 @@ impl Journal for Store {
     type Error = StoreError;
 
     fn store(&mut self, record: &Record) -> Result<(), StoreError> {
+        if record.generation == LAST {
+            return Err(StoreError::Last);
+        }
         let body = serde_json::to_vec_pretty(record)?;
         let newest = self.newest()?;
         if let Some(found) = &newest {
@@ -219,7 +231,7 @@ fn unseal(bytes: &[u8]) -> Result<Slot, String> {
         return Err("the checksum does not match".to_owned());
     }
     let head: Head = serde_json::from_slice(body).map_err(|error| complaint(&error))?;
-    if head.generation == u64::MAX {
+    if head.generation == LAST {
         return Err("its generation is the last there is, so nothing could follow it".to_owned());
     }
     Ok(Slot::Sealed(head, body.to_vec()))

@@ -200,6 +200,15 @@ fn a_copy_that_nothing_could_follow_is_damaged() {
 }
 
 #[test]
+fn a_record_that_nothing_could_follow_is_not_written() {
+    let (_folder, mut store) = store();
+    store.store(&of_generation(u64::MAX - 1)).unwrap();
+    let error = store.store(&of_generation(u64::MAX)).unwrap_err();
+    assert!(error.to_string().contains("the last there is"), "{error}");
+    assert_eq!(store.read(), Ok(of_generation(u64::MAX - 1)));
+}
+
+#[test]
 fn what_a_newer_version_added_is_kept() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();

@@ -47,17 +47,19 @@ impl Hooks {
         Ok((seconds.context("an answer without an interval")?, took))
     }
 
-    /// Calls one of the hooks that ask whether a Machine (odd numbers) or a MachineSet (even ones) can be updated, which it can.
+    /// Calls one of the hooks that ask whether a Machine (odd numbers) or a MachineSet (even ones) can be updated. The MachineSet
+    /// can; core asks about single Machines for control planes alone, whose change is judged and refused.
     pub async fn can_update(&self, number: usize) -> Result<f64> {
-        let (hook, body, patch) = if number % 2 == 1 {
+        if number % 2 == 1 {
             let body = calls::can_update_machine(number);
-            (Hook::CanUpdateMachine, body, "machinePatch")
-        } else {
-            let body = calls::can_update_machine_set(number);
-            (Hook::CanUpdateMachineSet, body, "machineSetPatch")
-        };
-        let (answer, took) = self.call(hook, &body).await?;
-        ensure!(answer[patch].is_object(), "no {patch}: {answer}");
+            let (answer, took) = self.call(Hook::CanUpdateMachine, &body).await?;
+            let said = answer["message"].as_str().unwrap_or_default();
+            ensure!(said.ends_with("(ControlPlane)"), "not judged: {answer}");
+            return Ok(took);
+        }
+        let body = calls::can_update_machine_set(number);
+        let (answer, took) = self.call(Hook::CanUpdateMachineSet, &body).await?;
+        ensure!(answer["machineSetPatch"].is_object(), "no patch: {answer}");
         Ok(took)
     }
 
