@@ -62,6 +62,7 @@ mod upgrade_with_the_same_kernel;
 mod upgrades_from_a_container_registry;
 mod userspace_hang_falls_back;
 mod version_lies_falls_back;
+mod wanted_checks_decide_nothing;
 mod watchdog_ends_a_hang;
 mod withdrawn_while_draining;
 mod withdrawn_while_fetching;
@@ -127,6 +128,7 @@ pub const ALL: &[Scenario] = &[
     upgrades_from_a_container_registry::SCENARIO,
     userspace_hang_falls_back::SCENARIO,
     version_lies_falls_back::SCENARIO,
+    wanted_checks_decide_nothing::SCENARIO,
     watchdog_ends_a_hang::SCENARIO,
     withdrawn_while_draining::SCENARIO,
     withdrawn_while_fetching::SCENARIO,
