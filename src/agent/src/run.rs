@@ -161,6 +161,7 @@ impl<H: Hands> Agent<H> {
         let (request, paused) = (self.link.asked.clone(), self.link.paused.clone());
         let moment = Moment {
             boot: boot.as_ref(),
+            booted: None,
             request: &request,
             paused: paused.as_deref(),
             running: self.work.as_ref().map(|work| &work.step),
@@ -320,9 +321,11 @@ impl<H: Hands> Agent<H> {
     }
 
     fn end(&mut self, finished: Finished) {
-        self.work = None;
-        if let Step::Drain { .. } = finished.step {
-            self.link.cordoned();
+        let id = self.work.take().and_then(|work| work.id);
+        if let (Step::Drain { .. }, Outcome::Done(_), Some(id)) =
+            (&finished.step, &finished.outcome, id)
+        {
+            self.link.cordoned(&id);
         }
         if let (Step::Kubeadm, Outcome::Done(_)) = (&finished.step, &finished.outcome) {
             // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run
