@@ -9,6 +9,7 @@ mod a_full_disk_holds_the_upgrade_until_there_is_room;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_at_every_step;
 mod a_person_reboots_in_between;
+mod a_read_only_disk_is_told_and_a_reboot_goes_on;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod an_unreadable_kernel_falls_back;
@@ -84,6 +85,7 @@ pub const ALL: &[Scenario] = &[
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,
     a_person_reboots_in_between::SCENARIO,
+    a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
