@@ -14,7 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The kernel's own emergency remount: of every file system, whoever has files open for writing (Documentation/admin-guide/sysrq.rst).
-const READ_ONLY: &str = "sync; echo u > /proc/sysrq-trigger; while touch /var/probe 2>/dev/null; do sleep 0.1; done";
+const READ_ONLY: &str =
+    "sync; echo u > /proc/sysrq-trigger; while touch /var/probe 2>/dev/null; do sleep 0.1; done";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
