@@ -137,7 +137,6 @@ impl<H: Hands> Agent<H> {
             return Wake::OnNews;
         }
         let mut seen = observation(machine, self.around(), &read);
-        let policy_holds = policy.is_ok();
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
             Err(error) => self.unwritten(&error, &read, &seen),
             Ok((record, act)) => {
@@ -145,7 +144,7 @@ impl<H: Hands> Agent<H> {
                 let read = record.map_or(read, Ok);
                 let wake = self.act(act, &read, policy.clone(), &mut seen);
                 self.plan(&read, &policy, &seen);
-                self.metrics.show(&read, &seen, self.linked(), policy_holds);
+                self.metrics.show(&read, &seen, self.linked(), &policy);
                 self.tell(&read, &seen);
                 self.known = Some((read, seen));
                 wake
