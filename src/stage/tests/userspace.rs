@@ -195,6 +195,72 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
 }
 
 #[test]
+fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_until_it_is() {
+    let node = armed();
+    let places = running(&node);
+    let folder = places.root.join("var/lib/kubelet");
+    let config = folder.join("config.yaml");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(&config, "saved").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    fs::write(&config, "of the trial").unwrap();
+    let away = folder.with_file_name("away");
+    fs::rename(&folder, &away).unwrap();
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    let boot = || node.run("restore", &node.old, false, &[]);
+    for phase in [node.phase(), failed()] {
+        node.store(phase);
+        let ended = boot();
+        assert_eq!(ended.status.code(), Some(1));
+        let told = String::from_utf8(ended.stderr).unwrap();
+        let kept = places.snapshot(&upgrade_id("one")).display().to_string();
+        for word in [
+            "config.yaml",
+            &kept,
+            "systemctl start careen-restore.service",
+        ] {
+            assert!(told.contains(word), "no {word} in: {told}");
+        }
+        assert!(snapshot::why_owed(&places, &upgrade_id("one")).is_some());
+    }
+    fs::rename(&away, &folder).unwrap();
+    assert_eq!(boot().status.code(), Some(0), "its upgrade is long over");
+    assert_eq!(fs::read_to_string(&config).unwrap(), "saved");
+    fs::write(&config, "of the old kubelet").unwrap();
+    assert_eq!(boot().status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "of the old kubelet");
+    assert!(!snapshot::exists(&places, &upgrade_id("one")));
+}
+
+fn failed() -> Phase {
+    Phase::Failed {
+        reason: upgrade::Reason::NoVerdict {
+            commit: "b".repeat(64),
+            tries: 1,
+        },
+    }
+}
+
+#[test]
+fn the_target_forgets_that_the_old_system_is_owed_its_state() {
+    let node = armed();
+    let places = running(&node);
+    let id = upgrade_id("one");
+    snapshot::save(&places, &id).unwrap();
+    snapshot::owe(&places, &id, "the disk was full").unwrap();
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.new, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(snapshot::why_owed(&places, &id), None);
+}
+
+#[test]
 fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
     let node = armed();
     let places = running(&node);
