@@ -145,7 +145,6 @@ impl Node {
             return self.deploy(&errand, &run).await;
         }
         match &errand.step {
-            Step::Undo { commit: None } => {}
             Step::Snapshot => self.snapshot(&errand)?,
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
