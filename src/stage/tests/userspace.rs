@@ -4,13 +4,13 @@
 mod node;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
 use host::manifest::Manifest;
-use host::{Places, snapshot};
+use host::{Places, grubenv, snapshot};
 use node::disk::{boot_id, critical, upgrade_id};
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed, refused};
-use upgrade::{Moment, Phase, SinceBoot, Upgrade};
+use upgrade::{Moment, OneShot, Phase, SinceBoot, Upgrade};
 
 #[test]
 fn what_the_initramfs_left_is_checked_before_the_kubelet() {
@@ -104,6 +104,67 @@ fn no_emergency_shell_opens_on_a_trial_until_it_is_judged_good() {
         boot: boot_id(THIS_BOOT),
     });
     assert_eq!(fallback(), Some(0));
+}
+
+/// The loader's environment block lies on a /boot that the initramfs did not see, with the one-shot still set.
+fn stuck() -> Node {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    grubenv::write_next_entry(&node.disk.places.grubenv(), Some(1)).unwrap();
+    node
+}
+
+#[test]
+fn a_trial_that_ends_without_its_agent_leaves_no_one_shot_that_would_begin_it_again() {
+    let overdue = ["--now", "660000"];
+    for (verb, more) in [("deadman", &overdue[..]), ("fallback", &[])] {
+        let node = stuck();
+        let path = node.disk.places.grubenv();
+        let inode = fs::metadata(&path).unwrap().ino();
+        let ended = node.run(verb, &node.new, true, more);
+        assert_eq!(ended.status.code(), Some(WOULD_REBOOT), "{verb}");
+        assert_eq!(grubenv::one_shot(&path), OneShot::Clear, "{verb}");
+        assert_eq!(
+            fs::metadata(&path).unwrap().ino(),
+            inode,
+            "written in place"
+        );
+    }
+}
+
+#[test]
+fn a_trial_that_panics_behind_the_first_look_of_the_deadman_does_not_begin_again() {
+    let node = stuck();
+    let ended = node.run("deadman", &node.new, true, &["--now", "60000"]);
+    assert_eq!(ended.status.code(), Some(0), "it goes on");
+    assert_eq!(
+        grubenv::one_shot(&node.disk.places.grubenv()),
+        OneShot::Clear
+    );
+}
+
+#[test]
+fn a_block_that_cannot_be_read_holds_up_no_reboot_and_is_left_alone() {
+    let node = stuck();
+    let path = node.disk.places.grubenv();
+    fs::write(&path, "short").unwrap();
+    let ended = node.run("fallback", &node.new, true, &[]);
+    assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
+    assert_eq!(fs::read(&path).unwrap(), b"short");
+}
+
+#[test]
+fn the_one_shot_of_the_next_upgrade_is_left_to_it() {
+    let node = blessed_and_asked_again();
+    let path = node.disk.places.grubenv();
+    grubenv::write_next_entry(&path, Some(1)).unwrap();
+    for verb in ["fallback", "deadman"] {
+        let ended = node.run(verb, &node.new, true, &["--now", "9000000"]);
+        assert_eq!(ended.status.code(), Some(0), "{verb}");
+        assert_eq!(grubenv::one_shot(&path), OneShot::Set, "{verb}");
+    }
 }
 
 /// A system that was blessed in this boot and is to be upgraded again: the argument of its trial is still on the command line.
