@@ -9,6 +9,7 @@ use agent::cluster::{Cluster, SILENCE};
 use agent::hands::Hands;
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
+use agent::node::saved;
 use agent::notify::Systemd;
 use agent::run::{Setup, run};
 use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
@@ -87,7 +88,7 @@ fn serve(cli: &Cli) -> Result<()> {
         // Before SIGTERM is ours: it ends an agent that still waits.
         let _sole = lock::take(&lock, &mut Systemd::from_environment()).await;
         if let Ok(record) = Store::new(&places.sysroot).read() {
-            real::keep_snapshot(&places, record.upgrade.as_ref().map(|up| &up.id));
+            saved::keep(&places, record.upgrade.as_ref().map(|up| &up.id));
         }
         tokio::spawn(note_that_it_lasted(Agents::below(&cli.root)));
         let mut term = signal(SignalKind::terminate())?;

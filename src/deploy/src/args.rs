@@ -41,8 +41,8 @@ pub enum Verb {
     Deploy(Deploy),
     /// Make the commit's deployment the default and pin the old one, in one atomic step.
     Bless(Bless),
-    /// Remove the commit's deployment and all that was made for it.
-    Undo(Target),
+    /// Remove the commit's deployment and all that was made for it; without a commit, what a fetch has left.
+    Undo(Undo),
     /// Remove the deployments that nothing needs and prune the repository.
     Clean,
     /// List the deployments, the default first.
@@ -100,6 +100,14 @@ pub struct Target {
     /// The commit.
     #[arg(long)]
     pub commit: Digest,
+}
+
+/// What to take back.
+#[derive(Debug, Args)]
+pub struct Undo {
+    /// The commit; without it, what a fetch has left that was refused or cut off before its commit was known.
+    #[arg(long)]
+    pub commit: Option<Digest>,
 }
 
 /// What to bless, and over what.

@@ -11,6 +11,7 @@ mod critical;
 mod deploy;
 mod fetch;
 mod former;
+mod half;
 mod leftovers;
 mod lock;
 mod plan;
@@ -92,7 +93,7 @@ fn perform(verb: &Verb, site: &Site) -> Result<Done, Reason> {
         Verb::Verify(target) => verify::run(site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(site, deploy),
         Verb::Bless(wanted) => bless::run(site, wanted),
-        Verb::Undo(target) => undo::run(site, &target.commit),
+        Verb::Undo(undo) => undo::run(site, undo.commit.as_ref()),
         Verb::Clean => clean::run(site),
         Verb::Status | Verb::Thaw => status::run(site),
     }

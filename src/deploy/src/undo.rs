@@ -1,12 +1,14 @@
-//! Takes back what `fetch` and `deploy` made for a commit, and clears what broken runs left.
+//! Takes back what `fetch` and `deploy` made for a commit, or, where none is known, what a fetch has left; and clears what broken runs left.
 
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::args::Deploy;
+use crate::clean;
 use crate::container::held;
 use crate::deploy::{again, write};
+use crate::half;
 use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
@@ -15,8 +17,21 @@ use crate::site::Site;
 ///
 /// # Errors
 /// When libostree cannot write.
-pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
+pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
+    match commit {
+        Some(commit) => deployed(site, commit)?,
+        None => fetched(site)?,
+    }
+    site.report.progress(50, "pruning the repository");
+    leftovers::clear_and_prune(site)?;
+    half::forget(site, commit)?;
+    write::settle(site)?;
+    Ok(Done::Undone)
+}
+
+/// Removes the deployment of a commit and what holds it.
+fn deployed(site: &Site, commit: &Digest) -> Result<(), Reason> {
     let wanted = Deploy {
         commit: commit.clone(),
         again: false,
@@ -29,21 +44,14 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         site.forget(commit)?;
         held::release(site, |held| held == commit)?;
     }
-    site.report.progress(50, "pruning the repository");
-    leftovers::clear_and_prune(site)?;
-    forget_half(site, commit)?;
-    write::settle(site)?;
-    Ok(Done::Undone)
+    Ok(())
 }
 
-/// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
-/// have left the note alone.
-pub fn forget_half(site: &Site, commit: &Digest) -> Result<(), Reason> {
-    if site.sysroot.repo().load_commit(commit.as_str()).is_ok() {
-        return Ok(());
-    }
-    let note = format!("ostree/repo/state/{commit}.commitpartial");
-    host::durable::remove(&site.path.join(note)).map_err(|error| site.broken(error))
+/// Lets go of whatever a fetch has brought whose commit nobody learned: it was refused, or ended too early to say.
+fn fetched(site: &Site) -> Result<(), Reason> {
+    site.report.progress(10, "removing what held an image");
+    release(site, names::TARGET_REF, None)?;
+    held::release(site, |commit| clean::is_gone(site, commit))
 }
 
 /// Removes a ref of ours; with a commit given, only if it holds that one. Deployments hold their commits by themselves.

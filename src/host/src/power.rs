@@ -35,7 +35,7 @@ pub fn force_reboot(boot: &Path) -> nix::Error {
 
 /// Waits for `work` no longer than `limit`: a system call on a dying disk cannot be called back, only left behind. Where no
 /// thread is to be had it is left out. What must be on the disk was flushed when it was written.
-fn in_time(limit: Duration, work: impl FnOnce() + Send + 'static) {
+pub fn in_time(limit: Duration, work: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel();
     let spawned = thread::Builder::new().spawn(move || {
         work();

@@ -19,7 +19,7 @@ use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-pub use once::{begin_anew, is_noted, is_over, note};
+pub use once::{begin_anew, is_noted, is_over, note, owe, why_owed};
 pub use tidy::keep_only;
 use way::{There, Way};
 

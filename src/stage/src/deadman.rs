@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 use host::journal::Store;
 use host::os;
 use upgrade::decide::RecordRead;
-use upgrade::{Phase, deadman, names, policy};
+use upgrade::{OneShot, Phase, deadman, names, policy};
 
 use crate::args::Args;
 use crate::{look, passed, strict};
@@ -21,7 +21,10 @@ pub fn run(args: &Args) -> ExitCode {
     let read = Store::new(&args.places.sysroot).read();
     match passed::running(args) {
         Some(seen) if deadman::is_due(&seen, &read) => overdue(args, true),
-        Some(_) => {
+        Some(seen) => {
+            if seen.on_trial() && seen.one_shot == OneShot::Set {
+                strict::disarm(args);
+            }
             rest(args, &read);
             ExitCode::SUCCESS
         }

@@ -4,8 +4,8 @@
 use std::process::ExitCode;
 
 use host::journal::Store;
-use host::{boot, mounts, snapshot};
-use upgrade::{Deployment, Upgrade};
+use host::{Error, boot, mounts, snapshot};
+use upgrade::{Deployment, Phase, Upgrade, names};
 
 use crate::args::Args;
 
@@ -30,43 +30,64 @@ fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> ExitCode {
     if upgrade.to.as_ref().is_some_and(|to| to.same(booted)) {
         return target_runs(args, upgrade);
     }
-    if !snapshot::is_wanted(upgrade, booted) || snapshot::is_over(&args.places, upgrade) {
+    if !is_due(args, upgrade, booted) {
         return ExitCode::SUCCESS;
     }
-    match snapshot::open(&args.places, &upgrade.id) {
-        Ok(saved) => put_back(args, upgrade, &saved),
-        // Nothing was touched, so nothing is noted: the next boot may be able to read it.
-        Err(error) => failed(&format!(
-            "the kubelet's state could not be put back: {error}"
-        )),
+    // Before it is begun: who is killed in it, by the power or because the unit's time is up, has not put it back.
+    owe(args, upgrade, "it was begun and did not end");
+    let done =
+        snapshot::open(&args.places, &upgrade.id).and_then(|saved| saved.put_back(&args.places));
+    match done {
+        Ok(changed) => is_back(args, upgrade, changed),
+        Err(error) => stays_owed(args, upgrade, &error),
     }
+}
+
+/// What could not be put back is due at each boot, also once its upgrade has failed and is over.
+fn is_due(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
+    let places = &args.places;
+    snapshot::why_owed(places, &upgrade.id).is_some()
+        || (snapshot::is_wanted(upgrade, booted) && !snapshot::is_over(places, upgrade))
 }
 
 /// What the target writes now is not for the old system: there it is put back once more.
 fn target_runs(args: &Args, upgrade: &Upgrade) -> ExitCode {
-    if !snapshot::is_noted(&args.places, &upgrade.id) {
+    let (places, id) = (&args.places, &upgrade.id);
+    if !snapshot::is_noted(places, id) && snapshot::why_owed(places, id).is_none() {
         return ExitCode::SUCCESS;
     }
-    let begun = writable(args).and_then(|()| snapshot::begin_anew(&args.places, &upgrade.id));
+    let begun = writable(args).and_then(|()| snapshot::begin_anew(places, id));
     told(begun, "that the target runs could not be noted")
 }
 
-/// Also what was put back in part is not put back again: the kubelet starts on it now.
-fn put_back(args: &Args, upgrade: &Upgrade, saved: &snapshot::Snapshot) -> ExitCode {
-    let done = saved.put_back(&args.places);
-    let noted = writable(args).and_then(|()| snapshot::note(&args.places, upgrade));
-    let noted = told(noted, "that it was put back could not be noted");
-    match done {
-        Ok(changed) => {
-            eprintln!(
-                "careen-stage: the kubelet's state of before the trial is back; files changed: {changed}"
-            );
-            noted
-        }
-        Err(error) => failed(&format!(
-            "the kubelet's state could not be put back: {error}"
-        )),
-    }
+fn is_back(args: &Args, upgrade: &Upgrade, changed: usize) -> ExitCode {
+    eprintln!(
+        "careen-stage: the kubelet's state of before the trial is back; files changed: {changed}"
+    );
+    let noted = match upgrade.phase {
+        // Late: the upgrade is over, and nobody else takes it away.
+        Phase::Failed { .. } => snapshot::forget(&args.places, &upgrade.id),
+        _ => snapshot::note(&args.places, upgrade),
+    };
+    told(noted, "that it was put back could not be noted")
+}
+
+/// The kubelet starts on what there is, and a person can do by hand what is said here.
+fn stays_owed(args: &Args, upgrade: &Upgrade, error: &Error) -> ExitCode {
+    owe(args, upgrade, &error.to_string());
+    let folder = args.places.snapshot(&upgrade.id);
+    failed(&format!(
+        "the kubelet's state of before the trial could not be put back: {error}. It is kept in {} and tried again at the next boot; \
+         to do so at once, mend what is said here, stop the kubelet, run `systemctl start {}`, and start the kubelet",
+        folder.display(),
+        names::RESTORE_UNIT
+    ))
+}
+
+fn owe(args: &Args, upgrade: &Upgrade, why: &str) {
+    let noted = writable(args).and_then(|()| snapshot::owe(&args.places, &upgrade.id, why));
+    // The kubelet's state matters more than the note.
+    told(noted, "that it is to be put back could not be noted");
 }
 
 /// /sysroot is read-only for all others.

@@ -193,6 +193,60 @@ fn what_runs_for_ever_has_a_limit_of_memory_and_comes_back_when_it_is_killed_for
     assert_eq!(found, 1);
 }
 
+#[test]
+fn no_fault_of_the_stage_takes_the_memory_of_a_running_system() {
+    let mut found = 0;
+    for file in fs::read_dir(source().join("systemd/system")).unwrap() {
+        let path = file.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        // The initramfs has nobody yet to take memory from.
+        if !text.contains("ExecStart=/usr/libexec/careen/careen-stage")
+            || text.contains("--initramfs")
+        {
+            continue;
+        }
+        let path = path.display();
+        let mut lines = text.lines().peekable();
+        let mut before = "";
+        while lines
+            .peek()
+            .is_some_and(|line| !line.starts_with("MemoryMax="))
+        {
+            before = lines.next().unwrap_or_default();
+        }
+        let mib = lines
+            .next()
+            .and_then(|line| line.strip_prefix("MemoryMax="));
+        let mib: u64 = mib
+            .and_then(|limit| limit.strip_suffix('M'))
+            .map_or(0, |mib| mib.parse().unwrap());
+        // Two copies of the largest file of the kubelet's state, and the program.
+        let least = if text.contains("careen-stage restore") {
+            160
+        } else {
+            64
+        };
+        assert!((least..=256).contains(&mib), "{path}: {mib} MiB");
+        assert!(before.starts_with("# "), "{path} does not say why");
+        found += 1;
+    }
+    assert_eq!(found, 5);
+}
+
+#[test]
+fn an_agent_whose_loop_hangs_is_restarted_by_systemd() {
+    let text = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
+    let set = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+    // The loop says that it is alive twice in that time; nothing in it waits longer than D-Bus may, 25 s.
+    assert_eq!(set("WatchdogSec="), Some("120"));
+    assert_eq!(
+        set("NotifyAccess="),
+        Some("main"),
+        "a check could say it for us"
+    );
+    assert_eq!(set("Restart="), Some("always"));
+}
+
 /// The code that ships, by file: what stands before the tests at its end, and no file that is nothing but tests.
 fn shipped(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -4,13 +4,13 @@
 mod node;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
 use host::manifest::Manifest;
-use host::{Places, snapshot};
+use host::{Places, grubenv, snapshot};
 use node::disk::{boot_id, critical, upgrade_id};
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed, refused};
-use upgrade::{Moment, Phase, SinceBoot, Upgrade};
+use upgrade::{Moment, OneShot, Phase, SinceBoot, Upgrade};
 
 #[test]
 fn what_the_initramfs_left_is_checked_before_the_kubelet() {
@@ -106,6 +106,67 @@ fn no_emergency_shell_opens_on_a_trial_until_it_is_judged_good() {
     assert_eq!(fallback(), Some(0));
 }
 
+/// The loader's environment block lies on a /boot that the initramfs did not see, with the one-shot still set.
+fn stuck() -> Node {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    grubenv::write_next_entry(&node.disk.places.grubenv(), Some(1)).unwrap();
+    node
+}
+
+#[test]
+fn a_trial_that_ends_without_its_agent_leaves_no_one_shot_that_would_begin_it_again() {
+    let overdue = ["--now", "660000"];
+    for (verb, more) in [("deadman", &overdue[..]), ("fallback", &[])] {
+        let node = stuck();
+        let path = node.disk.places.grubenv();
+        let inode = fs::metadata(&path).unwrap().ino();
+        let ended = node.run(verb, &node.new, true, more);
+        assert_eq!(ended.status.code(), Some(WOULD_REBOOT), "{verb}");
+        assert_eq!(grubenv::one_shot(&path), OneShot::Clear, "{verb}");
+        assert_eq!(
+            fs::metadata(&path).unwrap().ino(),
+            inode,
+            "written in place"
+        );
+    }
+}
+
+#[test]
+fn a_trial_that_panics_behind_the_first_look_of_the_deadman_does_not_begin_again() {
+    let node = stuck();
+    let ended = node.run("deadman", &node.new, true, &["--now", "60000"]);
+    assert_eq!(ended.status.code(), Some(0), "it goes on");
+    assert_eq!(
+        grubenv::one_shot(&node.disk.places.grubenv()),
+        OneShot::Clear
+    );
+}
+
+#[test]
+fn a_block_that_cannot_be_read_holds_up_no_reboot_and_is_left_alone() {
+    let node = stuck();
+    let path = node.disk.places.grubenv();
+    fs::write(&path, "short").unwrap();
+    let ended = node.run("fallback", &node.new, true, &[]);
+    assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
+    assert_eq!(fs::read(&path).unwrap(), b"short");
+}
+
+#[test]
+fn the_one_shot_of_the_next_upgrade_is_left_to_it() {
+    let node = blessed_and_asked_again();
+    let path = node.disk.places.grubenv();
+    grubenv::write_next_entry(&path, Some(1)).unwrap();
+    for verb in ["fallback", "deadman"] {
+        let ended = node.run(verb, &node.new, true, &["--now", "9000000"]);
+        assert_eq!(ended.status.code(), Some(0), "{verb}");
+        assert_eq!(grubenv::one_shot(&path), OneShot::Set, "{verb}");
+    }
+}
+
 /// A system that was blessed in this boot and is to be upgraded again: the argument of its trial is still on the command line.
 fn blessed_and_asked_again() -> Node {
     let node = armed();
@@ -192,6 +253,72 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
     };
     node.store_upgrade(again);
     assert_eq!(boots("of a second trial"), "saved");
+}
+
+#[test]
+fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_until_it_is() {
+    let node = armed();
+    let places = running(&node);
+    let folder = places.root.join("var/lib/kubelet");
+    let config = folder.join("config.yaml");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(&config, "saved").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    fs::write(&config, "of the trial").unwrap();
+    let away = folder.with_file_name("away");
+    fs::rename(&folder, &away).unwrap();
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    let boot = || node.run("restore", &node.old, false, &[]);
+    for phase in [node.phase(), failed()] {
+        node.store(phase);
+        let ended = boot();
+        assert_eq!(ended.status.code(), Some(1));
+        let told = String::from_utf8(ended.stderr).unwrap();
+        let kept = places.snapshot(&upgrade_id("one")).display().to_string();
+        for word in [
+            "config.yaml",
+            &kept,
+            "systemctl start careen-restore.service",
+        ] {
+            assert!(told.contains(word), "no {word} in: {told}");
+        }
+        assert!(snapshot::why_owed(&places, &upgrade_id("one")).is_some());
+    }
+    fs::rename(&away, &folder).unwrap();
+    assert_eq!(boot().status.code(), Some(0), "its upgrade is long over");
+    assert_eq!(fs::read_to_string(&config).unwrap(), "saved");
+    fs::write(&config, "of the old kubelet").unwrap();
+    assert_eq!(boot().status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "of the old kubelet");
+    assert!(!snapshot::exists(&places, &upgrade_id("one")));
+}
+
+fn failed() -> Phase {
+    Phase::Failed {
+        reason: upgrade::Reason::NoVerdict {
+            commit: "b".repeat(64),
+            tries: 1,
+        },
+    }
+}
+
+#[test]
+fn the_target_forgets_that_the_old_system_is_owed_its_state() {
+    let node = armed();
+    let places = running(&node);
+    let id = upgrade_id("one");
+    snapshot::save(&places, &id).unwrap();
+    snapshot::owe(&places, &id, "the disk was full").unwrap();
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.new, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(snapshot::why_owed(&places, &id), None);
 }
 
 #[test]

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// How often systemd is asked for the unit's state while no verdict stands in the file; its signal usually comes first.
 const CHECK: u32 = 2;
 
-/// How long another run may take to end: as long as systemd gives one that swaps boot entries, and a minute.
+/// How long another run is waited for: longer than one that swaps boot entries takes, if it does not hang. The step fails then, and is tried again.
 const LONGEST: Duration = Duration::from_secs(31 * 60);
 
 /// How a run ended.

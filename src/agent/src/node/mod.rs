@@ -5,5 +5,6 @@ pub mod deploy;
 pub mod lines;
 pub mod real;
 pub mod reboot;
+pub mod saved;
 pub mod systemd;
 pub mod unit;

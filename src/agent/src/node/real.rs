@@ -17,7 +17,7 @@ use upgrade::{
 
 use super::deploy::{self, Deploy};
 use super::systemd::Bus;
-use super::{reboot, unit};
+use super::{reboot, saved, unit};
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::hooks::Hooks;
 use crate::metrics::Disk;
@@ -145,7 +145,6 @@ impl Node {
             return self.deploy(&errand, &run).await;
         }
         match &errand.step {
-            Step::Undo { commit: None } => {}
             Step::Snapshot => self.snapshot(&errand)?,
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
@@ -170,7 +169,7 @@ impl Node {
             deploy::Ended::Cancelled => Ok(Ended::Cancelled),
             deploy::Ended::Verdict(verdict) => {
                 let done = verdict?;
-                self.tidy(&errand.step);
+                saved::tidy(&self.places, &errand.step, id);
                 Ok(Ended::Done(effect(done)))
             }
         }
@@ -195,20 +194,13 @@ impl Node {
         }
     }
 
-    /// With the upgrade over, its snapshot must not be put back any more, nor that of one before it.
-    fn tidy(&self, step: &Step) {
-        if matches!(step, Step::Undo { .. } | Step::Clean) {
-            keep_snapshot(&self.places, None);
-        }
-    }
-
     fn snapshot(&self, errand: &Errand) -> Result<(), Reason> {
         let id = id(errand)?;
         snapshot::save(&self.places, id).map_err(|error| Reason::SnapshotFailed {
             detail: error.to_string(),
         })?;
         // Those of upgrades that only a person could end.
-        keep_snapshot(&self.places, Some(id));
+        saved::keep(&self.places, Some(id));
         Ok(())
     }
 
@@ -249,13 +241,6 @@ impl Node {
 fn may_arm<'a>(record: &'a Record, booted: &Deployment) -> Option<&'a upgrade::Upgrade> {
     let upgrade = record.upgrade.as_ref();
     upgrade.filter(|up| up.may_arm_next(booted))
-}
-
-/// Removes the saved states of the kubelet but for this upgrade's, which the record tells of. What stays takes room and does nothing.
-pub fn keep_snapshot(places: &Places, id: Option<&UpgradeId>) {
-    if let Err(error) = snapshot::keep_only(places, id) {
-        tracing::warn!("the kubelet's saved state was not removed: {error}");
-    }
 }
 
 /// kubeadm is waited for no longer than the trial may last.

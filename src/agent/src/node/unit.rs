@@ -9,7 +9,8 @@ use zbus::Variant;
 
 use super::bus::Property;
 
-/// How long a unit that is not to be killed may take to end, in microseconds: half an hour.
+/// How long a unit that is not to be killed may take to end once it is asked to, in microseconds: half an hour. It pays no heed, for it may be
+/// inside libostree's swap; what still runs then hangs, and is killed, libostree's own child that would thaw /boot included. `ExecStopPost` does that.
 const PATIENCE: u64 = 1_800_000_000;
 
 /// How long one that may be killed has, in microseconds.
@@ -29,8 +30,21 @@ pub struct Run {
     pub arguments: Vec<String>,
     /// Whether libostree swaps boot entries in it, with the file system of /boot frozen: then a kill could hang the node.
     pub swaps: bool,
-    /// How long it may take, in seconds. Only what waits for somebody else can take for ever.
+    /// How long it may take, in seconds; nothing where the policy says so of a fetch.
     pub seconds: Option<u64>,
+}
+
+/// How long each verb may take beside the wait for the lock, in seconds: far more than it needs on the slowest disk, so that what hangs (a
+/// disk, a program that libostree waits for) ends as a step that has failed, and is tried again or given up.
+mod longest {
+    /// Reads all of the image, on a share of the processor.
+    pub const VERIFY: u64 = 6 * 3600;
+    /// Writes all of it.
+    pub const DEPLOY: u64 = 2 * 3600;
+    /// Writes a menu. A generator of it that hangs is ended after ten minutes. Nobody else ends a trial that is healthy, and its node is cordoned.
+    pub const BLESS: u64 = 900;
+    /// Reads the names of all objects and removes many: `undo` and `clean`.
+    pub const PRUNE: u64 = 1800;
 }
 
 impl Run {
@@ -47,10 +61,14 @@ impl Run {
     #[must_use]
     pub fn with_its_time(&self, reason: Reason) -> Reason {
         match (reason, self.seconds) {
-            (Reason::DeployDied { verb, detail }, Some(seconds)) => Reason::DeployDied {
-                detail: format!("{detail}; it may take limits.fetch-seconds = {seconds} s"),
-                verb,
-            },
+            (Reason::DeployDied { verb, detail }, Some(seconds)) => {
+                let whose = match self.verb {
+                    "fetch" | "plan" => "limits.fetch-seconds = ",
+                    _ => "",
+                };
+                let detail = format!("{detail}; it may take {whose}{seconds} s");
+                Reason::DeployDied { verb, detail }
+            }
             (other, _) => other,
         }
     }
@@ -74,18 +92,25 @@ pub fn plan(look: &Look, policy: &Policy) -> Run {
 #[must_use]
 pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
     let commit = |commit: &upgrade::Digest| vec!["--commit".to_owned(), commit.to_string()];
-    let (verb, more, swaps) = match step {
+    let (verb, more, longest) = match step {
         Step::Fetch { target } => return Some(fetch(target, policy)),
-        Step::Verify { commit: digest } => ("verify", commit(digest), false),
-        Step::Deploy { commit: digest } => ("deploy", commit(digest), true),
+        Step::Verify { commit: digest } => ("verify", commit(digest), longest::VERIFY),
+        Step::Deploy { commit: digest } => ("deploy", commit(digest), longest::DEPLOY),
         Step::Bless {
             commit: digest,
             over,
-        } => ("bless", [commit(digest), instead(over.as_ref())].concat(), true),
-        Step::Undo {
-            commit: Some(digest),
-        } => ("undo", commit(digest), true),
-        Step::Clean => ("clean", Vec::new(), true),
+        } => (
+            "bless",
+            [commit(digest), instead(over.as_ref())].concat(),
+            longest::BLESS,
+        ),
+        // Without a commit it takes back what a fetch has left that did not come so far as to name one.
+        Step::Undo { commit: digest } => (
+            "undo",
+            digest.as_ref().map_or_else(Vec::new, commit),
+            longest::PRUNE,
+        ),
+        Step::Clean => ("clean", Vec::new(), longest::PRUNE),
         Step::Rehearse
         | Step::PreHooks
         | Step::Exclude
@@ -97,11 +122,13 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         | Step::Kubeadm
         | Step::PostHooks { .. }
         | Step::Release
-        // Nothing is known that could be taken back.
-        | Step::Undo { commit: None }
         | Step::Pass => return None,
     };
-    Some(run_of(verb, call(verb, policy, more), swaps))
+    let swaps = verb != "verify";
+    Some(Run {
+        seconds: Some(longest.saturating_add(policy.limits.lock_seconds)),
+        ..run_of(verb, call(verb, policy, more), swaps)
+    })
 }
 
 /// The default that the blessing finds, or is none.
@@ -255,8 +282,6 @@ fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
         ]
     } else {
         vec![
-            // A oneshot's work is its start, and RuntimeMaxUSec does not hold for it (systemd.service(5)).
-            ("TimeoutStartUSec", Variant::new(time)),
             ("TimeoutStopUSec", Variant::new(IMPATIENCE)),
             ("MemoryMax", Variant::new(memory)),
             // systemd counts processor time in microseconds a second.
@@ -267,210 +292,11 @@ fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
             ("IOWeight", Variant::new(u64::from(limits.io_weight))),
         ]
     };
+    // A oneshot's work is its start, and RuntimeMaxUSec does not hold for it (systemd.service(5)).
+    caps.push(("TimeoutStartUSec", Variant::new(time)));
     caps.retain(|(_, value)| *value != Variant::new(0_u64));
     caps
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(step: &Step, limits: &Limits) -> Vec<&'static str> {
-        let run = run(step, &Policy::default()).unwrap();
-        caps(&run, limits)
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect()
-    }
-
-    #[test]
-    fn only_fetch_and_verify_can_be_killed_for_memory() {
-        let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();
-        let limits = Limits {
-            cpu_percent: 50,
-            ..Limits::default()
-        };
-        let verify = names(
-            &Step::Verify {
-                commit: commit.clone(),
-            },
-            &limits,
-        );
-        assert_eq!(
-            verify,
-            [
-                "TimeoutStopUSec",
-                "MemoryMax",
-                "CPUQuotaPerSecUSec",
-                "IOWeight"
-            ]
-        );
-        for swapping in [
-            Step::Deploy {
-                commit: commit.clone(),
-            },
-            Step::Bless { commit, over: None },
-            Step::Clean,
-        ] {
-            assert_eq!(
-                names(&swapping, &limits),
-                ["OOMScoreAdjust", "TimeoutStopUSec", "MemoryHigh"]
-            );
-        }
-    }
-
-    #[test]
-    fn only_a_run_that_freezes_boot_is_followed_by_a_thaw() {
-        let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();
-        let thaws = |step: &Step| {
-            let run = run(step, &Policy::default()).unwrap();
-            properties(Path::new("/x"), &run, Path::new("/y"), &Limits::default())
-                .iter()
-                .any(|(name, _)| *name == "ExecStopPost")
-        };
-        assert!(thaws(&Step::Deploy {
-            commit: commit.clone()
-        }));
-        assert!(thaws(&Step::Clean));
-        assert!(!thaws(&Step::Verify { commit }));
-    }
-
-    #[test]
-    fn every_property_has_the_type_that_systemd_wants() {
-        let limits = Limits {
-            cpu_percent: 50,
-            ..Limits::default()
-        };
-        let clean = run(&Step::Clean, &Policy::default()).unwrap();
-        let commit = "a".repeat(64).parse().unwrap();
-        let verify = run(&Step::Verify { commit }, &Policy::default()).unwrap();
-        for run in [&clean, &verify, &fetching()] {
-            for (name, value) in properties(Path::new("/x"), run, Path::new("/y"), &limits) {
-                // systemd's src/core/dbus-execute.c, dbus-service.c, dbus-cgroup.c, dbus-unit.c.
-                let wanted = match name {
-                    "ExecStart" | "ExecStopPost" => "a(sasb)",
-                    "OOMScoreAdjust" => "i",
-                    "TimeoutStartUSec" | "TimeoutStopUSec" | "MemoryHigh" | "MemoryMax"
-                    | "CPUQuotaPerSecUSec" | "IOWeight" => "t",
-                    _ => "s",
-                };
-                assert_eq!(value.value_signature().to_string(), wanted, "{name}");
-            }
-        }
-    }
-
-    fn fetching() -> Run {
-        let target = "ostree:images:os/stable".parse().unwrap();
-        run(&Step::Fetch { target }, &Policy::default()).unwrap()
-    }
-
-    #[test]
-    fn the_look_for_a_plan_fetches_in_time_under_a_name_of_its_own() {
-        let look = Look {
-            target: "ostree:images:os/stable".parse().unwrap(),
-            kept: false,
-        };
-        let run = plan(&look, &Policy::default());
-        assert_eq!((run.swaps, run.seconds), (false, Some(3600)));
-        assert_eq!(
-            run.arguments[3..],
-            ["--remote", "images", "--ref", "os/stable"]
-        );
-        let id = PLAN_ID.parse().unwrap();
-        assert_eq!(name(&id, run.verb), upgrade::names::PLAN_UNIT);
-    }
-
-    #[test]
-    fn a_container_image_is_fetched_in_the_unit_of_a_fetch_with_the_policys_keyring() {
-        let image = format!("docker://r.example.com/os@sha256:{}", "b".repeat(64));
-        let commit = "a".repeat(64);
-        let target = format!("{image}@{commit}").parse().unwrap();
-        let mut policy = Policy::default();
-        policy.registry.signed_by = "site".to_owned();
-        let run = run(&Step::Fetch { target }, &policy).unwrap();
-        assert_eq!((run.verb, run.seconds), ("fetch", Some(3600)));
-        let wanted = [
-            "fetch-image",
-            "--lock-seconds",
-            "60",
-            "--image",
-            &image,
-            "--signed-by",
-            "site",
-            "--commit",
-            &commit,
-        ];
-        assert_eq!(run.arguments, wanted);
-    }
-
-    #[test]
-    fn a_blessing_names_the_default_that_was_judged() {
-        let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();
-        let over = Deployment {
-            digest: "b".repeat(64).parse().unwrap(),
-            serial: 1,
-            stateroot: "os".to_owned(),
-            bootcsum: "b".repeat(64),
-            pinned: false,
-        };
-        let step = Step::Bless {
-            commit: commit.clone(),
-            over: Some(over),
-        };
-        let run = run(&step, &Policy::default()).unwrap();
-        let named = format!("{}.1", "b".repeat(64));
-        let wanted = ["--commit", commit.as_str(), "--over", &named];
-        assert_eq!(run.arguments[3..], wanted);
-    }
-
-    #[test]
-    fn a_run_that_swaps_boot_entries_is_never_told_to_end() {
-        for (verb, may) in [("fetch", true), ("verify", true), ("plan", true)]
-            .into_iter()
-            .chain(["deploy", "bless", "undo", "clean"].map(|verb| (verb, false)))
-        {
-            let id = "u1".parse().unwrap();
-            assert_eq!(may_be_ended(&name(&id, verb)), may, "{verb}");
-        }
-    }
-
-    #[test]
-    fn a_fetch_has_its_time_and_nothing_else_has() {
-        let run = fetching();
-        let caps = caps(&run, &Limits::default());
-        assert!(caps.contains(&("TimeoutStartUSec", Variant::new(3600 * SECOND))));
-        let commit = "a".repeat(64).parse().unwrap();
-        let others = names(&Step::Verify { commit }, &Limits::default());
-        assert!(!others.contains(&"TimeoutStartUSec"));
-    }
-
-    #[test]
-    fn a_fetch_that_was_stopped_is_told_with_its_time_and_what_it_said_itself_without() {
-        let run = fetching();
-        let died = Reason::DeployDied {
-            verb: "fetch".to_owned(),
-            detail: "stopped by a signal".to_owned(),
-        };
-        let told = run.with_its_time(died).to_string();
-        assert!(
-            told.ends_with("stopped by a signal; it may take limits.fetch-seconds = 3600 s"),
-            "{told}"
-        );
-        let remote = "images".to_owned();
-        let unknown = || Reason::UnknownRemote {
-            remote: remote.clone(),
-        };
-        assert_eq!(run.with_its_time(unknown()), unknown());
-    }
-
-    #[test]
-    fn a_limit_of_zero_is_no_limit() {
-        let none = Limits {
-            memory_mib: 0,
-            io_weight: 0,
-            ..Limits::default()
-        };
-        let commit = "a".repeat(64).parse().unwrap();
-        assert_eq!(names(&Step::Verify { commit }, &none), ["TimeoutStopUSec"]);
-    }
-}
+mod tests;

@@ -8,6 +8,9 @@ pub mod room;
 pub mod signature;
 pub mod why;
 
+use std::fs;
+use std::path::Path;
+
 use ostree_ext::glib;
 use ostree_ext::glib::prelude::*;
 use ostree_ext::ostree::{AsyncProgress, Repo, RepoCommitState, RepoPullFlags};
@@ -121,9 +124,23 @@ fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
     let commit = repo.require_rev(&refspec).map_err(failed)?;
     repo.set_ref_immediate(Some(remote), branch, before.as_deref(), site.never())
         .map_err(failed)?;
+    forget_folders(site, wanted);
     commit
         .parse()
         .map_err(|_| site.broken("the remote answered with something that is not a commit"))
+}
+
+/// libostree makes a folder for each part of a branch's name, and leaves them when the branch goes.
+fn forget_folders(site: &Site, wanted: &Fetch) {
+    let remotes = site.path.join("ostree/repo/refs/remotes");
+    let branch = Path::new(&wanted.remote).join(&wanted.reference);
+    let folders = branch.ancestors().skip(1);
+    for folder in folders.filter(|folder| *folder != Path::new("")) {
+        // One in which something else lies stays, and so do those above it.
+        if fs::remove_dir(remotes.join(folder)).is_err() {
+            break;
+        }
+    }
 }
 
 fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u64, Reason> {

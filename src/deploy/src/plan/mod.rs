@@ -21,10 +21,10 @@ use upgrade::{Reason, names};
 use crate::args::Fetch;
 use crate::deploy::etc;
 use crate::fetch;
+use crate::half;
 use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
-use crate::undo;
 use crate::verify::image::Tree;
 use crate::verify::{fsck, room, time_of_the_running};
 
@@ -59,7 +59,7 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     site.report.progress(95, "giving back what was fetched");
     let _held = lock::acquire(site)?;
     leftovers::clear_and_prune(site)?;
-    undo::forget_half(site, commit)
+    half::forget_note(site, commit)
 }
 
 fn planned(found: Found) -> Done {

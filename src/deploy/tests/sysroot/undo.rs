@@ -1,7 +1,19 @@
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use upgrade::deploy::Done;
 
-use crate::image::Image;
-use crate::world::world;
+use crate::fetch::wait_for;
+use crate::image::{Image, noise};
+use crate::keys::keys;
+use crate::listing::{Change, Listing};
+use crate::world::{BRANCH, REMOTE, World, world};
+
+const UNPINNED: [&str; 5] = ["fetch", "--remote", REMOTE, "--ref", BRANCH];
 
 #[test]
 fn undo_leaves_the_disk_as_it_was() {
@@ -51,4 +63,126 @@ fn undo_leaves_what_another_upgrade_has_fetched() {
     let second = world.fetched(&Image::new(3));
     world.verb("undo", &first).verdict.unwrap();
     world.verb("verify", &second).verified();
+}
+
+/// What libostree has gathered of a pull that did not end, before it becomes objects.
+fn gathered(world: &World) -> Vec<PathBuf> {
+    let entries = fs::read_dir(world.root().join("ostree/repo/tmp")).unwrap();
+    let folders = entries.map(|entry| entry.unwrap().path());
+    let of_a_pull = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("staging-") && path.is_dir()
+    };
+    folders.filter(of_a_pull).collect()
+}
+
+/// Takes back what no commit is known of, and finds the disk as it was before the fetch.
+fn undone_without_a_commit(world: &World, before: &Listing) {
+    assert_eq!(world.run(&["undo"]).verdict, Ok(Done::Undone));
+    let mut changes = before.changes(&Listing::of(&world.root()));
+    // libostree keeps the folders of objects and refs.
+    let empty = |path: &PathBuf| {
+        fs::read_dir(world.root().join(path)).is_ok_and(|mut entries| entries.next().is_none())
+    };
+    changes.retain(|change| !matches!(change, Change::New(path) if empty(path)));
+    assert_eq!(changes, []);
+    let remotes = fs::read_dir(world.root().join("ostree/repo/refs/remotes")).unwrap();
+    assert_eq!(remotes.count(), 0, "not even a folder of the branch");
+    assert_eq!(gathered(world), [PathBuf::new(); 0]);
+}
+
+#[test]
+fn a_branch_whose_image_did_not_come_whole_leaves_nothing_behind_its_undo() {
+    let world = world();
+    let image = Image::new(2).with("usr/share/big", &noise(7, 50_000));
+    let commit = world.publish(&image, Some(&keys().trusted));
+    let repo = format!("--repo={}", world.path("repo").display());
+    let listing = world.ostree(&[&repo, "ls", "-C", commit.as_str(), "usr/share/big"]);
+    let (first, rest) = listing.split_whitespace().nth(4).unwrap().split_at(2);
+    fs::remove_file(world.path(&format!("repo/objects/{first}/{rest}.filez"))).unwrap();
+    let before = Listing::of(&world.root());
+    world.run(&UNPINNED).reason();
+    assert_ne!(
+        before.changes(&Listing::of(&world.root())),
+        [],
+        "it left something"
+    );
+    undone_without_a_commit(&world, &before);
+}
+
+#[test]
+fn a_branch_whose_commit_is_refused_leaves_nothing_behind_its_undo() {
+    let world = world();
+    let before = Listing::of(&world.root());
+    world.publish(&Image::new(2), Some(&keys().stranger));
+    world.run(&UNPINNED).reason();
+    undone_without_a_commit(&world, &before);
+}
+
+#[test]
+fn a_branch_that_was_fetched_by_an_agent_that_died_before_it_knew_leaves_nothing_behind_its_undo() {
+    let world = world();
+    let before = Listing::of(&world.root());
+    world.publish(&Image::new(2), Some(&keys().trusted));
+    world.run(&UNPINNED).fetched();
+    undone_without_a_commit(&world, &before);
+}
+
+#[test]
+fn a_fetch_that_was_killed_half_way_leaves_nothing_behind_its_undo() {
+    let world = world();
+    let image = (0..40).fold(Image::new(2), |image, n| {
+        image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000))
+    });
+    world.publish(&image, Some(&keys().trusted));
+    let before = Listing::of(&world.root());
+    world.server.stall_after(1_200_000);
+    let mut child = world.start(&UNPINNED);
+    wait_for(|| world.server.is_stalled());
+    kill(
+        Pid::from_raw(child.id().try_into().unwrap()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
+    child.wait().unwrap();
+    assert_ne!(gathered(&world), [PathBuf::new(); 0]);
+    world.server.recover();
+    undone_without_a_commit(&world, &before);
+}
+
+#[test]
+fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
+    let world = world();
+    let folder = world.root().join("ostree/repo/tmp/staging-his-abcdef");
+    fs::create_dir(&folder).unwrap();
+    let lock = File::create(folder.with_file_name("staging-his-abcdef-lock")).unwrap();
+    let mut whole = unlocked();
+    whole.l_type = libc::F_WRLCK as libc::c_short;
+    fcntl(&lock, FcntlArg::F_OFD_SETLK(&whole)).unwrap();
+    world.run(&["undo"]).verdict.unwrap();
+    assert!(folder.is_dir());
+    fcntl(&lock, FcntlArg::F_OFD_SETLK(&unlocked())).unwrap();
+    world.run(&["undo"]).verdict.unwrap();
+    assert!(!folder.exists());
+}
+
+const fn unlocked() -> libc::flock {
+    libc::flock {
+        l_type: libc::F_UNLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+#[test]
+fn an_undo_without_a_commit_leaves_what_is_deployed() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    let order = world.order();
+    assert_eq!(world.run(&["undo"]).verdict, Ok(Done::Undone));
+    assert_eq!(world.order(), order);
+    world.verb("bless", &commit).verdict.unwrap();
 }

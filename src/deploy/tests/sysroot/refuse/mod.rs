@@ -7,8 +7,6 @@ mod remote;
 mod signature;
 mod tree;
 
-use std::path::Path;
-
 use upgrade::Reason;
 
 use crate::listing::{Change, Listing};
@@ -41,16 +39,13 @@ fn refused_with(
     reason
 }
 
-/// Objects of a pull that failed half way lie there until the next one or a clean-up, with a note that the commit is partial;
-/// of a branch that was resolved the folders of its name stay. Nothing of it holds an image: a ref would, and is none of these.
+/// Objects of a pull that failed half way lie there until the next one or an undo, with a note that the commit is partial. Nothing of it
+/// holds an image: a ref would, and is none of these.
 fn is_of_a_pull(change: &Change) -> bool {
     let Change::New(path) = change else {
         return false;
     };
-    let folder_of_refs = |path: &Path| path.starts_with("ostree/repo/refs") && path.ends_with("os");
-    path.starts_with("ostree/repo/objects")
-        || path.starts_with("ostree/repo/state")
-        || folder_of_refs(path)
+    path.starts_with("ostree/repo/objects") || path.starts_with("ostree/repo/state")
 }
 
 fn fetch<'a>(remote: &'a str, branch: &'a str) -> Vec<&'a str> {

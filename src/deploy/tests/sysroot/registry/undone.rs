@@ -21,6 +21,16 @@ fn undo_leaves_the_disk_as_it_was() {
 }
 
 #[test]
+fn an_undo_without_a_commit_takes_back_the_layers_of_an_image_that_nobody_deployed() {
+    let shop = shop();
+    let before = shop.world.disk();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    shop.fetch(&image).fetched();
+    assert_eq!(shop.world.run(&["undo"]).verdict, Ok(Done::Undone));
+    assert_eq!(shop.world.disk(), before);
+}
+
+#[test]
 fn clean_leaves_the_layers_of_what_is_deployed_and_no_others() {
     let shop = shop();
     let (image, commit) = shop.offer_signed(&Image::new(2));

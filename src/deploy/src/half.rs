@@ -1,0 +1,117 @@
+//! What of a pull that did not end is no object of the repository yet, and so is not pruned: libostree keeps it, for the next pull takes it up.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use crate::site::Site;
+
+/// How libostree calls the folders in which it gathers objects (ostree-repo-private.h, `OSTREE_REPO_TMPDIR_STAGING`).
+const STAGING: &str = "staging-";
+/// What it adds for the lock of one.
+const LOCK: &str = "-lock";
+/// How it notes that a commit is here in parts.
+const PARTIAL: &str = ".commitpartial";
+
+/// How the signatures of a commit end. They come before the commit itself, and stay when that is refused for them.
+const SIGNATURES: &str = "commitmeta";
+
+/// Forgets it: the note about this commit, or about all, what was gathered, and signatures of what is not here.
+///
+/// # Errors
+/// When it may still be there.
+pub fn forget(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
+    match commit {
+        Some(commit) => forget_note(site, commit)?,
+        None => noted(site)
+            .iter()
+            .try_for_each(|commit| forget_note(site, commit))?,
+    }
+    let gathered = gathered(site);
+    let forgotten = gathered
+        .iter()
+        .try_for_each(|folder| host::durable::remove_folder(folder));
+    let orphans = orphans(site);
+    forgotten
+        .and_then(|()| {
+            orphans
+                .iter()
+                .try_for_each(|path| host::durable::remove(path))
+        })
+        .map_err(|error| site.broken(error))
+}
+
+/// Signatures without their commit. Nothing prunes them.
+fn orphans(site: &Site) -> Vec<PathBuf> {
+    let objects = repo(site).join("objects");
+    let folders = names(&objects).into_iter().map(|name| objects.join(name));
+    let files = folders.flat_map(|folder| {
+        let names = names(&folder).into_iter();
+        names.map(move |name| folder.join(name))
+    });
+    let orphan = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == SIGNATURES)
+            && !path.with_extension("commit").exists()
+    };
+    files.filter(orphan).collect()
+}
+
+/// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
+/// have left the note alone.
+///
+/// # Errors
+/// When it may still be there.
+pub fn forget_note(site: &Site, commit: &Digest) -> Result<(), Reason> {
+    if site.sysroot.repo().load_commit(commit.as_str()).is_ok() {
+        return Ok(());
+    }
+    let note = repo(site).join("state").join(format!("{commit}{PARTIAL}"));
+    host::durable::remove(&note).map_err(|error| site.broken(error))
+}
+
+fn noted(site: &Site) -> Vec<Digest> {
+    let names = names(&repo(site).join("state"));
+    let noted = names
+        .iter()
+        .filter_map(|name| name.strip_suffix(PARTIAL)?.parse().ok());
+    noted.collect()
+}
+
+/// The folders of pulls that nobody makes any more.
+fn gathered(site: &Site) -> Vec<PathBuf> {
+    let tmp = repo(site).join("tmp");
+    let folders = names(&tmp).into_iter().filter(|name| {
+        let lock = tmp.join(format!("{name}{LOCK}"));
+        name.starts_with(STAGING) && tmp.join(name).is_dir() && !is_held(&lock)
+    });
+    folders.map(|name| tmp.join(name)).collect()
+}
+
+/// Whether somebody pulls into the folder of this lock: it is of an open file description, as libglnx takes them (glnx-lockfile.c).
+fn is_held(lock: &Path) -> bool {
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(lock) else {
+        return false;
+    };
+    let whole = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)).is_err()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.collect()
+}
+
+fn repo(site: &Site) -> PathBuf {
+    site.path.join("ostree/repo")
+}
