@@ -1,4 +1,4 @@
-//! The disk turns read-only while the node is drained, as ext4 makes it after an error: nothing is done that cannot be recorded, the Node says
+//! The disk turns read-only in the middle of the fetch, as ext4 makes it after an error: nothing is done that cannot be recorded, the Node says
 //! so, and when the machine was switched off and on again the upgrade goes on.
 
 use super::prelude::*;
@@ -20,15 +20,11 @@ const READ_ONLY: &str =
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    let client = rig.plane.client().await?;
-    workload::allow_unavailable(&client, 0).await?;
+    rig.repo.limit(1_000_000);
     rig.ask(&image).await?;
-    rig.node
-        .wait("the cordon", UPGRADE, |view| !view.schedulable)
-        .await?;
+    rig.wait_served(3_000_000).await?;
     rig.wait_guest(READ_ONLY).await?;
     rig.progress.step("the disk is read-only");
-    workload::allow_unavailable(&client, 1).await?;
     let unwritten = Reason::RecordUnwritten {
         detail: String::new(),
     };
@@ -45,6 +41,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         "the read-only disk ended the upgrade: {view:#?}"
     );
     rig.cut_power()?;
+    rig.repo.limit(0);
     rig.power_on().await?;
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()
