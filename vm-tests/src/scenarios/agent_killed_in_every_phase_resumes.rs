@@ -57,12 +57,12 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// Kills the agent as soon as the record names this phase, and runs `then` before the next agent starts. The record that the dead one leaves
+/// Kills the agent as soon as there is one and the record names this phase (`Trial` is entered by the guard, long before there is one), and runs `then` before the next agent starts. The record that the dead one leaves
 /// proves that it came no further.
 async fn kill(rig: &mut Rig, phase: &str, then: &str) -> Result<()> {
     let folder = format!("/sysroot/{}", names::STATE_DIR);
     let script = format!(
-        "until grep -qsF '\"name\": \"{phase}\"' {folder}/record.a {folder}/record.b; do sleep 0.05; done
+        "until grep -qsF '\"name\": \"{phase}\"' {folder}/record.a {folder}/record.b && systemctl --quiet is-active careen-agent; do sleep 0.05; done
 systemctl kill --signal=KILL --kill-whom=main careen-agent && {then} && touch /run/careen-rig/killed-in-{phase} &&
   /usr/libexec/careen/careen-agent record"
     );
