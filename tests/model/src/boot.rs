@@ -38,9 +38,7 @@ pub fn load(state: &mut State) {
         GrubEnv::Set(at) => menu.get(usize::from(at)).copied(),
         GrubEnv::Clear | GrubEnv::Torn => None,
     };
-    if !state.stuck && matches!(state.disk.grubenv, GrubEnv::Set(_)) {
-        state.disk.grubenv = GrubEnv::Clear;
-    }
+    clear(state);
     let readable = |one: &System| !(one.letter == 'b' && state.flaw == Flaw::NoKernel);
     let Some(default) = menu.first().copied() else {
         state.breaks("I1: some proven system boots");
@@ -48,6 +46,15 @@ pub fn load(state: &mut State) {
     };
     let trial = chosen.filter(readable);
     enter(state, trial.unwrap_or(default), trial.is_some(), false);
+}
+
+/// The loader clears its one-shot. It asks for no flush, so what follows may still lose that with the power.
+pub fn clear(state: &mut State) {
+    state.disk.uncleared = None;
+    if let (GrubEnv::Set(at), false) = (state.disk.grubenv, state.stuck) {
+        state.disk.grubenv = GrubEnv::Clear;
+        state.disk.uncleared = Some(at);
+    }
 }
 
 /// The kernel of this system starts.

@@ -1,4 +1,4 @@
-//! Who plays: three systems, four requests, and the values that the brain is shown for them.
+//! Who plays: the systems, four requests, and the values that the brain is shown for them.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,19 @@ use upgrade::{
     BootId, Deployment, Digest, ImageFacts, ImageInfo, RawRequest, Room, UpgradeId, Version,
 };
 
-/// A deployment on the disk. `a` runs at the beginning, `b` and `c` are asked for; later letters are newer.
+/// All letters, the oldest first: hexadecimal digits, for they stand for commits.
+const LETTERS: [char; 7] = ['9', 'a', 'b', 'c', 'd', 'e', 'f'];
+
+/// The minor version of the oldest.
+const OLDEST: usize = 34;
+
+/// Where a letter stands among them.
+fn place(letter: char) -> usize {
+    let found = LETTERS.iter().position(|one| *one == letter);
+    found.unwrap_or(LETTERS.len() - 1)
+}
+
+/// A deployment on the disk. `a` runs at the beginning, `b` and `c` are asked for; later letters are newer, and `9` is older than all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct System {
     /// The commit.
@@ -113,8 +125,8 @@ impl Ask {
 #[must_use]
 pub fn digest(letter: char) -> Digest {
     static ALL: OnceLock<Vec<Digest>> = OnceLock::new();
-    let all = ALL.get_or_init(|| ('a'..='f').map(parsed_digest).collect());
-    all[(letter as usize - 'a' as usize).min(5)].clone()
+    let all = ALL.get_or_init(|| LETTERS.into_iter().map(parsed_digest).collect());
+    all[place(letter)].clone()
 }
 
 fn parsed_digest(letter: char) -> Digest {
@@ -161,8 +173,9 @@ pub fn version(letter: char) -> Version {
             .parse()
             .unwrap_or_else(|_| unreachable!("it is a version"))
     };
-    let all = ALL.get_or_init(|| (35..41).map(parse).collect());
-    all[(letter as usize - 'a' as usize).min(5)].clone()
+    let minors = OLDEST..OLDEST + LETTERS.len();
+    let all = ALL.get_or_init(|| minors.map(parse).collect());
+    all[place(letter)].clone()
 }
 
 /// What `careen-deploy verify` finds in a good image.

@@ -34,6 +34,10 @@ pub struct Chain {
     pub flaws: Vec<Flaw>,
     /// The loader cannot clear its one-shot.
     pub stuck: bool,
+    /// The guard sees nothing of /boot.
+    pub apart: bool,
+    /// A former system is kept.
+    pub kept: bool,
     /// The operator has hooks, hours, and load balancers that are told.
     pub careful: bool,
     /// The misfortunes of one run.
@@ -50,6 +54,8 @@ impl Chain {
         Self {
             flaws: flaws.to_vec(),
             stuck,
+            apart: false,
+            kept: false,
             careful: false,
             left,
             mutant,
@@ -61,6 +67,20 @@ impl Chain {
     #[must_use]
     pub fn with_care(mut self) -> Self {
         self.careful = true;
+        self
+    }
+
+    /// The same where /boot is a file system of its own, of which the guard sees nothing.
+    #[must_use]
+    pub fn with_boot_apart(mut self) -> Self {
+        self.apart = true;
+        self
+    }
+
+    /// The same where a former system is kept, which a person may pick at any boot.
+    #[must_use]
+    pub fn with_kept(mut self) -> Self {
+        self.kept = true;
         self
     }
 
@@ -116,9 +136,14 @@ impl Model for Chain {
     fn init_states(&self) -> Vec<State> {
         let state = |flaw: &Flaw| State {
             careful: self.careful,
+            apart: self.apart,
             ..State::new(*flaw, self.stuck, self.left)
         };
-        self.flaws.iter().map(state).collect()
+        let states = self.flaws.iter().map(state);
+        if self.kept {
+            return states.map(State::with_kept).collect();
+        }
+        states.collect()
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {

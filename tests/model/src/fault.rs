@@ -4,7 +4,7 @@ use crate::cast::{ASKS, Ask, System};
 use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
 use crate::{boot, steps};
 
-/// What a power cut takes of a swap that was not flushed.
+/// What a power cut takes of what was not flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loss {
     /// Nothing.
@@ -13,6 +13,8 @@ pub enum Loss {
     Swap,
     /// The loader finds the former entries, for it replays no journal; the system the new ones.
     Replay,
+    /// That the loader has cleared its one-shot.
+    Clearing,
 }
 
 /// A misfortune.
@@ -63,6 +65,9 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
         out.push(Fault::Cut(Loss::None));
         if state.disk.unflushed.is_some() {
             out.extend([Fault::Cut(Loss::Swap), Fault::Cut(Loss::Replay)]);
+        }
+        if state.disk.uncleared.is_some() {
+            out.push(Fault::Cut(Loss::Clearing));
         }
     }
     if state.suffers(Flaw::AgentDead) {
@@ -188,22 +193,20 @@ pub fn strike(state: &State, fault: Fault) -> State {
 fn cut(state: &mut State, loss: Loss) {
     state.left.cuts -= 1;
     let former = state.disk.unflushed.take();
+    if let (Loss::Clearing, Some(at)) = (loss, state.disk.uncleared.take()) {
+        state.disk.grubenv = crate::world::GrubEnv::Set(at);
+    }
     match (loss, former) {
         (Loss::Swap, Some(former)) => state.disk.menu = former,
         (Loss::Replay, Some(former)) => state.disk.unreplayed = Some(former),
-        (Loss::None | Loss::Swap | Loss::Replay, _) => {}
+        (Loss::None | Loss::Swap | Loss::Replay | Loss::Clearing, _) => {}
     }
     boot::fall(state);
 }
 
 /// GRUB takes the one-shot before it shows its menu.
 fn pick(state: &mut State, at: usize) {
-    if !state.stuck {
-        state.disk.grubenv = match state.disk.grubenv {
-            crate::world::GrubEnv::Set(_) => crate::world::GrubEnv::Clear,
-            other => other,
-        };
-    }
+    boot::clear(state);
     let menu = state.disk.unreplayed.take();
     let menu = menu.unwrap_or_else(|| state.disk.menu.clone());
     let Some(system) = menu.get(at).copied() else {

@@ -4,7 +4,8 @@
 //! rest, explored by `stateright` in every order in which a bounded number of misfortunes can come.
 //!
 //! **What is modelled.** GRUB (one-shot by position, cleared before the kernel; a torn grubenv; a kernel that cannot be read;
-//! a loader that cannot clear; the menu picked by hand). libostree's swap (folder, rename of the loader's link, flush,
+//! a loader that cannot clear, or whose clearing is lost with the power; a /boot of its own that the guard does not see;
+//! the menu picked by hand, a kept system in it). libostree's swap (folder, rename of the loader's link, flush,
 //! clean-up; a cut between rename and flush loses it for both, or for the loader alone, which replays no journal). The
 //! record, written between decision and act. The kubelet's state, which an older one cannot read, its snapshot and
 //! `careen-restore`. The deadman. The API server: away, back, older than it was, hearing of a change late; the version known

@@ -27,7 +27,7 @@ pub fn look(
         version: Some(cast::version(run.system.letter)),
         trial: run.trial,
         deployments: state.disk.menu.iter().map(|one| one.deployment()).collect(),
-        one_shot: one_shot(&state.disk.grubenv),
+        one_shot: one_shot(state, home),
         loader: Ok(()),
         watchdog: Ok(()),
         control_plane: None,
@@ -53,8 +53,11 @@ pub fn look(
     }
 }
 
-fn one_shot(grubenv: &GrubEnv) -> OneShot {
-    match grubenv {
+fn one_shot(state: &State, home: Home) -> OneShot {
+    if home == Home::Stage && state.apart {
+        return OneShot::Unreadable;
+    }
+    match state.disk.grubenv {
         GrubEnv::Clear => OneShot::Clear,
         GrubEnv::Set(_) => OneShot::Set,
         GrubEnv::Torn => OneShot::Unreadable,

@@ -193,6 +193,8 @@ fn is_guest(state: &State) -> bool {
 fn store(state: &mut State, record: Kept) {
     promises::stored(state, record.record());
     state.disk.record = record;
+    // That was flushed, and with it what the drive had not written yet.
+    state.disk.uncleared = None;
 }
 
 fn acts(state: &mut State, act: Act) {

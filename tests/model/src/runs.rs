@@ -29,6 +29,20 @@ fn with_care(run: Run) -> Run {
     }
 }
 
+fn with_kept(run: Run) -> Run {
+    Run {
+        chain: run.chain.with_kept(),
+        ..run
+    }
+}
+
+fn with_boot_apart(run: Run) -> Run {
+    Run {
+        chain: run.chain.with_boot_apart(),
+        ..run
+    }
+}
+
 /// Those whose kernel lives until the stage looks. Beside a loader that cannot clear its one-shot the others would boot for
 /// ever, which is why such a loader is refused before anything is touched; only what the stage sees can be mended by it.
 #[must_use]
@@ -52,6 +66,18 @@ pub fn bounded() -> Vec<Run> {
             false,
             (1, 1, 1),
         )),
+        with_kept(run(
+            "a good and a bad image beside a system that is kept, one misfortune",
+            &[Flaw::None, Flaw::UserCheck],
+            false,
+            (1, 1, 1),
+        )),
+        with_boot_apart(run(
+            "any image and a guard that sees no /boot, one misfortune",
+            &FLAWS,
+            false,
+            (1, 1, 1),
+        )),
         run(
             "any image, two misfortunes without people",
             &FLAWS,
@@ -71,6 +97,18 @@ pub fn soak() -> Vec<Run> {
     vec![
         run(stuck, &reach_the_stage(), true, (2, 2, 0)),
         run("any image, two misfortunes", &FLAWS, false, (2, 2, 2)),
+        with_kept(run(
+            "a good and a bad image beside a system that is kept, two misfortunes",
+            &[Flaw::None, Flaw::UserCheck],
+            false,
+            (2, 2, 2),
+        )),
+        with_boot_apart(run(
+            "any image and a guard that sees no /boot, two misfortunes without people",
+            &FLAWS,
+            false,
+            (2, 2, 0),
+        )),
         with_care(run(
             "any image and a careful operator, two misfortunes without people",
             &FLAWS,

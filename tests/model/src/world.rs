@@ -8,6 +8,13 @@ use crate::cast::{Ask, System};
 use crate::kept::Kept;
 pub use crate::program::{Act, Do, End, Pc};
 
+/// A former system that an earlier upgrade has kept, older than all others.
+pub const KEPT: System = System {
+    letter: '9',
+    serial: 0,
+    pinned: true,
+};
+
 /// What is wrong with image `b`; the others are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
@@ -73,6 +80,8 @@ pub struct Disk {
     pub folders: BTreeSet<(char, u8)>,
     /// The one-shot entry.
     pub grubenv: GrubEnv,
+    /// The one-shot entry that the loader has cleared, as long as the drive may lose that.
+    pub uncleared: Option<u8>,
     /// The commits in the repository.
     pub fetched: BTreeSet<char>,
     /// The saved state of the kubelet, by the system that wrote it.
@@ -224,6 +233,8 @@ pub struct State {
     pub flaw: Flaw,
     /// The loader cannot clear its one-shot.
     pub stuck: bool,
+    /// /boot is a file system of its own, and the guard sees nothing of it: neither the one-shot nor a way to clear it.
+    pub apart: bool,
     /// The operator has hooks, hours, and load balancers that are told.
     pub careful: bool,
     /// It is none of the operator's hours.
@@ -250,6 +261,7 @@ impl State {
         Self {
             flaw,
             stuck,
+            apart: false,
             careful: false,
             shut: false,
             disk: Disk {
@@ -259,6 +271,7 @@ impl State {
                 unreplayed: None,
                 folders: BTreeSet::from([('a', 0)]),
                 grubenv: GrubEnv::Clear,
+                uncleared: None,
                 fetched: BTreeSet::new(),
                 snapshot: None,
                 restored: None,
@@ -300,6 +313,15 @@ impl State {
                 broken: None,
             },
         }
+    }
+
+    /// The same with a former system behind it, kept as proven by the upgrade that brought the one that runs.
+    #[must_use]
+    pub fn with_kept(mut self) -> Self {
+        self.disk.menu.push(KEPT);
+        self.disk.folders.insert((KEPT.letter, KEPT.serial));
+        self.ghost.proven.insert(KEPT.letter);
+        self
     }
 
     /// Whether the running system is the flawed image with this flaw.

@@ -63,6 +63,13 @@ impl TestMachine {
         self.crept.send_replace(true);
     }
 
+    async fn until_let_go(&self, step: &str) {
+        let mut mended = self.mended.subscribe();
+        while let Some(Fault::Held) = self.fault_of(step) {
+            let _ = mended.changed().await;
+        }
+    }
+
     fn effect(&self, step: &Step) -> Effect {
         let mut state = self.state();
         match step {
@@ -102,10 +109,9 @@ impl Hands for TestMachine {
 
     async fn look_ahead(&self, mut ahead: Ahead) -> Result<Found, Reason> {
         self.looked.send_modify(|looked| *looked += 1);
-        let fault = self.state().faults.get(PLAN).cloned();
-        match fault {
+        match self.fault_of(PLAN) {
             Some(Fault::Fails(reason)) => Err(reason),
-            Some(Fault::Hangs | Fault::Creeps) => {
+            Some(Fault::Hangs | Fault::Creeps | Fault::Held) => {
                 let _ = ahead.cancel.wait_for(|cancel| *cancel).await;
                 Err(Reason::Withdrawn)
             }
@@ -116,9 +122,9 @@ impl Hands for TestMachine {
     async fn perform(&self, mut errand: Errand) -> Result<Ended, Reason> {
         let name = errand.step.name();
         self.begun.send_modify(|begun| begun.push(name));
-        let fault = self.state().faults.get(name).cloned();
-        match fault {
+        match self.fault_of(name) {
             Some(Fault::Fails(reason)) => return Err(reason),
+            Some(Fault::Held) => self.until_let_go(name).await,
             Some(hangs) => {
                 if let Fault::Creeps = hangs {
                     self.creep(&errand).await;

@@ -45,6 +45,8 @@ pub enum Fault {
     Hangs,
     /// It says a hundred times that it has come further, and does not end by itself.
     Creeps,
+    /// It waits until this fault is taken away, and then does what it should.
+    Held,
 }
 
 /// The machine.
@@ -56,6 +58,7 @@ pub struct TestMachine {
     looked: watch::Sender<usize>,
     seen: watch::Sender<usize>,
     crept: watch::Sender<bool>,
+    mended: watch::Sender<()>,
     sysroot: PathBuf,
     hooks: Hooks,
 }
@@ -111,6 +114,7 @@ impl TestMachine {
             looked: watch::Sender::default(),
             seen: watch::Sender::default(),
             crept: watch::Sender::default(),
+            mended: watch::Sender::default(),
             sysroot,
             hooks: Hooks::below(&folder.join("root")),
         }
@@ -133,6 +137,11 @@ impl TestMachine {
             Some(fault) => state.faults.insert(step, fault),
             None => state.faults.remove(step),
         };
+        self.mended.send_replace(());
+    }
+
+    fn fault_of(&self, step: &str) -> Option<Fault> {
+        self.state().faults.get(step).cloned()
     }
 
     /// What the local checks of a trial find.

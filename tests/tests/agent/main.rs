@@ -2,13 +2,16 @@
 
 mod answers;
 mod captured;
+mod credentials;
 mod drain;
 mod garbage;
 mod gone;
 mod hand;
+mod killed;
 mod life;
 mod outage;
 mod outsider;
+mod overtaken;
 mod policy;
 mod rights;
 mod story;

@@ -1,0 +1,52 @@
+//! Somebody else writes the Node in the very moment in which the agent does.
+
+use anyhow::Result;
+use careen_tests::gate::Gate;
+use careen_tests::machine::NEW_IMAGE;
+use careen_tests::node::{annotation, is_cordoned};
+use careen_tests::scene::Scene;
+use upgrade::names;
+
+/// The server itself makes a patch anew five times before it says that there is a conflict.
+const CONFLICTS: usize = 8;
+
+#[tokio::test]
+async fn a_cordon_that_a_person_sets_in_the_same_moment_stays_theirs() -> Result<()> {
+    let mut scene = Scene::new("same-moment").await?;
+    let mut gate = Gate::before(&scene.node, "nodes").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let cordon = gate.next().await?;
+    scene.node.set_unschedulable(true).await?;
+    cordon.allow();
+    drop(gate);
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(is_cordoned(&node));
+    assert_eq!(annotation(&node, names::CORDONED_BY), "");
+    Ok(())
+}
+
+/// The agent is told 409, and writes what it wanted all the same once it may.
+async fn a_conflict_is_no_end(word: &str, resource: &str) -> Result<()> {
+    let mut scene = Scene::new(word).await?;
+    let mut gate = Gate::before(&scene.node, resource).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    for _ in 0..CONFLICTS {
+        gate.next().await?.refuse(409);
+    }
+    drop(gate);
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(!is_cordoned(&node));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cordon_that_the_server_answers_with_a_conflict_is_made_anew() -> Result<()> {
+    a_conflict_is_no_end("conflict", "nodes").await
+}
+
+#[tokio::test]
+async fn a_report_that_the_server_answers_with_a_conflict_is_made_anew() -> Result<()> {
+    a_conflict_is_no_end("conflict-told", "nodes/status").await
+}
