@@ -29,8 +29,13 @@ if [ -e "$from/lintian-overrides" ]; then
 fi
 
 mkdir "$root/DEBIAN"
-for script in postinst prerm; do
-  if [ -e "$from/$script" ]; then install -m 755 "$from/$script" "$root/DEBIAN/$script"; fi
+# By name: when the package is purged its units are gone.
+units=$(cd "$root" && { grep -ls '^\[Install\]' usr/lib/systemd/system/* || true; } | xargs -r -n 1 basename | tr '\n' ' ')
+for script in postinst prerm postrm; do
+  if [ -e "$from/$script" ]; then
+    sed "s/@UNITS@/${units% }/" "$from/$script" >"$root/DEBIAN/$script"
+    chmod 755 "$root/DEBIAN/$script"
+  fi
 done
 # Whatever lies in /etc is the operator's to change.
 (cd "$root" && find etc -type f 2>/dev/null | sed 's,^,/,' | sort >DEBIAN/conffiles)

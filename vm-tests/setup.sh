@@ -7,7 +7,7 @@ packages="
   qemu-system-x86 qemu-utils ovmf
   mmdebstrap debian-archive-keyring ostree gnupg
   fdisk e2fsprogs dosfstools mtools lvm2 util-linux iproute2
-  ca-certificates openssl git make jq dbus-daemon $*"
+  ca-certificates openssl git make jq dbus-daemon grub-common $*"
 missing=
 for package in $packages; do
   state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=

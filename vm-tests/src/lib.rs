@@ -7,6 +7,7 @@ pub mod bench;
 pub mod boots;
 pub mod changed;
 pub mod choice;
+pub mod clock;
 pub mod cluster_api;
 pub mod control_plane;
 pub mod daemonset;

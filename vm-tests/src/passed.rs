@@ -30,10 +30,11 @@ const CONTENT: [&str; 11] = [
 ];
 /// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
 const RIG: &str = "vm-tests/src";
-const NOT_THE_RIG: [&str; 10] = [
+const NOT_THE_RIG: [&str; 11] = [
     "bench",
     "bin",
     "choice.rs",
+    "clock.rs",
     "daemonset.rs",
     "demo",
     "demo.rs",
@@ -42,11 +43,21 @@ const NOT_THE_RIG: [&str; 10] = [
     "scenarios",
     "soak",
 ];
-/// Of these depends whoever uses them.
-const PARTS: [(&str, &[&str]); 3] = [
-    ("crate::daemonset::", &["daemonset.rs", "registry.rs"]),
-    ("crate::registry::", &["registry.rs"]),
-    ("crate::soak::", &["soak"]),
+/// Of these depends whoever uses them. With the DaemonSet goes its pod's program, which is built apart from those of a node, and what it
+/// is shipped with.
+const PARTS: [(&str, &[&str]); 4] = [
+    ("crate::clock::", &["vm-tests/src/clock.rs"]),
+    (
+        "crate::daemonset::",
+        &[
+            "packaging/daemonset",
+            "src/installer",
+            "vm-tests/src/daemonset.rs",
+            "vm-tests/src/registry.rs",
+        ],
+    ),
+    ("crate::registry::", &["vm-tests/src/registry.rs"]),
+    ("crate::soak::", &["vm-tests/src/soak"]),
 ];
 const SCENARIOS: &str = "vm-tests/src/scenarios";
 /// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
@@ -88,7 +99,7 @@ impl Passed {
             let own = tree.join(SCENARIOS).join(own);
             let mut parts = parts_of(&fs::read_to_string(&own)?).into_iter();
             let key = key.clone().files(&own)?;
-            let key = parts.try_fold(key, |key, part| key.files(&tree.join(RIG).join(part)))?;
+            let key = parts.try_fold(key, |key, part| key.files(&tree.join(part)))?;
             let note = folder.join(format!("{}-{}", scenario.name, key.digits()));
             Ok((scenario.name, note))
         };
@@ -171,9 +182,38 @@ mod tests {
 
     #[test]
     fn a_scenario_with_a_registry_depends_on_it_and_no_other_does() {
-        assert_eq!(parts_of("use crate::registry::Registry;"), ["registry.rs"]);
-        assert!(parts_of("use crate::daemonset::agent;").contains(&"registry.rs"));
+        let registry = "vm-tests/src/registry.rs";
+        assert_eq!(parts_of("use crate::registry::Registry;"), [registry]);
+        assert!(parts_of("use crate::daemonset::agent;").contains(&registry));
         assert!(parts_of("use super::prelude::*;").is_empty());
+    }
+
+    /// Of a scenario, by what its own file says.
+    fn parts_of_scenario(name: &str) -> Result<Vec<&'static str>> {
+        let own = programs::home().join("src/scenarios");
+        let own = own.join(format!("{}.rs", name.replace('-', "_")));
+        Ok(parts_of(&fs::read_to_string(own)?))
+    }
+
+    #[test]
+    fn the_scenarios_of_a_daemonset_depend_on_its_pod_and_manifests_and_no_other_does() -> Result<()>
+    {
+        for scenario in ALL {
+            let parts = parts_of_scenario(scenario.name)?;
+            let with_a_pod = scenario.name.starts_with("a-daemonset-");
+            for part in ["src/installer", "packaging/daemonset"] {
+                assert_eq!(parts.contains(&part), with_a_pod, "{}", scenario.name);
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_part_that_a_scenario_may_use_is_there() {
+        let tree = programs::home().join("..");
+        for part in PARTS.iter().flat_map(|(_, files)| *files) {
+            assert!(tree.join(part).exists(), "{part}");
+        }
     }
 
     #[test]

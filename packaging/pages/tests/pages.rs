@@ -8,6 +8,7 @@ use std::path::Path;
 
 use clap::Command;
 use tempfile::TempDir;
+use upgrade::exit;
 
 fn written() -> TempDir {
     let out = TempDir::new().unwrap();
@@ -51,6 +52,24 @@ fn every_command_has_a_page_that_names_its_flags_and_subcommands() {
     }
     let written = fs::read_dir(out.path().join("man")).unwrap().count();
     assert_eq!(written, pages, "pages of commands that there are not");
+}
+
+/// A script that is written by the manual meets what the program ends with.
+#[test]
+fn the_doctors_page_names_each_code_that_the_doctor_ends_with() {
+    let out = written();
+    let page = page(out.path(), "careen-agent-doctor", "8");
+    let codes = exit::TABLE
+        .iter()
+        .filter(|row| row.program == "`careen-agent doctor`")
+        .map(|row| (row.code, row.code == exit::DONE));
+    for (code, is_done) in codes {
+        let words = match is_done {
+            true => format!("{code} when all is well"),
+            false => format!(", {code} when "),
+        };
+        assert!(page.contains(&words), "{words}: {page}");
+    }
 }
 
 #[test]

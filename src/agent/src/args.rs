@@ -37,8 +37,8 @@ pub enum Command {
     KubeadmUpgrade,
     /// Print the record as JSON.
     Record,
-    /// Check all that this node needs for an upgrade, and say how to mend it. Changes nothing. Exits with 0 when all is well, 1 when
-    /// something is worth a look, 3 when something is bad.
+    /// Check all that this node needs for an upgrade, and say how to mend it. Changes nothing. Exits with 0 when all is well, 4 when
+    /// something is worth a look and nothing is bad, 3 when something is bad, 1 when it could not begin.
     Doctor {
         /// Print JSON.
         #[arg(long)]

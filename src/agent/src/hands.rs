@@ -62,6 +62,14 @@ pub struct Local {
     pub required: Vec<(String, Check)>,
 }
 
+impl Local {
+    /// Whether pods can run here, as far as this machine knows.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.runtime == Check::Pass && self.kubelet == Check::Pass
+    }
+}
+
 /// A node's hands.
 pub trait Hands: Send + Sync + 'static {
     /// Looks at the machine. `record` says what else is worth a look. What the machine cannot show (request, API server, step,

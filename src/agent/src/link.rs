@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use upgrade::observe::Check;
-use upgrade::{Api, Asked, BootId, Observation, Phase, Reason, Record, SinceBoot, Version};
+use upgrade::{
+    Api, Asked, BootId, Observation, Phase, Reason, Record, SinceBoot, UpgradeId, Version,
+};
 
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::watch::News;
@@ -22,8 +24,8 @@ pub struct Link {
     pub opted_out: Option<String>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
-    /// The Node is older than our last cordon, as far as its cordon goes.
-    is_older_than_our_cordon: bool,
+    /// The Node is older than this upgrade's last cordon, as far as its cordon goes.
+    cordon_to_be_seen: Option<String>,
 }
 
 impl Default for Link {
@@ -35,7 +37,7 @@ impl Default for Link {
             paused: None,
             opted_out: None,
             node: None,
-            is_older_than_our_cordon: false,
+            cordon_to_be_seen: None,
         }
     }
 }
@@ -63,23 +65,28 @@ impl Link {
             .map_or(Asked::Unknown, |node| node.asked.clone());
         self.paused = node.as_ref().and_then(|node| node.paused.clone());
         self.opted_out = node.as_ref().and_then(|node| node.opted_out.clone());
+        let ours = self.cordon_to_be_seen.as_deref();
+        // Set, by whomever; or ours was set and is off again, which only its mark tells from a cordon that is still to come.
+        let shows = |node: &Arc<NodeSeen>| {
+            !node.schedulable || (ours.is_some() && node.cordoned_by.as_deref() == ours)
+        };
+        if node.as_ref().is_some_and(shows) {
+            self.cordon_to_be_seen = None;
+        }
         self.node = node;
-        self.is_older_than_our_cordon = false;
     }
 
-    /// We have just cordoned the Node: it is seen so with the next news of it.
-    pub const fn cordoned(&mut self) {
-        self.is_older_than_our_cordon = true;
+    /// The Node has just been cordoned for this upgrade, by us or before: until the watch shows that, what it shows is older.
+    pub fn cordoned(&mut self, id: &UpgradeId) {
+        self.cordon_to_be_seen = Some(id.as_str().to_owned());
     }
 
-    /// Whether somebody has taken this upgrade's cordon off. The mark tells it from a cordon that is still to come: both come in one write, and
-    /// we take both off in one.
+    /// Whether pods may come to the Node, as far as is known. Of a node that was drained it says that somebody has taken the cordon off, ours
+    /// or the one that was there before.
     #[must_use]
-    pub fn is_uncordoned(&self, record: &Record) -> bool {
-        let id = record.upgrade.as_ref().map(|up| up.id.as_str());
-        let marked = |node: &&Arc<NodeSeen>| id.is_some() && node.cordoned_by.as_deref() == id;
-        let node = self.node.as_ref().filter(marked);
-        !self.is_older_than_our_cordon && node.is_some_and(|node| node.schedulable)
+    pub fn is_schedulable(&self) -> bool {
+        let node = self.node.as_ref();
+        self.cordon_to_be_seen.is_none() && node.is_some_and(|node| node.schedulable)
     }
 
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
@@ -212,25 +219,33 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_cordon_can_be_missed_and_only_once_it_was_seen() {
+    fn a_cordon_is_missed_whoever_set_it_and_only_once_it_was_seen() {
         let sees = |link: &mut Link, mark, cordoned| {
             link.take(node(mark, cordoned), SinceBoot(1));
-            link.is_uncordoned(&verified())
+            link.is_schedulable()
         };
         let mut link = Link::default();
-        assert!(!sees(&mut link, None, false), "not cordoned yet");
+        assert!(!link.is_schedulable(), "nothing is known yet");
+        link.cordoned(&"u1".parse().unwrap());
+        assert!(!sees(&mut link, None, false), "the watch is behind");
         assert!(
             !sees(&mut link, Some("other"), false),
             "a former one's mark"
         );
         assert!(!sees(&mut link, Some("u1"), true));
         assert!(sees(&mut link, Some("u1"), false), "kubectl uncordon");
-        link.cordoned();
-        assert!(
-            !link.is_uncordoned(&verified()),
-            "the watch is behind our write"
-        );
+        link.cordoned(&"u1".parse().unwrap());
+        assert!(!link.is_schedulable(), "the watch is behind our write");
         assert!(sees(&mut link, Some("u1"), false), "and again");
+        assert!(!sees(&mut link, None, true), "somebody else's");
+        assert!(sees(&mut link, None, false), "taken off by whoever set it");
+    }
+
+    #[test]
+    fn an_agent_that_has_just_started_believes_the_first_news_of_the_cordon() {
+        let mut link = Link::default();
+        link.take(node(None, false), SinceBoot(1));
+        assert!(link.is_schedulable());
     }
 
     #[test]

@@ -157,7 +157,7 @@ fn print_metrics(cli: &Cli) -> Result<()> {
         seen: node.look(&record).map_err(anyhow::Error::msg)?,
         read,
         link: None,
-        policy_holds: in_force::read(&cli.policy).is_ok(),
+        policy: in_force::read(&cli.policy).map_err(Into::into),
         trouble: false,
         disk: node.disk(),
     };

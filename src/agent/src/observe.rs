@@ -22,13 +22,12 @@ pub struct Around<'a> {
 #[must_use]
 pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
     let link = around.link;
-    let uncordoned = read.as_ref().is_ok_and(|record| link.is_uncordoned(record));
     let health = health(around.local, &machine, link, read);
     Observation {
         request: link.asked.clone(),
         paused: link.paused.clone(),
         opted_out: link.opted_out.clone(),
-        uncordoned,
+        uncordoned: link.is_schedulable(),
         api: link.api.clone(),
         running: around.running,
         finished: around.finished,

@@ -137,7 +137,6 @@ impl<H: Hands> Agent<H> {
             return Wake::OnNews;
         }
         let mut seen = observation(machine, self.around(), &read);
-        let policy_holds = policy.is_ok();
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
             Err(error) => self.unwritten(&error, &read, &seen),
             Ok((record, act)) => {
@@ -145,7 +144,7 @@ impl<H: Hands> Agent<H> {
                 let read = record.map_or(read, Ok);
                 let wake = self.act(act, &read, policy.clone(), &mut seen);
                 self.plan(&read, &policy, &seen);
-                self.metrics.show(&read, &seen, self.linked(), policy_holds);
+                self.metrics.show(&read, &seen, self.linked(), &policy);
                 self.tell(&read, &seen);
                 self.known = Some((read, seen));
                 wake
@@ -161,6 +160,7 @@ impl<H: Hands> Agent<H> {
         let (request, paused) = (self.link.asked.clone(), self.link.paused.clone());
         let moment = Moment {
             boot: boot.as_ref(),
+            booted: None,
             request: &request,
             paused: paused.as_deref(),
             running: self.work.as_ref().map(|work| &work.step),
@@ -320,9 +320,11 @@ impl<H: Hands> Agent<H> {
     }
 
     fn end(&mut self, finished: Finished) {
-        self.work = None;
-        if let Step::Drain { .. } = finished.step {
-            self.link.cordoned();
+        let id = self.work.take().and_then(|work| work.id);
+        if let (Step::Drain { .. }, Outcome::Done(_), Some(id)) =
+            (&finished.step, &finished.outcome, id)
+        {
+            self.link.cordoned(&id);
         }
         if let (Step::Kubeadm, Outcome::Done(_)) = (&finished.step, &finished.outcome) {
             // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run

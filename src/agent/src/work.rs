@@ -38,6 +38,8 @@ impl<H> Clone for Tools<H> {
 pub struct Work {
     /// The step.
     pub step: Step,
+    /// The upgrade that it is for.
+    pub id: Option<UpgradeId>,
     /// How far it is.
     pub doing: watch::Receiver<Option<Doing>>,
     cancel: watch::Sender<bool>,
@@ -65,6 +67,7 @@ impl Work {
         let (name, upgrade_id) = (step.name(), errand.id.clone());
         let begun = upgrade_id.as_ref().map(UpgradeId::as_str);
         info!(node, upgrade_id = begun, step = name, "step={name} begin");
+        let whose = upgrade_id.clone();
         let task = tokio::spawn(async move {
             let outcome = match perform(&tools, errand, node).await {
                 Ok(Ended::Done(effect)) => Outcome::Done(effect),
@@ -76,6 +79,7 @@ impl Work {
         });
         Self {
             step,
+            id: whose,
             doing: progress,
             cancel,
             task,

@@ -20,7 +20,7 @@ fn shown(record: Record, seen: Observation) -> Shown {
             reached: true,
             paused: false,
         }),
-        policy_holds: true,
+        policy: Ok(Policy::default()),
         trouble: false,
         disk: Disk {
             root_free: Some(5_000_000_000),
@@ -28,6 +28,17 @@ fn shown(record: Record, seen: Observation) -> Shown {
             boot_kernel: Some(60_000_000),
         },
     }
+}
+
+/// A policy file that does not hold.
+fn refused() -> PolicyRead {
+    let reason = Reason::BadPolicy {
+        file: names::POLICY_FILE.into(),
+        line: 1,
+        column: 1,
+        detail: "x".into(),
+    };
+    Err(reason.into())
 }
 
 /// The value of one line.
@@ -230,7 +241,7 @@ fn what_is_not_known_is_left_out() {
 #[test]
 fn room_deployments_and_policy_are_shown() {
     let mut shown = shown(Record::default(), on_trial());
-    shown.policy_holds = false;
+    shown.policy = refused();
     let text = text(&shown);
     has(
         &text,
@@ -245,6 +256,29 @@ fn room_deployments_and_policy_are_shown() {
     has(&text, "careen_agent_boot_kernel_bytes", 60_000_000.0);
     has(&text, "careen_agent_deployments", 2.0);
     has(&text, "careen_agent_policy_valid", 0.0);
+}
+
+#[test]
+fn the_operators_hours_are_shown_with_their_next_change() {
+    let mut shown = shown(Record::default(), quiet());
+    let (open, changes) = (
+        "careen_agent_window_open",
+        "careen_agent_window_changes_timestamp_seconds",
+    );
+    let always = text(&shown);
+    has(&always, open, 1.0);
+    assert_eq!(value(&always, changes), None, "no hours, no change");
+    let mut policy = Policy::default();
+    // 2027-01-15, 08:00 UTC, is WALL.
+    policy.window.open = vec!["daily 02:00-04:00".parse().unwrap()];
+    shown.policy = Ok(policy);
+    let closed = text(&shown);
+    has(&closed, open, 0.0);
+    has(&closed, changes, (WALL + 18 * 3600) as f64);
+    shown.seen.wall = WALL + 19 * 3600;
+    let within = text(&shown);
+    has(&within, open, 1.0);
+    has(&within, changes, (WALL + 20 * 3600) as f64);
 }
 
 #[test]

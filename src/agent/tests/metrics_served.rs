@@ -39,7 +39,12 @@ fn show(metrics: &Metrics) {
         reached: true,
         paused: false,
     };
-    metrics.show(&Ok(upgrade_in(Phase::Deployed)), &quiet(), linked, true);
+    metrics.show(
+        &Ok(upgrade_in(Phase::Deployed)),
+        &quiet(),
+        linked,
+        &Ok(Policy::default()),
+    );
 }
 
 /// Connects as soon as somebody listens there.

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use disk::{Disk, deployment, empty_block};
-use host::boot::loader_fitness;
+use host::boot::{loader_fitness, loader_fitness_on};
 use nix::sys::stat::{major, minor};
 use upgrade::Reason;
 
@@ -31,42 +31,63 @@ fn kernel(disk: &Disk, mark: Option<&str>) -> tempfile::TempDir {
     kernel
 }
 
+const EXT4: i64 = 0xEF53;
+const XFS: i64 = 0x5846_5342;
+const VFAT: i64 = 0x4D44;
+const BTRFS: i64 = 0x9123_683E;
+
+/// The folder of the tests may lie on any file system.
+fn fitness_on(disk: &Disk, kernel: &Path, magic: i64) -> Result<(), Reason> {
+    loader_fitness_on(&disk.places, kernel, |_| Ok(magic))
+}
+
 fn detail(disk: &Disk, kernel: &Path) -> String {
-    match loader_fitness(&disk.places, kernel) {
+    detail_on(disk, kernel, EXT4)
+}
+
+fn detail_on(disk: &Disk, kernel: &Path, magic: i64) -> String {
+    match fitness_on(disk, kernel, magic) {
         Err(Reason::LoaderUnfit { detail }) => detail,
         other => panic!("{other:?}"),
     }
 }
 
-fn on_a_known_file_system(disk: &Disk) -> bool {
-    let kind = nix::sys::statfs::statfs(&disk.places.grubenv())
-        .unwrap()
-        .filesystem_type();
-    kind.0 == 0xEF53 || kind.0 == 0x5846_5342
-}
-
 #[test]
 fn a_plain_file_on_a_partition_is_fit() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    if on_a_known_file_system(&disk) {
-        assert_eq!(
-            loader_fitness(&disk.places, kernel(&disk, None).path()),
-            Ok(())
-        );
+    for magic in [EXT4, XFS, VFAT] {
+        let fitness = fitness_on(&disk, kernel(&disk, None).path(), magic);
+        assert_eq!(fitness, Ok(()), "0x{magic:x}");
     }
+}
+
+/// GRUB reads btrfs and does not write it; a file on it may be compressed or shared.
+#[test]
+fn a_file_system_that_grub_does_not_write_is_refused_by_its_number() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let text = detail_on(&disk, kernel(&disk, None).path(), BTRFS);
+    let named = text.contains("0x9123683e") && text.contains("accepted are ext4, xfs and vfat");
+    assert!(named, "{text}");
+}
+
+#[test]
+fn the_file_system_is_asked_of_the_kernel() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let kernel = kernel(&disk, None);
+    let found = nix::sys::statfs::statfs(&disk.places.grubenv()).unwrap();
+    let told = fitness_on(&disk, kernel.path(), found.filesystem_type().0);
+    assert_eq!(loader_fitness(&disk.places, kernel.path()), told);
 }
 
 #[test]
 fn a_volume_is_refused_by_name() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    if on_a_known_file_system(&disk) {
-        for (mark, name) in [("dm", "LVM"), ("md", "RAID")] {
-            let text = detail(&disk, kernel(&disk, Some(mark)).path());
-            assert!(
-                text.contains(name) && text.contains("accepted is a partition"),
-                "{text}"
-            );
-        }
+    for (mark, name) in [("dm", "LVM"), ("md", "RAID"), ("loop", "loop device")] {
+        let text = detail(&disk, kernel(&disk, Some(mark)).path());
+        assert!(
+            text.contains(name) && text.contains("accepted is a partition"),
+            "{text}"
+        );
     }
 }
 
@@ -83,12 +104,7 @@ fn ext4_with_data_journal_is_refused() {
         minor(device)
     );
     fs::write(proc.join("mountinfo"), line).unwrap();
-    let kind = nix::sys::statfs::statfs(&disk.places.grubenv())
-        .unwrap()
-        .filesystem_type();
-    if kind.0 == 0xEF53 {
-        assert!(detail(&disk, kernel.path()).contains("data=journal"));
-    }
+    assert!(detail(&disk, kernel.path()).contains("data=journal"));
 }
 
 #[test]
@@ -114,32 +130,25 @@ fn every_damaged_block_is_refused() {
 #[test]
 fn a_configuration_that_ignores_the_one_shot_is_refused() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    if on_a_known_file_system(&disk) {
-        fs::write(
-            disk.places.boot.join("loader.1/grub.cfg"),
-            "set default=0\n",
-        )
-        .unwrap();
-        assert!(detail(&disk, kernel(&disk, None).path()).contains("next_entry"));
-    }
+    fs::write(
+        disk.places.boot.join("loader.1/grub.cfg"),
+        "set default=0\n",
+    )
+    .unwrap();
+    assert!(detail(&disk, kernel(&disk, None).path()).contains("next_entry"));
 }
 
 #[test]
 fn a_configuration_behind_a_chain_is_followed() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    if on_a_known_file_system(&disk) {
-        let first = disk.places.boot.join("grub/grub.cfg");
-        fs::remove_file(&first).unwrap();
-        for line in [
-            "configfile /boot/loader/grub.cfg",
-            "configfile ($root)/loader/grub.cfg",
-        ] {
-            fs::write(&first, line).unwrap();
-            assert_eq!(
-                loader_fitness(&disk.places, kernel(&disk, None).path()),
-                Ok(()),
-                "{line}"
-            );
-        }
+    let first = disk.places.boot.join("grub/grub.cfg");
+    fs::remove_file(&first).unwrap();
+    for line in [
+        "configfile /boot/loader/grub.cfg",
+        "configfile ($root)/loader/grub.cfg",
+    ] {
+        fs::write(&first, line).unwrap();
+        let fitness = fitness_on(&disk, kernel(&disk, None).path(), EXT4);
+        assert_eq!(fitness, Ok(()), "{line}");
     }
 }

@@ -6,7 +6,7 @@ use tracing::info;
 use upgrade::{Standing, names};
 
 use crate::decide::Act;
-use crate::look::{Blind, standing};
+use crate::look::{Blind, has_a_proven_one, standing};
 use crate::node::Node;
 use crate::room;
 use crate::systemd::{Origin, Refused, Systemd};
@@ -42,6 +42,7 @@ pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     match act {
         Act::Nothing => Ok(()),
         Act::Install => install(node, systemd),
+        Act::Rescue => rescue(node, systemd),
         Act::Mend => mend(node, systemd),
         Act::Start => start(node, systemd),
         Act::Prove => prove(node),
@@ -62,11 +63,21 @@ fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Nothing is stopped: there is no agent that could be in the middle of anything, and a run of careen-deploy that lives is followed by the next.
+fn rescue(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+    room::check(node)?;
+    node.agents.take(&node.brought)?;
+    switch(node, systemd)?;
+    systemd.start(names::AGENT_UNIT)?;
+    info!("{} goes on with the upgrade", node.brought.id);
+    Ok(())
+}
+
 /// The link that makes it run comes last: a pod that is killed on the way leaves the old agent, and the next pod sees what is left to do.
 fn switch(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     let id = &node.brought.id;
     let image_has_one = systemd.service(names::AGENT_UNIT)?.origin == Origin::Image;
-    if !image_has_one && node.agents.id(Role::Proven)?.is_none() {
+    if !image_has_one && !has_a_proven_one(node) {
         // Our units name the proven one, and here nothing better is known.
         node.agents.appoint(Role::Proven, id)?;
     }

@@ -17,6 +17,8 @@ pub enum Act {
     Nothing,
     /// Bring what the pod has to the node, and start it in place of what runs.
     Install,
+    /// Bring what the pod has to a node that has no agent left to end its upgrade.
+    Rescue,
     /// Put back what the pod brings where it was damaged on the disk, and start it.
     Mend,
     /// Start the service, which is down.
@@ -48,6 +50,9 @@ pub fn decide(seen: &Seen) -> Decision {
     if !seen.is_whole {
         return damaged(seen);
     }
+    if !seen.can_run {
+        return not_in_place(seen);
+    }
     match seen.service.active {
         Active::Down => down(),
         Active::Changing | Active::Running if is_on_probation(seen) => on_probation(seen),
@@ -74,8 +79,19 @@ fn left(seen: &Seen) -> Decision {
 fn not_in_place(seen: &Seen) -> Decision {
     match seen.standing {
         Standing::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
-        Standing::UnderWay | Standing::Frozen => under_way(seen),
+        Standing::UnderWay | Standing::Frozen if seen.can_run => under_way(seen),
+        Standing::UnderWay | Standing::Frozen => orphaned(seen),
     }
+}
+
+/// Somebody has emptied the folder, or the disk has spoilt what lay there. No agent is changed where there is none, and without one the upgrade
+/// would never end.
+fn orphaned(seen: &Seen) -> Decision {
+    let text = format!(
+        "an upgrade of this node is under way, and no agent is left to end it; bringing {}",
+        seen.brought
+    );
+    waiting(Act::Rescue, text)
 }
 
 /// A pod that was killed may have left the agent stopped; without one the upgrade that is waited for would never end.

@@ -6,7 +6,7 @@ use thiserror::Error;
 use upgrade::{Reason, Release, Standing, names};
 
 use crate::node::Node;
-use crate::systemd::{Active, Refused, Service, Systemd};
+use crate::systemd::{Active, Origin, Refused, Service, Systemd};
 use crate::units;
 
 /// The runs of careen-deploy: one that lives is a step in the middle, also where the record speaks of no upgrade (it cleans up). Only the look
@@ -34,6 +34,8 @@ pub struct Seen {
     pub units_are_ours: bool,
     /// What the pod brings lies whole on the disk, as far as it was looked at.
     pub is_whole: bool,
+    /// An agent is there that runs, or could.
+    pub can_run: bool,
 }
 
 /// Why it cannot be told how the node is.
@@ -77,6 +79,7 @@ pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
 /// # Errors
 /// When something cannot be told.
 pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
+    let service = systemd.service(names::AGENT_UNIT)?;
     let seen = Seen {
         brought: node.brought.id.clone(),
         wanted: node.agents.id(Role::Wanted)?,
@@ -84,12 +87,31 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
         given_up: node.agents.given_up(),
         launched: node.agents.launched(),
         standing: standing(node, systemd)?,
-        service: systemd.service(names::AGENT_UNIT)?,
+        can_run: can_run(node, &service),
+        service,
         units_are_ours: units::are_in_place(node),
         is_whole: true,
     };
     let is_whole = !is_missed(&seen, node) || node.agents.bundle(&seen.brought).is_ok();
     Ok(Seen { is_whole, ..seen })
+}
+
+/// Whether there is an agent that runs, or could: the image's own, or the proven one, which our units start.
+#[must_use]
+pub fn can_run(node: &Node, service: &Service) -> bool {
+    match (service.active, service.origin) {
+        (Active::Running, _) | (_, Origin::Image) => true,
+        (Active::Changing | Active::Down, Origin::Elsewhere | Origin::Nobody) => {
+            has_a_proven_one(node)
+        }
+    }
+}
+
+/// Whether the bundle that has shown that it runs is there, to the last bit.
+#[must_use]
+pub fn has_a_proven_one(node: &Node) -> bool {
+    let proven = node.agents.id(Role::Proven);
+    proven.is_ok_and(|id| id.is_some_and(|id| node.agents.bundle(&id).is_ok()))
 }
 
 /// Whether something else runs than should, for no reason that is seen here. Only then are the digests looked at: the launcher does it at every

@@ -242,10 +242,15 @@ fn an_agent_that_ends_again_and_again_is_never_ready_in_between() {
     }
 }
 
+/// Its /etc is its own, and out of the pod's reach.
 #[test]
-fn what_a_kept_system_has_of_units_when_all_is_removed_starts_no_agent() {
+fn what_a_kept_system_has_of_units_when_all_is_removed_starts_nothing_that_is_gone() {
     let world = World::bare();
     world.settle(&pod("0.1.0"));
+    let set = world.agents().folder().join("environment");
+    let for_libostree = fs::read_to_string(&set).unwrap();
+    let program = for_libostree.trim_end().rsplit('=').next().unwrap();
+    assert!(world.path(program).exists(), "{for_libostree}");
     let kept = world.path("kept");
     fs::rename(world.path("etc"), &kept).unwrap();
     fs::create_dir(world.path("etc")).unwrap();
@@ -254,10 +259,45 @@ fn what_a_kept_system_has_of_units_when_all_is_removed_starts_no_agent() {
     fs::rename(&kept, world.path("etc")).unwrap();
     world.boot();
     assert_eq!(world.runs(), None);
-    let unit = fs::read_to_string(units_of(&world).join(names::AGENT_UNIT)).unwrap();
-    let condition = format!(
-        "ConditionPathExists={}/proven/careen-agent\n",
-        names::AGENTS_DIR
+    assert!(
+        !set.exists(),
+        "libostree would be sent to a program that is gone"
     );
-    assert!(unit.contains(&condition), "{unit}");
+    for unit in [names::AGENT_UNIT, names::RESTORE_UNIT] {
+        let unit = fs::read_to_string(units_of(&world).join(unit)).unwrap();
+        let condition = format!("ConditionFileIsExecutable={}/proven/", names::AGENTS_DIR);
+        assert!(unit.contains(&condition), "{unit}");
+    }
+}
+
+/// Somebody has emptied the folder, or the disk has spoilt it.
+#[test]
+fn an_upgrade_that_no_agent_is_left_to_end_gets_the_pods() {
+    let lost: [fn(&World); 2] = [
+        |world| fs::remove_dir_all(world.agents().folder()).unwrap(),
+        |world| world.spoil("0.1.0"),
+    ];
+    for lose in lost {
+        for (phase, tries) in under_way() {
+            let world = World::bare();
+            world.settle(&pod("0.1.0"));
+            world.upgrade_in(phase.clone(), tries);
+            world.is_down();
+            lose(&world);
+            let health = world.turn(&pod("0.1.1"));
+            assert!(health.text.contains("no agent is left"), "{}", health.text);
+            assert_eq!(world.runs().as_deref(), Some("0.1.1"), "{phase:?}");
+        }
+    }
+}
+
+#[test]
+fn a_proven_agent_that_was_lost_outside_an_upgrade_comes_back_with_the_pod() {
+    let world = World::bare();
+    let same = pod("0.1.0");
+    world.settle(&same);
+    world.is_down();
+    fs::remove_file(world.agents().folder().join("proven")).unwrap();
+    world.settle(&same);
+    assert_eq!(world.runs().as_deref(), Some("0.1.0"));
 }

@@ -125,6 +125,35 @@ fn cut_off_at_any_call_it_is_ended_by_the_next_pod() {
 }
 
 #[test]
+fn units_whose_programs_a_person_has_removed_go_too() {
+    let world = World::bare();
+    let before = paths(&world);
+    world.settle(&pod("0.1.0"));
+    world.is_down();
+    fs::remove_dir_all(world.agents().folder()).unwrap();
+    assert!(world.uninstall().ready);
+    assert_eq!(paths(&world), before);
+}
+
+#[test]
+fn in_an_upgrade_that_no_agent_is_left_to_end_it_says_what_to_do() {
+    let world = World::bare();
+    world.settle(&pod("0.1.0"));
+    world.upgrade_in(Phase::Drained, 0);
+    world.is_down();
+    fs::remove_dir_all(world.agents().folder()).unwrap();
+    let health = world.uninstall();
+    assert!(
+        !health.ready && health.text.contains("Install once more"),
+        "{}",
+        health.text
+    );
+    world.settle(&pod("0.1.0"));
+    world.upgrade_in(Phase::Upgraded, 1);
+    assert!(world.uninstall().ready);
+}
+
+#[test]
 fn where_nothing_was_installed_there_is_nothing_to_do() {
     let world = World::with_image("0.1.0");
     assert!(world.uninstall().ready);

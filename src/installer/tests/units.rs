@@ -65,6 +65,34 @@ fn what_they_run_lies_in_the_bundle_that_has_shown_that_it_runs() {
     }
 }
 
+/// An uninstall takes the programs, and leaves these in the /etc of a system that is kept.
+#[test]
+fn outside_a_trial_none_is_started_without_its_program_and_none_sends_another_to_it() {
+    for (path, text) in files() {
+        let path = path.display();
+        let is_for_trials = text.contains("\nConditionKernelCommandLine=careen.trial=1\n");
+        let runs = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("ExecStart="));
+        for command in runs {
+            let program = command.split(' ').next().unwrap();
+            let condition = format!("\nConditionFileIsExecutable={program}\n");
+            assert_ne!(is_for_trials, text.contains(&condition), "{path}: {text}");
+        }
+        for line in text.lines().filter(|line| line.starts_with("Environment")) {
+            assert!(
+                !line.contains(names::AGENTS_DIR) || line.starts_with("EnvironmentFile=-"),
+                "{path}: {line}"
+            );
+        }
+    }
+    let set = format!(
+        "OSTREE_GRUB2_EXEC={}/proven/careen-grub\n",
+        names::AGENTS_DIR
+    );
+    assert_eq!(installer::units::environment(), set);
+}
+
 #[test]
 fn the_agent_is_launched_and_wants_the_disk_that_its_programs_lie_on() {
     let all: std::collections::BTreeMap<_, _> = files().collect();

@@ -176,7 +176,12 @@ fn work(
     let mut work = JoinSet::new();
     watch_all(&mut work, client, setup, world);
     keep::start(&mut work, client, world, leads);
-    let worker = Worker::new(Arc::clone(world), client.clone(), leads.clone());
+    let worker = Worker::new(
+        Arc::clone(world),
+        client.clone(),
+        setup.extension_config.clone(),
+        leads.clone(),
+    );
     work.spawn(Arc::new(worker).run());
     work
 }

@@ -11,9 +11,9 @@ use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Seconds after which the server ends a watch. kube takes a connection for dead 5 s after that, so this bounds how long a
-/// server that hangs goes unnoticed; what it costs is one request in that time.
-const LIFE: u32 = 120;
+/// Seconds after which the server ends a watch. A server that has said nothing for longer hangs, so this bounds how long that goes
+/// unnoticed; what it costs is one request in that time.
+pub const LIFE: u32 = 60;
 
 /// Pauses between tries: from here, doubled, to there.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));

@@ -50,7 +50,7 @@ pub struct Observation {
     pub paused: Option<String>,
     /// The value of the annotation that takes the node out of all upgrades.
     pub opted_out: Option<String>,
-    /// Somebody has taken our cordon off: the Node has this upgrade's mark and is schedulable.
+    /// Pods may come to the Node. Once it was drained: somebody has taken the cordon off, ours or the one that was there before.
     pub uncordoned: bool,
     /// The operator's hooks that are there.
     pub hooks: Hooks,

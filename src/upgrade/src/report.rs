@@ -9,6 +9,7 @@ pub use hindered::{unseen, unwritten};
 use crate::decide::RecordRead;
 use crate::history::Past;
 use crate::id::{BootId, Digest, UpgradeId};
+use crate::image::Deployment;
 use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::reason::{Reason, complaint, cut};
@@ -120,6 +121,8 @@ pub struct Doing {
 pub struct Moment<'a> {
     /// The boot that speaks.
     pub boot: Option<&'a BootId>,
+    /// The deployment that runs.
+    pub booted: Option<&'a Deployment>,
     /// The requester's annotations.
     pub request: &'a Asked,
     /// The value of the pause annotation.
@@ -132,6 +135,7 @@ impl<'a> From<&'a Observation> for Moment<'a> {
     fn from(seen: &'a Observation) -> Self {
         Self {
             boot: Some(&seen.boot),
+            booted: Some(&seen.booted),
             request: &seen.request,
             paused: seen.paused.as_deref(),
             running: seen.running.as_ref(),
@@ -256,7 +260,10 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         ..Status::default()
     };
     let (answer, reason) = match &up.phase {
-        Phase::Upgraded => (Answer::Upgraded, None),
+        Phase::Upgraded => match overtaken(up, seen) {
+            Some(reason) => (Answer::Failed, Some(reason)),
+            None => (Answer::Upgraded, None),
+        },
         Phase::Failed { reason } | Phase::Halted { reason } => {
             (Answer::Failed, Some(reason.clone()))
         }
@@ -272,6 +279,16 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         | Phase::Blessed => (Answer::InProgress, hindrance(up, seen)),
     };
     with_reason(answer, status, reason)
+}
+
+/// What was upgraded, and runs its former system again: the boot loader could not start the new one, or a person picked the other. Said as
+/// long as it is so; the record stays.
+fn overtaken(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
+    let runs = seen.booted.filter(|booted| booted.same(&up.from))?;
+    let new = up.to.as_ref().filter(|new| !new.same(runs))?;
+    Some(Reason::ForeignDefault {
+        default: new.digest.short().to_owned(),
+    })
 }
 
 /// What is in the way at the moment, though the upgrade goes on.

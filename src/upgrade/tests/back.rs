@@ -203,3 +203,24 @@ fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_t
         assert_eq!(phase_of(&record), Phase::Halted { reason });
     }
 }
+
+/// GRUB's chain starts the kept system where it cannot read the new one's kernel; so does a person at the console.
+#[test]
+fn a_node_that_was_upgraded_and_runs_its_former_system_does_not_say_upgraded() {
+    let told = |booted: char| {
+        let mut seen = quiet();
+        (seen.booted, seen.boot) = (deployment(booted), boot(9));
+        seen.deployments = ['b', 'a'].map(deployment).to_vec();
+        report(&Ok(upgrade_in(Phase::Upgraded)), &seen, None).unwrap()
+    };
+    assert_eq!(told('b').answer, Some(report::Answer::Upgraded));
+    let former = told('a');
+    assert_eq!(former.answer, Some(report::Answer::Failed));
+    let default = digest('b').short().to_owned();
+    assert_eq!(former.reason, Some(Reason::ForeignDefault { default }));
+    assert_eq!(
+        told('c').answer,
+        Some(report::Answer::Upgraded),
+        "deployed by hand since"
+    );
+}

@@ -242,12 +242,21 @@ fn edges() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
                     edges
                         .entry((phase.name(), after.name()))
                         .or_default()
-                        .insert(event);
+                        .insert(label(phase.name(), after.name(), event));
                 }
             }
         }
     }
     edges
+}
+
+/// Ends that come with the last of the tidying up, whatever else was seen meanwhile.
+fn label(from: &str, to: &str, event: &'static str) -> &'static str {
+    match (from, to) {
+        ("Reverting", "Failed") => "the cordon is off, the new one is cleaned away",
+        ("Blessed", "Upgraded") => "the cordon is off, nothing is left to clean away",
+        _ => event,
+    }
 }
 
 /// Whether this event, and not merely the passing of time in the same system, made the transition.

@@ -285,3 +285,25 @@ fn an_unreadable_record_leaves_a_trial_and_touches_nothing_else() {
         .unwrap();
     assert_eq!(old, (None, Act::Wait(None)));
 }
+
+/// The kept one of two upgrades ago lies in the menu until the blessing of this one.
+#[test]
+fn a_person_who_picks_the_kept_system_in_the_boot_menu_halts_the_upgrade_and_nothing_is_touched() {
+    let under_way = phases().into_iter().filter(|phase| !phase.is_end());
+    for (phase, one_shot) in under_way
+        .flat_map(|phase| [OneShot::Clear, OneShot::Set].map(|one_shot| (phase.clone(), one_shot)))
+    {
+        let mut seen = asked();
+        (seen.booted, seen.boot, seen.one_shot) = (deployment('c'), boot(3), one_shot);
+        seen.deployments = ['a', 'b', 'c'].map(deployment).to_vec();
+        let (record, act) = next(&seen, &upgrade_in(phase.clone()));
+        let booted = digest('c').short().to_owned();
+        let reason = Reason::UnknownSystem { booted };
+        assert_eq!(phase_of(&record), Phase::Halted { reason }, "{phase:?}");
+        assert_eq!(act, Act::Wait(None), "{phase:?}");
+        // What is armed would make the next reboot a trial that nobody waits for.
+        let (_, act) = next(&seen, &record);
+        let first = (one_shot == OneShot::Set).then_some("Disarm");
+        assert_eq!(begun(&act), first, "{phase:?}");
+    }
+}

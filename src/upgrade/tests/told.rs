@@ -30,7 +30,7 @@ fn a_record_that_cannot_be_written_is_what_an_upgrade_under_way_waits_for() {
 fn what_was_answered_before_stays_while_the_record_cannot_be_written() {
     let told = unwritten(
         &Ok(upgrade_in(Phase::Upgraded)),
-        &asked(),
+        &on_trial(),
         None,
         &disk_full(),
     );

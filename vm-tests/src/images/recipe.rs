@@ -181,6 +181,13 @@ pub const RECIPES: &[Recipe] = &[
         &[Program("usr/bin/kubeadm", "exec sleep infinity\n")],
     ),
     bad(
+        "kubeadm-fails",
+        &[Program(
+            "usr/bin/kubeadm",
+            "echo 'kubeadm: broken on purpose' >&2\nexit 1\n",
+        )],
+    ),
+    bad(
         "kubelet-crash",
         &[Program(
             "usr/bin/kubelet",

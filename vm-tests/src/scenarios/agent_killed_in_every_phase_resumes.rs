@@ -1,4 +1,10 @@
-//! The agent is killed in every phase and goes on where it was.
+//! The agent is killed in every phase in which it lives, and whoever starts next goes on where it was: the upgrade ends well.
+//!
+//! Some phases last for a few milliseconds only, so each is held open until its agent was killed: by one of the operator's own programs
+//! where one runs, and else by a logind that hangs, whose lock a step waits for.
+
+use anyhow::Context;
+use upgrade::Record;
 
 use super::prelude::*;
 
@@ -11,52 +17,63 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Every phase with an agent that lives long enough to be killed: `Armed` is the shutdown.
-const PHASES: [&str; 8] = [
-    "Accepted", "Fetched", "Verified", "Deployed", "Drained", "Trial", "Healthy", "Blessed",
-];
+/// Hooks that wait until the agent was killed, and a check that passes only then: the phases in which they run last as long. The check does
+/// not wait, for the trial begins with what the first round of checks has found.
+const HELD_BY_PROGRAMS: &str = r#"
+program() {
+  mkdir -p /etc/careen/$1 && printf '#!/bin/sh\n%s\n' "$2" >/etc/careen/$1/50-rig && chmod 755 /etc/careen/$1/50-rig
+}
+killed_in() { echo "[ -e /run/careen-rig/killed-in-$1 ]"; }
+program pre.d "until $(killed_in Deployed); do sleep 0.1; done" &&
+  program required.d "$(killed_in Trial)" &&
+  program post.d "until $(killed_in Blessed); do sleep 0.1; done""#;
 
-/// Those that take seconds, so that they are never over before they are seen: fetch, verify, deploy, drain, a kubelet's start.
-const LONG: [&str; 5] = ["Accepted", "Fetched", "Verified", "Deployed", "Trial"];
+/// A step that takes logind's lock waits for it from here on. Nor does systemd end a logind that is silent for minutes.
+const LOGIND_HANGS: &str = "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main systemd-logind";
+const LOGIND_GOES_ON: &str = "systemctl kill --signal=CONT --kill-whom=main systemd-logind && systemctl service-watchdogs yes";
+const NOTHING: &str = ":";
 
-/// The last before the reboot: by the time that the Node tells of it there may be nobody to kill and nobody to answer.
-const LAST: &str = "Drained";
-
-const KILL: &str = "pid=$(systemctl show --value -p MainPID careen-agent) && [ \"$pid\" != 0 ] && kill -KILL \"$pid\"";
+/// Far below what the node lacks of the image in a second.
+const SLOW: u64 = 1_000_000;
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
+    rig.guest.run(HELD_BY_PROGRAMS).await?;
+    rig.repo.limit(SLOW);
     rig.ask(&image).await?;
-    let mut hit = Vec::new();
-    for phase in PHASES {
-        let view = rig.wait_phase(phase, UPGRADE).await?;
-        // A phase that was over before the Node could tell of it is none to be killed in.
-        if view.phase() == phase && kill(rig, phase).await? {
-            hit.push(phase);
-        }
-    }
+    kill(rig, "Accepted", NOTHING).await?;
+    rig.repo.limit(0);
+    kill(rig, "Fetched", NOTHING).await?;
+    kill(rig, "Verified", NOTHING).await?;
+    kill(rig, "Deployed", LOGIND_HANGS).await?;
+    kill(rig, "Drained", LOGIND_GOES_ON).await?;
+    // `Armed` is the shutdown.
+    rig.wait_boot(Some(&before.boot)).await?;
+    kill(rig, "Trial", LOGIND_HANGS).await?;
+    kill(rig, "Healthy", LOGIND_GOES_ON).await?;
+    kill(rig, "Blessed", NOTHING).await?;
     rig.expect_upgraded(&before, &image).await?;
-    rig.progress.step(&format!("it was killed in {hit:?}"));
-    ensure!(
-        LONG.iter().all(|phase| hit.contains(phase)),
-        "it was killed in {hit:?} only, not in all of {LONG:?}"
-    );
-    Ok(())
+    rig.expect_one_trial()
 }
 
-/// Whether the agent lived until then.
-async fn kill(rig: &mut Rig, phase: &str) -> Result<bool> {
-    rig.progress.step(&format!("kill -9 in {phase}"));
-    let killed = rig.guest.try_run(KILL, MINUTE).await;
-    if phase == LAST {
-        return Ok(killed.is_ok_and(|output| output.code == 0));
-    }
-    let output = killed?;
-    ensure!(
-        output.code == 0,
-        "no agent was there to be killed in {phase}: {}",
-        output.text
+/// Kills the agent as soon as the record names this phase, and runs `then` before the next agent starts. The record that the dead one leaves
+/// proves that it came no further.
+async fn kill(rig: &mut Rig, phase: &str, then: &str) -> Result<()> {
+    let folder = format!("/sysroot/{}", names::STATE_DIR);
+    let script = format!(
+        "until grep -qsF '\"name\": \"{phase}\"' {folder}/record.a {folder}/record.b; do sleep 0.05; done
+systemctl kill --signal=KILL --kill-whom=main careen-agent && {then} && touch /run/careen-rig/killed-in-{phase} &&
+  /usr/libexec/careen/careen-agent record"
     );
-    Ok(true)
+    let text = rig.guest.run_within(&script, UPGRADE).await?;
+    let record: Record = serde_json::from_str(&text)
+        .with_context(|| format!("killed in {phase}, the record is {text:?}"))?;
+    let left = record.upgrade.as_ref().map_or("", |up| up.phase.name());
+    ensure!(
+        left == phase,
+        "the agent was to be killed in {phase}, and by then was in {left:?}"
+    );
+    rig.progress.step(&format!("kill -9 in {phase}"));
+    Ok(())
 }

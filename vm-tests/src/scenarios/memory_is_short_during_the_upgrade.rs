@@ -1,4 +1,9 @@
-//! Nearly all memory is taken while the node fetches, verifies, deploys and drains: the upgrade ends well, and the agent stays small.
+//! Nearly all memory is taken while the node fetches, verifies, deploys and drains: the upgrade ends well, the agent stays small, and neither
+//! it nor careen-deploy is killed for memory.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context;
 
 use super::prelude::*;
 
@@ -11,27 +16,188 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Keeps all that is available but for 256 MiB: tail holds its whole last line, and the stream of zeros has no other.
-const TAKE: &str = "size=$(awk '/^MemAvailable:/ { print int($2 / 1024) - 256 }' /proc/meminfo) && systemd-run --quiet --unit=hog --property=OOMScoreAdjust=1000 sh -c \"(head -c ${size}M /dev/zero; sleep infinity) | tail\" && echo $size";
+/// What is left of the guest's 2 GiB, in MiB, and what the rest of the system may give back on top of it while the upgrade goes on.
+const LEFT: u64 = 256;
+const GIVEN_BACK: u64 = 128;
 
-/// What the agent's unit allows it, in bytes (careen-agent.service).
-const AGENT: u64 = 512 << 20;
+/// Takes all that is available but for this: tail holds its whole last line, and the stream of zeros has no other. Without swap it must stay
+/// in memory, and if anybody is killed for it, it comes first: then what is available jumps up, and the scenario says so.
+const TAKE: &str = r#"
+[ "$(wc -l </proc/swaps)" = 1 ] || { echo 'there is swap'; exit 1; }
+available() { awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo; }
+size=$(($(available) - LEFT))
+systemd-run --quiet --unit=hog --property=OOMScoreAdjust=1000 sh -c "(head -c ${size}M /dev/zero; sleep infinity) | tail"
+until [ "$(available)" -le $((LEFT + GIVEN_BACK)) ]; do sleep 0.2; done
+echo $size"#;
+
+/// Notes twice a second, until the node is armed, what is available and what each program of ours has: its peak, its hard limit, and how
+/// often one was killed for memory. On /var, where the new system finds it.
+const WATCH: &str = r#"systemd-run --quiet --expand-environment=no --unit=look bash -c '
+until grep -qsF "\"name\": \"Armed\"" /sysroot/STATE_DIR/record.a /sysroot/STATE_DIR/record.b; do
+  for group in /sys/fs/cgroup/system.slice/careen-agent.service /sys/fs/cgroup/system.slice/careen-deploy-*.service; do
+    [ -e $group/memory.peak ] || continue
+    peak=$(<$group/memory.peak) limit=$(<$group/memory.max) killed=$(grep ^oom_kill\  $group/memory.events)
+    echo ${group##*/} $peak $limit ${killed#* }
+  done
+  echo available $(grep ^MemAvailable: /proc/meminfo)
+  sleep 0.5
+done 2>/dev/null >/var/lib/careen-rig/memory'"#;
+
+/// The kernel's last word on one of ours that it has killed for memory, of any boot.
+const KILLED: &str = r"journalctl --quiet --output cat _TRANSPORT=kernel | grep -E 'Killed process [0-9]+ \(careen-' || :";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    let taken = rig.guest.run(TAKE).await?;
+    let take = TAKE
+        .replace("GIVEN_BACK", &GIVEN_BACK.to_string())
+        .replace("LEFT", &LEFT.to_string());
+    let taken = rig.guest.run_within(&take, 5 * MINUTE).await?;
     rig.progress.step(&format!("{taken} MiB are taken"));
-    rig.ask(&image).await?;
-    rig.wait_phase("Deployed", UPGRADE).await?;
-    let peak = rig
-        .guest
-        .run("systemctl show --value -p MemoryPeak careen-agent")
+    rig.guest
+        .run(&WATCH.replace("STATE_DIR", names::STATE_DIR))
         .await?;
-    ensure!(
-        peak.parse::<u64>().is_ok_and(|peak| peak < AGENT),
-        "the agent had {peak} bytes at its peak"
-    );
+    rig.ask(&image).await?;
     rig.expect_upgraded(&before, &image).await?;
-    rig.expect_one_trial()
+    rig.expect_one_trial()?;
+    let notes = rig.guest.run("cat /var/lib/careen-rig/memory").await?;
+    let notes = Notes::read(&notes)?;
+    rig.progress.step(&notes.told());
+    notes.expect_short()?;
+    notes.expect_all_within_their_limits()?;
+    let killed = rig.guest.run(KILLED).await?;
+    ensure!(killed.is_empty(), "killed for memory: {killed}");
+    Ok(())
+}
+
+/// What was noted of the memory.
+#[derive(Debug, Default)]
+struct Notes {
+    /// In MiB, at each look.
+    available: Vec<u64>,
+    groups: Vec<Group>,
+}
+
+/// One of our programs at one look, in bytes.
+#[derive(Debug)]
+struct Group {
+    unit: String,
+    peak: u64,
+    /// None where memory is limited by slowing it down: what swaps the menu is never killed.
+    limit: Option<u64>,
+    killed: u64,
+}
+
+impl Notes {
+    fn read(text: &str) -> Result<Self> {
+        let mut notes = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["available", _, kib, _] => notes.available.push(kib.parse::<u64>()? >> 10),
+                [unit, peak, limit, killed] => notes.groups.push(Group {
+                    unit: unit.to_owned(),
+                    peak: peak.parse()?,
+                    limit: limit.parse().ok(),
+                    killed: killed.parse()?,
+                }),
+                // A unit that went away in the middle of the look.
+                _ => {}
+            }
+        }
+        Ok(notes)
+    }
+
+    /// For the log.
+    fn told(&self) -> String {
+        let (least, most) = (self.available.iter().min(), self.available.iter().max());
+        let peak = self
+            .of("careen-agent.service")
+            .map(|seen| seen.peak >> 20)
+            .max();
+        format!("{least:?} to {most:?} MiB were available; the agent had {peak:?} at its peak")
+    }
+
+    fn of<'a>(&'a self, unit: &'a str) -> impl Iterator<Item = &'a Group> {
+        self.groups.iter().filter(move |group| group.unit == unit)
+    }
+
+    /// It was short at every look, from the first to the last.
+    fn expect_short(&self) -> Result<()> {
+        let most = self.available.iter().max();
+        let most = most.context("nobody looked at what is available")?;
+        ensure!(
+            *most <= LEFT + GIVEN_BACK,
+            "memory was not short: {most} MiB were available once; was the hog killed?"
+        );
+        Ok(())
+    }
+
+    /// The agent and each run of careen-deploy were seen, below their hard limits, and killed nowhere.
+    fn expect_all_within_their_limits(&self) -> Result<()> {
+        let verbs = ["fetch", "verify", "deploy"];
+        let seen: BTreeSet<_> = self.groups.iter().map(|group| &group.unit).collect();
+        for verb in verbs {
+            ensure!(
+                seen.iter()
+                    .any(|unit| unit.ends_with(&format!("-{verb}.service"))),
+                "no look found careen-deploy at its {verb}, of {seen:?}"
+            );
+        }
+        for group in &self.groups {
+            let within = group.limit.is_none_or(|limit| group.peak <= limit);
+            ensure!(
+                within && group.killed == 0,
+                "it did not stay within its limit: {group:?}"
+            );
+        }
+        // Its files are few: what it has is its own, and far from where it would be killed.
+        let limits = self
+            .of("careen-agent.service")
+            .map(|group| (group.peak, group.limit));
+        for (peak, limit) in limits {
+            let limit = limit.context("the agent has no limit of memory")?;
+            ensure!(
+                peak < limit,
+                "the agent had {peak} bytes at its peak, of {limit}"
+            );
+        }
+        ensure!(
+            self.of("careen-agent.service").next().is_some(),
+            "no look found the agent"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes(more: &str) -> Notes {
+        let of_all = "available MemAvailable: 204800 kB
+careen-agent.service 20971520 536870912 0
+careen-deploy-u1-fetch.service 104857600 536870912 0
+careen-deploy-u1-verify.service 104857600 536870912 0
+careen-deploy-u1-verify.service 104857600
+careen-deploy-u1-deploy.service 904857600 max 0";
+        Notes::read(&format!("{of_all}\n{more}")).unwrap()
+    }
+
+    #[test]
+    fn memory_that_was_plenty_at_one_look_was_not_short() {
+        notes("").expect_short().unwrap();
+        let plenty = notes("available MemAvailable: 1048576 kB");
+        let error = plenty.expect_short().unwrap_err().to_string();
+        assert!(error.contains("1024 MiB"), "{error}");
+        assert!(Notes::default().expect_short().is_err());
+    }
+
+    #[test]
+    fn one_that_was_killed_or_never_seen_is_told() {
+        notes("").expect_all_within_their_limits().unwrap();
+        let killed = notes("careen-deploy-u1-fetch.service 536870912 536870912 1");
+        assert!(killed.expect_all_within_their_limits().is_err());
+        assert!(Notes::default().expect_all_within_their_limits().is_err());
+    }
 }

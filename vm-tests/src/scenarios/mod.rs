@@ -9,6 +9,7 @@ mod a_full_disk_holds_the_upgrade_until_there_is_room;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_at_every_step;
 mod a_person_reboots_in_between;
+mod a_read_only_disk_is_told_and_a_reboot_goes_on;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod an_unreadable_kernel_falls_back;
@@ -20,6 +21,7 @@ mod boot_full_is_refused;
 mod boot_is_an_automount;
 mod boot_on_lvm_is_refused;
 mod boot_put_back_to_an_older_copy;
+mod clock_in_1970_over_a_trial;
 mod clock_in_2040_over_a_trial;
 mod clock_jumps_during_the_drain;
 mod cluster_api_holds_at_a_bad_image_and_heals;
@@ -30,6 +32,7 @@ mod goes_back_to_what_it_has_kept;
 mod inhibitor_held_up_then_a_full_reboot;
 mod initramfs_without_its_root_falls_back;
 mod kernel_panic_falls_back;
+mod kubeadm_fails_falls_back;
 mod kubeadm_hangs_falls_back;
 mod kubelet_and_containerd_killed_in_every_phase;
 mod kubelet_crash_loop_falls_back;
@@ -84,6 +87,7 @@ pub const ALL: &[Scenario] = &[
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,
     a_person_reboots_in_between::SCENARIO,
+    a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
@@ -94,6 +98,7 @@ pub const ALL: &[Scenario] = &[
     boot_is_an_automount::SCENARIO,
     boot_on_lvm_is_refused::SCENARIO,
     boot_put_back_to_an_older_copy::SCENARIO,
+    clock_in_1970_over_a_trial::SCENARIO,
     clock_in_2040_over_a_trial::SCENARIO,
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
     cluster_api_upgrades_a_node::SCENARIO,
@@ -102,6 +107,7 @@ pub const ALL: &[Scenario] = &[
     goes_back_to_what_it_has_kept::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
     kernel_panic_falls_back::SCENARIO,
+    kubeadm_fails_falls_back::SCENARIO,
     kubeadm_hangs_falls_back::SCENARIO,
     kubelet_and_containerd_killed_in_every_phase::SCENARIO,
     memory_is_short_during_the_upgrade::SCENARIO,

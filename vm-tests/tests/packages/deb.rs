@@ -98,6 +98,40 @@ fn what_the_operator_wrote_outlasts_its_removal() {
     assert!(!root.enabled("careen-agent.service"));
 }
 
+/// A `requires` that leads to a unit that is not there would fail what has it at boot.
+#[test]
+fn removed_nothing_pulls_its_units_in_and_installed_again_they_are_enabled_again() {
+    let root = Root::new();
+    install(&root);
+    root.run(&["dpkg", "--remove", "careen"]);
+    let left = root.all();
+    let links = left
+        .iter()
+        .filter(|line| line.contains("./etc/systemd/") && line.contains("careen-"));
+    assert_eq!(links.collect::<Vec<_>>(), Vec::<&String>::new());
+    install(&root);
+    for unit in UNITS {
+        assert!(root.enabled(unit), "{unit}");
+    }
+}
+
+#[test]
+fn what_a_person_has_disabled_stays_so_over_another_version_and_over_a_removal() {
+    let root = Root::new();
+    install(&root);
+    root.run(&["systemctl", "disable", UNITS[1]]);
+    let is_as_left = |when: &str| {
+        for unit in UNITS {
+            assert_eq!(root.enabled(unit), unit != UNITS[1], "{when}: {unit}");
+        }
+    };
+    install(&root);
+    is_as_left("a version over the other");
+    root.run(&["dpkg", "--remove", "careen"]);
+    install(&root);
+    is_as_left("removed and installed again");
+}
+
 #[test]
 fn lintian_finds_no_error() {
     for deb in Shelf::ours().debs() {

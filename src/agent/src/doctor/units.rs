@@ -1,4 +1,7 @@
-//! The units that guard a trial are there: an image that lacks one would not be guarded by it.
+//! The units that guard a trial are there and enabled: a system that lacks one would not be guarded by it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use upgrade::names::{self, Kind};
 
@@ -23,22 +26,89 @@ fn wanted() -> impl Iterator<Item = &'static str> {
         .map(|row| row.name)
 }
 
-/// All of them are there.
+/// All of them are there, and systemd pulls each in as its [Install] section asks.
 pub(super) fn units(patient: &Patient) -> Finding {
     const NAME: &str = "units";
     let root = &patient.places.root;
-    let is_there = |unit: &&str| {
-        FOLDERS
-            .iter()
-            .any(|folder| root.join(folder).join(unit).is_file())
-    };
-    let missing: Vec<_> = wanted().filter(|unit| !is_there(unit)).collect();
-    if missing.is_empty() {
-        return Finding::ok(NAME, format!("all {} are there", wanted().count()));
+    let amiss =
+        |asked: State| -> Vec<_> { wanted().filter(|unit| state(root, unit) == asked).collect() };
+    let (missing, masked, disabled) = (
+        amiss(State::Missing),
+        amiss(State::Masked),
+        amiss(State::Disabled),
+    );
+    if !missing.is_empty() {
+        return Finding::bad(
+            NAME,
+            format!("missing: {}", missing.join(", ")),
+            "put systemd/system of Careen into the image's /usr/lib/systemd/system and run systemctl preset-all there",
+        );
     }
-    Finding::bad(
+    if !masked.is_empty() {
+        let masked = masked.join(" ");
+        let mend = format!("systemctl unmask {masked}");
+        return Finding::bad(NAME, format!("masked: {masked}"), &mend);
+    }
+    if !disabled.is_empty() {
+        let disabled = disabled.join(" ");
+        let mend = format!("systemctl enable {disabled}, here and where the image is made");
+        let seen = format!("there, and not enabled, so that no boot starts them: {disabled}");
+        return Finding::bad(NAME, seen, &mend);
+    }
+    Finding::ok(
         NAME,
-        format!("missing: {}", missing.join(", ")),
-        "put systemd/system of Careen into the image's /usr/lib/systemd/system and run systemctl preset-all there",
+        format!("all {} are there and enabled", wanted().count()),
     )
+}
+
+/// How a unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// As it must be.
+    Enabled,
+    /// Something that is to pull it in does not.
+    Disabled,
+    /// An administrator has shut it out.
+    Masked,
+    /// There is none.
+    Missing,
+}
+
+fn state(root: &Path, unit: &str) -> State {
+    let places = FOLDERS.map(|folder| root.join(folder).join(unit));
+    let is_masked =
+        |place: &PathBuf| fs::read_link(place).is_ok_and(|to| to == Path::new("/dev/null"));
+    // The first that there is rules, as with systemd.
+    match places
+        .iter()
+        .find(|place| place.is_file() || is_masked(place))
+    {
+        None => State::Missing,
+        Some(place) if is_masked(place) => State::Masked,
+        Some(place) => {
+            let text = fs::read_to_string(place).unwrap_or_default();
+            match pulled_in_by(&text).all(|folder| is_linked(root, &folder, unit)) {
+                true => State::Enabled,
+                false => State::Disabled,
+            }
+        }
+    }
+}
+
+/// The folders that its [Install] section asks for a link in.
+fn pulled_in_by(text: &str) -> impl Iterator<Item = String> {
+    let kinds = [("WantedBy=", "wants"), ("RequiredBy=", "requires")];
+    kinds.into_iter().flat_map(move |(setting, kind)| {
+        let lines = text
+            .lines()
+            .filter_map(move |line| line.strip_prefix(setting));
+        let targets = lines.flat_map(str::split_whitespace);
+        targets.map(move |target| format!("{target}.{kind}"))
+    })
+}
+
+/// A link into an image that is looked at from elsewhere leads nowhere, and counts all the same.
+fn is_linked(root: &Path, folder: &str, unit: &str) -> bool {
+    let links = FOLDERS.map(|at| root.join(at).join(folder).join(unit));
+    links.iter().any(|link| link.is_symlink() || link.exists())
 }

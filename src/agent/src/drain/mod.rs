@@ -38,6 +38,9 @@ const PAGE: u32 = 100;
 /// How many evictions are asked for at the same time.
 const PARALLEL: usize = 10;
 
+/// What is left to the cordon once the drain's time is over, as for a server that was away all the while and is back.
+const CORDONING: Duration = Duration::from_secs(10);
+
 /// How long deleted pods may take at the deadline before the reboot takes them down.
 const FORCED: Duration = Duration::from_secs(60);
 
@@ -66,6 +69,10 @@ impl Drain<'_> {
         let now = Instant::now();
         let start = now.checked_sub(self.spent).unwrap_or(now);
         let deadline = start + Duration::from_secs(self.policy.deadline_seconds);
+        self.cordoned(deadline.max(now + CORDONING)).await?;
+        if self.policy.skip {
+            return Ok(());
+        }
         let left = match tokio::time::timeout_at(deadline, self.until_empty(start)).await {
             Ok(result) => return result,
             Err(_) => self.left(start).await,
@@ -82,10 +89,6 @@ impl Drain<'_> {
     }
 
     async fn until_empty(&self, start: Instant) -> Result<(), Reason> {
-        self.cordoned().await?;
-        if self.policy.skip {
-            return Ok(());
-        }
         let mut answers = Answers::default();
         let mut turn = Turn::default();
         let mut most = 1;
@@ -118,18 +121,29 @@ impl Drain<'_> {
         at_turn.cloned().collect()
     }
 
-    /// The cordon comes first, so that nothing new is scheduled meanwhile; an absent API server is waited for.
-    async fn cordoned(&self) -> Result<(), Reason> {
-        loop {
-            let result =
-                async { cordon::cordon(&self.cluster.nodes().await?, self.node, self.id).await };
-            match result.await {
-                Err(ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)) => {
-                    sleep(LOOK).await
+    /// The cordon comes first, so that nothing new is scheduled meanwhile; an absent API server is waited for. No policy goes on
+    /// without it: whoever accepts that pods are ended does not accept that new ones come.
+    async fn cordoned(&self, by: Instant) -> Result<(), Reason> {
+        let mut last = ApiError::Away("no answer".to_owned());
+        let cordoned = async {
+            loop {
+                match self.cordon().await {
+                    Err(
+                        error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)),
+                    ) => last = error,
+                    other => return other.map_err(ApiError::into_reason),
                 }
-                other => return other.map_err(ApiError::into_reason),
+                sleep(LOOK).await;
             }
+        };
+        match tokio::time::timeout_at(by, cordoned).await {
+            Ok(result) => result,
+            Err(_) => Err(last.into_reason()),
         }
+    }
+
+    async fn cordon(&self) -> Result<(), ApiError> {
+        cordon::cordon(&self.cluster.nodes().await?, self.node, self.id).await
     }
 
     async fn victims(&self) -> Result<(Client, Vec<Victim>), ApiError> {

@@ -44,8 +44,7 @@ pub struct One {
     ran: Option<Instant>,
     failures: u32,
     failed: Option<Instant>,
-    /// That it has failed for good was told.
-    pub told: bool,
+    told: bool,
 }
 
 impl One {
@@ -67,6 +66,15 @@ impl One {
     #[must_use]
     pub const fn is_settled(&self) -> bool {
         matches!(self.result, Check::Pass | Check::Broken(_))
+    }
+
+    /// Why it has failed for good, if it has and this was not asked before.
+    pub fn newly_broken(&mut self) -> Option<&str> {
+        let Check::Broken(why) = &self.result else {
+            return None;
+        };
+        let before = std::mem::replace(&mut self.told, true);
+        (!before).then_some(why)
     }
 
     /// Runs it, unless it has just been run.

@@ -45,14 +45,16 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
     let mut required = UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE);
     loop {
+        // User checks ask about a node that runs; before that they would only use up their tries. They may take their time, so the
+        // node itself is looked at after them: no verdict is found on what held before they began.
+        let runs = found.borrow().as_ref().is_some_and(Local::runs);
+        if runs {
+            required.round().await;
+        }
         let runtime = runtime::check(Path::new(RUNTIME)).await;
         let kubelet = kubelet::check().await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
-        // User checks ask about a node that runs; before that they would only use up their tries.
-        if runtime == Check::Pass && kubelet == Check::Pass {
-            required.round().await;
-        }
         let now = Local {
             runtime,
             kubelet,
@@ -87,10 +89,7 @@ fn paths(folders: [&str; 2]) -> Vec<PathBuf> {
 /// Runs the wanted checks once the node runs. They may outlive the verdict, but not the time that a trial may take: one that
 /// cannot be run has no result.
 async fn report_wanted(policy: Arc<Policy>, mut found: watch::Receiver<Option<Local>>) {
-    let runs = |found: &Option<Local>| {
-        let found = found.as_ref();
-        found.is_some_and(|now| now.runtime == Check::Pass && now.kubelet == Check::Pass)
-    };
+    let runs = |found: &Option<Local>| found.as_ref().is_some_and(Local::runs);
     if found.wait_for(runs).await.is_ok() {
         let wanted = UserChecks::read(&paths(WANTED), &policy.health, check::PACE);
         let limit = Duration::from_secs(policy.health.deadline_seconds);
@@ -100,10 +99,10 @@ async fn report_wanted(policy: Arc<Policy>, mut found: watch::Receiver<Option<Lo
 
 async fn until_settled(mut wanted: UserChecks) {
     while !wanted.are_settled() {
-        wanted.round().await;
-        for (name, why) in wanted.newly_broken() {
+        let tell = |name: &str, why: &str| {
             tracing::warn!("wanted check {name} failed (this decides nothing): {why}");
-        }
+        };
+        wanted.round_telling(tell).await;
         tokio::time::sleep(PAUSE).await;
     }
 }

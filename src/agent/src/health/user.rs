@@ -35,9 +35,17 @@ impl UserChecks {
 
     /// Runs every check that has not come to its result and is due, one after the other: a node on trial is busy enough.
     pub async fn round(&mut self) {
-        for one in self.checks.values_mut() {
+        self.round_telling(|_, _| ()).await;
+    }
+
+    /// As [`round`](Self::round), and tells of each check that has failed for good, by name and why: once, and before the next one is run.
+    pub async fn round_telling(&mut self, mut broken: impl FnMut(&str, &str)) {
+        for (name, one) in &mut self.checks {
             if !one.is_settled() {
                 one.run(&self.limits).await;
+            }
+            if let Some(why) = one.newly_broken() {
+                broken(name, why);
             }
         }
     }
@@ -55,18 +63,6 @@ impl UserChecks {
             .iter()
             .map(|(name, one)| (name.clone(), one.result.clone()))
             .collect()
-    }
-
-    /// Checks that have failed for good since this was asked last.
-    pub fn newly_broken(&mut self) -> Vec<(String, String)> {
-        let mut broken = Vec::new();
-        for (name, one) in &mut self.checks {
-            if let (Check::Broken(why), false) = (&one.result, one.told) {
-                broken.push((name.clone(), why.clone()));
-                one.told = true;
-            }
-        }
-        broken
     }
 }
 
@@ -117,8 +113,31 @@ mod tests {
             checks.results(),
             [("storage".to_owned(), Check::Broken(why()))]
         );
-        assert_eq!(checks.newly_broken(), [("storage".to_owned(), why())]);
-        assert_eq!(checks.newly_broken(), []);
+    }
+
+    /// What one round tells of.
+    async fn told(checks: &mut UserChecks) -> Vec<(String, String)> {
+        let mut told = Vec::new();
+        let tell = |name: &str, why: &str| told.push((name.to_owned(), why.to_owned()));
+        checks.round_telling(tell).await;
+        told
+    }
+
+    #[tokio::test]
+    async fn a_check_that_failed_for_good_is_told_once_and_before_the_next_one_has_run() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "a", "echo gone; exit 1");
+        let ran = folder.path().join("ran");
+        write(folder.path(), "b", &format!("touch {}", ran.display()));
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1), AT_ONCE);
+        let mut told = Vec::new();
+        let tell = |name: &str, why: &str| {
+            assert!(!ran.exists(), "told only after {name} and the next one");
+            told.push((name.to_owned(), why.to_owned()));
+        };
+        checks.round_telling(tell).await;
+        assert_eq!(told, [("a".to_owned(), "gone".to_owned())]);
+        assert_eq!(super::tests::told(&mut checks).await, [], "once");
     }
 
     #[tokio::test]

@@ -30,8 +30,8 @@ pub struct Shown {
     pub seen: Observation,
     /// What the API server says; nothing from who does not ask it.
     pub link: Option<Linked>,
-    /// The policy file is absent or holds.
-    pub policy_holds: bool,
+    /// The policy file as it was read last.
+    pub policy: PolicyRead,
     /// The loop gets no further: it has not looked since, or could not write down what it decided.
     pub trouble: bool,
     /// Room on the disk.
@@ -121,7 +121,7 @@ impl Metrics {
     }
 
     /// Leaves what is to be shown, where somebody may ask for it.
-    pub fn show(&self, read: &RecordRead, seen: &Observation, link: Linked, policy_holds: bool) {
+    pub fn show(&self, read: &RecordRead, seen: &Observation, link: Linked, policy: &PolicyRead) {
         if self.serving.is_none() {
             return;
         }
@@ -129,7 +129,7 @@ impl Metrics {
             read: read.clone(),
             seen: seen.clone(),
             link: Some(link),
-            policy_holds,
+            policy: policy.clone(),
             trouble: false,
             disk: Disk::default(),
         }));

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use upgrade::bill::{Now, Stopwatch};
+use upgrade::policy::in_force;
 use upgrade::record::Reached;
 use upgrade::tally::{ByReason, Tally};
+use upgrade::window::Door;
 use upgrade::{Digest, Phase, Record, Report, Upgrade, report};
 
 use super::Shown;
@@ -76,7 +78,22 @@ pub(super) fn paused(shown: &Shown) -> Vec<Sample> {
 }
 
 pub(super) fn policy(shown: &Shown) -> Vec<Sample> {
-    flag(shown.policy_holds)
+    flag(shown.policy.is_ok())
+}
+
+fn door(shown: &Shown) -> Door {
+    in_force(&shown.policy).window.at(shown.seen.wall)
+}
+
+pub(super) fn window_open(shown: &Shown) -> Vec<Sample> {
+    flag(matches!(door(shown), Door::Open { .. }))
+}
+
+pub(super) fn window_changes(shown: &Shown) -> Vec<Sample> {
+    match door(shown) {
+        Door::Open { until: None } => Vec::new(),
+        Door::Open { until: Some(at) } | Door::Closed { opens: at } => one(number(at)),
+    }
 }
 
 pub(super) fn trouble(shown: &Shown) -> Vec<Sample> {

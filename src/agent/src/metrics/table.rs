@@ -76,6 +76,20 @@ pub const TABLE: &[Metric] = &[
         samples::policy,
     ),
     gauge(
+        "window_open",
+        "",
+        &[],
+        "1 while the operator's hours let what is new begin; always where the policy names none",
+        samples::window_open,
+    ),
+    gauge(
+        "window_changes_timestamp",
+        "seconds",
+        &[],
+        "When the hours end, or begin while they are over, since 1970; none where the policy names no hours",
+        samples::window_changes,
+    ),
+    gauge(
         "trouble",
         "",
         &[],

@@ -88,7 +88,7 @@ fn undone_without_a_commit(world: &World, before: &Listing) {
     assert_eq!(changes, []);
     let remotes = fs::read_dir(world.root().join("ostree/repo/refs/remotes")).unwrap();
     assert_eq!(remotes.count(), 0, "not even a folder of the branch");
-    assert_eq!(gathered(world), [PathBuf::new(); 0]);
+    assert!(gathered(world).is_empty(), "{:?}", gathered(world));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_fetch_that_was_killed_half_way_leaves_nothing_behind_its_undo() {
     )
     .unwrap();
     child.wait().unwrap();
-    assert_ne!(gathered(&world), [PathBuf::new(); 0]);
+    assert!(!gathered(&world).is_empty(), "nothing was under way");
     world.server.recover();
     undone_without_a_commit(&world, &before);
 }

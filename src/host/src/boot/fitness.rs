@@ -25,10 +25,23 @@ const VFAT: i64 = 0x4D44;
 /// # Errors
 /// [`Reason::LoaderUnfit`], naming what is wrong and what is accepted.
 pub fn loader_fitness(places: &Places, kernel: &Path) -> Result<(), Reason> {
+    loader_fitness_on(places, kernel, magic)
+}
+
+/// As [`loader_fitness`], told by whoever asks which file system a file lies on, by its number in linux/magic.h.
+///
+/// # Errors
+/// As [`loader_fitness`].
+pub fn loader_fitness_on(
+    places: &Places,
+    kernel: &Path,
+    magic: impl Fn(&Path) -> Result<i64, String>,
+) -> Result<(), Reason> {
     let unfit = |detail: String| Reason::LoaderUnfit { detail };
     let path = places.grubenv();
     check_block(&path).map_err(unfit)?;
-    check_file_system(&path, kernel).map_err(unfit)?;
+    let found = magic(&path).map_err(unfit)?;
+    check_file_system(&path, kernel, found).map_err(unfit)?;
     check_device(&path, kernel).map_err(unfit)?;
     let configuration = menu::configuration(places).map_err(|error| unfit(error.to_string()))?;
     let script = Script::read(&configuration);
@@ -66,11 +79,12 @@ const fn has_blocks(length: u64, sectors: u64) -> bool {
     sectors * 512 >= length
 }
 
-fn check_file_system(path: &Path, kernel: &Path) -> Result<(), String> {
-    let found = statfs(path)
-        .map_err(|error| format!("{}: {error}", path.display()))?
-        .filesystem_type()
-        .0;
+fn magic(path: &Path) -> Result<i64, String> {
+    let found = statfs(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(found.filesystem_type().0)
+}
+
+fn check_file_system(path: &Path, kernel: &Path, found: i64) -> Result<(), String> {
     match found {
         XFS | VFAT => Ok(()),
         EXT if has_data_journal(path, kernel) => {

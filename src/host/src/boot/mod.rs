@@ -8,5 +8,5 @@ pub mod menu;
 pub mod script;
 
 pub use entries::{Entry, Link, entries};
-pub use fitness::loader_fitness;
+pub use fitness::{loader_fitness, loader_fitness_on};
 pub use installed::{Installed, booted, default_first, deployments, is_staged, linked};

@@ -1,8 +1,9 @@
 //! How much a workload cluster's API server may say: an answer has an end, and so has each line of a watch. Whoever never ends it would
-//! fill our memory.
+//! fill our memory. And that it says something at all.
 
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -10,6 +11,9 @@ use http::{Request, Response, Uri};
 use hyper::body::{Body, Frame, SizeHint};
 use thiserror::Error;
 use tower::{Layer, Service};
+
+use super::pulse::Pulse;
+use crate::world::now;
 
 /// The longest answer, in bytes. Lists come in pages of 500 objects, and a Node is 30 KiB with all its images.
 const ANSWER: usize = 64 << 20;
@@ -24,21 +28,35 @@ pub(super) struct TooLong {
     limit: usize,
 }
 
-/// Caps every answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cap;
+/// Caps every answer, and takes each piece of one for a sign of life.
+#[derive(Clone, Debug)]
+pub(super) struct Cap {
+    pulse: Arc<Pulse>,
+}
+
+impl Cap {
+    pub(super) const fn new(pulse: Arc<Pulse>) -> Self {
+        Self { pulse }
+    }
+}
 
 impl<S> Layer<S> for Cap {
     type Service = Capped<S>;
 
     fn layer(&self, inner: S) -> Capped<S> {
-        Capped(inner)
+        Capped {
+            inner,
+            pulse: Arc::clone(&self.pulse),
+        }
     }
 }
 
 /// A service whose answers are capped.
 #[derive(Clone, Debug)]
-pub(super) struct Capped<S>(S);
+pub(super) struct Capped<S> {
+    inner: S,
+    pulse: Arc<Pulse>,
+}
 
 impl<S, A, B> Service<Request<A>> for Capped<S>
 where
@@ -52,13 +70,17 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
+        self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let rule = Rule::of(request.uri());
-        let answer = self.0.call(request);
-        Box::pin(async move { Ok(answer.await?.map(|body| CappedBody::new(body, rule))) })
+        let (answer, pulse) = (self.inner.call(request), Arc::clone(&self.pulse));
+        Box::pin(async move {
+            let answer = answer.await?;
+            pulse.beat(now());
+            Ok(answer.map(|body| CappedBody::new(body, rule, pulse)))
+        })
     }
 }
 
@@ -95,14 +117,16 @@ pub(super) struct CappedBody<B> {
     inner: B,
     rule: Rule,
     read: usize,
+    pulse: Arc<Pulse>,
 }
 
 impl<B> CappedBody<B> {
-    const fn new(inner: B, rule: Rule) -> Self {
+    const fn new(inner: B, rule: Rule, pulse: Arc<Pulse>) -> Self {
         Self {
             inner,
             rule,
             read: 0,
+            pulse,
         }
     }
 
@@ -137,6 +161,7 @@ where
                 Ok(frame) => frame,
                 Err(error) => return Some(Err(error.into())),
             };
+            self.pulse.beat(now());
             let data = frame.data_ref().map_or(&[][..], |data| &data[..]);
             Some(match self.count(data) {
                 Ok(()) => Ok(frame),
@@ -157,7 +182,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http_body_util::{BodyExt, StreamBody};
+    use http_body_util::{BodyExt, Full, StreamBody};
 
     /// So many bytes, in pieces that each end so.
     async fn read(rule: Rule, bytes: usize, end: &'static str) -> Result<usize, String> {
@@ -165,7 +190,7 @@ mod tests {
         let pieces = std::iter::repeat_n(Bytes::from(piece), bytes >> 20);
         let frames = pieces.map(|piece| Ok::<_, TooLong>(Frame::data(piece)));
         let stream = StreamBody::new(futures::stream::iter(frames));
-        let mut body = CappedBody::new(stream, rule);
+        let mut body = CappedBody::new(stream, rule, Arc::default());
         let mut read = 0;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| error.to_string())?;
@@ -190,6 +215,16 @@ mod tests {
     async fn a_watch_may_go_on_for_as_long_as_its_lines_end() {
         assert_eq!(read(Rule::Lines, 2 * ANSWER, "\n").await, Ok(2 * ANSWER));
         assert!(read(Rule::Lines, 2 * LINE, "").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn each_piece_of_an_answer_is_a_sign_of_life() {
+        let (pulse, begun) = (Arc::new(Pulse::default()), now());
+        let piece = Full::from(Bytes::from_static(b"{}"));
+        let mut body = CappedBody::new(piece, Rule::Lines, Arc::clone(&pulse));
+        assert_eq!(pulse.last(), None);
+        assert!(body.frame().await.is_some());
+        assert!(pulse.last() >= Some(begun));
     }
 
     #[test]

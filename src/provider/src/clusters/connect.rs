@@ -1,5 +1,6 @@
 //! From a Cluster's kubeconfig Secret to a client. The Secret is read anew before each try, so a rotated one is taken up.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
@@ -11,6 +12,7 @@ use thiserror::Error;
 use upgrade::Version;
 
 use super::cap::Cap;
+use super::pulse::Pulse;
 use crate::machines::Key;
 use crate::names;
 use crate::watch::{self, WatchError, limited};
@@ -58,11 +60,15 @@ pub async fn kubeconfig(management: &Client, cluster: &Key) -> Result<Vec<u8>, C
     Ok(value.ok_or_else(missing)?.0)
 }
 
-/// A client for what the Secret holds.
+/// A client for what the Secret holds; each piece of an answer that it gets is a sign of life.
 ///
 /// # Errors
 /// When it is no kubeconfig, or one that would have us run or read something here: it comes from whoever may write Secrets.
-pub async fn client(cluster: &Key, kubeconfig: &[u8]) -> Result<Client, ConnectError> {
+pub async fn client(
+    cluster: &Key,
+    kubeconfig: &[u8],
+    pulse: &Arc<Pulse>,
+) -> Result<Client, ConnectError> {
     let bad = |detail: String| ConnectError::Kubeconfig {
         name: format!("{}{}", cluster.name, names::KUBECONFIG_SUFFIX),
         detail,
@@ -81,7 +87,7 @@ pub async fn client(cluster: &Key, kubeconfig: &[u8]) -> Result<Client, ConnectE
     config.read_timeout = Some(Duration::from_secs(180));
     let built = ClientBuilder::try_from(config);
     let built = built.map_err(|error| bad(watch::chain(&error)))?;
-    Ok(built.with_layer(&Cap).build())
+    Ok(built.with_layer(&Cap::new(Arc::clone(pulse))).build())
 }
 
 /// What in a kubeconfig would run a program or read a file of ours.
@@ -144,7 +150,7 @@ mod tests {
 
     async fn refused(user: &str, cluster: &str) -> Option<String> {
         let text = kubeconfig(user, cluster);
-        let made = client(&Key::new("t", "c"), text.as_bytes()).await;
+        let made = client(&Key::new("t", "c"), text.as_bytes(), &Arc::default()).await;
         made.err().map(|error| error.to_string())
     }
 
@@ -178,7 +184,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_no_kubeconfig_is_named_with_its_secret_and_nothing_of_it_shown() {
         for bytes in [b"\xff\xfe".as_slice(), b"", b"secret: [", b"[1, 2]"] {
-            let why = client(&Key::new("t", "c"), bytes)
+            let why = client(&Key::new("t", "c"), bytes, &Arc::default())
                 .await
                 .err()
                 .expect("it is refused");

@@ -4,6 +4,7 @@
 mod cap;
 mod connect;
 mod parse;
+mod pulse;
 mod store;
 mod task;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use kube::Client;
 use upgrade::Version;
 
+use super::pulse::Pulse;
 use crate::engine::{NodeFacts, StaticPod, clean};
 use crate::watch::is_older;
 
@@ -17,6 +18,7 @@ pub(super) const MOST: usize = 50_000;
 #[derive(Default)]
 pub struct ClusterState {
     state: RwLock<State>,
+    pulse: Arc<Pulse>,
     suspected: tokio::sync::Notify,
 }
 
@@ -45,6 +47,19 @@ impl State {
         keep(&mut self.in_flight, &node.name, node.in_flight());
         keep(&mut self.control_plane, &node.name, node.control_plane);
         self.nodes.insert(node.name.clone(), Arc::new(node));
+    }
+
+    /// Takes in what is said of a Node that is known, unless it is older. Says whether anything that matters is other than before.
+    fn follow(&mut self, known: &NodeFacts, node: NodeFacts) -> bool {
+        if node.uid == known.uid && is_older(&node.resource_version, &known.resource_version) {
+            return false;
+        }
+        let same = NodeFacts {
+            resource_version: node.resource_version.clone(),
+            ..known.clone()
+        } == node;
+        self.put(node);
+        !same
     }
 
     fn remove(&mut self, node: &str) {
@@ -103,7 +118,17 @@ impl ClusterState {
     /// Since when it is seen without an absence.
     #[must_use]
     pub fn seen_since(&self) -> i64 {
-        self.read(|state| state.seen)
+        self.read(|state| state.seen).max(self.pulse.since())
+    }
+
+    /// When its API server was heard last; nothing where nobody listens.
+    #[must_use]
+    pub fn heard(&self) -> Option<i64> {
+        self.pulse.last()
+    }
+
+    pub(super) const fn pulse(&self) -> &Arc<Pulse> {
+        &self.pulse
     }
 
     /// It cannot be seen. What was known is kept for whoever wants to show it, but nothing is judged by it. Says whether that is
@@ -130,26 +155,25 @@ impl ClusterState {
     /// One Node is new or has changed. What is older than what is known is passed over: our own writes answer before the watch.
     /// Says whether anything that matters is other than before.
     pub fn put(&self, node: NodeFacts) -> bool {
-        self.write(|state| {
-            if let Some(known) = state.nodes.get(&node.name) {
-                if node.uid == known.uid
-                    && is_older(&node.resource_version, &known.resource_version)
-                {
-                    return false;
-                }
-                let same = NodeFacts {
-                    resource_version: node.resource_version.clone(),
-                    ..NodeFacts::clone(known)
-                } == node;
+        self.write(|state| match state.nodes.get(&node.name).cloned() {
+            Some(known) => state.follow(&known, node),
+            None if state.nodes.len() < MOST => {
                 state.put(node);
-                return !same;
+                true
             }
-            let room = state.nodes.len() < MOST;
-            if room {
-                state.put(node);
-            }
-            room
+            None => false,
         })
+    }
+
+    /// What a write of ours has answered. That may come behind the news that the Node is gone, or that another has its name: no news would
+    /// ever come of one that were kept then.
+    pub fn renew(&self, node: NodeFacts) {
+        self.write(|state| {
+            let known = state.nodes.get(&node.name).cloned();
+            if let Some(known) = known.filter(|known| known.uid == node.uid) {
+                state.follow(&known, node);
+            }
+        });
     }
 
     /// One Node is gone.
@@ -276,6 +300,28 @@ mod tests {
             state.put(ready),
             "one that is known is followed all the same"
         );
+    }
+
+    #[test]
+    fn what_a_write_answers_late_brings_no_node_back_that_is_gone() {
+        let state = ClusterState::default();
+        let node = |uid: &str, version: &str| NodeFacts {
+            name: "n".into(),
+            uid: uid.into(),
+            resource_version: version.into(),
+            ..NodeFacts::default()
+        };
+        state.put(node("first", "1"));
+        state.renew(node("first", "2"));
+        let kept = state.node("n");
+        assert_eq!(kept.as_deref(), Some(&node("first", "2")));
+        state.remove("n");
+        state.renew(node("first", "3"));
+        assert_eq!(state.node("n"), None);
+        state.put(node("second", "5"));
+        state.renew(node("first", "3"));
+        let kept = state.node("n");
+        assert_eq!(kept.as_deref(), Some(&node("second", "5")));
     }
 
     #[tokio::test]

@@ -93,7 +93,7 @@ impl Scene<'_> {
             Ok(kubeconfig) => kubeconfig,
             Err(error) => return failed(error),
         };
-        let client = match connect::client(self.cluster, &kubeconfig).await {
+        let client = match connect::client(self.cluster, &kubeconfig, self.state.pulse()).await {
             Ok(client) => client,
             Err(error) => return failed(error),
         };
@@ -114,6 +114,10 @@ impl Scene<'_> {
             },
             () = self.state.until_suspected() => End {
                 text: "a request got no answer".to_owned(),
+                is_refusal: false,
+            },
+            () = self.state.pulse().until_silent() => End {
+                text: "nothing was heard of it for long".to_owned(),
                 is_refusal: false,
             },
         }

@@ -9,6 +9,7 @@ use super::guard::may_ask;
 use super::mark::{hold, is_fresh, remake, working};
 use super::node::is_ours;
 use super::pursue::{waits_by_will, within};
+use super::time::remaining;
 use super::{Answer, Decision, Facts, NodeFacts, NodeWrite, Progress, Why};
 
 /// Nothing is said about this request yet.
@@ -66,6 +67,8 @@ fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         image: ready.image.clone(),
         version: ready.text.to_owned(),
     });
+    // A node that says nothing makes nobody look.
+    decision.again = remaining(facts, facts.now, facts.policy.answer_seconds);
     decision
 }
 
@@ -81,11 +84,11 @@ fn scheduled(reason: Option<String>) -> Answer {
 fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let node = ready.node;
     let limit = facts.policy.answer_seconds;
-    if let Some(detail) = unfit(node) {
-        let why = Why::AgentUnfit {
-            node: node.name.clone(),
-            detail,
-        };
+    let unfit = unfit(node).map(|detail| Why::AgentUnfit {
+        node: node.name.clone(),
+        detail,
+    });
+    if let Some(why) = unfit.clone().filter(|_| !has_ended(node)) {
         return within(facts, ready, limit, Answer::Held(why.clone()), || why);
     }
     if let Some(why) = &node.paused {
@@ -93,17 +96,24 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         let paused = format!("paused: {}", clean(why));
         return waits_by_will(facts, ready, scheduled(Some(paused)));
     }
-    within(facts, ready, limit, scheduled(None), || Why::NoAnswer {
-        node: node.name.clone(),
-        seconds: limit,
+    within(facts, ready, limit, scheduled(None), || {
+        unfit.unwrap_or_else(|| Why::NoAnswer {
+            node: node.name.clone(),
+            seconds: limit,
+        })
     })
 }
 
-/// An agent that works, but does not say on what.
+/// A last word without a name may be one to an earlier request, which stands until the agent looks.
+fn has_ended(node: &NodeFacts) -> bool {
+    !node.unreadable && matches!(node.answer, Some(NodeAnswer::Upgraded | NodeAnswer::Failed))
+}
+
+/// An agent that answers, but does not say what.
 fn unfit(node: &NodeFacts) -> Option<String> {
     if node.unreadable {
         return Some(format!("{} cannot be read", upgrade::names::STATUS));
     }
-    let nameless = node.answer == Some(NodeAnswer::InProgress) && node.answered_id().is_none();
+    let nameless = node.answer.is_some() && node.answered_id().is_none();
     nameless.then(|| format!("{} has no id", upgrade::names::STATUS))
 }

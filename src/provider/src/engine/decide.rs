@@ -4,10 +4,10 @@ use upgrade::{Target, UpgradeId, Version};
 
 use super::answer::clean;
 use super::leave::{cancelled, idle};
-use super::mark::hold;
+use super::mark::{hold, unheard};
 use super::plan::upgrade_id;
 use super::pursue::pursue;
-use super::{Answer, Decision, Facts, Machine, NodeFacts, NodeView, Road, Wanted, Why};
+use super::{Decision, Facts, Machine, NodeFacts, NodeView, Road, Wanted, Why};
 
 /// What to write and what to say about one Machine now.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     }
     match facts.road {
         Road::None => idle(facts),
-        Road::Untold => Decision::say(Answer::Untold),
+        Road::Untold => unheard(facts),
         Road::Wanted(wanted) => match wanted_of(facts, wanted) {
             Ok(ready) => pursue(facts, &ready),
             Err(why) => hold(facts, why),

@@ -11,6 +11,9 @@ pub struct Facts<'a> {
     /// Since when both API servers have been seen without a break. Time before that is held against no node: it may have answered, or
     /// not have been able to.
     pub seen: i64,
+    /// When the workload cluster's API server was heard last, be it with nothing new. No node's time is over before it is heard again:
+    /// the answer may be there, or not have come through.
+    pub heard: i64,
     /// The Machine.
     pub machine: &'a Machine,
     /// Why an upgrade is wanted, and which.

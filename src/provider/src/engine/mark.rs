@@ -86,17 +86,36 @@ pub(super) fn at_rest(facts: &Facts<'_>, answer: Answer) -> Decision {
 
 /// The node has something in hand that it is not to be asked for now: the mark stays, with its protection as long as it has its time.
 pub(super) fn in_hand(facts: &Facts<'_>, node: &NodeFacts, answer: Answer) -> Decision {
-    let limit = facts.policy.upgrade_seconds;
+    protected(facts, &node.reached, facts.policy.upgrade_seconds, answer)
+}
+
+/// The mark stays, and what keeps health checks off as long as this limit is not over.
+fn protected(facts: &Facts<'_>, reached: &[u64], limit: i64, answer: Answer) -> Decision {
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(answer);
     };
-    if is_over(facts, mark.since, &node.reached, limit) {
+    if is_over(facts, mark.since, reached, limit) {
         return overdue(facts, answer);
     }
-    let begun = begun(facts, mark.since, &node.reached);
+    let begun = begun(facts, mark.since, reached);
     Decision {
         again: remaining(facts, begun, limit),
         ..Decision::say(answer)
+    }
+}
+
+/// Core does not say what it wants: we have just started, or it is gone. Nothing is asked and nothing taken back. But health checks have
+/// their say again when the node's time is over, or at rest when core should have called long ago; the mark stays for what it will say.
+pub(super) fn unheard(facts: &Facts<'_>) -> Decision {
+    let answer = Answer::Untold;
+    let limit = facts.policy.answer_seconds;
+    match facts.node {
+        NodeView::Away(_) => Decision::say(answer),
+        NodeView::Seen(node) if others_id(facts.machine, node).is_some() => {
+            protected(facts, &[], limit, answer)
+        }
+        NodeView::Seen(node) if node.in_flight() => in_hand(facts, node, answer),
+        NodeView::Seen(_) | NodeView::Missing => protected(facts, &[], limit, answer),
     }
 }
 

@@ -3,6 +3,9 @@
 use super::Facts;
 use super::mark::is_let_go;
 
+/// Seconds after which it is looked whether the API server was heard.
+const UNHEARD: i64 = 9;
+
 /// When a node moved last: it was asked, or has reached a phase since. What its clock puts behind now says nothing.
 fn moved(facts: &Facts<'_>, since: i64, reached: &[u64]) -> i64 {
     let reached = reached.iter().filter_map(|at| i64::try_from(*at).ok());
@@ -21,11 +24,12 @@ pub(super) fn is_over(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64
     } else {
         begun(facts, since, reached)
     };
-    facts.now - from >= limit
+    facts.heard.min(facts.now) - from >= limit
 }
 
-/// Seconds until just behind the limit.
+/// Seconds until just behind the limit; or until the next look, where nothing has been heard since.
 pub(super) fn remaining(facts: &Facts<'_>, begin: i64, limit: i64) -> Option<u64> {
     let left = begin + limit - facts.now;
+    let left = if left > 0 { left } else { UNHEARD };
     u64::try_from(left).ok().map(|left| left + 1)
 }

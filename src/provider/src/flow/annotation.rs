@@ -4,7 +4,6 @@
 use crate::engine::{Answer, Machine, MarkWrite, Told, Why, clean};
 use crate::hands::infra::{InfraMachine, Wanted};
 use crate::hands::{self, HandError};
-use crate::names;
 
 use super::report::{condition, time};
 use super::{HELD, Worker, lock};
@@ -13,10 +12,10 @@ use crate::world::now;
 impl Worker {
     pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {
         let mut infra = match self.infra.of(machine).await {
-            // Core deletes it before the Machine goes; what is to stop is stopped without it.
-            Err(HandError::Missing | HandError::Refused(_)) if self.world.is_stopped(machine) => {
-                return self.by_hook(machine).await;
+            Err(HandError::Missing) => {
+                return self.without_infra(machine, "it does not exist").await;
             }
+            Err(HandError::Refused(why)) => return self.without_infra(machine, &why).await,
             read => read?,
         };
         let version = machine.version.clone().unwrap_or_default();
@@ -36,6 +35,28 @@ impl Worker {
             _ => self.world.queue.add_after(machine.key(), HELD),
         }
         Ok(answer)
+    }
+
+    /// Core deletes it before the Machine goes; what is to stop is stopped without it. Nothing else begins: but the mark of what has come
+    /// to its end goes, and a node whose time is over gets its health check back.
+    async fn without_infra(&self, machine: &Machine, detail: &str) -> Result<Answer, HandError> {
+        if self.world.is_stopped(machine) {
+            return self.by_hook(machine).await;
+        }
+        let (kind, name) = machine
+            .infra
+            .as_ref()
+            .map_or(("InfraMachine", ""), |(_, kind, name)| (kind, name));
+        let detail = clean(&format!("{kind} {name} cannot be read: {detail}"));
+        let told = Told {
+            version: machine.version.clone().unwrap_or_default(),
+            image: Err(Why::Unwritten {
+                detail: detail.clone(),
+            }),
+        };
+        self.act(machine, Some(&told), None).await?;
+        // No place to say it but an Event.
+        Err(HandError::Refused(detail))
     }
 
     /// Carries out what is due. Where the mark is to go, the InfraMachine hears of the end before: nobody would come back for that.
@@ -80,6 +101,7 @@ impl Worker {
             return Ok(());
         };
         let done = *answer == Answer::Done;
+        self.note(machine, &wanted);
         let wanted = Wanted {
             unready: marked && !done,
             version: machine.version.clone().filter(|_| done),
@@ -118,7 +140,7 @@ impl Worker {
         }
         for member in asked {
             let after = hands::unask(self.client.clone(), &member).await?;
-            self.world.machines.put(crate::machines::parse(after));
+            self.world.machines.renew(crate::machines::parse(after));
         }
         Ok(())
     }
@@ -134,9 +156,7 @@ fn refused_is_held(acted: Result<Answer, HandError>) -> Result<Answer, HandError
     }
 }
 
+/// Nothing is left to do: it has the version, and we have not said that it is still on its way there.
 fn has_arrived(infra: &InfraMachine, version: &str) -> bool {
-    let done = infra
-        .condition(names::CONDITION)
-        .is_some_and(|condition| condition["status"] == "True");
-    infra.version() == Some(version) && done
+    infra.version() == Some(version) && !infra.is_on_its_way()
 }

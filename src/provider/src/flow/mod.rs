@@ -6,7 +6,7 @@ mod perform;
 mod report;
 mod vouch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,19 +35,28 @@ const HELD: Duration = Duration::from_secs(15);
 pub struct Worker {
     world: Arc<World>,
     client: Client,
+    extension: String,
     infra: InfraMachines,
     leads: watch::Receiver<bool>,
     rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
     told: Mutex<HashMap<Key, Wanted>>,
+    /// Whose InfraMachine was told last that the node is not there yet.
+    unsettled: Mutex<HashSet<Key>>,
     arrived: Mutex<HashMap<Key, String>>,
 }
 
 impl Worker {
-    /// A worker; it starts with [`Self::run`].
+    /// A worker; it starts with [`Self::run`]. The ExtensionConfig that core calls us by is named.
     #[must_use]
-    pub fn new(world: Arc<World>, client: Client, leads: watch::Receiver<bool>) -> Self {
+    pub fn new(
+        world: Arc<World>,
+        client: Client,
+        extension: String,
+        leads: watch::Receiver<bool>,
+    ) -> Self {
         Self {
+            extension,
             infra: InfraMachines::new(client.clone()),
             world,
             client,
@@ -55,6 +64,7 @@ impl Worker {
             rooms: Mutex::default(),
             turns: Mutex::default(),
             told: Mutex::default(),
+            unsettled: Mutex::default(),
             arrived: Mutex::default(),
         }
     }
@@ -154,6 +164,7 @@ impl Worker {
         if !*self.leads.borrow() && !called {
             // Whoever leads tells the InfraMachine other things by now.
             lock(&self.told).remove(key);
+            lock(&self.unsettled).remove(key);
             return Ok(None);
         }
         if !self.world.synced() {
@@ -163,7 +174,7 @@ impl Worker {
             return self.by_annotation(&machine).await.map(Some);
         }
         if !machine.in_progress && machine.mark.is_none() {
-            return Ok(None);
+            return self.settle(&machine).await;
         }
         self.by_hook(&machine).await.map(Some)
     }
@@ -205,6 +216,7 @@ impl Worker {
 
     fn forget(&self, key: &Key) {
         lock(&self.told).remove(key);
+        lock(&self.unsettled).remove(key);
         lock(&self.arrived).remove(key);
         // Groups and Clusters go with their last Machine; what is in use is held by its users too.
         lock(&self.turns).retain(|_, turn| Arc::strong_count(turn) > 1);

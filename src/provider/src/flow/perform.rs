@@ -96,7 +96,7 @@ impl Worker {
 
     pub(super) async fn mark(&self, machine: &Machine, write: &MarkWrite) -> Result<(), HandError> {
         let after = hands::mark(self.client.clone(), machine, write).await?;
-        self.world.machines.put(crate::machines::parse(after));
+        self.world.machines.renew(crate::machines::parse(after));
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl Worker {
         if matches!(written, Err(HandError::Away(_))) {
             cluster.suspect();
         }
-        cluster.put(written?);
+        cluster.renew(written?);
         let name = node.name.as_str();
         match write {
             NodeWrite::Request { id, image, version } => {

@@ -4,7 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 use tracing::debug;
 
 use super::{Worker, lock};
-use crate::engine::{Answer, Machine};
+use crate::engine::{Answer, Machine, Why};
 use crate::hands::HandError;
 use crate::hands::infra::Wanted;
 
@@ -47,6 +47,7 @@ impl Worker {
         if lock(&self.told).get(&key) == Some(&wanted) {
             return Ok(());
         }
+        self.note(machine, &wanted);
         let told = self.write_condition(machine, &wanted).await;
         match &told {
             Ok(()) => {
@@ -61,6 +62,38 @@ impl Worker {
             }
         }
         told
+    }
+
+    /// Notes whether what an InfraMachine is about to be told must be taken back when nobody asks for it any more.
+    pub(super) fn note(&self, machine: &Machine, wanted: &Wanted) {
+        let mut unsettled = lock(&self.unsettled);
+        if wanted.status == "True" {
+            unsettled.remove(&machine.key());
+        } else {
+            unsettled.insert(machine.key());
+        }
+    }
+
+    /// Nobody asks for it any more, and nothing of it was begun: what held it is not left standing on the InfraMachine.
+    pub(super) async fn settle(&self, machine: &Machine) -> Result<Option<Answer>, HandError> {
+        if !lock(&self.unsettled).contains(&machine.key()) {
+            return Ok(None);
+        }
+        let answer = Answer::Cancelled(Why::Withdrawn);
+        let settled = match self.infra.of(machine).await {
+            Ok(infra) if infra.is_on_its_way() => self.report(machine, &answer).await,
+            // Another replica has said more since.
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match settled {
+            Err(error @ (HandError::Away(_) | HandError::Conflict)) => Err(error),
+            // It would refuse that again.
+            Ok(()) | Err(HandError::Missing | HandError::Refused(_)) => {
+                lock(&self.unsettled).remove(&machine.key());
+                Ok(Some(answer))
+            }
+        }
     }
 
     async fn write_condition(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {

@@ -1,31 +1,35 @@
 //! The image in a call of UpdateMachine is anybody's word, where the hooks are open to all of a cluster's pods: a node is asked for it only
-//! when the InfraMachine names it too. Core has written it there before it calls.
+//! when the InfraMachine names it too, and for the catalogue's only when the InfraMachine names none. Core has written it there before it
+//! calls.
 
 use serde_json::Value;
 use upgrade::Target;
 
 use super::Worker;
 use crate::engine::{Machine, Told};
-use crate::hands::HandError;
+use crate::hands::{self, HandError};
+use crate::hooks::image_of;
 
 impl Worker {
-    /// Ok where the call named no image, for then the catalogue does, or the one that the InfraMachine names.
+    /// Ok where the call and the InfraMachine name the same image, or neither names one: then the catalogue does.
     ///
     /// # Errors
-    /// [`HandError::Refused`], with the image, when the InfraMachine does not name it or is not there; or when it cannot be read.
+    /// [`HandError::Refused`], with the image, when one of them alone names it, or there is no InfraMachine; or when it cannot be read.
     pub(super) async fn vouch(
         &self,
         machine: &Machine,
         told: Option<&Told>,
     ) -> Result<(), HandError> {
-        let Some(Ok(Some(image))) = told.map(|told| &told.image) else {
-            return Ok(());
-        };
-        let refused = |infra: &str| {
-            HandError::Refused(format!(
-                "a call of UpdateMachine names the image {image}, and {infra}"
-            ))
-        };
+        match told.map(|told| &told.image) {
+            // Nothing is asked for without an image.
+            None | Some(Err(_)) => Ok(()),
+            Some(Ok(Some(image))) => self.vouch_for(machine, image).await,
+            Some(Ok(None)) => self.vouch_for_none(machine).await,
+        }
+    }
+
+    async fn vouch_for(&self, machine: &Machine, image: &Target) -> Result<(), HandError> {
+        let refused = |infra: &str| refused(&format!("the image {image}"), infra);
         match self.infra.of(machine).await {
             Ok(infra) if names(infra.spec(), image) => Ok(()),
             Ok(_) => Err(refused("the InfraMachine does not")),
@@ -33,6 +37,28 @@ impl Worker {
             Err(other) => Err(other),
         }
     }
+
+    /// By our own settings: those of the call may be left out too.
+    async fn vouch_for_none(&self, machine: &Machine) -> Result<(), HandError> {
+        let infra = match self.infra.of(machine).await {
+            Err(HandError::Missing) => return Err(refused("no image", "there is no InfraMachine")),
+            read => read?,
+        };
+        let settings = hands::settings_of_extension(self.client.clone(), &self.extension).await?;
+        let rules = self.world.settings.rules(&settings);
+        let image = rules.and_then(|rules| image_of(infra.spec(), "", &rules));
+        match image.map_err(HandError::Refused)? {
+            None => Ok(()),
+            Some(image) => Err(refused(
+                "no image",
+                &format!("the InfraMachine names {image}"),
+            )),
+        }
+    }
+}
+
+fn refused(call: &str, infra: &str) -> HandError {
+    HandError::Refused(format!("a call of UpdateMachine names {call}, and {infra}"))
 }
 
 /// In whichever field: which ones name images is a setting that comes with the call.

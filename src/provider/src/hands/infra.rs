@@ -114,6 +114,13 @@ impl InfraMachine {
             .find(|condition| condition["type"] == kind)
     }
 
+    /// We have said that its node is not there yet.
+    #[must_use]
+    pub fn is_on_its_way(&self) -> bool {
+        let ours = self.condition(names::CONDITION);
+        ours.is_some_and(|condition| condition["status"] == "False")
+    }
+
     /// Writes what is wanted, if it is not there yet. Returns whether the version stands there afterwards: a kind without the field
     /// drops it.
     ///

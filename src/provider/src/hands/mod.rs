@@ -1,5 +1,6 @@
 //! The writes: a Node (here alone), the mark on a Machine, conditions on an InfraMachine. No decisions.
 
+mod extension;
 pub mod infra;
 mod machine;
 mod node;
@@ -7,6 +8,7 @@ mod node;
 use thiserror::Error;
 
 use crate::watch::{WatchError, chain};
+pub use extension::settings as settings_of_extension;
 pub use machine::{mark, unask};
 pub use node::write as write_node;
 

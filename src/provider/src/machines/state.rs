@@ -54,6 +54,15 @@ impl State {
         key
     }
 
+    /// Takes in what a write of ours has answered. That may come behind the news that the Machine is gone, or that another has its name:
+    /// no news would ever come of one that were kept then.
+    pub(super) fn renew(&mut self, machine: Machine) {
+        let known = self.machines.get(&machine.key());
+        if known.is_some_and(|known| known.uid == machine.uid) {
+            self.put(machine);
+        }
+    }
+
     pub(super) fn remove(&mut self, key: &Key) {
         let Some(old) = self.machines.remove(key) else {
             return;

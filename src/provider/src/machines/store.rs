@@ -42,6 +42,11 @@ impl Machines {
         self.write(|state| state.put(machine))
     }
 
+    /// Takes in what a write has answered, if the Machine is still there.
+    pub fn renew(&self, machine: Machine) {
+        self.write(|state| state.renew(machine));
+    }
+
     /// Forgets one. Returns it, so that whatever is kept of it elsewhere goes too, and its group: it may be their turn now.
     pub fn remove(&self, key: &Key) -> Vec<Key> {
         self.write(|state| {
@@ -201,6 +206,25 @@ mod tests {
         machines.lost(3100);
         machines.watched(3101);
         assert_eq!(machines.seen_since(), 3101);
+    }
+
+    #[test]
+    fn what_a_write_answers_late_brings_no_machine_back_that_is_gone() {
+        let machines = Machines::default();
+        let key = machines.put(machine("m", "1"));
+        machines.renew(machine("m", "2"));
+        let version = |key| machines.get(key).map(|kept| kept.resource_version.clone());
+        assert_eq!(version(&key).as_deref(), Some("2"));
+        machines.remove(&key);
+        machines.renew(machine("m", "3"));
+        assert_eq!(machines.get(&key), None);
+        let successor = Machine {
+            uid: "uid-successor".into(),
+            ..machine("m", "5")
+        };
+        machines.put(successor.clone());
+        machines.renew(machine("m", "3"));
+        assert_eq!(machines.get(&key).as_deref(), Some(&successor));
     }
 
     #[test]

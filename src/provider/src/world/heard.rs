@@ -34,15 +34,15 @@ impl Heard {
         all.insert(key.clone(), One { told, at, seen });
     }
 
-    /// One that was called for and is so no more is not wanted any more, and what was said long before it came to be called for was
-    /// said of something else.
+    /// One that was called for and is so no more is not wanted any more. What was said of another version, or long before it came to be
+    /// called for, was said of something else.
     pub(super) fn saw(&self, machine: &Machine) {
         let (mut all, key) = (self.all(), machine.key());
         let Some(heard) = all.get_mut(&key) else {
             return;
         };
-        let stale = !heard.seen && heard.at.elapsed() >= FRESH;
-        if stale || (heard.seen && !machine.is_called_for()) {
+        let early = !heard.seen && heard.at.elapsed() >= FRESH;
+        if early || !is_of(&heard.told, machine) || (heard.seen && !machine.is_called_for()) {
             all.remove(&key);
         } else {
             heard.seen = machine.is_called_for();
@@ -53,16 +53,22 @@ impl Heard {
         self.all().remove(key);
     }
 
-    /// As long as it counts: core marks a Machine before it calls, and others may call too.
+    /// As long as it counts: core marks a Machine before it calls, and others may call too. A watch that was behind may show the next
+    /// update of a Machine without the end of the one before; what was said of that one is no word on this one.
     pub(super) fn of(&self, machine: &Machine) -> Option<Told> {
         let heard = self.all().get(&machine.key()).cloned();
         heard
-            .filter(|_| machine.is_called_for())
             .map(|heard| heard.told)
+            .filter(|told| machine.is_called_for() && is_of(told, machine))
     }
 
     pub(super) fn lately(&self, key: &Key) -> bool {
         let all = self.all();
         all.get(key).is_some_and(|heard| heard.at.elapsed() < FRESH)
     }
+}
+
+/// Whether it was said of the version that the Machine has.
+fn is_of(told: &Told, machine: &Machine) -> bool {
+    machine.version.as_deref() == Some(told.version.as_str())
 }

@@ -174,6 +174,7 @@ impl World {
         let decision = decide(&Facts {
             now,
             seen: cluster.seen_since().max(self.machines.seen_since()),
+            heard: cluster.heard().unwrap_or(now),
             machine,
             road,
             paused: paused.as_deref(),

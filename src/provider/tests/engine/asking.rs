@@ -20,6 +20,12 @@ fn a_node_at_rest_is_asked_with_id_image_and_version() {
     );
 }
 
+/// Its answer would make somebody look; its silence makes nobody.
+#[test]
+fn who_has_asked_a_node_looks_again_right_behind_its_deadline() {
+    assert_eq!(scene().decide().again, Some(301));
+}
+
 #[test]
 fn a_request_that_stands_is_not_written_again() {
     let decision = scene().asked().decide();

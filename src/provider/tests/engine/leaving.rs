@@ -234,6 +234,59 @@ fn a_cancelled_node_that_never_comes_to_an_end_gets_its_health_check_back() {
     }
 }
 
+/// Whoever comes after us hears of a Machine only when core calls for it. Core may be gone, or not know us any more.
+#[test]
+fn where_core_falls_silent_a_node_at_rest_gets_its_health_check_back_and_keeps_its_mark() {
+    let gone = || {
+        let mut scene = scene().asked();
+        scene.node = None;
+        scene
+    };
+    let others = || {
+        let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+        scene.node().provider_id = Some("site://other".into());
+        scene
+    };
+    let ended = |answer| scene().asked().answered(answer, "Upgraded");
+    for mut scene in [
+        ended(NodeAnswer::Upgraded),
+        ended(NodeAnswer::Failed),
+        gone(),
+        others(),
+    ] {
+        scene.road = Asked::Untold;
+        // Its mark is old, and we are new.
+        (scene.now, scene.seen) = (NOW + 10_000, NOW + 9_900);
+        let early = scene.decide();
+        assert_eq!((early.mark.clone(), early.again), (None, Some(201)));
+        scene.now = NOW + 10_200;
+        let late = scene.decide();
+        scene.carry_out(&late);
+        assert_eq!((late.answer, late.node), (Answer::Untold, None));
+        assert!(!scene.machine.skips_remediation);
+        assert!(scene.machine.mark.is_some(), "core may come back");
+        assert_eq!(scene.decide().mark, None, "written once");
+    }
+}
+
+#[test]
+fn where_core_falls_silent_a_node_at_work_keeps_its_protection_for_the_time_that_it_has() {
+    let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    scene.road = Asked::Untold;
+    scene.now = NOW + 7199;
+    let decision = scene.decide();
+    assert_eq!((decision.mark, decision.again), (None, Some(2)));
+    scene.now = NOW + 7200;
+    let decision = scene.decide();
+    scene.carry_out(&decision);
+    assert!(!scene.machine.skips_remediation && scene.machine.mark.is_some());
+    scene.road = Asked::Yes;
+    scene.node().reached.push(NOW.unsigned_abs() + 7200);
+    let decision = scene.decide();
+    scene.carry_out(&decision);
+    assert!(scene.machine.skips_remediation, "and when core is back");
+}
+
 #[test]
 fn a_machine_that_nobody_asks_about_is_left_alone() {
     let mut scene = scene();

@@ -26,6 +26,8 @@ pub struct Scene {
     pub now: i64,
     /// Since when both API servers are seen.
     pub seen: i64,
+    /// When the workload cluster's was heard last; now, where nothing is said.
+    pub heard: Option<i64>,
 }
 
 #[derive(Clone, Copy)]
@@ -82,6 +84,7 @@ pub fn scene() -> Scene {
         oldest_kubelet: None,
         now: NOW,
         seen: 0,
+        heard: None,
     }
 }
 
@@ -95,6 +98,7 @@ impl Scene {
         decide(&Facts {
             now: self.now,
             seen: self.seen,
+            heard: self.heard.unwrap_or(self.now),
             machine: &self.machine,
             road: match self.road {
                 Asked::No => Road::None,

@@ -95,6 +95,27 @@ fn an_agent_that_does_not_name_the_request_is_named_itself() {
 }
 
 #[test]
+fn an_agent_that_has_ended_without_naming_the_request_is_not_called_silent() {
+    for answer in [NodeAnswer::Upgraded, NodeAnswer::Failed] {
+        let mut nameless = scene().asked().answered(answer, "Upgraded");
+        nameless.node().status.as_mut().unwrap().id = None;
+        let mut without_status = nameless.node.clone().unwrap();
+        without_status.status = None;
+        for node in [nameless.node.clone().unwrap(), without_status] {
+            nameless.node = Some(node);
+            nameless.now = NOW;
+            let early = nameless.decide().answer;
+            assert!(
+                matches!(early, Answer::Working(_)),
+                "it may be one to an earlier request: {early:?}"
+            );
+            nameless.now = NOW + 300;
+            assert_eq!(held(&nameless.decide()), "AgentUnfit", "{answer:?}");
+        }
+    }
+}
+
+#[test]
 fn a_node_that_is_gone_gives_the_machine_back_to_its_health_check() {
     let mut scene = scene().asked();
     scene.node = None;
@@ -232,6 +253,21 @@ fn time_in_which_an_api_server_was_away_is_held_against_nobody() {
     assert!(matches!(works.decide().answer, Answer::Working(_)));
     works.now = NOW + 7000 + 7200;
     assert_eq!(held(&works.decide()), "Stalled");
+}
+
+/// Whether it has answered cannot be known while its API server hangs: connections stay open, and nothing comes.
+#[test]
+fn no_node_is_called_silent_or_stalled_before_its_api_server_is_heard_again() {
+    let works = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    for (mut scene, limit, code) in [(scene().asked(), 300, "NoAnswer"), (works, 7200, "Stalled")] {
+        (scene.now, scene.heard) = (NOW + limit + 20, Some(NOW + limit - 1));
+        let decision = scene.decide();
+        assert!(matches!(decision.answer, Answer::Working(_)), "{code}");
+        assert_eq!(decision.mark, None, "its health check stays off");
+        assert_eq!(decision.again, Some(10), "it is looked for a sign of life");
+        scene.heard = Some(NOW + limit);
+        assert_eq!(held(&scene.decide()), code);
+    }
 }
 
 #[test]

@@ -124,6 +124,38 @@ async fn a_late_duplicate_of_an_old_call_begins_nothing_and_is_not_done() {
     assert_eq!(world.told(&machine).unwrap().version, "v1.34.4");
 }
 
+/// A watch that was behind shows the next update of a Machine without the end of the one before.
+#[tokio::test]
+async fn what_core_said_of_another_version_is_no_word_on_the_one_that_the_machine_has_now() {
+    let (world, state) = world();
+    let id = told_id(&world);
+    call_with(&world, &sample("updatemachine"));
+    let mut upgraded = node("v1.34.3");
+    upgraded.resource_version = "2".into();
+    upgraded.answer = Some(Answer::Upgraded);
+    upgraded.status = Some(Status {
+        id: Some(id.parse().unwrap()),
+        phase: "Upgraded".into(),
+        ..Status::default()
+    });
+    state.put(upgraded);
+    let old = world.machines.get(&Key::new("t1", MACHINE)).unwrap();
+    assert_eq!(
+        world.decide(&old, NOW).answer,
+        provider::engine::Answer::Done
+    );
+    let mut machine = worker();
+    machine.version = Some("v1.34.4".to_owned());
+    world.machines.put(machine.clone());
+    let untold = world.decide(&machine, NOW);
+    assert_eq!(
+        (untold.answer, untold.node, untold.mark),
+        (provider::engine::Answer::Untold, None, None)
+    );
+    world.saw(&machine);
+    assert_eq!(world.told(&old), None, "and it does not come back");
+}
+
 #[tokio::test]
 async fn a_call_for_a_machine_that_core_does_not_update_begins_nothing() {
     let (world, _) = world();

@@ -113,6 +113,7 @@ fn call(machine: &Value, infra: &Value) -> Value {
     let lie = &machine["metadata"]["annotations"][LIE];
     let spec = match lie {
         Value::Null => infra["spec"].clone(),
+        image if image == "" => json!({}),
         image => json!({ "osImage": image }),
     };
     json!({

@@ -141,6 +141,40 @@ async fn an_image_that_a_call_names_is_asked_of_no_node_until_the_infra_machine_
         .await;
 }
 
+/// Which fields name an image may be a setting of the ExtensionConfig, which comes with a call, or does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_without_the_image_that_the_infra_machine_names_has_no_node_asked_for_another() {
+    let image = format!("ostree:site:os@{}", "e".repeat(64));
+    let by_setting = json!({
+        "apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig", "metadata": { "name": names::MANAGER },
+        "spec": { "settings": { "imageFields": "system.image" } },
+    });
+    let by_flag = json!({ "osImage": image });
+    let cases = [
+        (by_flag, None),
+        (json!({ "system": { "image": image } }), Some(by_setting)),
+    ];
+    for (spec, extension) in cases {
+        let scene = Scene::new(Manner::Upgrades).await;
+        if let Some(extension) = extension {
+            scene.small.put("extensionconfigs", extension);
+        }
+        scene.small.change("hostmachines", "m", |infra| {
+            infra["spec"] = spec;
+        });
+        scene.update_with_a_lie("");
+        let _life = scene.provider();
+        scene
+            .until("answered with the image", |scene| {
+                let heard = scene.small.heard();
+                heard.starts_with("held: ") && heard.contains("the InfraMachine names ostree:")
+            })
+            .await;
+        assert!(!scene.node_is_asked() && !scene.is_marked());
+        assert_eq!(scene.small.taken(), Vec::<String>::new());
+    }
+}
+
 /// Ready is its owner's: what it says there is worth more to a person than that we work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn somebody_elses_ready_false_is_neither_written_over_nor_lifted() {

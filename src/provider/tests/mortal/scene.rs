@@ -21,7 +21,7 @@ pub const OLD: &str = "v1.35.4";
 pub const SPACE: &str = "t";
 pub const MACHINE: &str = "m";
 pub const NODE: &str = "n";
-/// Not core calls for a Machine that has it, but somebody who names this image.
+/// Not core calls for a Machine that has it, but somebody who names this image; where it is empty, none.
 pub const LIE: &str = "test/lie";
 
 /// How long anything may take.
@@ -127,6 +127,10 @@ impl Scene {
 
     pub fn is_withdrawn(&self) -> bool {
         !self.machine_has(names::ASK)
+    }
+
+    pub fn skips_remediation(&self) -> bool {
+        self.machine_has(names::SKIP_REMEDIATION)
     }
 
     pub fn is_marked(&self) -> bool {

@@ -212,7 +212,7 @@ pub fn begun(act: &Act) -> Option<&'static str> {
     }
 }
 
-/// Every step that the agent takes, with what it brings about when it goes well.
+/// Every step, with what it brings about when it goes well.
 pub fn steps() -> Vec<(Step, Effect)> {
     let commit = || digest('b');
     let target = "ostree:careen:os".parse().unwrap();
@@ -237,17 +237,21 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::Arm { deployment },
         Step::Disarm,
         Step::Reboot { force: false },
+        Step::Reboot { force: true },
         Step::Kubeadm,
         Step::Bless {
             commit: commit(),
             over: None,
         },
+        Step::PostHooks { upgraded: false },
         Step::PostHooks { upgraded: true },
         Step::Release,
+        Step::Undo { commit: None },
         Step::Undo {
             commit: Some(commit()),
         },
         Step::Clean,
+        Step::Pass,
     ];
     let plain = plain.map(|step| (step, Effect::Plain));
     telling.into_iter().chain(plain).collect()

@@ -1,6 +1,7 @@
 //! The system that runs, and what boots the next one.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use upgrade::names;
 
@@ -101,6 +102,32 @@ fn a_missing_unit_is_bad_by_name() {
         .join(names::DEADMAN_TIMER);
     fs::remove_file(unit).unwrap();
     node.is_bad("units", names::DEADMAN_TIMER);
+}
+
+/// A package that was removed and came again, or a person, has left it so.
+#[test]
+fn a_unit_that_nothing_starts_is_bad_by_name_until_all_that_is_to_pull_it_in_does() {
+    let node = Node::sound();
+    let folder = node.root().join("usr/lib/systemd/system");
+    let text = "[Install]\nWantedBy=sysinit.target rescue.target\n";
+    write(&folder.join(names::DEADMAN_TIMER), text);
+    node.is_bad("units", names::DEADMAN_TIMER);
+    for target in ["sysinit.target.wants", "rescue.target.wants"] {
+        node.is_bad("units", "not enabled");
+        let wants = node.root().join("etc/systemd/system").join(target);
+        fs::create_dir_all(&wants).unwrap();
+        symlink("/nowhere/here", wants.join(names::DEADMAN_TIMER)).unwrap();
+    }
+    assert_eq!(node.found("units").verdict, Verdict::Ok);
+}
+
+#[test]
+fn a_masked_unit_is_bad_though_the_image_has_it() {
+    let node = Node::sound();
+    let folder = node.root().join("etc/systemd/system");
+    fs::create_dir_all(&folder).unwrap();
+    symlink("/dev/null", folder.join(names::AGENT_UNIT)).unwrap();
+    node.is_bad("units", "masked");
 }
 
 #[test]

@@ -4,22 +4,17 @@
 //! in /etc/careen/units, and a generator gives them to systemd in `generator.late`, which is of the lowest priority there is
 //! (systemd.generator(7)), and only where the image has no agent's unit. /etc and not /var: generators run before /var is mounted.
 
+mod moved;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use host::durable;
-use upgrade::names;
-
 use crate::node::Node;
-
-/// Where the image has what the units run.
-const IN_THE_IMAGE: &str = "/usr/libexec/careen/";
-
-/// What the agent's unit, and no other, asks of the system.
-const ON_OSTREE: &str = "ConditionPathExists=/run/ostree-booted";
+use host::durable;
+use moved::{ENVIRONMENT, moved, pulled_in_by};
 
 /// What systemd runs at every boot and reload.
 const GENERATOR: &str = include_str!("generator.sh");
@@ -28,39 +23,39 @@ const GENERATOR: &str = include_str!("generator.sh");
 pub const UNITS: &[(&str, &str)] = &[
     unit(
         "careen-agent.service",
-        include_str!("../../../systemd/system/careen-agent.service"),
+        include_str!("../../../../systemd/system/careen-agent.service"),
     ),
     unit(
         "careen-check.service",
-        include_str!("../../../systemd/system/careen-check.service"),
+        include_str!("../../../../systemd/system/careen-check.service"),
     ),
     unit(
         "careen-deadman.service",
-        include_str!("../../../systemd/system/careen-deadman.service"),
+        include_str!("../../../../systemd/system/careen-deadman.service"),
     ),
     unit(
         "careen-deadman.timer",
-        include_str!("../../../systemd/system/careen-deadman.timer"),
+        include_str!("../../../../systemd/system/careen-deadman.timer"),
     ),
     unit(
         "careen-fallback.service",
-        include_str!("../../../systemd/system/careen-fallback.service"),
+        include_str!("../../../../systemd/system/careen-fallback.service"),
     ),
     unit(
         "careen-gate.service",
-        include_str!("../../../systemd/system/careen-gate.service"),
+        include_str!("../../../../systemd/system/careen-gate.service"),
     ),
     unit(
         "careen-kubeadm.service",
-        include_str!("../../../systemd/system/careen-kubeadm.service"),
+        include_str!("../../../../systemd/system/careen-kubeadm.service"),
     ),
     unit(
         "careen-restore.service",
-        include_str!("../../../systemd/system/careen-restore.service"),
+        include_str!("../../../../systemd/system/careen-restore.service"),
     ),
     unit(
         "ostree-finalize-staged.service.d/careen.conf",
-        include_str!("../../../systemd/system/ostree-finalize-staged.service.d/careen.conf"),
+        include_str!("../../../../systemd/system/ostree-finalize-staged.service.d/careen.conf"),
     ),
 ];
 
@@ -91,38 +86,24 @@ pub fn tree() -> BTreeMap<PathBuf, Entry> {
     tree
 }
 
-/// The unit for programs that lie below /var.
-fn moved(text: &str) -> String {
-    let programs = format!("{}/proven/", names::AGENTS_DIR);
-    let line = |line: &str| match line {
-        mounts if mounts.starts_with("RequiresMountsFor=") => {
-            format!("{mounts} {}\n", names::AGENTS_DIR)
-        }
-        // The /etc of a system that is kept has these units still when an uninstall has taken the programs away.
-        ON_OSTREE => {
-            format!("{ON_OSTREE}\nConditionPathExists={programs}careen-agent\n")
-        }
-        other => format!("{}\n", other.replace(IN_THE_IMAGE, &programs)),
-    };
-    text.lines().map(line).collect()
+/// What they set in the environment of other units' programs.
+#[must_use]
+pub fn environment() -> String {
+    moved::environment(UNITS.iter().map(|(_, text)| *text))
 }
 
-/// The folders, `.wants` and `.requires`, that a unit's [Install] section asks for a link in.
-fn pulled_in_by(text: &str) -> Vec<String> {
-    let mut folders = Vec::new();
-    for (setting, suffix) in [("WantedBy=", "wants"), ("RequiredBy=", "requires")] {
-        let targets = text.lines().filter_map(|line| line.strip_prefix(setting));
-        let targets = targets.flat_map(str::split_whitespace);
-        folders.extend(targets.map(|target| format!("{target}.{suffix}")));
-    }
-    folders
+/// Where that lies.
+fn environment_file(node: &Node) -> PathBuf {
+    node.agents.folder().join(ENVIRONMENT)
 }
 
 /// Whether they and the generator are those of this pod.
 #[must_use]
 pub fn are_in_place(node: &Node) -> bool {
-    let generator = fs::read_to_string(node.generator());
-    generator.is_ok_and(|text| text == GENERATOR)
+    let is =
+        |path: PathBuf, wanted: &str| fs::read_to_string(path).is_ok_and(|text| text == wanted);
+    is(node.generator(), GENERATOR)
+        && is(environment_file(node), &environment())
         && found(&node.units()).is_ok_and(|there| there == tree())
 }
 
@@ -166,6 +147,8 @@ pub fn put(node: &Node) -> host::Result<()> {
     if are_in_place(node) {
         return Ok(());
     }
+    durable::make_private_folder(node.agents.folder())?;
+    durable::write(&environment_file(node), environment().as_bytes(), 0o644)?;
     let folder = node.units();
     let (tree, there) = (tree(), found(&folder).unwrap_or_default());
     for (name, entry) in &tree {
@@ -225,7 +208,14 @@ fn failed(doing: &'static str, path: &Path, source: io::Error) -> host::Error {
     }
 }
 
-/// Takes them away again.
+/// Whether nothing of them is left.
+#[must_use]
+pub fn are_gone(node: &Node) -> bool {
+    let left = [node.generator(), node.units()];
+    left.iter().all(|path| fs::symlink_metadata(path).is_err())
+}
+
+/// Takes them away again. What they set in the environment goes with the programs.
 ///
 /// # Errors
 /// When something of it may be left.

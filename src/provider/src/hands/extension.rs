@@ -1,0 +1,30 @@
+//! The settings of our ExtensionConfig. Core sends them with each call; where a call may be anybody's, they are read.
+
+use std::collections::BTreeMap;
+
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, GroupVersionKind};
+
+use super::{HandError, limited};
+use crate::names;
+
+/// The settings; none where there is no ExtensionConfig of this name.
+///
+/// # Errors
+/// See [`HandError`].
+pub async fn settings(client: Client, name: &str) -> Result<BTreeMap<String, String>, HandError> {
+    let kind = GroupVersionKind::gvk(names::RUNTIME_GROUP, names::CORE_VERSION, "ExtensionConfig");
+    let api: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
+    let object = match limited(api.get(name)).await {
+        Err(HandError::Missing) => return Ok(BTreeMap::new()),
+        read => read?,
+    };
+    let settings = object.data.pointer("/spec/settings").cloned();
+    let unreadable =
+        |error| HandError::Refused(format!("settings of ExtensionConfig {name}: {error}"));
+    settings.map_or_else(
+        || Ok(BTreeMap::new()),
+        |settings| serde_json::from_value(settings).map_err(unreadable),
+    )
+}

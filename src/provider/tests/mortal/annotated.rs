@@ -1,0 +1,73 @@
+//! The annotation flow where there is little to do, or no InfraMachine to say it on.
+
+use provider::names;
+use serde_json::json;
+
+use crate::agent::Manner;
+use crate::scene::{NEW, Scene};
+
+/// As it was before anybody annotated the Machine: with the version, and no word of ours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_whose_infra_machine_has_the_version_already_is_asked_nothing() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene.small.change("hostmachines", "m", |infra| {
+        infra["status"]["version"] = json!(NEW);
+    });
+    scene.annotate();
+    let _life = scene.provider();
+    scene.until("arrived", Scene::is_left_alone).await;
+    assert_eq!(scene.small.taken(), Vec::<String>::new());
+}
+
+/// Somebody has changed the version back, or another has died between two writes: what we said stands there until it is true.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_we_called_on_its_way_is_brought_there_whatever_the_versions_say() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    let ours = json!({ "type": names::CONDITION, "status": "False", "reason": "CheckFailed", "message": "" });
+    scene.small.change("hostmachines", "m", |infra| {
+        infra["status"] = json!({ "version": NEW, "conditions": [ours] });
+    });
+    scene.annotate();
+    let _life = scene.provider();
+    scene
+        .until("told", |scene| {
+            scene.is_left_alone() && scene.condition(names::CONDITION)["status"] == "True"
+        })
+        .await;
+    assert_eq!(scene.small.taken().len(), 1);
+}
+
+/// It never came to a mark, which would bring somebody back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_held_and_is_withdrawn_is_not_left_standing_as_held() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene
+        .small
+        .change("imagecatalogues", "default", |catalogue| {
+            catalogue["spec"]["images"] = json!([]);
+        });
+    scene.annotate();
+    let _life = scene.provider();
+    let told = |reason: &'static str| {
+        move |scene: &Scene| scene.condition(names::CONDITION)["reason"] == reason
+    };
+    scene.until("held", told("NoImage")).await;
+    scene.withdraw();
+    scene.until("withdrawn", told("Withdrawn")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_whose_infra_machine_goes_while_it_works_gets_its_health_check_back_at_its_end() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene.annotate();
+    let _life = scene.provider();
+    scene.until("asked", Scene::node_is_asked).await;
+    assert!(scene.is_marked());
+    scene.small.remove("hostmachines", "m");
+    scene
+        .until("unmarked", |scene| {
+            !scene.is_marked() && !scene.skips_remediation()
+        })
+        .await;
+    assert_eq!(scene.small.taken().len(), 1, "its work was not broken off");
+}

@@ -1,0 +1,323 @@
+//! What the table goes through: what is seen, what is remembered, how a step has ended.
+
+use super::scene::*;
+use upgrade::*;
+
+/// One thing more that is seen.
+pub fn changed(seen: &Observation) -> Vec<Observation> {
+    let changes: [fn(&mut Observation); 27] = [
+        |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
+        |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
+        |seen| seen.home = Home::Stage,
+        |seen| seen.running = Some(drain()),
+        |seen| {
+            seen.running = Some(Step::Bless {
+                commit: digest('b'),
+                over: None,
+            })
+        },
+        |seen| seen.paused = Some("holidays".into()),
+        |seen| seen.etc_stale = true,
+        |seen| seen.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
+        |seen| seen.control_plane = Some("etcd.yaml".into()),
+        |seen| seen.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
+        |seen| seen.staged = true,
+        |seen| seen.opted_out = Some("mine".into()),
+        |seen| seen.uncordoned = true,
+        |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
+        |seen| seen.version = None,
+        |seen| seen.machine = "aarch64".into(),
+        |seen| (seen.now, seen.wall) = (SinceBoot(1_000), 0),
+        // Past every deadline, and past the hold behind it.
+        |seen| seen.now = SinceBoot(1_000_000),
+        |seen| seen.now = SinceBoot(10_000_000),
+        |seen| seen.deployments = ['c', 'a', 'b'].map(deployment).to_vec(),
+        |seen| seen.deployments = vec![deployment('a')],
+        |seen| seen.health.kubelet = Check::Fail("x".into()),
+        |seen| seen.health.runtime = Check::Broken("x".into()),
+        |seen| {
+            let locked_out = (Check::Fail("x".into()), Check::Fail("x".into()));
+            (seen.health.kubelet, seen.health.credential) = locked_out;
+            seen.health.runtime = Check::Pass;
+        },
+        |seen| {
+            seen.health = Health {
+                kubeadm: Check::Fail("x".into()),
+                ..healthy()
+            };
+        },
+        |seen| seen.health.required = vec![("disk".into(), Check::Fail("x".into()))],
+        |seen| seen.health.required = vec![("disk".into(), Check::Broken("x".into()))],
+    ];
+    let with = |change: fn(&mut Observation)| {
+        let mut seen = seen.clone();
+        change(&mut seen);
+        seen
+    };
+    changes.into_iter().map(with).collect()
+}
+
+/// Records in this phase that carry something from before.
+fn burdened(phase: &Phase) -> Vec<Record> {
+    let moment = || Moment {
+        boot: boot(2),
+        at: SinceBoot(200_000),
+    };
+    let with = |change: &dyn Fn(&mut Upgrade)| {
+        let mut record = upgrade_in(phase.clone());
+        change(record.upgrade.as_mut().unwrap());
+        record
+    };
+    vec![
+        with(&|up| {
+            up.retry = Some(upgrade::record::Retry {
+                step: "Disarm".into(),
+                tries: 4,
+                due: moment(),
+                reason: Reason::Withdrawn,
+            });
+        }),
+        with(&|up| (up.hold, up.redeploying) = (Some(moment()), true)),
+        with(&|up| up.given_up = Some(Reason::UnguardedBoot)),
+        with(&|up| (up.redeployed, up.tries, up.released) = (9, 9, true)),
+    ]
+}
+
+/// What is remembered of before, and the policy that holds: with nothing special each policy, with each burden the usual one.
+pub fn remembered(phase: &Phase) -> Vec<(Record, PolicyRead)> {
+    let usual = || Ok(Policy::default());
+    let burdened = burdened(phase).into_iter().map(|record| (record, usual()));
+    let plain = policies().map(|policy| (upgrade_in(phase.clone()), policy));
+    plain.into_iter().chain(burdened).collect()
+}
+
+fn policies() -> [PolicyRead; 3] {
+    let broken = Reason::BadPolicy {
+        file: names::POLICY_FILE.into(),
+        line: 1,
+        column: 1,
+        detail: "x".into(),
+    };
+    [Ok(strict()), Ok(lax()), Err(broken.into())]
+}
+
+/// An operator who asks for all that there is.
+fn strict() -> Policy {
+    let mut policy = Policy {
+        require_watchdog: true,
+        trials: 1,
+        tries: 1,
+        skew: 0,
+        ..Policy::default()
+    };
+    policy.load_balancer.exclude = true;
+    policy.health.soak_seconds = 60;
+    policy
+}
+
+/// An operator who lets everything through.
+fn lax() -> Policy {
+    let mut policy = Policy {
+        unsigned: true,
+        unguarded: true,
+        downgrade: true,
+        ..Policy::default()
+    };
+    policy.drain.skip = true;
+    policy.health.bless_without_api = true;
+    policy
+}
+
+/// No step has ended, or one has, in every way in which it can.
+pub fn endings() -> Vec<Option<Finished>> {
+    let ended = |(step, effect): (Step, Effect)| {
+        let ways = ways(effect).into_iter();
+        ways.map(move |way| finished(step.clone(), way))
+    };
+    [None]
+        .into_iter()
+        .chain(steps().into_iter().flat_map(ended))
+        .collect()
+}
+
+fn ways(effect: Effect) -> Vec<Outcome> {
+    let x = || "x".to_owned();
+    let bad = Reason::DeployFailed {
+        verb: x(),
+        detail: x(),
+    };
+    let mut ways = vec![
+        Outcome::Failed(Reason::ApiAway { detail: x() }),
+        Outcome::Failed(bad),
+        Outcome::Failed(Reason::UnknownSystem { booted: x() }),
+        Outcome::Cancelled,
+        Outcome::Done(Effect::Plain),
+    ];
+    if effect != Effect::Plain {
+        ways.push(Outcome::Done(effect));
+    }
+    ways
+}
+
+/// Every class of observation that the table tells apart, for one ending of a step.
+pub fn observations(ending: &Option<Finished>) -> Vec<Observation> {
+    let mut all = vec![Observation {
+        finished: ending.clone(),
+        ..asked()
+    }];
+    vary(&mut all, &['a', 'b', 'c'], |seen, letter| {
+        seen.booted = deployment(*letter)
+    });
+    vary(&mut all, &[1, 2, 3], |seen, number| {
+        seen.boot = boot(*number)
+    });
+    vary(&mut all, &[false, true], |seen, trial| seen.trial = *trial);
+    let entries = [OneShot::Clear, OneShot::Set, OneShot::Unreadable];
+    vary(&mut all, &entries, |seen, entry| seen.one_shot = *entry);
+    vary(&mut all, &[Api::Away, quiet().api], |seen, api| {
+        seen.api = api.clone()
+    });
+    vary(&mut all, &[['a', 'b'], ['b', 'a']], |seen, order| {
+        seen.deployments = order.map(deployment).to_vec()
+    });
+    // What is asked for matters before the arming alone, health after it alone: so they vary together.
+    let together = [
+        (asked().request, Health::unknown()),
+        (Asked::Nothing, healthy()),
+        (Asked::Unknown, Health::unknown()),
+    ];
+    vary(&mut all, &together, |seen, (request, health)| {
+        (seen.request, seen.health) = (request.clone(), health.clone());
+    });
+    all
+}
+
+/// Multiplies the observations by the values of one thing that is seen.
+fn vary<T>(all: &mut Vec<Observation>, values: &[T], set: impl Fn(&mut Observation, &T)) {
+    let with = |seen: &Observation, value| {
+        let mut seen = seen.clone();
+        set(&mut seen, value);
+        seen
+    };
+    *all = all
+        .iter()
+        .flat_map(|seen| values.iter().map(move |value| (seen, value)))
+        .map(|(seen, value)| with(seen, value))
+        .collect();
+}
+
+/// Everything that is seen, by name.
+pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
+    macro_rules! named {
+        ($($field:ident),*) => {{
+            let Observation { $($field),* } = seen;
+            vec![$((stringify!($field), format!("{:?}", $field))),*]
+        }};
+    }
+    let mut fields = named!(
+        home,
+        now,
+        wall,
+        boot,
+        booted,
+        version,
+        trial,
+        deployments,
+        one_shot,
+        loader,
+        watchdog,
+        control_plane,
+        machine,
+        etc_stale,
+        staged,
+        request,
+        paused,
+        opted_out,
+        uncordoned,
+        hooks,
+        api,
+        running,
+        finished,
+        health,
+        integrity
+    );
+    fields.extend(checks(&seen.health));
+    fields
+}
+
+/// Each check of the health by itself.
+fn checks(health: &Health) -> Vec<(&'static str, String)> {
+    let Health {
+        runtime,
+        kubelet,
+        credential,
+        kubeadm,
+        ready,
+        version,
+        required,
+    } = health;
+    let mut checks: Vec<_> = [
+        ("runtime", runtime),
+        ("kubelet", kubelet),
+        ("credential", credential),
+        ("kubeadm", kubeadm),
+        ("ready", ready),
+        ("kubelet version", version),
+    ]
+    .map(|(name, check)| (name, format!("{check:?}")))
+    .into();
+    checks.push(("required", format!("{required:?}")));
+    checks
+}
+
+/// How many forms of steps there are.
+pub const STEPS: usize = 21;
+
+/// Each step's place among them; a flag that changes what is done makes two.
+pub const fn place_of_step(step: &Step) -> usize {
+    match step {
+        Step::Fetch { .. } => 0,
+        Step::Verify { .. } => 1,
+        Step::Rehearse => 2,
+        Step::Deploy { .. } => 3,
+        Step::PreHooks => 4,
+        Step::Exclude => 5,
+        Step::Drain { .. } => 6,
+        Step::Snapshot => 7,
+        Step::Arm { .. } => 8,
+        Step::Disarm => 9,
+        Step::Reboot { force: false } => 10,
+        Step::Reboot { force: true } => 11,
+        Step::Kubeadm => 12,
+        Step::Bless { .. } => 13,
+        Step::PostHooks { upgraded: false } => 14,
+        Step::PostHooks { upgraded: true } => 15,
+        Step::Release => 16,
+        Step::Undo { commit: None } => 17,
+        Step::Undo { commit: Some(_) } => 18,
+        Step::Clean => 19,
+        Step::Pass => 20,
+    }
+}
+
+/// How many phases there are.
+pub const PHASES: usize = 13;
+
+/// Each phase's place among them.
+pub const fn place_of_phase(phase: &Phase) -> usize {
+    match phase {
+        Phase::Accepted => 0,
+        Phase::Fetched => 1,
+        Phase::Verified => 2,
+        Phase::Deployed => 3,
+        Phase::Drained => 4,
+        Phase::Armed { .. } => 5,
+        Phase::Trial { .. } => 6,
+        Phase::Healthy { .. } => 7,
+        Phase::Blessed => 8,
+        Phase::Upgraded => 9,
+        Phase::Reverting { .. } => 10,
+        Phase::Failed { .. } => 11,
+        Phase::Halted { .. } => 12,
+    }
+}

@@ -1,0 +1,112 @@
+//! A machine whose clock goes wrong as it is armed, and is put right when both systems have been through it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, ensure};
+
+use crate::rig::Rig;
+
+/// Far beyond what a clock is set by, and by what certificates are made earlier than they are given.
+const MONTH: u64 = 30 * 24 * 3600;
+
+/// Which way it is wrong. No certificate of the cluster is valid then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrong {
+    /// In 2040: each has run out.
+    Ahead,
+    /// In 1970, as with an empty battery: none is valid yet. systemd moves such a clock on to the day on which it was built itself.
+    Behind,
+}
+
+impl Wrong {
+    /// The kernel takes no time of less than it has been up.
+    const fn date(self) -> &'static str {
+        match self {
+            Self::Ahead => "2040-01-01",
+            Self::Behind => "1970-01-02",
+        }
+    }
+
+    /// Whether a clock is wrong in this way; both in seconds since 1970.
+    const fn is_so(self, clock: u64, now: u64) -> bool {
+        match self {
+            Self::Ahead => clock > now + MONTH,
+            Self::Behind => clock + MONTH < now,
+        }
+    }
+}
+
+/// Asks for an upgrade and sets the clock wrong between the arming and the trial, the hardware's too, so that the next boots begin with it.
+/// The API server is away to the trial and to the old system after it; it is not tried again before the time is right, and then it is
+/// upgraded.
+///
+/// # Errors
+/// When something of this is not so.
+pub async fn wrong_over_a_trial(rig: &mut Rig, image: &str, wrong: Wrong) -> Result<()> {
+    let image = rig.image(image)?;
+    let before = rig.before().await?;
+    rig.policy("[health]\ndeadline-seconds = 180\napi-away-hold-seconds = 20")
+        .await?;
+    rig.ask(&image).await?;
+    let date = wrong.date();
+    rig.wait_guest(&format!(
+        "until grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.05; done; {}",
+        set(date)
+    ))
+    .await?;
+    rig.progress.step(&format!("armed, and it is {date}"));
+    let trial = rig.wait_boot(Some(&before.boot)).await?;
+    expect_wrong(rig, wrong).await?;
+    rig.wait_boot(Some(&trial)).await?;
+    ensure!(
+        rig.booted().await? == before.commit,
+        "the trial did not give way to the old system"
+    );
+    rig.wait_uptime(90).await?;
+    expect_wrong(rig, wrong).await?;
+    let view = rig.node.now();
+    ensure!(
+        rig.trials() == 1 && view.answer.as_deref() == Some("InProgress"),
+        "it was tried again or judged though the API server is still away: {view:#?}"
+    );
+    rig.guest.run(&set(&format!("@{}", now()?))).await?;
+    rig.progress.step("it is now again");
+    rig.expect_upgraded(&before, &image).await?;
+    Ok(())
+}
+
+fn set(date: &str) -> String {
+    format!("date -s {date} >/dev/null && busybox hwclock -w -u")
+}
+
+async fn expect_wrong(rig: &mut Rig, wrong: Wrong) -> Result<()> {
+    let clock = rig.guest.run("date +%s").await?.parse()?;
+    ensure!(
+        wrong.is_so(clock, now()?),
+        "the clock was to be in {}, and is at {clock} s",
+        wrong.date()
+    );
+    Ok(())
+}
+
+fn now() -> Result<u64> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_wrong_in_one_way_only_and_not_by_a_day() {
+        let now = 1000 * MONTH;
+        let day = MONTH / 30;
+        assert!(Wrong::Ahead.is_so(now + 2 * MONTH, now));
+        assert!(!Wrong::Behind.is_so(now + 2 * MONTH, now));
+        assert!(Wrong::Behind.is_so(day, now));
+        assert!(!Wrong::Ahead.is_so(day, now));
+        for wrong in [Wrong::Ahead, Wrong::Behind] {
+            assert!(!wrong.is_so(now - day, now) && !wrong.is_so(now + day, now));
+        }
+    }
+}
