@@ -44,10 +44,8 @@ struct Heard {
 
 impl Heard {
     fn held(&mut self) -> usize {
-        self.locks
-            .iter_mut()
-            .filter_map(|lock| is_open(lock).then_some(()))
-            .count()
+        let open = self.locks.iter_mut().map(is_open);
+        open.filter(|open| *open).count()
     }
 
     fn hears(&mut self, call: &str) {

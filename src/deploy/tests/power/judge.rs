@@ -188,7 +188,7 @@ impl Bench<'_> {
     }
 }
 
-fn same(found: &Seen, wanted: &Seen, counts: impl Fn(&str) -> bool) -> Result<(), String> {
+pub fn same(found: &Seen, wanted: &Seen, counts: impl Fn(&str) -> bool) -> Result<(), String> {
     let facts = |seen: &Seen| (seen.order.clone(), seen.armed, seen.generation);
     if facts(found) != facts(wanted) {
         return Err(format!(

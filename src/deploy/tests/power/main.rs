@@ -12,6 +12,7 @@
 
 mod cut;
 mod disk;
+mod done;
 mod eyes;
 mod grub;
 mod judge;

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use host::boot;
+use upgrade::id::Digest;
 
 use crate::disk::{Disk, Log, Op, Which};
 use crate::generator::generator;
@@ -76,8 +77,8 @@ fn prepare_grub(world: &World) {
     story::Act::Store(0, None).perform(world).unwrap();
 }
 
-/// Tells the story once with the power on.
-pub fn record(shelf: &Shelf) -> (World, Recording) {
+/// Tells a story of two images once with the power on.
+pub fn record(shelf: &Shelf, story: impl Fn(&Digest, &Digest) -> Vec<Act>) -> (World, Recording) {
     let (mut world, base) = installed(shelf);
     world.boot_id = Some("before the cut");
     let [second, third] = [2, 3].map(|n| world.publish(&Image::new(n), Some(&keys().trusted)));
@@ -89,7 +90,7 @@ pub fn record(shelf: &Shelf) -> (World, Recording) {
     let mut trees = HashMap::new();
     let mut before = story::observe(&world).unwrap();
     remember(&world, &mut trees);
-    for (index, act) in story::acts(&second, &third).into_iter().enumerate() {
+    for (index, act) in story(&second, &third).into_iter().enumerate() {
         act.perform(&world).unwrap();
         let end = log.lock().unwrap().len();
         let after = story::observe(&world).unwrap();

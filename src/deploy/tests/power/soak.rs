@@ -16,6 +16,7 @@ use crate::plan;
 use crate::recording::{Recording, record};
 use crate::report::Report;
 use crate::shelf::Shelf;
+use crate::story;
 use crate::world::World;
 
 /// A sample for every test run, and how long it may take.
@@ -61,7 +62,7 @@ fn no_power_cut_loses_a_node_or_what_it_knows() {
     keep_mounts_private();
     let shelves = tempfile::tempdir().unwrap();
     let shelf = Shelf::at(&shelves.path().join("story"));
-    let (world, recording) = record(&shelf);
+    let (world, recording) = record(&shelf, story::acts);
     let wanted = Wanted::now();
     let mut cuts = plan::cuts(&recording, wanted.cuts, wanted.seed);
     cuts.retain(|cut| wanted.only.is_none_or(|only| only == cut.index));

@@ -86,7 +86,7 @@ fn a_default_that_somebody_has_changed_since_the_judgement_is_not_put_behind_the
 }
 
 /// Another system that an administrator has put there and pinned.
-fn put_there_by_hand(world: &World, stateroot: &str, version: u32) -> String {
+pub fn put_there_by_hand(world: &World, stateroot: &str, version: u32) -> String {
     let commit = world.fetched(&Image::new(version));
     let sysroot = format!("--sysroot={}", world.root().display());
     let stateroot = format!("--os={stateroot}");

@@ -20,6 +20,7 @@ pub struct Server {
 struct State {
     folder: PathBuf,
     sent: AtomicU64,
+    asked: AtomicU64,
     away: AtomicBool,
     /// After so many bytes the server says nothing more, and leaves the connection open.
     stall_after: AtomicU64,
@@ -34,6 +35,7 @@ impl Server {
         let state = Arc::new(State {
             folder: folder.to_owned(),
             sent: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             away: AtomicBool::new(false),
             stall_after: AtomicU64::new(u64::MAX),
             tricks: Mutex::default(),
@@ -56,6 +58,11 @@ impl Server {
         self.state.sent.load(Ordering::SeqCst)
     }
 
+    /// How often it was asked for something.
+    pub fn asked(&self) -> u64 {
+        self.state.asked.load(Ordering::SeqCst)
+    }
+
     /// From now on every connection is closed unanswered.
     pub fn go_away(&self) {
         self.state.away.store(true, Ordering::SeqCst);
@@ -74,6 +81,10 @@ impl Server {
             .lock()
             .unwrap()
             .push((end.to_owned(), trick));
+    }
+
+    pub fn plays_no_more(&self) {
+        self.state.tricks.lock().unwrap().clear();
     }
 
     pub fn recover(&self) {
@@ -102,6 +113,7 @@ impl State {
         while reader.read_line(&mut header)? > 2 {
             header.clear();
         }
+        self.asked.fetch_add(1, Ordering::SeqCst);
         let path = request
             .split(' ')
             .nth(1)

@@ -1,5 +1,6 @@
 use upgrade::Reason;
 
+use crate::bless::put_there_by_hand;
 use crate::image::{Image, noise};
 use crate::refuse::refused;
 use crate::world::world;
@@ -40,6 +41,19 @@ fn when_boot_is_short_the_kept_system_goes_first() {
     assert!(facts.boot.fits(), "{facts:?}");
     world.verb("deploy", &third).deployed();
     assert_eq!(world.order(), [second.as_str(), third.as_str()]);
+}
+
+#[test]
+fn what_an_administrator_has_pinned_does_not_go_when_boot_is_short() {
+    let world = world();
+    let theirs = put_there_by_hand(&world, "node", 2);
+    let third = world.fetched(&Image::new(3));
+    let _small = world.small_file_system("boot", 3 * MIB + MIB / 4);
+    let facts = world.verb("verify", &third).verified();
+    assert!(!facts.boot.fits(), "{facts:?}");
+    let reason = world.verb("deploy", &third).reason();
+    assert!(matches!(reason, Reason::NoRoom { .. }), "{reason}");
+    assert_eq!(world.order(), [world.installed.as_str(), &theirs]);
 }
 
 #[test]

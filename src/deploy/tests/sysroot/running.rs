@@ -2,6 +2,7 @@
 //! ostree-prepare-root makes it. The host lends its /usr, so that programs run there.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -70,6 +71,7 @@ impl Running {
         Answer::of(
             &command
                 .env("OSTREE_SYSROOT_DEBUG", "mutable-deployments")
+                .env("OSTREE_GRUB2_EXEC", "/tmp/generator")
                 .output()
                 .unwrap(),
         )
@@ -142,6 +144,36 @@ fn the_running_system_is_never_undone_or_cleaned_away() {
         .unwrap();
     node.run(&["clean"]).verdict.unwrap();
     assert_eq!(node.world.order(), [second.as_str(), first.as_str()]);
+}
+
+#[test]
+fn a_system_is_blessed_over_the_default_only_while_it_runs_itself() {
+    let node = running();
+    let trial = node.deployed(&Image::new(2));
+    let over = format!("{}.0", node.world.installed);
+    let reason = node
+        .run(&["bless", "--commit", trial.as_str(), "--over", &over])
+        .reason();
+    let booted = node.world.installed.short().to_owned();
+    assert_eq!(reason, Reason::UnknownSystem { booted });
+    assert_eq!(node.world.order()[0], node.world.installed.as_str());
+}
+
+#[test]
+fn a_run_leaves_its_mark_for_whoever_thaws_while_it_swaps_and_takes_it_off() {
+    let node = running();
+    let generator = node.live.join("tmp/generator");
+    let script = "#!/bin/sh\ntest -e /run/careen/freezing && exec touch \"$2\"\n";
+    fs::write(&generator, script).unwrap();
+    fs::set_permissions(&generator, fs::Permissions::from_mode(0o755)).unwrap();
+    let local = node.world.local();
+    let loader = ["config", "set", "sysroot.bootloader", "grub2"];
+    node.world
+        .ostree(&[&[local.as_str()], &loader[..]].concat());
+    fs::create_dir_all(node.world.root().join("boot/grub")).unwrap();
+    let commit = node.deployed(&Image::new(2));
+    assert_eq!(node.world.order()[1], commit.as_str());
+    assert!(!node.live.join("run/careen/freezing").exists());
 }
 
 #[test]

@@ -151,6 +151,22 @@ fn a_fetch_that_was_killed_half_way_leaves_nothing_behind_its_undo() {
 }
 
 #[test]
+fn a_note_that_a_commit_is_half_here_does_not_outlive_it() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let state = world.root().join("ostree/repo/state");
+    let note = state.join(format!("{commit}.commitpartial"));
+    let of_the_commit = ["undo", "--commit", commit.as_str()];
+    for undo in [&of_the_commit[..], &["undo"]] {
+        // As a pull leaves it that is cut off before the commit itself is written.
+        fs::create_dir_all(&state).unwrap();
+        fs::write(&note, "").unwrap();
+        world.run(undo).verdict.unwrap();
+        assert!(!note.exists(), "{undo:?}");
+    }
+}
+
+#[test]
 fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
     let world = world();
     let folder = world.root().join("ostree/repo/tmp/staging-his-abcdef");

@@ -8,7 +8,7 @@ use crate::image::Image;
 use crate::world::{World, flip, world};
 
 /// The object of a small file of the image, in the node's repository.
-fn object_of(world: &World, commit: &str, path: &str) -> std::path::PathBuf {
+pub fn object_of(world: &World, commit: &str, path: &str) -> std::path::PathBuf {
     let listing = world.ostree(&[&world.local(), "ls", "-C", commit, path]);
     let checksum = listing.split_whitespace().nth(4).unwrap().to_owned();
     world.root().join(format!(

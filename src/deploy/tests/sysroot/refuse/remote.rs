@@ -12,6 +12,7 @@ use super::{fetch, pinned, refused};
 use crate::fetch::wait_for;
 use crate::image::Image;
 use crate::keys::keys;
+use crate::listing::Listing;
 use crate::run::Answer;
 use crate::trick::Trick;
 use crate::world::{BRANCH, REMOTE, World, remote_alone, world};
@@ -56,13 +57,58 @@ fn what_a_redirect_leads_to_must_be_signed_all_the_same() {
 fn a_redirect_to_a_file_of_the_node_is_not_followed() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
-    // A ref that would do, were it read from there.
-    let planted = world.path("planted");
-    fs::write(&planted, format!("{commit}\n")).unwrap();
-    let place = format!("file://{}", planted.display());
-    world.server.plays(Trick::RedirectTo(place), BRANCH);
-    let reason = refused(&world, &fetch(REMOTE, BRANCH), &["remote", REMOTE]);
-    assert!(is_away(&reason), "{reason}");
+    let kubelet = file(&world, &commit, "/usr/bin/kubelet");
+    // Each would do, were it read from there.
+    for (path, arguments) in [
+        (
+            world.path("repo/refs/heads").join(BRANCH),
+            fetch(REMOTE, BRANCH),
+        ),
+        (
+            object(&world, commit.as_str(), "commit"),
+            pinned(commit.as_str()),
+        ),
+        (kubelet, pinned(commit.as_str())),
+    ] {
+        let place = format!("file://{}", path.display());
+        let end = path.file_name().unwrap().to_str().unwrap();
+        world.server.plays(Trick::RedirectTo(place), end);
+        let reason = refused(&world, &arguments, &["remote", REMOTE]);
+        assert!(is_away(&reason), "{end}: {reason}");
+        world.server.plays_no_more();
+    }
+}
+
+/// How often libcurl lets itself be sent elsewhere, from 8.3 on; before, it is as patient as the one who started it.
+const TURNS: u64 = 30;
+
+#[test]
+fn a_circle_of_redirects_is_left_in_the_end_or_when_the_fetch_is_asked_to_end() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let before = Listing::of(&world.root());
+    for (end, arguments) in [
+        (BRANCH, fetch(REMOTE, BRANCH)),
+        (".commit", pinned(commit.as_str())),
+    ] {
+        let here = format!("http://127.0.0.1:{}", world.server.port);
+        world.server.plays(Trick::Redirect(here), end);
+        let asked = world.server.asked();
+        let mut child = world.start(&arguments);
+        wait_for(|| {
+            world.server.asked() > asked + 10 * TURNS || child.try_wait().unwrap().is_some()
+        });
+        if child.try_wait().unwrap().is_none() {
+            let id = Pid::from_raw(child.id().try_into().unwrap());
+            kill(id, Signal::SIGTERM).unwrap();
+        }
+        let reason = Answer::of(&child.wait_with_output().unwrap()).reason();
+        let asked_to_end = matches!(reason, Reason::DeployDied { .. });
+        assert!(asked_to_end || is_away(&reason), "{end}: {reason}");
+        world.server.plays_no_more();
+    }
+    assert_eq!(before.changes(&Listing::of(&world.root())), []);
+    world.fetch(&commit).fetched();
 }
 
 #[test]

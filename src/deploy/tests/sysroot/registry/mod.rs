@@ -6,6 +6,7 @@ mod lacking;
 mod layers;
 mod nobody;
 mod planned;
+mod redirected;
 mod room;
 mod server;
 mod signed;

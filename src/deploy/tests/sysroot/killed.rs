@@ -1,0 +1,246 @@
+//! careen-deploy killed, or asked to end, at any change that it makes on the disk: what boots is whole, and whoever runs next
+//! comes to the end that there is without it.
+//!
+//! A test takes a few of the places; `CAREEN_KILLS=all` takes each.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use host::{Places, boot};
+use upgrade::Reason;
+use upgrade::id::Digest;
+
+use crate::image::Image;
+use crate::keys::keys;
+use crate::run::{Answer, succeed};
+use crate::struck::{self, Blow, Struck};
+use crate::traced::Call;
+use crate::verify::object_of;
+use crate::world::{World, fetching, flip, world};
+
+/// Of all places, spread over the run, the first and the last among them.
+const SAMPLE: usize = 6;
+
+fn places(calls: usize) -> Vec<usize> {
+    assert!(calls >= SAMPLE, "{calls} calls are no run");
+    if std::env::var("CAREEN_KILLS").is_ok_and(|which| which == "all") {
+        return (1..=calls).collect();
+    }
+    let spread = |at| 1 + at * (calls - 1) / (SAMPLE - 1);
+    (0..SAMPLE).map(spread).collect()
+}
+
+/// A node's disk as it was, to begin again from.
+struct Saved<'a> {
+    world: &'a World,
+    aside: PathBuf,
+}
+
+impl<'a> Saved<'a> {
+    fn of(world: &'a World) -> Self {
+        let aside = world.path("saved");
+        copy(&world.root(), &aside);
+        Self { world, aside }
+    }
+
+    fn put_back(&self) {
+        fs::remove_dir_all(self.world.root()).unwrap();
+        copy(&self.aside, &self.world.root());
+    }
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    succeed(Command::new("cp").arg("-a").args([from, to]));
+}
+
+/// What must be the same however often the work was broken off.
+fn end(world: &World) -> (Vec<String>, Vec<String>) {
+    let mut disk = world.disk();
+    // Of a file that libostree was about to put in another's place (libglnx, `glnx_file_replace_contents_at`).
+    disk.retain(|line| !line.contains("/tmp."));
+    (world.order(), disk)
+}
+
+/// Every entry of the menu leads to a system that is there, with its kernel.
+fn all_boots(world: &World) {
+    let menu = boot::default_first(&Places::physical(&world.root())).unwrap();
+    for one in menu {
+        let name = format!("{}-{}", one.stateroot, one.bootcsum);
+        assert!(world.root().join("boot/ostree").join(name).is_dir());
+        let folder = world.deployment(&one.digest, one.serial);
+        assert!(folder.join("usr/bin/kubelet").exists(), "{folder:?}");
+    }
+}
+
+/// Has the verb killed at its changes, and each time one of the others run after it.
+fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
+    let saved = Saved::of(world);
+    let strike = |blow| struck::run(world.command(verb), Call::changes_names, blow);
+    let Struck { calls, output } = strike(None);
+    Answer::of(&output).verdict.unwrap();
+    let whole = end(world);
+    for (at, next) in places(calls).into_iter().zip(next.iter().cycle()) {
+        saved.put_back();
+        let broken_off = strike(Some((at, Blow::Kill))).output.status;
+        assert_eq!(broken_off.code(), None, "it was to be killed");
+        all_boots(world);
+        world.run(next).verdict.unwrap();
+        assert_eq!(end(world), whole, "killed at change {at}, then {next:?}");
+    }
+    world.ostree(&[&world.local(), "fsck", "--quiet"]);
+}
+
+/// The same with a request to end, which these verbs heed when they are through.
+fn asked_to_end_at_its_changes(world: &World, verb: &[&str]) {
+    let saved = Saved::of(world);
+    let strike = |blow| struck::run(world.command(verb), Call::changes_names, blow);
+    let Struck { calls, output } = strike(None);
+    Answer::of(&output).verdict.unwrap();
+    let whole = end(world);
+    for at in places(calls) {
+        saved.put_back();
+        let output = strike(Some((at, Blow::Term))).output;
+        Answer::of(&output).verdict.unwrap();
+        assert_eq!(end(world), whole, "asked to end at change {at}");
+    }
+}
+
+/// A node on which an image was deployed, which is to be taken back.
+fn deployed() -> (World, Digest) {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    world.verb("deploy", &commit).deployed();
+    (world, commit)
+}
+
+/// A node with one system more than it is to keep.
+fn with_one_too_many() -> World {
+    let world = world();
+    for version in 2..=3 {
+        let commit = world.fetched(&Image::new(version));
+        world.verb("deploy", &commit).deployed();
+        world.verb("bless", &commit).verdict.unwrap();
+    }
+    assert_eq!(world.order().len(), 3);
+    world
+}
+
+#[test]
+fn a_fetch_that_was_killed_anywhere_leaves_nothing_behind_its_undo_and_the_next_one_is_whole() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let (saved, before) = (Saved::of(&world), end(&world));
+    let strike = |blow| struck::run(world.command(&fetching(&commit)), Call::changes_names, blow);
+    let Struck { calls, output } = strike(None);
+    Answer::of(&output).fetched();
+    for at in places(calls) {
+        saved.put_back();
+        let broken_off = strike(Some((at, Blow::Kill))).output.status;
+        assert_eq!(broken_off.code(), None, "it was to be killed");
+        if at % 2 == 0 {
+            world.fetch(&commit).fetched();
+            world.verb("verify", &commit).verified();
+        }
+        world.verb("undo", &commit).verdict.unwrap();
+        assert_eq!(end(&world), before, "killed at change {at}");
+    }
+}
+
+#[test]
+fn an_undo_that_was_killed_anywhere_is_ended_by_the_next_or_by_a_clean_up() {
+    let (world, commit) = deployed();
+    let undo = ["undo", "--commit", commit.as_str()];
+    killed_at_its_changes(&world, &undo, &[&undo, &["clean"]]);
+}
+
+#[test]
+fn a_clean_up_that_was_killed_anywhere_is_ended_by_the_next() {
+    let world = with_one_too_many();
+    killed_at_its_changes(&world, &["clean"], &[&["clean"]]);
+    assert_eq!(world.order().len(), 2);
+    assert!(!world.deployment(&world.installed, 0).exists());
+}
+
+#[test]
+fn a_blessing_that_was_killed_anywhere_is_ended_by_the_next() {
+    let (world, commit) = deployed();
+    let bless = ["bless", "--commit", commit.as_str()];
+    killed_at_its_changes(&world, &bless, &[&bless]);
+    assert_eq!(world.order()[0], commit.as_str());
+}
+
+#[test]
+fn an_undo_or_a_clean_up_that_is_asked_to_end_ends_when_it_is_through() {
+    let (world, commit) = deployed();
+    asked_to_end_at_its_changes(&world, &["undo", "--commit", commit.as_str()]);
+    asked_to_end_at_its_changes(&with_one_too_many(), &["clean"]);
+}
+
+fn verify(world: &World, commit: &Digest, blow: Option<(usize, Blow)>) -> Struck {
+    let command = world.command(&["verify", "--commit", commit.as_str()]);
+    struck::run(command, Call::opens_an_object, blow)
+}
+
+#[test]
+fn a_verify_that_was_killed_anywhere_has_changed_nothing_and_the_next_one_passes() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let before = world.disk();
+    let Struck { calls, output } = verify(&world, &commit, None);
+    let facts = Answer::of(&output).verified();
+    for at in places(calls) {
+        let broken_off = verify(&world, &commit, Some((at, Blow::Kill))).output;
+        assert_eq!(broken_off.status.code(), None, "it was to be killed");
+        assert_eq!(world.disk(), before);
+        let again = world.verb("verify", &commit).verified();
+        assert_eq!(
+            (again.info, again.kernel),
+            (facts.info.clone(), facts.kernel.clone())
+        );
+    }
+}
+
+#[test]
+fn a_verify_that_is_asked_to_end_ends_takes_nothing_for_damaged_and_the_next_one_passes() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let before = world.disk();
+    let mut places = places(verify(&world, &commit, None).calls);
+    // The last are of what the image says of itself, which is read when all is checked.
+    places.truncate(SAMPLE - 1);
+    for at in places {
+        let output = verify(&world, &commit, Some((at, Blow::TermHeard))).output;
+        let reason = Answer::of(&output).reason();
+        assert!(
+            matches!(reason, Reason::DeployDied { .. }),
+            "{at}: {reason}"
+        );
+        assert_eq!(world.disk(), before);
+    }
+    world.verb("verify", &commit).verified();
+    assert_eq!(world.fetch(&commit).fetched().1, 0, "all of it is here");
+}
+
+#[test]
+fn a_verify_that_was_killed_while_it_dropped_a_damaged_file_never_lets_the_image_pass() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    flip(&object_of(&world, commit.as_str(), "/usr/bin/kubelet"));
+    let saved = Saved::of(&world);
+    let strike = |blow| {
+        let command = world.command(&["verify", "--commit", commit.as_str()]);
+        struck::run(command, Call::changes_names, blow)
+    };
+    let calls = strike(None).calls;
+    for at in 1..=calls {
+        saved.put_back();
+        let broken_off = strike(Some((at, Blow::Kill))).output.status;
+        assert_eq!(broken_off.code(), None, "it was to be killed");
+        let reason = world.verb("verify", &commit).reason();
+        assert!(matches!(reason, Reason::Damaged { .. }), "{at}: {reason}");
+        let (_, bytes) = world.fetch(&commit).fetched();
+        assert!(bytes > 0, "{at}: the file has not come again");
+        world.verb("verify", &commit).verified();
+    }
+}
