@@ -22,21 +22,6 @@ fn the_brain_keeps_every_promise_whatever_breaks_in() {
     );
 }
 
-/// And why it is refused all the more where /boot is a file system of its own: the guard cannot clear in its stead, and refuses for ever.
-#[test]
-fn a_loader_that_cannot_clear_its_one_shot_would_boot_for_ever_behind_a_guard_that_sees_no_boot() {
-    let one_cut = Left {
-        all: 1,
-        cuts: 1,
-        people: 0,
-    };
-    let chain = || Chain::new(&[Flaw::None], true, one_cut, None);
-    assert!(explore(chain()).wrong.is_none(), "the guard clears it");
-    let wrong = explore(chain().with_boot_apart()).wrong;
-    let promise = wrong.map(|wrong| wrong.promise);
-    assert_eq!(promise, Some("every run comes to rest"));
-}
-
 /// The other half of the promise: why `host::boot` refuses such a loader before anything is touched.
 #[test]
 fn a_loader_that_cannot_clear_its_one_shot_would_boot_a_panicking_kernel_for_ever() {
@@ -46,6 +31,20 @@ fn a_loader_that_cannot_clear_its_one_shot_would_boot_a_panicking_kernel_for_eve
         people: 0,
     };
     let wrong = explore(Chain::new(&[Flaw::Panics], true, calm, None)).wrong;
+    let promise = wrong.map(|wrong| wrong.promise);
+    assert_eq!(promise, Some("every run comes to rest"));
+}
+
+/// All the more where /boot is a file system of its own: the guard cannot clear in its stead, and refuses what it was not armed for.
+#[test]
+fn behind_a_guard_that_sees_no_boot_such_a_loader_would_boot_for_ever() {
+    let one_cut = Left {
+        all: 1,
+        cuts: 1,
+        people: 0,
+    };
+    let chain = Chain::new(&[Flaw::None], true, one_cut, None);
+    let wrong = explore(chain.with_boot_apart()).wrong;
     let promise = wrong.map(|wrong| wrong.promise);
     assert_eq!(promise, Some("every run comes to rest"));
 }
