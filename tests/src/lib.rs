@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod count;
 pub mod decisions;
 pub mod fleet;
+pub mod in_memory;
 pub mod machine;
 pub mod machines;
 pub mod management;
