@@ -235,6 +235,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_watch_comes_out_one_document_a_line_and_any_other_answer_as_it_is() {
+        for (rule, out) in [(Rule::Lines, "{}\n[]\n"), (Rule::Whole, "{\n}[\n]")] {
+            let indented = Full::from(Bytes::from_static(b"{\n}[\n]"));
+            let body = CappedBody::new(indented, rule, Arc::default());
+            let read = body.collect().await.expect("it is short").to_bytes();
+            assert_eq!(read, out);
+        }
+    }
+
+    #[tokio::test]
     async fn each_piece_of_an_answer_is_a_sign_of_life() {
         let (pulse, begun) = (Arc::new(Pulse::default()), now());
         let piece = Full::from(Bytes::from_static(b"{}"));
