@@ -10,6 +10,7 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use futures::StreamExt;
@@ -20,7 +21,10 @@ use tokio::task::JoinHandle;
 use vm_tests::cluster_api::objects;
 
 use crate::machines::Machine;
-use words::{KINDS, Kind, Who};
+use words::{DEV_MACHINE, Kind, MACHINE, NODE, RIG_MACHINE, Who};
+
+/// How often Nodes are asked for where they cannot be watched. What stands there for less may be missed.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The log, written until it is dropped.
 pub struct Decisions {
@@ -40,6 +44,8 @@ struct Log {
     of: HashSet<String>,
     last: HashMap<(Who, &'static str, String), String>,
     lines: Vec<Line>,
+    /// Two API servers count their writes apart: then what is seen first comes first.
+    as_seen: bool,
 }
 
 /// One decision.
@@ -59,18 +65,57 @@ impl Decisions {
     /// # Errors
     /// When the API server does not answer.
     pub async fn watch(client: &Client, cluster: &str, machines: &[Machine]) -> Result<Self> {
-        let log = Log {
-            of: machines.iter().map(Machine::name).collect(),
-            ..Log::default()
-        };
-        let mut this = Self {
-            log: Arc::new(Mutex::new(log)),
-            watches: Vec::new(),
-        };
-        for kind in &KINDS {
+        let mut this = Self::of(machines, false);
+        for kind in [&MACHINE, &RIG_MACHINE, &NODE] {
             this.watch_kind(client, cluster, kind).await?;
         }
         Ok(this)
+    }
+
+    /// The same for Machines of the in-memory provider: their Nodes are on an API server of their own, see [`crate::in_memory`].
+    ///
+    /// # Errors
+    /// When an API server does not answer.
+    pub async fn watch_in_memory(
+        (client, workload): (&Client, &Client),
+        cluster: &str,
+        machines: &[Machine],
+    ) -> Result<Self> {
+        let mut this = Self::of(machines, true);
+        for kind in [&MACHINE, &DEV_MACHINE] {
+            this.watch_kind(client, cluster, kind).await?;
+        }
+        this.look_at_nodes(workload).await?;
+        Ok(this)
+    }
+
+    fn of(machines: &[Machine], as_seen: bool) -> Self {
+        let log = Log {
+            of: machines.iter().map(Machine::name).collect(),
+            as_seen,
+            ..Log::default()
+        };
+        Self {
+            log: Arc::new(Mutex::new(log)),
+            watches: Vec::new(),
+        }
+    }
+
+    async fn look_at_nodes(&mut self, workload: &Client) -> Result<()> {
+        let nodes = objects::api(workload, &objects::kind(NODE.version, NODE.name)?, None);
+        let (log, mut tell) = (Arc::clone(&self.log), false);
+        self.watches.push(tokio::spawn(async move {
+            loop {
+                // Who does not answer now is asked again.
+                if let Ok(all) = nodes.list(&ListParams::default()).await {
+                    let mut log = lock(&log);
+                    all.iter().for_each(|node| log.see(&NODE, node, tell));
+                    tell = true;
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        }));
+        Ok(())
     }
 
     async fn watch_kind(
@@ -118,8 +163,10 @@ impl Log {
             }
             self.last.insert(place, text.clone());
             if tell {
+                let seen = self.lines.len() as u64;
+                let written = revision.parse().unwrap_or_default();
                 self.lines.push(Line {
-                    revision: revision.parse().unwrap_or_default(),
+                    revision: if self.as_seen { seen } else { written },
                     machine: machine.clone(),
                     who,
                     text,

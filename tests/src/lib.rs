@@ -9,6 +9,7 @@ pub mod count;
 pub mod decisions;
 pub mod fleet;
 pub mod gate;
+pub mod in_memory;
 pub mod machine;
 pub mod machines;
 pub mod management;

@@ -43,6 +43,13 @@ impl Machine {
         self.0.uid().unwrap_or_default()
     }
 
+    /// Whether its node carries a control plane.
+    #[must_use]
+    pub fn is_control_plane(&self) -> bool {
+        let label = provider::names::CONTROL_PLANE_LABEL;
+        self.0.labels().contains_key(label)
+    }
+
     /// The version that it asks for.
     #[must_use]
     pub fn version(&self) -> &str {

@@ -133,6 +133,15 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
+/// A list that is empty may be written as null: Go does, where nobody has said otherwise.
+fn null_is_none<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// What a Node should be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
@@ -149,6 +158,7 @@ pub struct NodeSpec {
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStatus {
     /// `Ready` and others.
+    #[serde(deserialize_with = "null_is_none")]
     pub conditions: Vec<Condition>,
     /// Versions.
     pub node_info: NodeInfo,
@@ -181,6 +191,7 @@ pub struct PodSpec {
     /// Its Node.
     pub node_name: String,
     /// Its containers.
+    #[serde(deserialize_with = "null_is_none")]
     pub containers: Vec<Container>,
 }
 
@@ -197,6 +208,7 @@ pub struct Container {
 #[serde(default)]
 pub struct PodStatus {
     /// `Ready` and others.
+    #[serde(deserialize_with = "null_is_none")]
     pub conditions: Vec<Condition>,
 }
 

@@ -42,26 +42,37 @@ const PASSING: &str = "Unverified";
 
 const INFRA: &str = "infrastructure.rig.careen.dev/v1alpha1";
 
-pub static KINDS: [Kind; 3] = [
-    Kind {
-        name: "Machine",
-        version: "cluster.x-k8s.io/v1beta2",
-        in_namespace: true,
-        says: of_machine,
-    },
-    Kind {
-        name: "RigMachine",
-        version: INFRA,
-        in_namespace: true,
-        says: of_infra,
-    },
-    Kind {
-        name: "Node",
-        version: "v1",
-        in_namespace: false,
-        says: of_node,
-    },
-];
+/// A Machine.
+pub static MACHINE: Kind = Kind {
+    name: "Machine",
+    version: "cluster.x-k8s.io/v1beta2",
+    in_namespace: true,
+    says: of_machine,
+};
+
+/// The rig's InfraMachine.
+pub static RIG_MACHINE: Kind = Kind {
+    name: "RigMachine",
+    version: INFRA,
+    in_namespace: true,
+    says: of_infra,
+};
+
+/// The InfraMachine of Cluster API's own in-memory provider.
+pub static DEV_MACHINE: Kind = Kind {
+    name: "DevMachine",
+    version: "infrastructure.cluster.x-k8s.io/v1beta2",
+    in_namespace: true,
+    says: of_infra,
+};
+
+/// A Node.
+pub static NODE: Kind = Kind {
+    name: "Node",
+    version: "v1",
+    in_namespace: false,
+    says: of_node,
+};
 
 fn of_machine(object: &DynamicObject) -> Vec<(Who, String)> {
     let machine = Machine::from(object.clone());

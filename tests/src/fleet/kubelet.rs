@@ -14,14 +14,15 @@ use vm_tests::cluster_api::objects;
 /// kubelet's own default is 10 s; the controller manager gives up on a Node after 50 s without.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-const COMPONENTS: [&str; 3] = [
+/// The static pods of a control plane that Cluster API looks at.
+pub const COMPONENTS: [&str; 3] = [
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
 ];
 
 /// The conditions of a node that is well.
-const HEALTHY: [(&str, &str); 4] = [
+pub const HEALTHY: [(&str, &str); 4] = [
     ("Ready", "True"),
     ("MemoryPressure", "False"),
     ("DiskPressure", "False"),

@@ -4,7 +4,7 @@
 pub mod fate;
 mod host;
 pub mod images;
-mod kubelet;
+pub(crate) mod kubelet;
 mod machine;
 
 use std::collections::HashMap;

@@ -4,6 +4,7 @@ mod adversity;
 mod annotation;
 mod control_plane;
 mod hooks;
+mod in_memory;
 mod managers;
 mod scene;
 mod walk;

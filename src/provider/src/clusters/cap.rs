@@ -1,5 +1,5 @@
 //! How much a workload cluster's API server may say: an answer has an end, and so has each line of a watch. Whoever never ends it would
-//! fill our memory. And that it says something at all.
+//! fill our memory. And that it says something at all. A watch's lines are its documents, however they are laid out; see [`Documents`].
 
 use std::error::Error;
 use std::pin::Pin;
@@ -12,6 +12,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use thiserror::Error;
 use tower::{Layer, Service};
 
+use super::documents::Documents;
 use super::pulse::Pulse;
 use crate::world::now;
 
@@ -117,16 +118,25 @@ pub(super) struct CappedBody<B> {
     inner: B,
     rule: Rule,
     read: usize,
+    documents: Documents,
     pulse: Arc<Pulse>,
 }
 
 impl<B> CappedBody<B> {
-    const fn new(inner: B, rule: Rule, pulse: Arc<Pulse>) -> Self {
+    fn new(inner: B, rule: Rule, pulse: Arc<Pulse>) -> Self {
         Self {
             inner,
             rule,
             read: 0,
+            documents: Documents::default(),
             pulse,
+        }
+    }
+
+    fn laid_out(&mut self, data: Bytes) -> Bytes {
+        match self.rule {
+            Rule::Whole => data,
+            Rule::Lines => self.documents.lines(&data).into(),
         }
     }
 
@@ -162,6 +172,7 @@ where
                 Err(error) => return Some(Err(error.into())),
             };
             self.pulse.beat(now());
+            let frame = frame.map_data(|data| self.laid_out(data));
             let data = frame.data_ref().map_or(&[][..], |data| &data[..]);
             Some(match self.count(data) {
                 Ok(()) => Ok(frame),
@@ -175,7 +186,10 @@ where
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        match self.rule {
+            Rule::Whole => self.inner.size_hint(),
+            Rule::Lines => SizeHint::default(),
+        }
     }
 }
 
@@ -213,8 +227,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_watch_may_go_on_for_as_long_as_its_lines_end() {
-        assert_eq!(read(Rule::Lines, 2 * ANSWER, "\n").await, Ok(2 * ANSWER));
+        assert_eq!(
+            read(Rule::Lines, ANSWER + (1 << 20), "\n").await,
+            Ok(ANSWER + (1 << 20))
+        );
         assert!(read(Rule::Lines, 2 * LINE, "").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_watch_comes_out_one_document_a_line_and_any_other_answer_as_it_is() {
+        for (rule, out) in [(Rule::Lines, "{}\n[]\n"), (Rule::Whole, "{\n}[\n]")] {
+            let indented = Full::from(Bytes::from_static(b"{\n}[\n]"));
+            let body = CappedBody::new(indented, rule, Arc::default());
+            let read = body.collect().await.expect("it is short").to_bytes();
+            assert_eq!(read, out);
+        }
     }
 
     #[tokio::test]

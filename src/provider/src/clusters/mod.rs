@@ -3,6 +3,7 @@
 
 mod cap;
 mod connect;
+mod documents;
 mod parse;
 mod pulse;
 mod store;

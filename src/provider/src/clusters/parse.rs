@@ -131,6 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_whose_lists_are_null_hides_no_others() {
+        let object = json!({
+            "metadata": { "name": "kube-scheduler-a", "labels": { "component": "kube-scheduler" } },
+            "spec": { "nodeName": "a", "containers": null }, "status": { "conditions": null },
+        });
+        let (_, node, pod) = pod(serde_json::from_value(object).unwrap()).unwrap();
+        assert_eq!((node.as_str(), pod.version, pod.ready), ("a", None, false));
+    }
+
+    #[test]
     fn when_phases_were_reached_is_kept_and_of_many_the_last() {
         let reached = |count: u64| -> Vec<_> {
             let each = 0..count;

@@ -1,0 +1,103 @@
+//! One JSON document a line. A watch is a row of documents, and whoever serves it may lay each out as they like: Go's clients read them
+//! by their braces. kube reads lines, and would take a watch that is indented for broken at its first one.
+
+/// Where in the row we are; a piece of a body may end anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Documents {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    /// The line has begun.
+    open: bool,
+}
+
+impl Documents {
+    /// The next piece, with a line's end behind each document and none in it.
+    pub(super) fn lines(&mut self, piece: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(piece.len() + 1);
+        for byte in piece {
+            self.take(*byte, &mut out);
+        }
+        out
+    }
+
+    fn take(&mut self, byte: u8, out: &mut Vec<u8>) {
+        if self.in_string {
+            out.push(byte);
+            self.in_string = self.escaped || byte != b'"';
+            self.escaped = !self.escaped && byte == b'\\';
+            return;
+        }
+        if matches!(byte, b'\n' | b'\r') {
+            // What is no document at all, as a proxy's complaint, keeps its lines.
+            if self.depth == 0 {
+                self.end(out);
+            }
+            return;
+        }
+        out.push(byte);
+        self.open = true;
+        match byte {
+            b'"' => self.in_string = self.depth > 0,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    self.end(out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.open) {
+            out.push(b'\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn events() -> [Value; 2] {
+        let text = "a \"}\" in \\ it,\nand a line's end";
+        let one = json!({ "type": "MODIFIED", "object": { "metadata": { "name": "a" }, "text": [text, {}] } });
+        [
+            one,
+            json!({ "type": "BOOKMARK", "object": { "a": [[1], [2]] } }),
+        ]
+    }
+
+    /// In pieces of so many bytes.
+    fn read(body: &str, piece: usize) -> String {
+        let mut documents = Documents::default();
+        let pieces = body.as_bytes().chunks(piece);
+        let lines: Vec<u8> = pieces.flat_map(|piece| documents.lines(piece)).collect();
+        String::from_utf8(lines).expect("it was")
+    }
+
+    #[test]
+    fn indented_documents_become_one_a_line_wherever_the_body_is_cut() {
+        let indented = events().map(|event| serde_json::to_string_pretty(&event).expect("JSON"));
+        for body in [indented.concat(), indented.join("\r\n\r\n")] {
+            for piece in [1, 2, 7, body.len()] {
+                let lines = read(&body, piece);
+                let documents = lines.lines().map(|line| serde_json::from_str(line).ok());
+                let documents: Vec<Option<Value>> = documents.collect();
+                assert_eq!(documents, events().map(Some), "{lines}");
+            }
+        }
+    }
+
+    #[test]
+    fn documents_that_are_lines_already_stay_as_they_are_and_so_does_what_is_none() {
+        let lines = events().map(|event| format!("{event}\n")).concat();
+        for body in [lines.as_str(), "no \"upstream\nat the moment\n"] {
+            assert_eq!(read(body, 5), body);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The agents and kubelets of one Cluster's nodes. Each takes up what its Node asks for, after a fate of its own out of one seed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use fastrand::Rng;
+use k8s_openapi::api::core::v1::{Node, Secret};
+use kube::api::{Api, ListParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config, ResourceExt};
+use tokio::task::{JoinHandle, JoinSet};
+use upgrade::{UpgradeId, names};
+
+use super::upgrade::Upgrade;
+use crate::fleet::fate::Fate;
+use crate::node::annotation;
+
+/// How often Nodes are looked at. A watch would be a line for each event to kube, and this API server indents what it sends.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// All of them. They end when this is dropped.
+pub struct Agents {
+    /// The Cluster's own API server, with the credential that Cluster API has made.
+    pub workload: Client,
+    boots: Boots,
+    life: JoinHandle<()>,
+}
+
+/// How often each node has booted since it came.
+pub(super) type Boots = Arc<Mutex<HashMap<String, u32>>>;
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        self.life.abort();
+    }
+}
+
+impl Agents {
+    /// Has them look at their Nodes. The same seed is the same luck for whoever is asked first, second, ...
+    ///
+    /// # Errors
+    /// When the Cluster has no kubeconfig.
+    pub async fn start(management: &Client, cluster: &str, seed: u64) -> Result<Self> {
+        let workload = workload(management, cluster).await?;
+        let boots = Boots::default();
+        let hall = Hall {
+            workload: workload.clone(),
+            luck: Rng::with_seed(seed),
+            taken: HashMap::new(),
+            boots: Arc::clone(&boots),
+            working: JoinSet::new(),
+        };
+        Ok(Self {
+            workload,
+            boots,
+            life: tokio::spawn(hall.live()),
+        })
+    }
+
+    /// How often a node has booted since it came.
+    #[must_use]
+    pub fn boots(&self, node: &str) -> u32 {
+        lock(&self.boots).get(node).copied().unwrap_or_default()
+    }
+}
+
+/// One more boot of a node: which one it is.
+pub(super) fn boot(boots: &Boots, node: &str) -> u32 {
+    let mut boots = lock(boots);
+    let count = boots.entry(node.to_owned()).or_default();
+    *count += 1;
+    *count
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn workload(management: &Client, cluster: &str) -> Result<Client> {
+    let secrets: Api<Secret> = Api::namespaced(management.clone(), cluster);
+    let name = format!("{cluster}{}", provider::names::KUBECONFIG_SUFFIX);
+    let data = secrets.get(&name).await?.data.unwrap_or_default();
+    let value = data.get(provider::names::KUBECONFIG_KEY);
+    let value = value.with_context(|| format!("Secret {name} is empty"))?;
+    let kubeconfig = Kubeconfig::from_yaml(std::str::from_utf8(&value.0)?)?;
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    Ok(Client::try_from(config)?)
+}
+
+/// Where they all live.
+struct Hall {
+    workload: Client,
+    luck: Rng,
+    taken: HashMap<String, UpgradeId>,
+    boots: Boots,
+    working: JoinSet<()>,
+}
+
+impl Hall {
+    async fn live(mut self) {
+        let nodes: Api<Node> = Api::all(self.workload.clone());
+        loop {
+            match nodes.list(&ListParams::default()).await {
+                Ok(all) => all.iter().for_each(|node| self.look_at(node)),
+                Err(error) => eprintln!("the agents see no Nodes: {error}"),
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn look_at(&mut self, node: &Node) {
+        let stands = annotation(node, names::REQUEST) == names::REQUEST_SCHEDULED;
+        let id = annotation(node, names::UPGRADE_ID).parse::<UpgradeId>();
+        let Some(id) = id.ok().filter(|_| stands) else {
+            return;
+        };
+        let name = node.name_any();
+        if self.taken.insert(name.clone(), id.clone()).as_ref() == Some(&id) {
+            return;
+        }
+        let fate = Fate::of(&mut self.luck);
+        println!("node {name}: {fate:?}");
+        let upgrade = Upgrade::asked(&self.workload, node, id, fate);
+        self.working.spawn(upgrade.run(Arc::clone(&self.boots)));
+    }
+}

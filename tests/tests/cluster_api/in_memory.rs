@@ -1,0 +1,136 @@
+//! A whole Cluster on Cluster API's own in-memory infrastructure provider: control plane and workers, neither the rig's.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use careen_tests::decisions::Decisions;
+use careen_tests::fleet::images::{FIRST, LATEST};
+use careen_tests::in_memory::{Agents, InMemory, create};
+use careen_tests::machines::{self, Machine, identities, until_all_serve, until_counted};
+use careen_tests::rollout::Rollout;
+use careen_tests::wide;
+use careen_tests::world::{self, World};
+use kube::ResourceExt;
+use kube::api::ListParams;
+use vm_tests::cluster_api::cluster::{Cluster, Rolling};
+use vm_tests::cluster_api::objects;
+
+use crate::VERSION;
+
+/// Machines of a control plane.
+const CONTROL_PLANE: usize = 3;
+
+/// A Cluster whose Machines all serve in the first version.
+struct Scene {
+    cluster: Cluster,
+    before: Vec<Machine>,
+    infra: Vec<(String, String)>,
+    rollout: Rollout,
+    agents: Agents,
+    decisions: Decisions,
+}
+
+impl Scene {
+    async fn new(world: &World, name: &str, workers: u32, seed: u64) -> Result<Self> {
+        let (client, first) = (&world.client, FIRST.version);
+        let rolling = Rolling {
+            max_surge: 0,
+            max_unavailable: half(workers),
+        };
+        let cluster = create(client, name, first, (workers, rolling)).await?;
+        let count = CONTROL_PLANE + workers as usize;
+        let before = until_all_serve(client, name, count, first).await?;
+        until_counted(client, name, "w", workers).await?;
+        let agents = Agents::start(client, name, seed).await?;
+        let both = (client, &agents.workload);
+        Ok(Self {
+            infra: infra_machines(world, name).await?,
+            rollout: Rollout::watch(client, name).await?,
+            decisions: Decisions::watch_in_memory(both, name, &before).await?,
+            cluster,
+            before,
+            agents,
+        })
+    }
+
+    /// Waits until those serve in this version that are, or are not, of the control plane.
+    async fn until_serving(&self, world: &World, control_plane: bool, version: &str) -> Result<()> {
+        let what = format!("control plane {control_plane}: serving in {version}");
+        let serve = |all: &[Machine]| {
+            let mut asked = all
+                .iter()
+                .filter(|machine| machine.is_control_plane() == control_plane);
+            asked.all(|machine| machine.serves(version))
+        };
+        machines::until(&world.client, &self.cluster.name, &what, serve).await?;
+        Ok(())
+    }
+
+    /// Holds that the Machines, and what is behind them, are those that were there before.
+    async fn nobody_was_replaced(&self, world: &World) -> Result<()> {
+        let name = &self.cluster.name;
+        let after = machines::all(&world.client, name).await?;
+        println!(
+            "{name}:\n{}\n{}",
+            self.rollout.lines(),
+            self.decisions.text()
+        );
+        assert_eq!(identities(&self.before), identities(&after));
+        assert_eq!(self.infra, infra_machines(world, name).await?);
+        assert_eq!(self.rollout.gone(), 0, "replaced");
+        assert_eq!(self.rollout.most_machines(), self.before.len(), "one came");
+        for machine in &after {
+            let boots = self.agents.boots(&machine.name());
+            assert!(boots >= 1, "{} never rebooted", machine.name());
+        }
+        Ok(())
+    }
+}
+
+/// How many workers may be away at a time.
+const fn half(workers: u32) -> u32 {
+    workers.div_ceil(2)
+}
+
+/// Names and UIDs of a Cluster's InfraMachines.
+async fn infra_machines(world: &World, cluster: &str) -> Result<Vec<(String, String)>> {
+    let kind = objects::kind("infrastructure.cluster.x-k8s.io/v1beta2", "DevMachine")?;
+    let api = objects::api(&world.client, &kind, Some(cluster));
+    let all = api.list(&ListParams::default()).await?;
+    let mut all: Vec<_> = all
+        .iter()
+        .map(|one| (one.name_any(), one.uid().unwrap_or_default()))
+        .collect();
+    all.sort();
+    Ok(all)
+}
+
+#[test]
+fn misfortunes_on_cluster_apis_in_memory_provider_replace_nobody_either() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let provider = InMemory::start(VERSION, world.plane, &world.client).await?;
+        for seed in wide::seeds()? {
+            println!("CAREEN_SEED={seed}");
+            let (name, begun) = (format!("in-memory-{seed}"), Instant::now());
+            let workers = wide::machines(3)?;
+            let scene = Scene::new(world, &name, workers, seed).await?;
+            let version = LATEST.version;
+            scene.cluster.upgrade_control_plane(version).await?;
+            scene.until_serving(world, true, version).await?;
+            assert_eq!(scene.rollout.most_updating(), 1, "control planes at once");
+            scene.cluster.upgrade_deployment("w", version).await?;
+            scene.until_serving(world, false, version).await?;
+            scene.nobody_was_replaced(world).await?;
+            let at_once = scene.rollout.most_updating();
+            assert!(at_once <= half(workers) as usize, "{at_once} at once");
+            // A watch lives for a minute; whoever asks again and again instead ends three a second.
+            let watches = provider.ended_watches(&name).await?;
+            let lives = begun.elapsed().as_secs() / 30;
+            assert!(watches <= 5 + lives, "{watches} watches of Nodes ended");
+            // Their API server goes with the Cluster.
+            drop((scene.agents, scene.decisions));
+            scene.cluster.remove().await?;
+        }
+        provider.check().await
+    })
+}
