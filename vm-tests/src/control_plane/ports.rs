@@ -3,8 +3,10 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// One port each; all but the API server's are free to change between two starts.
 #[derive(Debug, Clone, Copy)]
@@ -40,14 +42,58 @@ impl Ports {
     }
 }
 
-/// Holds all the listeners until the last port is known, so that no port comes twice.
+/// Below the ports that the kernel gives to whoever connects somewhere (net.ipv4.ip_local_port_range begins at 32768): one of those may be
+/// taken between the moment that we find it free and the moment that its program listens.
+const BELOW: std::ops::Range<u16> = 24_000..32_000;
+
+/// Ports that nobody listens at, on any address. None comes twice in the life of this process, and each process begins elsewhere.
 pub(crate) fn free<const N: usize>() -> Result<[u16; N]> {
-    let mut listeners = Vec::new();
     let mut ports = [0; N];
     for port in &mut ports {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        *port = listener.local_addr()?.port();
-        listeners.push(listener);
+        *port = next_free()?;
     }
     Ok(ports)
+}
+
+fn next_free() -> Result<u16> {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let all = u32::from(BELOW.end - BELOW.start);
+    for _ in 0..all {
+        let place = std::process::id()
+            .wrapping_mul(SPREAD)
+            .wrapping_add(TAKEN.fetch_add(1, Relaxed));
+        let port = BELOW.start + u16::try_from(place % all)?;
+        if TcpListener::bind(("0.0.0.0", port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!(
+        "every port from {} to {} is taken",
+        BELOW.start,
+        BELOW.end - 1
+    )
+}
+
+/// Ports between the beginnings of two processes whose ids follow each other; a run with three control planes takes some thirty.
+const SPREAD: u32 = 97;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_port_comes_twice_and_none_is_the_kernels_to_give_away() {
+        let [first, second] = [free::<20>().unwrap(), free::<20>().unwrap()];
+        let all: std::collections::BTreeSet<_> = first.into_iter().chain(second).collect();
+        assert_eq!(all.len(), 40);
+        assert!(all.iter().all(|port| BELOW.contains(port)));
+    }
+
+    #[test]
+    fn a_port_at_which_somebody_listens_is_passed_over() {
+        let [port] = free().unwrap();
+        let next = TcpListener::bind(("0.0.0.0", port + 1));
+        let [other] = free().unwrap();
+        assert!(next.is_err() || other != port + 1);
+    }
 }
