@@ -25,7 +25,8 @@ impl Cmdline {
     /// Takes a text as it stands in /proc/cmdline.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(text.trim().to_owned())
+        // As libostree does. A blank of Unicode is a letter like any other to the kernel, and part of an argument.
+        Self(text.trim_ascii().to_owned())
     }
 
     /// Whether this boot is a trial.
@@ -54,6 +55,7 @@ mod tests {
     fn only_the_whole_argument_makes_a_trial() {
         assert!(Cmdline::new("quiet careen.trial=1 ro\n").is_trial());
         assert!(!Cmdline::new("xcareen.trial=1 careen.trial=10 careen.trial").is_trial());
+        assert!(!Cmdline::new("careen.trial=1\u{2002}").is_trial());
     }
 
     #[test]
