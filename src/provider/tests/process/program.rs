@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -130,8 +130,9 @@ fn until(log: &Receiver<Value>, message: &str) -> Value {
 }
 
 fn await_line(log: &Receiver<Value>, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
-    let mut seen = Vec::new();
-    while let Ok(line) = log.recv_timeout(PATIENCE) {
+    let (mut seen, end) = (Vec::new(), Instant::now() + PATIENCE);
+    // It goes on about the API server that it misses.
+    while let Ok(line) = log.recv_timeout(end.saturating_duration_since(Instant::now())) {
         if is_it(&line) {
             return line;
         }
