@@ -13,13 +13,15 @@ use k8s_openapi::api::core::v1::{Node, Secret};
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::config::Kubeconfig;
-use provider::names;
+use provider::rights::{self, Ours};
+use provider::{manifests, names};
 use serde_json::{Value, json};
 use vm_tests::cluster_api::account::kubeconfig_of;
 use vm_tests::cluster_api::objects;
 
 use crate::cluster::plane;
 use crate::fleet::images::{FIRST, LATEST};
+use crate::replica::certificate;
 use crate::wire::Wire;
 pub use history::History;
 
@@ -51,9 +53,21 @@ impl Management {
             admin,
             space: space.to_owned(),
         };
+        this.rights().await?;
         this.extension_config().await?;
         this.cluster(space, &this.wire).await?;
         Ok(this)
+    }
+
+    /// All scenes have one ServiceAccount, but each a Lease, a Secret and an ExtensionConfig of its own.
+    async fn rights(&self) -> Result<()> {
+        let ours = Ours {
+            lease: &self.space,
+            secret: &certificate(&self.space),
+            extension_config: &self.space,
+        };
+        let rights = rights::for_ours(manifests::NAMESPACE, &self.space, &ours);
+        objects::apply_all(&self.admin, &rights).await
     }
 
     /// Another Cluster, reached by this wire.

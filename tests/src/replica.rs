@@ -54,8 +54,16 @@ impl Replica {
     /// # Errors
     /// When it does not come to that: what it says of itself.
     pub async fn start(scene: &Management, identity: &str) -> Result<Self> {
+        Self::start_with(scene, identity, Policy::default()).await
+    }
+
+    /// The same with other limits.
+    ///
+    /// # Errors
+    /// When it does not come to that: what it says of itself.
+    pub async fn start_with(scene: &Management, identity: &str, policy: Policy) -> Result<Self> {
         let kubeconfig = provider_process::kubeconfig(plane().await?, &scene.admin).await?;
-        let setup = setup(&scene.space, identity);
+        let setup = setup(&scene.space, identity, policy);
         let (kill, killed) = oneshot::channel();
         let (up, addresses) = oneshot::channel();
         let life = move || live(kubeconfig, setup, up, killed);
@@ -146,7 +154,7 @@ fn live(
     })
 }
 
-fn setup(space: &str, identity: &str) -> Setup {
+fn setup(space: &str, identity: &str, policy: Policy) -> Setup {
     Setup {
         hook_address: (Ipv4Addr::LOCALHOST, 0).into(),
         metrics_address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -166,7 +174,7 @@ fn setup(space: &str, identity: &str) -> Setup {
         settings: Settings {
             policy: Policy {
                 landing_seconds: LANDING,
-                ..Policy::default()
+                ..policy
             },
             ..Settings::default()
         },

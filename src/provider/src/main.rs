@@ -52,7 +52,7 @@ struct Cli {
     #[arg(long)]
     tls_dir: Option<PathBuf>,
     /// The Secret of our own certificate.
-    #[arg(long, default_value = "careen-provider-tls")]
+    #[arg(long, default_value = provider::names::TLS_SECRET)]
     tls_secret: String,
     /// Further names and addresses for our own certificate.
     #[arg(long)]

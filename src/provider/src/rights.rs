@@ -12,6 +12,24 @@ struct Rule {
     verbs: &'static [&'static str],
 }
 
+/// The objects that are ours alone, by name. Other ones of their kinds we may not write.
+#[derive(Clone, Copy, Debug)]
+pub struct Ours<'a> {
+    /// The Lease to lead by.
+    pub lease: &'a str,
+    /// The Secret of our own certificate.
+    pub secret: &'a str,
+    /// The ExtensionConfig whose caBundle is kept right.
+    pub extension_config: &'a str,
+}
+
+/// As flags have them by default.
+const SHIPPED: Ours<'static> = Ours {
+    lease: names::MANAGER,
+    secret: names::TLS_SECRET,
+    extension_config: names::MANAGER,
+};
+
 /// In the whole management cluster.
 const CLUSTER: &[Rule] = &[
     Rule {
@@ -41,12 +59,6 @@ const CLUSTER: &[Rule] = &[
         resources: &["imagecatalogues/status"],
         verbs: &["patch"],
     },
-    // The caBundle.
-    Rule {
-        groups: &[names::RUNTIME_GROUP],
-        resources: &["extensionconfigs"],
-        verbs: &["get", "patch"],
-    },
     Rule {
         groups: &["events.k8s.io"],
         resources: &["events"],
@@ -75,20 +87,6 @@ const INFRA: &[Rule] = &[
     },
 ];
 
-/// In our own namespace.
-const OWN: &[Rule] = &[
-    Rule {
-        groups: &["coordination.k8s.io"],
-        resources: &["leases"],
-        verbs: &["get", "create", "update"],
-    },
-    Rule {
-        groups: &[""],
-        resources: &["secrets"],
-        verbs: &["get", "create", "update"],
-    },
-];
-
 /// The label of ClusterRoles whose rules are ours too.
 pub const AGGREGATE: &str = "careen.dev/aggregate-to-provider";
 
@@ -97,39 +95,99 @@ fn rules(of: &[Rule]) -> Value {
     of.iter().map(rule).collect()
 }
 
+/// One of ours. What is to be made has no name yet when its rights are judged, so making is a rule of its own.
+fn named(group: &str, resource: &str, name: &str, verbs: &[&str]) -> Value {
+    json!({ "apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": verbs })
+}
+
+fn made(group: &str, resource: &str) -> Value {
+    json!({ "apiGroups": [group], "resources": [resource], "verbs": ["create"] })
+}
+
+/// In our own namespace.
+fn in_own_namespace(ours: &Ours<'_>) -> Value {
+    const LEASES: &str = "coordination.k8s.io";
+    json!([
+        made(LEASES, "leases"),
+        named(LEASES, "leases", ours.lease, &["get", "update"]),
+        made("", "secrets"),
+        named("", "secrets", ours.secret, &["get", "update"]),
+    ])
+}
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+fn object(kind: &str, metadata: &Value, more: Value) -> Value {
+    let mut object =
+        json!({ "apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": metadata });
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+/// A role of this kind, bound to our ServiceAccount.
+fn bound(kind: &str, metadata: &Value, namespace: &str, more: Value) -> [Value; 2] {
+    let account =
+        json!([{ "kind": "ServiceAccount", "name": names::MANAGER, "namespace": namespace }]);
+    let role = json!({ "apiGroup": GROUP, "kind": kind, "name": metadata["name"] });
+    let binding = json!({ "roleRef": role, "subjects": account });
+    [
+        object(kind, metadata, more),
+        object(&format!("{kind}Binding"), metadata, binding),
+    ]
+}
+
 /// Everything that gives us our rights in the management cluster, as a ServiceAccount of `namespace`.
 #[must_use]
 pub fn objects(namespace: &str) -> Vec<Value> {
     let name = names::MANAGER;
-    let account = json!([{ "kind": "ServiceAccount", "name": name, "namespace": namespace }]);
-    let group = "rbac.authorization.k8s.io";
-    let version = "rbac.authorization.k8s.io/v1";
-    let part = |suffix: &str, of: &[Rule]| {
-        json!({
-            "apiVersion": version, "kind": "ClusterRole",
-            "metadata": { "name": format!("{name}-{suffix}"), "labels": { AGGREGATE: "true" } },
-            "rules": rules(of),
-        })
+    let part = |suffix: &str, rules: Value| {
+        let metadata =
+            json!({ "name": format!("{name}-{suffix}"), "labels": { AGGREGATE: "true" } });
+        object("ClusterRole", &metadata, json!({ "rules": rules }))
     };
-    vec![
+    let aggregated = json!({
+        "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { AGGREGATE: "true" } }] },
+        "rules": [],
+    });
+    let mut all = vec![
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name, "namespace": namespace } }),
-        part("core", CLUSTER),
-        part("infrastructure", INFRA),
-        json!({
-            "apiVersion": version, "kind": "ClusterRole", "metadata": { "name": name },
-            "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { AGGREGATE: "true" } }] },
-            "rules": [],
-        }),
-        json!({
-            "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": { "name": name },
-            "roleRef": { "apiGroup": group, "kind": "ClusterRole", "name": name }, "subjects": account,
-        }),
-        json!({
-            "apiVersion": version, "kind": "Role", "metadata": { "name": name, "namespace": namespace }, "rules": rules(OWN),
-        }),
-        json!({
-            "apiVersion": version, "kind": "RoleBinding", "metadata": { "name": name, "namespace": namespace },
-            "roleRef": { "apiGroup": group, "kind": "Role", "name": name }, "subjects": account,
-        }),
-    ]
+        part("core", rules(CLUSTER)),
+        part("infrastructure", rules(INFRA)),
+    ];
+    all.extend(bound(
+        "ClusterRole",
+        &json!({ "name": name }),
+        namespace,
+        aggregated,
+    ));
+    all.extend(for_ours(namespace, "own", &SHIPPED));
+    all
+}
+
+/// The rights to what is ours alone, where it has other names than by default (`--lease-name`, `--tls-secret`, `--extension-config`).
+#[must_use]
+pub fn for_ours(namespace: &str, suffix: &str, ours: &Ours<'_>) -> Vec<Value> {
+    let name = format!("{}-{suffix}", names::MANAGER);
+    // The caBundle, and settings.
+    let extension = named(
+        names::RUNTIME_GROUP,
+        "extensionconfigs",
+        ours.extension_config,
+        &["get", "patch"],
+    );
+    let everywhere = bound(
+        "ClusterRole",
+        &json!({ "name": name }),
+        namespace,
+        json!({ "rules": [extension] }),
+    );
+    let within = bound(
+        "Role",
+        &json!({ "name": name, "namespace": namespace }),
+        namespace,
+        json!({ "rules": in_own_namespace(ours) }),
+    );
+    everywhere.into_iter().chain(within).collect()
 }

@@ -32,6 +32,19 @@ impl Management {
         self.answer(node, "Failed", &status, false).await
     }
 
+    /// The agent has upgraded its node to the version that is asked for; it is uncordoned.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn agent_upgrades(&self, node: &str, id: &str) -> Result<()> {
+        let version = json!({ "status": { "nodeInfo": { "kubeletVersion": LATEST.version } } });
+        let (how, version) = (PatchParams::default(), Patch::Strategic(version));
+        self.nodes().patch_status(node, &how, &version).await?;
+        let status =
+            json!({ "id": id, "phase": "Upgraded", "percent": 100, "tries": 1, "reached": [] });
+        self.answer(node, "Upgraded", &status, false).await
+    }
+
     async fn answer(&self, node: &str, word: &str, status: &Value, cordoned: bool) -> Result<()> {
         let annotations = json!({ names::ANSWER: word, names::STATUS: status.to_string() });
         let change = json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": cordoned } });

@@ -58,14 +58,22 @@ impl Management {
     /// When that does not come.
     pub async fn until_reason(&self, name: &str, kind: &str, reason: &str) -> Result<Value> {
         let look = || async {
-            let infra = self.get("HostMachine", name).await?;
-            let all = infra.data["status"]["conditions"].as_array().cloned();
-            let mut all = all.unwrap_or_default().into_iter();
-            let found = all.find(|one| one["type"] == kind).context("none yet")?;
+            let found = self.condition(name, kind).await?;
             ensure!(found["reason"] == reason, "{found}");
             Ok(found)
         };
         objects::until(&format!("{kind} of {name}: {reason}"), PATIENCE, look).await
+    }
+
+    /// This condition of the Machine's InfraMachine.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn condition(&self, name: &str, kind: &str) -> Result<Value> {
+        let infra = self.get("HostMachine", name).await?;
+        let all = infra.data["status"]["conditions"].as_array().cloned();
+        let mut all = all.unwrap_or_default().into_iter();
+        all.find(|one| one["type"] == kind).context("none yet")
     }
 
     /// Waits for an Event with this reason about this object. Returns its note.

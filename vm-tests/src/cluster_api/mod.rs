@@ -28,6 +28,7 @@ use serde_json::Value;
 pub use manager::Manager;
 use manager::Ports;
 use manifests::Endpoint;
+pub use manifests::read as documents;
 
 use crate::control_plane::ControlPlane;
 use crate::process::{Process, tail};

@@ -1,15 +1,21 @@
 //! What a catalogue says of its own entries.
 
+use kube::ResourceExt;
+
 use super::crd::{Condition, Entry, EntryStatus, ImageCatalogue, ImageCatalogueStatus};
 
-/// The status that a catalogue should have, with the time that it would have changed at.
+/// The status that a catalogue should have beside all that there are, with the time that it would have changed at.
 #[must_use]
-pub fn status(catalogue: &ImageCatalogue, now: &str) -> ImageCatalogueStatus {
+pub fn status(
+    catalogue: &ImageCatalogue,
+    all: &[ImageCatalogue],
+    now: &str,
+) -> ImageCatalogueStatus {
     let images: Vec<EntryStatus> = catalogue
         .spec
         .images
         .iter()
-        .map(|entry| of_entry(entry, &catalogue.spec.images))
+        .map(|entry| of_entry(entry, catalogue, all))
         .collect();
     let bad: Vec<&str> = images
         .iter()
@@ -42,11 +48,11 @@ pub fn status(catalogue: &ImageCatalogue, now: &str) -> ImageCatalogueStatus {
     }
 }
 
-fn of_entry(entry: &Entry, all: &[Entry]) -> EntryStatus {
+fn of_entry(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> EntryStatus {
     let reason = match entry.image.parse::<upgrade::Target>() {
         Err(bad) => Some(bad.to_string()),
         Ok(target) if !target.is_pinned() => Some(format!("{target} is not pinned")),
-        Ok(_) => twin(entry, all),
+        Ok(_) => twin(entry, of, all),
     };
     EntryStatus {
         kubernetes_version: entry.kubernetes_version.clone(),
@@ -55,20 +61,37 @@ fn of_entry(entry: &Entry, all: &[Entry]) -> EntryStatus {
     }
 }
 
-/// Another entry for exactly the same Machines with another image: then neither is ever taken.
-fn twin(entry: &Entry, all: &[Entry]) -> Option<String> {
-    let same = |other: &&Entry| {
-        Entry {
-            image: entry.image.clone(),
-            ..Entry::clone(other)
-        } == *entry
+/// Another entry for exactly the same Machines with another image, in whichever catalogue: then neither is ever taken.
+fn twin(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> Option<String> {
+    let own = of.name_any();
+    let others = all.iter().filter(|other| other.name_any() != own);
+    let entries = std::iter::once(of).chain(others).flat_map(|catalogue| {
+        let images = catalogue.spec.images.iter();
+        images.map(|image| (catalogue.name_any(), image))
+    });
+    let same = |other: &Entry| other.image != entry.image && are_for_the_same(other, entry);
+    let (name, other) = entries.into_iter().find(|(_, other)| same(other))?;
+    let place = if name == own {
+        String::new()
+    } else {
+        format!(" in ImageCatalogue {name}")
     };
-    let other = all
-        .iter()
-        .filter(same)
-        .find(|other| other.image != entry.image)?;
     Some(format!(
-        "{} is given for the same Machines as {}; keep one",
+        "{} is given for the same Machines as {}{place}; keep one",
         entry.image, other.image
     ))
+}
+
+/// Whether two entries are for the same Machines. A selector without labels is as good as none.
+fn are_for_the_same(one: &Entry, other: &Entry) -> bool {
+    let labels = |entry: &Entry| {
+        let selector = entry.machine_selector.as_ref();
+        selector.map_or(0, |selector| selector.match_labels.len())
+    };
+    let selected =
+        one.machine_selector == other.machine_selector || labels(one) + labels(other) == 0;
+    one.kubernetes_version == other.kubernetes_version
+        && selected
+        && one.architecture == other.architecture
+        && one.stateroot == other.stateroot
 }

@@ -64,24 +64,38 @@ async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
 
 async fn say_what_resolves(client: Client, world: Arc<World>, leads: watch::Receiver<bool>) {
     let api: Api<ImageCatalogue> = Api::all(client);
+    let mut said = Vec::new();
     loop {
-        if *leads.borrow() {
-            for catalogue in world.catalogues.all() {
-                if let Err(error) = say(&api, &catalogue).await {
-                    debug!(catalogue = catalogue.name_any(), "status: {error}");
-                }
-            }
+        let all = world.catalogues.all();
+        if *leads.borrow() && all != said && say_of_all(&api, &all).await {
+            said = all;
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-async fn say(api: &Api<ImageCatalogue>, catalogue: &ImageCatalogue) -> Result<(), HandError> {
+/// Whether all of them say what they should. One that is written is seen anew.
+async fn say_of_all(api: &Api<ImageCatalogue>, all: &[ImageCatalogue]) -> bool {
+    let mut said = true;
+    for catalogue in all {
+        if let Err(error) = say(api, catalogue, all).await {
+            debug!(catalogue = catalogue.name_any(), "status: {error}");
+            said = false;
+        }
+    }
+    said
+}
+
+async fn say(
+    api: &Api<ImageCatalogue>,
+    catalogue: &ImageCatalogue,
+    all: &[ImageCatalogue],
+) -> Result<(), HandError> {
     let now = Timestamp::now();
     let now = Timestamp::from_second(now.as_second())
         .unwrap_or(now)
         .to_string();
-    let wanted = status(catalogue, &now);
+    let wanted = status(catalogue, all, &now);
     if catalogue.status.as_ref() == Some(&wanted) {
         return Ok(());
     }

@@ -208,6 +208,28 @@ fn no_right_reaches_further_than_it_must() {
 }
 
 #[test]
+fn what_may_be_written_in_our_own_namespace_and_of_extension_configs_is_ours_by_name() {
+    let writes = ["update", "patch"].map(Value::from);
+    let mut named = Vec::new();
+    for object in rights::objects("ns") {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let verbs = rule["verbs"].as_array().unwrap();
+            let is_one_of_a_kind = ["leases", "secrets", "extensionconfigs"]
+                .map(Value::from)
+                .contains(&rule["resources"][0]);
+            if is_one_of_a_kind && verbs.iter().any(|verb| writes.contains(verb)) {
+                named.push(rule["resourceNames"][0].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    named.sort_unstable();
+    assert_eq!(
+        named,
+        ["careen-provider", "careen-provider", "careen-provider-tls"]
+    );
+}
+
+#[test]
 fn a_wrong_call_and_a_folder_that_cannot_be_written_end_as_the_docs_say() {
     use upgrade::exit;
     let nowhere: &[&str] = &["manifests", "/dev/null/release"];

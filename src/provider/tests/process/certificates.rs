@@ -1,0 +1,23 @@
+//! The certificate in `--tls-dir` is another one's to rotate.
+
+use crate::hooks::call;
+use crate::program::{Program, lay, pair};
+
+/// Rotation lays three files one after the other; a look may fall between them.
+#[test]
+fn a_certificate_that_is_rotated_in_its_folder_is_served_without_a_restart_and_half_of_one_is_not()
+{
+    let (old, new) = (pair(), pair());
+    let program = Program::start(&old, &[]);
+    program.until_it_has_a_certificate();
+    assert_eq!(call(program.hooks, &old.authorities).1["status"], "Success");
+
+    std::fs::write(program.folder.path().join("tls.crt"), &new.certificate).unwrap();
+    let half = program.until_it_warns();
+    assert!(half.ends_with("the old certificate stays in use"), "{half}");
+    assert_eq!(call(program.hooks, &old.authorities).1["status"], "Success");
+
+    lay(program.folder.path(), &new);
+    program.until_it_says("a new certificate is in use");
+    assert_eq!(call(program.hooks, &new.authorities).1["status"], "Success");
+}

@@ -1,0 +1,39 @@
+//! `/healthz` and `/readyz` while the management cluster does not answer.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use crate::program::{PATIENCE, Program, pair};
+
+/// What it answers at a path, from the status line on.
+fn get(metrics: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(metrics).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+impl Program {
+    /// Waits until there is something to answer calls with.
+    pub fn until_it_has_a_certificate(&self) {
+        while get(self.metrics, "/readyz").contains("no certificate yet") {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// A Service sends no calls to it then; whoever watches its life has no reason to start it anew.
+#[test]
+fn it_is_not_ready_before_it_has_seen_everything_and_healthy_all_the_same() {
+    let program = Program::start(&pair(), &[]);
+    program.until_it_has_a_certificate();
+    let ready = get(program.metrics, "/readyz");
+    assert!(ready.contains("503"), "{ready}");
+    assert!(
+        ready.ends_with("not everything was listed yet\n"),
+        "{ready}"
+    );
+    assert!(get(program.metrics, "/healthz").contains("200 OK"));
+}

@@ -1,0 +1,92 @@
+//! The release as it ships, as a real API server takes it. (Of Cluster API's own kind, ExtensionConfig, this one knows no fields.)
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use careen_tests::cluster::plane;
+use careen_tests::management::definitions::install_all;
+use kube::Client;
+use kube::api::{DynamicObject, Patch, PatchParams, ValidationDirective};
+use serde_json::Value;
+use vm_tests::cluster_api::{documents, objects};
+
+fn shipped() -> Result<Vec<Value>> {
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/provider");
+    documents(&packaging.join("runtime-extension-components.yaml"))
+}
+
+/// As `kubectl apply --server-side --dry-run=server --validate=strict` asks for it.
+async fn tried(client: &Client, object: &Value) -> Result<DynamicObject> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/kind").context("no kind")?;
+    let name = text("/metadata/name").context("no name")?;
+    let of_kind = objects::kind(text("/apiVersion").context("no apiVersion")?, kind)?;
+    let api = objects::api(client, &of_kind, text("/metadata/namespace"));
+    let how = PatchParams {
+        dry_run: true,
+        field_validation: Some(ValidationDirective::Strict),
+        ..PatchParams::apply("careen-release").force()
+    };
+    let tried = api.patch(name, &how, &Patch::Apply(object)).await;
+    tried.with_context(|| format!("{kind} {name}"))
+}
+
+fn of_kind<'a>(all: &'a [DynamicObject], kind: &str) -> Result<&'a Value> {
+    let is = |object: &&DynamicObject| {
+        object
+            .types
+            .as_ref()
+            .is_some_and(|types| types.kind == kind)
+    };
+    let found = all.iter().find(is).with_context(|| format!("no {kind}"))?;
+    found.data.get("spec").context("no spec")
+}
+
+#[tokio::test]
+async fn every_object_of_the_release_is_taken_and_none_has_a_field_that_nobody_knows() -> Result<()>
+{
+    let client = plane().await?.client().await?;
+    install_all(&client).await?;
+    let mut taken = Vec::new();
+    for object in shipped()? {
+        taken.push(tried(&client, &object).await?);
+    }
+    assert!(taken.len() > 10, "{}", taken.len());
+    let mut misspelt = shipped()?;
+    let is_deployment = |object: &&mut Value| object["kind"] == "Deployment";
+    let deployment = misspelt.iter_mut().find(is_deployment).context("none")?;
+    deployment["spec"]["template"]["spec"]["tolerationz"] = Value::Array(Vec::new());
+    let refused = tried(&client, deployment)
+        .await
+        .err()
+        .context("it was taken")?;
+    assert!(
+        format!("{refused:#}").contains("tolerationz"),
+        "{refused:#}"
+    );
+    Ok(())
+}
+
+/// Core leaves where no replica answers at its start.
+#[tokio::test]
+async fn of_two_replicas_a_drain_takes_one_at_a_time_and_both_serve_the_hooks() -> Result<()> {
+    let client = plane().await?.client().await?;
+    install_all(&client).await?;
+    let mut taken = Vec::new();
+    for object in shipped()? {
+        taken.push(tried(&client, &object).await?);
+    }
+    let deployment = of_kind(&taken, "Deployment")?;
+    let budget = of_kind(&taken, "PodDisruptionBudget")?;
+    let service = of_kind(&taken, "Service")?;
+    assert_eq!(deployment["replicas"], 2);
+    assert_eq!(budget["minAvailable"], 1);
+    let pods = &deployment["template"]["metadata"]["labels"];
+    assert_eq!(&budget["selector"]["matchLabels"], pods);
+    assert_eq!(&service["selector"], pods);
+    let container = &deployment["template"]["spec"]["containers"][0];
+    let port = &service["ports"][0]["targetPort"];
+    let ports = container["ports"].as_array().context("no ports")?;
+    assert!(ports.iter().any(|one| one["name"] == *port), "{ports:?}");
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! What a catalogue says of its own entries, and beside the other catalogues.
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::management::Management;
+use careen_tests::replica::Replica;
+use kube::api::Api;
+use provider::catalogue::{ImageCatalogue, ImageCatalogueStatus};
+use serde_json::{Value, json};
+use vm_tests::cluster_api::objects;
+
+fn entry(version: &str, reference: &str, word: char) -> Value {
+    let commit = word.to_string().repeat(64);
+    json!({ "kubernetesVersion": version, "image": format!("ostree:{reference}@{commit}") })
+}
+
+async fn apply(scene: &Management, name: &str, images: &[Value]) -> Result<()> {
+    let object = json!({
+        "apiVersion": "careen.dev/v1alpha1", "kind": "ImageCatalogue", "metadata": { "name": name }, "spec": { "images": images },
+    });
+    objects::apply(&scene.admin, &object).await.map(drop)
+}
+
+/// Waits for a word on the catalogue as it is now.
+async fn until(scene: &Management, name: &str, reason: &str) -> Result<ImageCatalogueStatus> {
+    let catalogues: Api<ImageCatalogue> = Api::all(scene.admin.clone());
+    let look = || async {
+        let catalogue = catalogues.get(name).await?;
+        let generation = catalogue.metadata.generation;
+        let status = catalogue.status.context("no status yet")?;
+        ensure!(status.observed_generation == generation, "of an older one");
+        ensure!(status.conditions[0].reason == reason, "{status:?}");
+        Ok(status)
+    };
+    scene.until(&format!("{name}: {reason}"), look).await
+}
+
+#[tokio::test]
+async fn a_catalogue_says_which_entries_resolve_and_is_ready_when_all_do() -> Result<()> {
+    let scene = Management::new("resolves").await?;
+    let _replica = Replica::start(&scene, "one").await?;
+    let good = entry("v1.90.1", "site:os", 'a');
+    // The API server lets it in; a ref is not of this form.
+    let unreadable = entry("v1.90.2", "site:os//edge", 'b');
+    apply(&scene, "resolves", &[good.clone(), unreadable]).await?;
+    let status = until(&scene, "resolves", "SomeDoNot").await?;
+    let condition = &status.conditions[0];
+    assert_eq!(
+        (condition.kind.as_str(), condition.status.as_str()),
+        ("Ready", "False")
+    );
+    assert!(condition.message.contains("site:os//edge"), "{condition:?}");
+    let resolve: Vec<bool> = status.images.iter().map(|image| image.resolves).collect();
+    assert_eq!(resolve, [true, false]);
+    apply(&scene, "resolves", &[good]).await?;
+    let status = until(&scene, "resolves", "AllResolve").await?;
+    assert_eq!(status.conditions[0].status, "True");
+    assert_eq!(status.images[0].reason, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_images_for_the_same_machines_are_named_where_they_stand_also_in_two_catalogues()
+-> Result<()> {
+    let scene = Management::new("twins").await?;
+    let _replica = Replica::start(&scene, "one").await?;
+    let (first, second) = (
+        entry("v1.91.1", "site:os", 'a'),
+        entry("v1.91.1", "site:os", 'b'),
+    );
+    apply(&scene, "twins-a", &[first.clone(), second.clone()]).await?;
+    let status = until(&scene, "twins-a", "SomeDoNot").await?;
+    assert!(
+        status.images.iter().all(|image| !image.resolves),
+        "{status:?}"
+    );
+
+    apply(&scene, "twins-a", &[first]).await?;
+    until(&scene, "twins-a", "AllResolve").await?;
+    let mut second = second;
+    // No label to have is no selector.
+    second["machineSelector"] = json!({ "matchLabels": {} });
+    apply(&scene, "twins-b", std::slice::from_ref(&second)).await?;
+    for (name, other) in [("twins-a", "twins-b"), ("twins-b", "twins-a")] {
+        let status = until(&scene, name, "SomeDoNot").await?;
+        let message = &status.conditions[0].message;
+        assert!(
+            message.ends_with(&format!("in ImageCatalogue {other}; keep one")),
+            "{message}"
+        );
+    }
+    second["machineSelector"] = json!({ "matchLabels": { "pool": "edge" } });
+    apply(&scene, "twins-b", &[second]).await?;
+    for name in ["twins-a", "twins-b"] {
+        until(&scene, name, "AllResolve").await?;
+    }
+    Ok(())
+}
