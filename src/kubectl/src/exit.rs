@@ -92,7 +92,7 @@ impl Exit {
             }
             Self::Unwritten => "what there is to print cannot be written: a full disk, as a rule",
             Self::Interrupted => {
-                "interrupted (SIGINT, SIGTERM) while a `plan` was waited for; its question is taken off the Node"
+                "interrupted (SIGINT, SIGTERM): what was asked for and watched stands and goes on; the question of a `plan` is taken off the Node"
             }
         }
     }

@@ -38,8 +38,8 @@ pub enum Failure {
     #[error("{0}")]
     Declined(String),
     /// A signal asked for the end.
-    #[error("interrupted")]
-    Interrupted,
+    #[error("interrupted: {0}")]
+    Interrupted(String),
     /// Nowhere to write to.
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
@@ -57,7 +57,7 @@ impl Failure {
             Self::Refused(_) => Exit::Refused,
             Self::Timeout(_) => Exit::Timeout,
             Self::Declined(_) => Exit::Declined,
-            Self::Interrupted => Exit::Interrupted,
+            Self::Interrupted(_) => Exit::Interrupted,
             // A pipe that was closed is as it should be; any other error of writing is not.
             Self::Write(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe) => Exit::Done,
             Self::Write(_) => Exit::Unwritten,

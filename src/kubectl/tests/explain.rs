@@ -180,7 +180,7 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
         &[
             "asked, and paused",
             "paused: an audit",
-            "kubectl careen resume worker-1",
+            "kubectl careen resume worker-1 --any-reason",
         ],
     );
     let mut annotations = answer_to(

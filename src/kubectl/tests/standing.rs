@@ -16,6 +16,7 @@ fn wish() -> Wish {
         image: NEW.to_owned(),
         kubernetes: None,
         despite_failure: false,
+        once_more: false,
     }
 }
 
@@ -166,6 +167,44 @@ fn an_upgrade_does_not_repeat_what_has_failed_and_a_retry_does() {
     let again = request::retry(&node).unwrap();
     assert_eq!(again.image, NEW);
     assert_eq!(request::upgrade(&node, &again), Turn::Write);
+}
+
+/// A person who is not sure that the first call went through asks again, and a script that is run anew does.
+#[test]
+fn a_rollback_asked_for_twice_does_not_go_forward_again_unless_that_is_meant() {
+    let kept = with(
+        answer_to("k-1", "Upgraded", json!({})),
+        names::IMAGE,
+        names::KEPT_IMAGE,
+    );
+    let node = annotated("a", kept.clone());
+    let turn = request::upgrade(&node, &Wish::kept(false));
+    assert!(
+        matches!(&turn, Turn::Done(why) if why.contains("--again")),
+        "{turn:?}"
+    );
+    assert_eq!(request::upgrade(&node, &Wish::kept(true)), Turn::Write);
+    let not_answered = annotated("a", with(kept, names::UPGRADE_ID, "k-2"));
+    let turn = request::upgrade(&not_answered, &Wish::kept(true));
+    assert_eq!(turn, Turn::Join, "it is still to come");
+    let newer = answered("a", "Upgraded", json!({}));
+    let turn = request::upgrade(&newer, &Wish::kept(false));
+    assert_eq!(
+        turn,
+        Turn::Write,
+        "upgraded since, there is a way back again"
+    );
+}
+
+#[test]
+fn a_rollback_that_failed_is_asked_for_again() {
+    let failed = answer_to(
+        "k-1",
+        "Failed",
+        json!({ "code": "UserCheck", "reason": "x" }),
+    );
+    let node = annotated("a", with(failed, names::IMAGE, names::KEPT_IMAGE));
+    assert_eq!(request::upgrade(&node, &Wish::kept(false)), Turn::Write);
 }
 
 #[test]

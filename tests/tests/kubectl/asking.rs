@@ -184,7 +184,7 @@ async fn a_retry_asks_for_the_same_under_a_new_id_and_an_upgrade_does_not() -> R
 }
 
 #[tokio::test]
-async fn a_rollback_asks_for_the_kept_system() -> Result<()> {
+async fn a_rollback_asks_for_the_kept_system_and_once_there_only_when_told_again() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("back").await?;
     node.ask_for(NEW_IMAGE).await?;
@@ -196,6 +196,17 @@ async fn a_rollback_asks_for_the_kept_system() -> Result<()> {
         annotation(&node.now().await?, names::IMAGE),
         names::KEPT_IMAGE
     );
+    answer(&node, "Upgraded", json!({})).await?;
+    let id = value(&node.now().await?, names::UPGRADE_ID);
+    let ran = careen(&format!("rollback {} --yes --watch", node.name))
+        .await?
+        .with(Exit::Done)?;
+    ensure!(ran.err.contains("gone back already"), "{ran:?}");
+    assert_eq!(value(&node.now().await?, names::UPGRADE_ID), id);
+    careen(&format!("rollback {} --yes --again", node.name))
+        .await?
+        .with(Exit::Done)?;
+    assert_ne!(value(&node.now().await?, names::UPGRADE_ID), id);
     Ok(())
 }
 
@@ -219,7 +230,7 @@ async fn an_upgrade_under_way_is_not_disturbed_by_another() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pause_marks_every_node_that_there_is_and_says_that_new_ones_are_not_covered()
+async fn a_pause_marks_every_node_that_there_is_says_that_new_ones_are_not_covered_and_is_lifted_alone()
 -> Result<()> {
     let _all = all_nodes().await;
     let nodes = [
@@ -247,10 +258,28 @@ async fn a_pause_marks_every_node_that_there_is_and_says_that_new_ones_are_not_c
             .contains(&format!("{}: paused already: an audit", other.name)),
         "{ran:?}"
     );
-    careen("resume").await?.with(Exit::Done)?;
+    let paused = async |node: &TestNode| anyhow::Ok(value(&node.now().await?, names::PAUSED));
+    let ran = careen("resume").await?.with(Exit::Refused)?;
+    ensure!(ran.out.contains("reason of its own: holidays"), "{ran:?}");
     for node in nodes.iter().chain([&other]) {
-        assert_eq!(value(&node.now().await?, names::PAUSED), None);
+        ensure!(paused(node).await?.is_some(), "{}", node.name);
     }
+    let ran = careen("resume --reason holidays").await?.with(Exit::Done)?;
+    ensure!(
+        ran.out
+            .contains(&format!("{}: left as it is, paused: an audit", other.name)),
+        "{ran:?}"
+    );
+    for node in &nodes {
+        assert_eq!(paused(node).await?, None);
+    }
+    assert_eq!(
+        paused(&other).await?.as_deref(),
+        Some("an audit"),
+        "whoever audits has not said that it is over"
+    );
+    careen("resume --any-reason").await?.with(Exit::Done)?;
+    assert_eq!(paused(&other).await?, None);
     Ok(())
 }
 

@@ -15,6 +15,9 @@ pub use nodes::{Choice, Chosen, ChosenOrAll};
 use crate::span::Span;
 use nodes::node_name;
 
+/// Why a node is paused where nobody says why.
+pub const BY_HAND: &str = "paused by hand";
+
 /// For an answer that takes a few small objects of the image, and a rehearsal of the drain.
 const METADATA: Duration = Duration::from_secs(2 * 60);
 
@@ -92,12 +95,12 @@ pub enum Command {
     /// Take a request back; honoured until the node is armed.
     Cancel(Cancel),
     /// Ask for the same again where it has failed.
-    Retry(Again),
+    Retry(Retry),
     /// Go back to the system that the last upgrade has kept: an upgrade of its own, with drain and trial.
-    Rollback(Again),
+    Rollback(Rollback),
     /// Let nodes begin nothing new: an upgrade that is armed goes on, one that is not waits where it is.
     Pause(Pause),
-    /// Lift a pause.
+    /// Lift a pause; those of others stay unless they are named.
     Resume(Resume),
     /// Print a completion script for a shell.
     Completion(Completion),
@@ -149,12 +152,26 @@ pub struct Upgrade {
     pub asking: Asking,
 }
 
-/// `retry` and `rollback`.
+/// `retry`.
 #[derive(Args, Clone, Debug)]
-pub struct Again {
+pub struct Retry {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: Chosen,
+    /// How to ask.
+    #[command(flatten)]
+    pub asking: Asking,
+}
+
+/// `rollback`.
+#[derive(Args, Clone, Debug)]
+pub struct Rollback {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: Chosen,
+    /// Also a node that has gone back already: it changes over once more, to the system that it left.
+    #[arg(long)]
+    pub again: bool,
     /// How to ask.
     #[command(flatten)]
     pub asking: Asking,
@@ -225,7 +242,7 @@ pub struct Pause {
     #[command(flatten)]
     pub nodes: ChosenOrAll,
     /// Why, for whoever finds it.
-    #[arg(long, value_name = "TEXT", default_value = "paused by hand", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", default_value = BY_HAND, value_parser = NonEmptyStringValueParser::new())]
     pub reason: String,
     /// Let the server check it and change nothing.
     #[arg(long)]
@@ -238,6 +255,12 @@ pub struct Resume {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: ChosenOrAll,
+    /// Lift the pauses that were made with this reason; without it, those that were made without one.
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub reason: Option<String>,
+    /// Lift every pause, whoever made it and why.
+    #[arg(long, conflicts_with = "reason")]
+    pub any_reason: bool,
     /// Let the server check it and change nothing.
     #[arg(long)]
     pub dry_run: bool,

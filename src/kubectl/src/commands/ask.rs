@@ -8,6 +8,7 @@ use super::Session;
 use super::act::{complain, conclude, each, settle, told, write};
 use super::choose::choose;
 use super::ended::{Awaited, to_the_end};
+use super::interrupt::unless_interrupted;
 use crate::api::{Cluster, Write};
 use crate::cli::{Asking, Choice, Chosen};
 use crate::exit::Exit;
@@ -16,6 +17,9 @@ use crate::render::few::few;
 use crate::render::outcome::{self, Done, Outcome};
 use crate::request::{self, Turn, Wish};
 use crate::view::NodeView;
+
+/// What is said when a signal ends the watching.
+const STANDS: &str = "what was asked for stands, and goes on; `kubectl careen status` shows how far it is, `cancel` takes it back";
 
 /// What is wished of one node, or why nothing can be.
 type Wished = (NodeView, Result<Wish, String>);
@@ -55,7 +59,7 @@ async fn ask(
         return one_by_one(wished, asking, session).await;
     }
     if asking.watch {
-        return ask_and_watch(wished, asking, session).await;
+        return unless_interrupted(STANDS, ask_and_watch(wished, asking, session)).await;
     }
     let outcomes = put(wished, write(asking.dry_run), session).await;
     conclude(session, &outcomes)
@@ -185,7 +189,7 @@ async fn one_by_one(
 ) -> Result<Exit, Failure> {
     let mut left = wished.into_iter();
     while let Some((node, wish)) = left.next() {
-        let ended = next(&node.name, wish, asking, session).await;
+        let ended = unless_interrupted(STANDS, next(&node.name, wish, asking, session)).await;
         if !matches!(ended, Ok(Exit::Done)) {
             let rest: Vec<String> = left.map(|(node, _)| node.name).collect();
             if !rest.is_empty() {

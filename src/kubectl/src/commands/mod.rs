@@ -8,6 +8,7 @@ mod ended;
 mod explain;
 mod follow;
 mod history;
+mod interrupt;
 mod pause;
 mod plan;
 mod show;
@@ -62,7 +63,7 @@ async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, F
             ask::run(&asked.nodes, &asked.asking, request::retry, session).await
         }
         Command::Rollback(asked) => {
-            let wish = |_: &NodeView| Ok(Wish::kept());
+            let wish = |_: &NodeView| Ok(Wish::kept(asked.again));
             ask::run(&asked.nodes, &asked.asking, wish, session).await
         }
         Command::Pause(asked) => pause::pause(asked, session).await,

@@ -4,9 +4,10 @@ use super::Session;
 use super::act::{conclude, each, named, settle, told, write};
 use super::choose::choose;
 use crate::api::Write;
-use crate::cli::{Choice, Pause, Resume};
+use crate::cli::{BY_HAND, Choice, Pause, Resume};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::plain;
 use crate::render::outcome::Done;
 use crate::request::{self, Turn};
 use crate::standing::Standing;
@@ -66,7 +67,7 @@ fn warn(choice: &Choice, session: &mut Session<'_>) {
         .say(&format!("note: {those} from now on are not paused"));
 }
 
-/// Unmarks nodes.
+/// Unmarks nodes that were paused so.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -76,7 +77,7 @@ pub async fn resume(asked: &Resume, session: &mut Session<'_>) -> Result<Exit, F
     let nodes = choose(cluster, &Choice::from(&asked.nodes)).await?;
     let one = |node: NodeView| async move {
         let why = node.paused.clone().unwrap_or_default();
-        let decide = |node: &NodeView| (resuming(node), request::pausing(node, None));
+        let decide = |node: &NodeView| (resuming(node, asked), request::pausing(node, None));
         let (turn, after) = settle(cluster, node, write, decide).await?;
         let detail = format!("resumed (it was paused: {why})");
         Ok(told(&after.name, turn, Done::Resumed, detail, write))
@@ -85,9 +86,20 @@ pub async fn resume(asked: &Resume, session: &mut Session<'_>) -> Result<Exit, F
     conclude(session, &outcomes)
 }
 
-fn resuming(node: &NodeView) -> Turn {
-    match node.paused {
-        Some(_) => Turn::Write,
-        None => Turn::Done("not paused".to_owned()),
+/// Whoever paused with a reason of their own has not said that it is over.
+fn resuming(node: &NodeView, asked: &Resume) -> Turn {
+    let Some(why) = &node.paused else {
+        return Turn::Done("not paused".to_owned());
+    };
+    // What is read of a Node was made fit for a terminal.
+    let is = |reason: &str| plain::line(reason) == *why;
+    match &asked.reason {
+        _ if asked.any_reason => Turn::Write,
+        Some(reason) if is(reason) => Turn::Write,
+        Some(_) => Turn::Done(format!("left as it is, paused: {why}")),
+        None if is(BY_HAND) => Turn::Write,
+        None => Turn::Refuse(format!(
+            "it is paused with a reason of its own: {why}; --reason with these words lifts it, or --any-reason"
+        )),
     }
 }

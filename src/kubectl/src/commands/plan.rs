@@ -1,15 +1,12 @@
 //! `kubectl careen plan`.
 
-use std::future::pending;
-
-use tokio::signal::ctrl_c;
-use tokio::signal::unix::{SignalKind, signal};
 use upgrade::plan::Question;
 
 use super::Session;
 use super::act::settle;
 use super::choose::learn;
 use super::follow::{Course, End, follow};
+use super::interrupt::unless_interrupted;
 use super::show::Shown;
 use crate::api::Write;
 use crate::cli::{Choice, Plan};
@@ -24,6 +21,9 @@ use crate::request::{self, Turn};
 use crate::span;
 use crate::view::NodeView;
 
+/// What is said when a signal came before the answer.
+const TAKEN_OFF: &str = "the question is taken off the Node";
+
 /// Shows what an upgrade would do.
 ///
 /// # Errors
@@ -36,27 +36,12 @@ pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failur
         id: Some(id),
     }
     .to_string();
-    let ended = tokio::select! {
-        ended = ask_and_show(asked, &question, session) => ended,
-        () = interrupted() => Err(Failure::Interrupted),
-    };
-    if matches!(ended, Err(Failure::Interrupted)) {
+    let ended = unless_interrupted(TAKEN_OFF, ask_and_show(asked, &question, session)).await;
+    // A question that is left on a Node would keep its answer there.
+    if matches!(ended, Err(Failure::Interrupted(_))) {
         take_off(asked, &question, session).await?;
     }
     ended
-}
-
-/// A question that is left on a Node would keep its answer there.
-async fn interrupted() {
-    match signal(SignalKind::terminate()) {
-        Ok(mut term) => {
-            tokio::select! {
-                _ = ctrl_c() => {}
-                _ = term.recv() => {}
-            }
-        }
-        Err(_) => pending().await,
-    }
 }
 
 async fn ask_and_show(

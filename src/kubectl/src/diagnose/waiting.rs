@@ -1,6 +1,7 @@
 //! What an upgrade waits for.
 
 use super::{Case, Finding, Weight, advice};
+use crate::cli::BY_HAND;
 use crate::expected::elapsed;
 use crate::span;
 use crate::standing::{Standing, is_answered};
@@ -46,11 +47,16 @@ pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         weight: Weight::Held,
         what: format!("paused: {why}; nothing new is begun{goes_on}"),
-        so: Some(format!(
-            "`kubectl careen resume {}` lifts it",
-            case.node.name
-        )),
+        so: Some(lifting(&case.node.name, why)),
     })
+}
+
+/// A reason of its own is somebody's, who may still want it.
+fn lifting(node: &str, why: &str) -> String {
+    match why {
+        BY_HAND => format!("`kubectl careen resume {node}` lifts it"),
+        _ => format!("where that is over, `kubectl careen resume {node} --any-reason` lifts it"),
+    }
 }
 
 /// Nobody answers.

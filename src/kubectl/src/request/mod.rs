@@ -21,17 +21,24 @@ pub struct Wish {
     pub kubernetes: Option<String>,
     /// Also where just this has failed.
     pub despite_failure: bool,
+    /// Also where it is the kept system that was changed over to: what is kept now is the one that was left.
+    pub once_more: bool,
 }
 
 impl Wish {
-    /// The kept system. That it failed once is no reason not to want it.
+    /// The kept system, or once more the one that was left for it. That it failed once is no reason not to want it.
     #[must_use]
-    pub fn kept() -> Self {
+    pub fn kept(once_more: bool) -> Self {
         Self {
             image: names::KEPT_IMAGE.to_owned(),
             kubernetes: None,
             despite_failure: true,
+            once_more,
         }
+    }
+
+    fn is_kept(&self) -> bool {
+        self.image == names::KEPT_IMAGE
     }
 }
 
@@ -41,6 +48,7 @@ impl From<&Upgrade> for Wish {
             image: asked.image.to_string(),
             kubernetes: asked.kubernetes_version.as_ref().map(ToString::to_string),
             despite_failure: false,
+            once_more: false,
         }
     }
 }
@@ -88,6 +96,11 @@ pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
         Standing::Upgraded if same && runs_pinned(node, wish) => {
             Turn::Done("it runs this image".to_owned())
         }
+        // What it keeps now is the system that it went back from: asked once more it would go forward again.
+        Standing::Upgraded if same && wish.is_kept() && !wish.once_more => Turn::Done(
+            "it has gone back already; `--again` changes over once more, to the system that it left"
+                .to_owned(),
+        ),
         Standing::Idle
         | Standing::Asked
         | Standing::Held
@@ -152,6 +165,7 @@ pub fn retry(node: &NodeView) -> Result<Wish, String> {
         image,
         kubernetes: asked.and_then(|asked| asked.raw.kubernetes.clone()),
         despite_failure: true,
+        once_more: false,
     })
 }
 

@@ -1,0 +1,158 @@
+//! The program as a shell runs it: in a pipe, or on a terminal.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use crate::PATIENCE;
+use crate::server::Server;
+
+/// The program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-careen");
+
+/// The words of its command line.
+fn line(server: &Server, words: &str) -> Vec<String> {
+    let kubeconfig = server.kubeconfig().display().to_string();
+    let begin = ["--kubeconfig".to_owned(), kubeconfig];
+    let words = words.split(' ').map(str::to_owned);
+    begin.into_iter().chain(words).collect()
+}
+
+/// It, with nothing from the surroundings that it heeds.
+pub fn program(server: &Server, words: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(line(server, words));
+    calm(&mut command);
+    command
+}
+
+fn calm(command: &mut Command) {
+    command.env_remove("NO_COLOR").env("TERM", "xterm");
+    command.stdin(Stdio::null());
+}
+
+/// Runs it to its end. What hangs is ended, and seen by its code.
+pub fn run(command: &mut Command) -> Output {
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.unwrap();
+    let pid = child.id().to_string();
+    let (say, over) = channel();
+    let waiting = thread::spawn(move || {
+        let ended = over.recv_timeout(PATIENCE);
+        if ended.is_err() {
+            kill("KILL", &pid);
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    let _ = say.send(());
+    waiting.join().unwrap();
+    output
+}
+
+/// Its code.
+pub fn code(output: &Output) -> i32 {
+    let said = String::from_utf8_lossy(&output.stderr);
+    output
+        .status
+        .code()
+        .unwrap_or_else(|| panic!("{output:?}: {said}"))
+}
+
+/// Runs it on a terminal of 100 columns, where somebody types this; what came to the screen, and its code. `script` lends the terminal.
+pub fn on_a_terminal(server: &Server, words: &str, setting: &str, typed: &str) -> (String, i32) {
+    let line = line(server, words).join(" ");
+    let inner = format!("stty cols 100 rows 30 -echo; exec env {setting} {PROGRAM} {line}");
+    let mut script = Command::new("script");
+    script.args([
+        "--quiet",
+        "--return",
+        "--flush",
+        "--command",
+        &inner,
+        "/dev/null",
+    ]);
+    calm(&mut script);
+    let mut child = script
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut keyboard = child.stdin.take().unwrap();
+    keyboard.write_all(typed.as_bytes()).unwrap();
+    let mut screen = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut screen)
+        .unwrap();
+    drop(keyboard);
+    (screen, child.wait().unwrap().code().unwrap())
+}
+
+/// One that goes on until it is told to end; it ends with its test.
+pub struct Running {
+    child: Child,
+    lines: Option<BufReader<ChildStdout>>,
+    /// What it has printed.
+    pub out: String,
+}
+
+impl Running {
+    /// Starts it in a pipe.
+    pub fn start(command: &mut Command) -> Self {
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap();
+        Self {
+            lines: child.stdout.take().map(BufReader::new),
+            child,
+            out: String::new(),
+        }
+    }
+
+    /// Reads until it has printed this.
+    pub fn until(&mut self, words: &str) {
+        let lines = self.lines.as_mut().unwrap();
+        while !self.out.contains(words) {
+            let read = lines.read_line(&mut self.out).unwrap();
+            assert_ne!(read, 0, "it has ended without {words:?}: {}", self.out);
+        }
+    }
+
+    /// Reads no more.
+    pub fn hang_up(&mut self) {
+        self.lines = None;
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        kill(name, &self.child.id().to_string());
+    }
+
+    /// Waits for its end: its code, none where a signal has ended it, and its talk.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let mut talk = String::new();
+        let mut stderr = self.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut talk).unwrap();
+        (self.child.wait().unwrap().code(), talk)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn kill(signal: &str, pid: &str) {
+    let sent = Command::new("kill").args(["-s", signal, pid]).status();
+    assert!(sent.unwrap().success());
+}
