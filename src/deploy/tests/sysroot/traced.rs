@@ -46,6 +46,8 @@ pub struct Call {
 }
 
 impl Traced {
+    // It is waited for as its debugger waits, by its number.
+    #[allow(clippy::zombie_processes)]
     pub fn start(mut command: Command, way: Way) -> Self {
         let said = tempfile::tempdir().unwrap();
         let file = |name| File::create(said.path().join(name)).unwrap();
