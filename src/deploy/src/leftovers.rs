@@ -39,6 +39,7 @@ pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
 fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
     // What the old menu needs goes next, so the new one must be GRUB's by now.
     spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
+    stray::remove_half_written(&site.path).map_err(|error| site.broken(error))?;
     let former = Former::read(site);
     let cleared = clear_past(site, clean);
     former.map_or(Ok(()), |former| former.put_back(site))?;

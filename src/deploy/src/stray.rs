@@ -34,6 +34,29 @@ pub fn orphans(site: &Site) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Removes what libostree was writing beside a file when it was killed (libglnx, `glnx_file_replace_contents_at`): the origins lie beside
+/// the deployments, and a ref that is half written holds what it names like any other.
+///
+/// # Errors
+/// When it may still be there.
+pub fn remove_half_written(root: &Path) -> host::Result<()> {
+    let stateroots = children(&root.join("ostree/deploy"));
+    let mut folders: Vec<_> = stateroots.iter().map(|one| one.join("deploy")).collect();
+    folders.push(root.join("ostree/repo/refs/heads/careen"));
+    let files = folders.iter().flat_map(|folder| children(folder));
+    files
+        .filter(|path| is_half_written(path))
+        .try_for_each(|path| host::durable::remove(&path))
+}
+
+/// Called `tmp.` and six letters or digits.
+fn is_half_written(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let random = name.strip_prefix("tmp.").unwrap_or_default();
+    let facts = path.symlink_metadata();
+    random.len() == 6 && facts.is_ok_and(|facts| facts.is_file())
+}
+
 /// Takes the flags off all that lies in an orphan. What cannot be changed shows when it is to be removed.
 pub fn release(site: &Site) {
     for orphan in orphans(site) {

@@ -167,6 +167,20 @@ fn a_note_that_a_commit_is_half_here_does_not_outlive_it() {
 }
 
 #[test]
+fn what_libostree_was_writing_when_it_was_killed_goes_and_holds_no_image() {
+    let world = world();
+    let before = world.disk();
+    let commit = world.fetched(&Image::new(2));
+    // Its name is given it by a rename, before which a run may be killed.
+    let held = world.root().join("ostree/repo/refs/heads/careen/target");
+    fs::rename(&held, held.with_file_name("tmp.aB3dE6")).unwrap();
+    let origin = world.root().join("ostree/deploy/node/deploy/tmp.Zy9xW8");
+    fs::write(origin, "[origin]\n").unwrap();
+    world.verb("undo", &commit).verdict.unwrap();
+    assert_eq!(world.disk(), before);
+}
+
+#[test]
 fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
     let world = world();
     let folder = world.root().join("ostree/repo/tmp/staging-his-abcdef");
