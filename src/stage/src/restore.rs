@@ -67,6 +67,9 @@ fn is_back(args: &Args, upgrade: &Upgrade, changed: usize) -> ExitCode {
     let noted = match upgrade.phase {
         // Late: the upgrade is over, and nobody else takes it away.
         Phase::Failed { .. } => snapshot::forget(&args.places, &upgrade.id),
+        // The trial has not begun by the record, and may yet, without being armed or counted anew: a power cut can bring the one-shot back
+        // that the loader had cleared for whoever picked this system in its menu.
+        Phase::Armed { .. } => snapshot::begin_anew(&args.places, &upgrade.id),
         _ => snapshot::note(&args.places, upgrade),
     };
     told(noted, "that it was put back could not be noted")

@@ -361,3 +361,29 @@ fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
     );
     assert_eq!(fs::read_to_string(&config).unwrap(), "old");
 }
+
+/// Somebody picks the old system in the menu of an armed node, and a power cut brings back the one-shot that the loader had cleared: the trial
+/// that then comes about was counted before.
+#[test]
+fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it() {
+    let node = armed();
+    let places = running(&node);
+    let config = places.root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "old").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    for phase in [
+        Phase::Armed {
+            boot: boot_id("b0"),
+        },
+        Phase::Trial {
+            boot: boot_id("b0"),
+        },
+    ] {
+        fs::write(&config, "new").unwrap();
+        node.store(phase);
+        let done = node.run("restore", &node.old, false, &[]);
+        assert_eq!(done.status.code(), Some(0));
+        assert_eq!(fs::read_to_string(&config).unwrap(), "old");
+    }
+}

@@ -1,7 +1,7 @@
 //! From power-on to the agent's first look: GRUB, kernel, the stage's guard, the units before the kubelet.
 
 use host::snapshot;
-use upgrade::Home;
+use upgrade::{Home, Phase};
 
 use crate::cast::System;
 use crate::kept::Kept;
@@ -147,8 +147,11 @@ fn restore(state: &mut State) {
     if target_runs && !state.running.trial {
         state.disk.restored = None;
     }
+    // What is armed may yet be tried: then it is put back once more.
+    let is_over = !matches!(up.phase, Phase::Armed { .. });
     if wanted && state.disk.restored != tries {
-        (state.disk.kubelet, state.disk.restored) = (saved, tries);
+        state.disk.kubelet = saved;
+        state.disk.restored = tries.filter(|_| is_over);
     }
 }
 

@@ -20,7 +20,13 @@ fn every_broken_brain_is_caught() {
 /// The hunt's explorations find nothing where nothing is broken: a mutant is caught for its mistake.
 #[test]
 fn the_brain_that_ships_is_not() {
-    for chain in runs::hunts(None) {
-        assert!(explore(chain).wrong.is_none());
+    for (at, chain) in runs::hunts(None).into_iter().enumerate() {
+        let wrong = explore(chain).wrong;
+        let wrong = wrong.map(|wrong| format!("{}\n{}", wrong.promise, wrong.way));
+        assert!(
+            wrong.is_none(),
+            "in hunt {at}: {}",
+            wrong.unwrap_or_default()
+        );
     }
 }
