@@ -70,7 +70,8 @@ impl Link {
         let shows = |node: &Arc<NodeSeen>| {
             !node.schedulable || (ours.is_some() && node.cordoned_by.as_deref() == ours)
         };
-        if node.as_ref().is_some_and(shows) {
+        // One that is gone took its cordon with it: whatever is registered in its place is another Node.
+        if node.as_ref().is_none_or(shows) {
             self.cordon_to_be_seen = None;
         }
         self.node = node;
@@ -239,6 +240,15 @@ mod tests {
         assert!(sees(&mut link, Some("u1"), false), "and again");
         assert!(!sees(&mut link, None, true), "somebody else's");
         assert!(sees(&mut link, None, false), "taken off by whoever set it");
+    }
+
+    #[test]
+    fn a_node_that_is_registered_anew_right_behind_the_cordon_has_none() {
+        let mut link = Link::default();
+        link.cordoned(&"u1".parse().unwrap());
+        link.take(News::NoNode, SinceBoot(1));
+        link.take(node(None, false), SinceBoot(2));
+        assert!(link.is_schedulable());
     }
 
     #[test]

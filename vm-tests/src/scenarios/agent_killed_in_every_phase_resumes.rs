@@ -57,8 +57,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// Kills the agent as soon as there is one and the record names this phase (`Trial` is entered by the guard, long before there is one), and runs `then` before the next agent starts. The record that the dead one leaves
-/// proves that it came no further.
+/// Kills the agent as soon as there is one and the record names this phase (`Trial` is entered by the guard, long before there is one), and
+/// runs `then` before the next agent starts. The record that the dead one leaves proves that it came no further.
 async fn kill(rig: &mut Rig, phase: &str, then: &str) -> Result<()> {
     let folder = format!("/sysroot/{}", names::STATE_DIR);
     let script = format!(
