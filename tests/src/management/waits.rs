@@ -1,12 +1,11 @@
 //! What a test waits for.
 
 use anyhow::{Context, Result, ensure};
-use k8s_openapi::api::events::v1::Event;
-use kube::api::{Api, ListParams};
 use serde_json::Value;
 use vm_tests::cluster_api::objects;
 
 use super::Management;
+use crate::events;
 use crate::world::PATIENCE;
 
 impl Management {
@@ -93,13 +92,6 @@ impl Management {
     /// # Errors
     /// When the API server does not answer.
     pub async fn events(&self, name: &str, reason: &str) -> Result<Vec<String>> {
-        let api: Api<Event> = Api::namespaced(self.admin.clone(), &self.space);
-        let all = api.list(&ListParams::default()).await?;
-        let about = |event: &Event| {
-            let named = event.regarding.as_ref().and_then(|one| one.name.as_deref());
-            named == Some(name) && event.reason.as_deref() == Some(reason)
-        };
-        let found = all.items.into_iter().filter(about);
-        Ok(found.filter_map(|event| event.note).collect())
+        events::notes(&self.admin, &self.space, (name, reason)).await
     }
 }

@@ -6,6 +6,7 @@ mod control_plane;
 mod hooks;
 mod in_memory;
 mod managers;
+mod never;
 mod scene;
 mod walk;
 mod width;

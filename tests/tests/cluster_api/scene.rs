@@ -3,11 +3,12 @@
 use anyhow::Result;
 use careen_tests::decisions::Decisions;
 use careen_tests::fleet::images::{FIRST, LATEST};
-use careen_tests::machines::{Machine, identities, until_all_serve, until_counted};
+use careen_tests::machines::{self, Machine, identities, until_all_serve, until_counted};
 use careen_tests::rollout::Rollout;
 use careen_tests::working::Working;
 use careen_tests::world::{self, World};
-use vm_tests::cluster_api::cluster::{Cluster, Rolling};
+use serde_json::{Value, json};
+use vm_tests::cluster_api::cluster::{Cluster, Rolling, deployment_kind};
 use vm_tests::cluster_api::objects;
 
 /// The mildest rollout without a machine to spare.
@@ -60,6 +61,21 @@ impl Scene {
         println!("{}", self.decisions.text());
         assert_eq!(identities(&self.before), identities(&after));
         assert_eq!(self.rollout.gone(), 0, "replaced");
+        Ok(())
+    }
+
+    /// Asks for other Machines: merges a change into what the MachineDeployment's template says of them.
+    pub async fn ask(&self, of_machines: Value) -> Result<()> {
+        let change = json!({ "spec": { "template": { "spec": of_machines } } });
+        self.cluster.change(&deployment_kind(), "w", change).await
+    }
+
+    /// Holds that nothing has begun: the Machines are those of before, and none came or went meanwhile.
+    pub async fn stands_still(&self, world: &World) -> Result<()> {
+        let now = machines::all(&world.client, &self.cluster.name).await?;
+        assert_eq!(identities(&self.before), identities(&now));
+        assert_eq!(self.rollout.lines(), "");
+        assert_eq!(self.rollout.most_machines(), self.before.len(), "one came");
         Ok(())
     }
 

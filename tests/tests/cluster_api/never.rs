@@ -1,0 +1,80 @@
+//! `neverReplace`: a change that no node can make holds the rollout, however often core asks, until the word is taken back.
+
+use anyhow::{Context, Result};
+use careen_tests::core_log;
+use careen_tests::events;
+use careen_tests::fleet::images::LATEST;
+use careen_tests::machines::{identities, until_all_serve};
+use careen_tests::world::{self, World};
+use kube::api::GroupVersionKind;
+use provider::names;
+use serde_json::{Value, json};
+use vm_tests::cluster_api::cluster::deployment_kind;
+use vm_tests::cluster_api::objects;
+
+use crate::VERSION;
+use crate::scene::{ONE_AT_A_TIME, Scene};
+
+/// How often core asks before the rollout counts as held.
+const ASKED: usize = 5;
+
+/// What careen-provider answers, and says in an Event.
+const HELD: &str = "held, because neverReplace is set";
+
+#[test]
+fn what_cannot_be_done_in_place_is_held_by_a_word_on_the_cluster_and_replaced_without_it()
+-> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "never", 2, ONE_AT_A_TIME).await?;
+        let cluster = objects::kind("cluster.x-k8s.io/v1beta2", "Cluster")?;
+        let moved = json!({ "version": LATEST.version, "failureDomain": "elsewhere" });
+        annotate(&scene, &cluster, "never", json!("true")).await?;
+        scene.ask(moved).await?;
+        is_held(world, &scene, "failureDomain").await?;
+        annotate(&scene, &cluster, "never", Value::Null).await?;
+        is_replaced(world, &scene).await
+    })
+}
+
+#[test]
+fn a_word_on_the_machine_deployment_holds_it_too() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "never-these", 2, ONE_AT_A_TIME).await?;
+        let bigger = json!({ "hardware": "bigger" });
+        scene.cluster.template("bigger", bigger).await?;
+        let bigger =
+            json!({ "version": LATEST.version, "infrastructureRef": { "name": "bigger" } });
+        annotate(&scene, &deployment_kind(), "w", json!("true")).await?;
+        scene.ask(bigger).await?;
+        is_held(world, &scene, "hardware").await?;
+        annotate(&scene, &deployment_kind(), "w", Value::Null).await?;
+        is_replaced(world, &scene).await
+    })
+}
+
+async fn annotate(scene: &Scene, kind: &GroupVersionKind, name: &str, word: Value) -> Result<()> {
+    let change = json!({ "metadata": { "annotations": { names::NEVER_REPLACE: word } } });
+    scene.cluster.change(kind, name, change).await
+}
+
+/// Holds that core asks and asks, that an Event names the field, and that no Machine came or went.
+async fn is_held(world: &World, scene: &Scene, field: &str) -> Result<()> {
+    let cluster = &scene.cluster.name;
+    let deployment = format!("MachineDeployment=\"{cluster}/w\"");
+    core_log::until(world, &[&deployment, HELD], ASKED).await?;
+    scene.stands_still(world).await?;
+    let notes = events::notes(&world.client, cluster, ("w", "NotInPlace")).await?;
+    let note = notes.first().context("no Event")?;
+    assert!(note.starts_with(HELD) && note.contains(field), "{note}");
+    Ok(())
+}
+
+async fn is_replaced(world: &World, scene: &Scene) -> Result<()> {
+    let (cluster, count) = (&scene.cluster.name, scene.before.len());
+    let after = until_all_serve(&world.client, cluster, count, LATEST.version).await?;
+    let before = identities(&scene.before);
+    for one in identities(&after) {
+        assert!(!before.contains(&one), "{}", scene.rollout.lines());
+    }
+    Ok(())
+}
