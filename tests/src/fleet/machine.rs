@@ -110,7 +110,9 @@ impl FleetMachine {
         self.state().trial
     }
 
-    fn image(&self) -> Option<Image> {
+    /// The image that runs.
+    #[must_use]
+    pub fn image(&self) -> Option<Image> {
         Image::of(&self.state().booted.digest)
     }
 

@@ -4,6 +4,7 @@ mod adversity;
 mod annotation;
 mod control_plane;
 mod hooks;
+mod image;
 mod in_memory;
 mod managers;
 mod never;

@@ -1,0 +1,56 @@
+//! The InfraMachine names its image itself, out of the template that the MachineDeployment refers to.
+
+use anyhow::Result;
+use careen_tests::fleet::images::{BAD, Image, LATEST, REBUILT};
+use careen_tests::machines::Machine;
+use careen_tests::provider_process::catalogue;
+use careen_tests::world::{self, World};
+use serde_json::json;
+
+use crate::VERSION;
+use crate::scene::{ONE_AT_A_TIME, Scene};
+
+/// Makes a template that names this image, and refers the MachineDeployment to it.
+async fn ask_for(scene: &Scene, image: Image) -> Result<()> {
+    let names = json!({ "osImage": image.reference() });
+    scene.cluster.template("named", names).await?;
+    let named = json!({ "version": image.version, "infrastructureRef": { "name": "named" } });
+    scene.ask(named).await
+}
+
+/// Holds that every host runs this image, and that its Node was asked for no other.
+fn all_run(world: &World, scene: &Scene, image: Image) {
+    for name in scene.before.iter().map(Machine::name) {
+        let runs = world.fleet.machine(&name).and_then(|host| host.image());
+        assert_eq!(runs, Some(image), "{name}");
+    }
+    let decided = scene.decisions.text();
+    let asks = |line: &&str| line.contains("asks the Node");
+    let of_it = |line: &str| line.ends_with(&image.reference());
+    assert!(decided.lines().filter(asks).all(of_it), "{decided}");
+}
+
+#[test]
+fn an_image_that_the_infra_machine_names_goes_before_the_catalogues() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "named", 2, ONE_AT_A_TIME).await?;
+        catalogue(&world.client, "named", BAD).await?;
+        ask_for(&scene, LATEST).await?;
+        scene.arrives(world, LATEST.version).await?;
+        all_run(world, &scene, LATEST);
+        Ok(())
+    })
+}
+
+#[test]
+fn another_image_of_the_same_version_is_a_rollout_in_place_too() -> Result<()> {
+    world::run(VERSION, |world| async move {
+        let scene = Scene::new(world, "rebuilt", 2, ONE_AT_A_TIME).await?;
+        ask_for(&scene, REBUILT).await?;
+        scene.until("2 serves v1.35.4").await?;
+        scene.arrives(world, REBUILT.version).await?;
+        all_run(world, &scene, REBUILT);
+        scene.rebooted(world, 1);
+        Ok(())
+    })
+}
