@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use futures::stream::select;
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Node;
-use kube::api::Api;
+use kube::api::{Api, DynamicObject};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Config, Resource, ResourceExt};
@@ -67,17 +67,26 @@ impl ProviderProcess {
             address,
             running: Mutex::new(None),
         };
-        let url = format!("https://127.0.0.1:{}", this.wire.port);
+        this.announce(admin).await?;
+        // It looks for the ExtensionConfig at its start, and then every ten seconds.
+        this.start_again()?;
+        until_discovered(admin).await?;
+        Ok(this)
+    }
+
+    /// Applies its ExtensionConfig, which says to core where it is; whom to trust there it adds itself.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn announce(&self, admin: &Client) -> Result<()> {
+        let url = format!("https://127.0.0.1:{}", self.wire.port);
         let extension = json!({
             "apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig",
             "metadata": { "name": names::MANAGER },
             "spec": { "clientConfig": { "url": url } },
         });
         objects::apply(admin, &extension).await?;
-        // It looks for the ExtensionConfig at its start, and then every ten seconds.
-        this.start_again()?;
-        until_discovered(admin).await?;
-        Ok(this)
+        Ok(())
     }
 
     /// Starts it where it was killed; nothing happens while it runs.
@@ -132,8 +141,7 @@ impl ProviderProcess {
     /// # Errors
     /// When core has nobody to trust yet.
     pub async fn caller(&self, admin: &Client) -> Result<Caller> {
-        let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
-        let extension = objects::api(admin, &kind, None).get(names::MANAGER).await?;
+        let extension = extensions(admin)?.get(names::MANAGER).await?;
         let bundle = extension.data.pointer("/spec/clientConfig/caBundle");
         let bundle = bundle.and_then(Value::as_str).context("no caBundle")?;
         Caller::trusting(self.address, bundle).await
@@ -151,6 +159,15 @@ impl ProviderProcess {
         drop(_kill);
         thread.join().ok().context("careen-provider panicked")?
     }
+}
+
+/// ExtensionConfigs; careen-provider's has the name of its manager.
+///
+/// # Errors
+/// Never, for the version is well formed.
+pub fn extensions(admin: &Client) -> Result<Api<DynamicObject>> {
+    let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
+    Ok(objects::api(admin, &kind, None))
 }
 
 /// What the provider says of one object: of a Node its request, of a Machine its mark.

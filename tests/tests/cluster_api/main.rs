@@ -8,6 +8,7 @@ mod image;
 mod in_memory;
 mod managers;
 mod never;
+mod order;
 mod refusing;
 mod scene;
 mod walk;

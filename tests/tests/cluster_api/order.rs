@@ -1,0 +1,97 @@
+//! Who is there first: core with its gates on, and careen-provider some time later.
+
+use anyhow::{Result, ensure};
+use careen_tests::core_log;
+use careen_tests::fleet::images::{LATEST, MINOR};
+use careen_tests::machines::{identities, until_all_serve, until_counted};
+use careen_tests::provider_process::extensions;
+use careen_tests::world::{self, World};
+use kube::api::DeleteParams;
+use provider::names;
+use serde_json::{Value, json};
+use vm_tests::cluster_api::cluster::deployment_kind;
+use vm_tests::cluster_api::provider::until_discovered;
+use vm_tests::cluster_api::{Manager, objects};
+
+use crate::VERSION;
+use crate::scene::{ONE_AT_A_TIME, Scene};
+
+/// What core says when it has heard all extensions that it found at its start.
+const WARM: &[&str] = &["The extension registry is warmed up"];
+
+/// Kills core, and starts it as its pod would be.
+async fn restart_core(world: &World) -> Result<()> {
+    let mut managers = world.managers.lock().await;
+    managers.kill(Manager::Core);
+    managers.start_again(Manager::Core).await
+}
+
+/// It gives its extensions a minute.
+#[test]
+fn core_that_nobody_answers_at_its_start_begins_nothing_leaves_and_goes_on_in_place_at_the_next()
+-> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let scene = Scene::new(world, "unanswered", 2, ONE_AT_A_TIME).await?;
+        world.provider.kill()?;
+        restart_core(world).await?;
+        scene.ask(json!({ "version": LATEST.version })).await?;
+        let left = || async {
+            let said = world.managers.lock().await.check();
+            let said = said.err().map(|error| error.to_string());
+            let said = said.unwrap_or_default();
+            ensure!(said.contains("warmup timed out"), "{said}");
+            Ok(())
+        };
+        objects::until("core leaves", world::PATIENCE, left).await?;
+        scene.stands_still(world).await?;
+        world.provider.start_again()?;
+        restart_core(world).await?;
+        scene.arrives(world, LATEST.version).await
+    })
+}
+
+/// Nobody hears a word against replacing as long.
+#[test]
+fn before_core_has_discovered_careen_provider_it_replaces_and_from_then_on_it_upgrades_in_place()
+-> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let scene = Scene::new(world, "unheard", 1, ONE_AT_A_TIME).await?;
+        let never = json!({ "metadata": { "annotations": { names::NEVER_REPLACE: "true" } } });
+        let deployment = deployment_kind();
+        scene.cluster.change(&deployment, "w", never).await?;
+        world.provider.kill()?;
+        let extensions = extensions(&world.client)?;
+        extensions
+            .delete(names::MANAGER, &DeleteParams::default())
+            .await?;
+        let before = core_log::lines(world, WARM).await?.len();
+        restart_core(world).await?;
+        core_log::until(world, WARM, before + 1).await?;
+        world.provider.announce(&world.client).await?;
+        until_undiscovered(world).await?;
+        scene.ask(json!({ "version": MINOR.version })).await?;
+        let replaced = until_all_serve(&world.client, "unheard", 1, MINOR.version).await?;
+        assert_ne!(identities(&scene.before), identities(&replaced));
+        until_counted(&world.client, "unheard", "w", 1).await?;
+
+        world.provider.start_again()?;
+        until_discovered(&world.client).await?;
+        scene.ask(json!({ "version": LATEST.version })).await?;
+        let after = until_all_serve(&world.client, "unheard", 1, LATEST.version).await?;
+        assert_eq!(identities(&replaced), identities(&after));
+        Ok(())
+    })
+}
+
+/// Waits until core says that nobody answers there.
+async fn until_undiscovered(world: &World) -> Result<()> {
+    let api = extensions(&world.client)?;
+    let ask = || async {
+        let status = api.get(names::MANAGER).await?.data["status"].clone();
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let nobody = |one: &Value| one["type"] == "Discovered" && one["status"] == "False";
+        ensure!(conditions.iter().any(nobody), "{status}");
+        Ok(())
+    };
+    objects::until("Discovered: False", world::PATIENCE, ask).await
+}
