@@ -5,35 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use careen_tests::fleet::images::LATEST;
-use careen_tests::{machines, wide, world};
-use vm_tests::cluster_api::cluster::Rolling;
+use careen_tests::{machines, world};
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
-
-#[test]
-fn misfortunes_delay_a_rollout_and_replace_nobody() -> Result<()> {
-    world::run(VERSION, |world| async move {
-        for seed in wide::seeds()? {
-            println!("CAREEN_SEED={seed}");
-            let name = format!("unlucky-{seed}");
-            world.fleet.misfortunes_for(&name, seed);
-            let count = wide::machines(6)?;
-            let half = Rolling {
-                max_surge: 0,
-                max_unavailable: count / 2,
-            };
-            let scene = Scene::new(world, &name, count, half).await?;
-            scene
-                .cluster
-                .upgrade_deployment("w", LATEST.version)
-                .await?;
-            scene.arrives(world, LATEST.version).await?;
-            scene.cluster.remove().await?;
-        }
-        Ok(())
-    })
-}
 
 #[test]
 fn a_provider_killed_at_every_word_that_it_writes_upgrades_them_all_the_same() -> Result<()> {

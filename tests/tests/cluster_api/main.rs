@@ -7,6 +7,7 @@ mod hooks;
 mod image;
 mod in_memory;
 mod managers;
+mod many;
 mod never;
 mod order;
 mod refusing;

@@ -1,44 +1,14 @@
 //! Rollouts of other shapes, and changes of mind in the middle. Whoever could be upgraded is never replaced.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve};
-use careen_tests::{wide, world};
+use careen_tests::world;
 use vm_tests::cluster_api::cluster::Rolling;
 use vm_tests::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
-
-#[test]
-fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
-    world::run(VERSION, |world| async move {
-        let count = wide::machines(4)?;
-        // Longer than core takes to ask for the second one, or they would never work at once.
-        world
-            .fleet
-            .boots_in("half-at-once", Duration::from_secs(10));
-        let half = Rolling {
-            max_surge: 0,
-            max_unavailable: count / 2,
-        };
-        let scene = Scene::new(world, "half-at-once", count, half).await?;
-        scene
-            .cluster
-            .upgrade_deployment("w", LATEST.version)
-            .await?;
-        scene.arrives(world, LATEST.version).await?;
-        let half = usize::try_from(count / 2)?;
-        let (updating, working) = (scene.rollout.most_updating(), scene.working.most());
-        // Among many, the first are done before the last are asked.
-        assert!(updating.max(working) <= half, "{updating}, {working}");
-        assert!(updating.min(working) >= 2, "{updating}, {working}");
-        assert_eq!(scene.rollout.most_machines(), scene.before.len());
-        Ok(())
-    })
-}
 
 #[test]
 fn with_one_to_spare_one_comes_one_stays_in_place_and_one_goes() -> Result<()> {
