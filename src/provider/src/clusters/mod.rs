@@ -4,6 +4,7 @@
 mod cap;
 mod connect;
 mod documents;
+mod pace;
 mod parse;
 mod pulse;
 mod store;

@@ -6,6 +6,7 @@ mod agent;
 mod annotated;
 mod deaths;
 mod endless;
+mod hasty;
 mod life;
 mod meddling;
 mod scene;
