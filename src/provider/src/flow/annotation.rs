@@ -101,7 +101,6 @@ impl Worker {
             return Ok(());
         };
         let done = *answer == Answer::Done;
-        self.note(machine, &wanted);
         let wanted = Wanted {
             unready: marked && !done,
             version: machine.version.clone().filter(|_| done),

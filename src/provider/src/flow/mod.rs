@@ -28,7 +28,8 @@ use crate::world::{World, now};
 /// hangs it is the places of its own Cluster that are taken.
 const SIDE_BY_SIDE: usize = 32;
 
-/// When a Machine of the annotation flow that is held is looked at again, in case what held it made no noise.
+/// When a Machine of the annotation flow that is held, or one at rest whose node cannot be seen, is looked at again, in case what held it
+/// made no noise.
 const HELD: Duration = Duration::from_secs(15);
 
 /// Who looks at Machines.
@@ -41,8 +42,8 @@ pub struct Worker {
     rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
     told: Mutex<HashMap<Key, Wanted>>,
-    /// Whose InfraMachine was told last that the node is not there yet.
-    unsettled: Mutex<HashSet<Key>>,
+    /// Machines at rest whose InfraMachine was seen to say nothing else.
+    settled: Mutex<HashSet<Key>>,
     arrived: Mutex<HashMap<Key, String>>,
 }
 
@@ -64,7 +65,7 @@ impl Worker {
             rooms: Mutex::default(),
             turns: Mutex::default(),
             told: Mutex::default(),
-            unsettled: Mutex::default(),
+            settled: Mutex::default(),
             arrived: Mutex::default(),
         }
     }
@@ -164,17 +165,18 @@ impl Worker {
         if !*self.leads.borrow() && !called {
             // Whoever leads tells the InfraMachine other things by now.
             lock(&self.told).remove(key);
-            lock(&self.unsettled).remove(key);
+            lock(&self.settled).remove(key);
             return Ok(None);
         }
         if !self.world.synced() {
             return Err(HandError::Away("not everything was listed yet".to_owned()));
         }
+        if !machine.asked && !machine.in_progress && machine.mark.is_none() {
+            return self.settle(&machine).await;
+        }
+        lock(&self.settled).remove(key);
         if machine.asked && !machine.in_progress {
             return self.by_annotation(&machine).await.map(Some);
-        }
-        if !machine.in_progress && machine.mark.is_none() {
-            return self.settle(&machine).await;
         }
         self.by_hook(&machine).await.map(Some)
     }
@@ -216,7 +218,7 @@ impl Worker {
 
     fn forget(&self, key: &Key) {
         lock(&self.told).remove(key);
-        lock(&self.unsettled).remove(key);
+        lock(&self.settled).remove(key);
         lock(&self.arrived).remove(key);
         // Groups and Clusters go with their last Machine; what is in use is held by its users too.
         lock(&self.turns).retain(|_, turn| Arc::strong_count(turn) > 1);

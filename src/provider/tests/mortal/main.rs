@@ -7,6 +7,7 @@ mod annotated;
 mod deaths;
 mod endless;
 mod hasty;
+mod leftovers;
 mod life;
 mod meddling;
 mod scene;

@@ -85,6 +85,14 @@ impl Scene {
         self.update();
     }
 
+    /// Takes what is ours off the Machine, as somebody may who puts back an older copy of it.
+    pub fn strip(&self) {
+        self.annotations(&[
+            (names::MARK, Value::Null),
+            (names::SKIP_REMEDIATION, Value::Null),
+        ]);
+    }
+
     fn annotations(&self, changes: &[(&str, Value)]) {
         self.small
             .change("machines", MACHINE, |machine| annotate(machine, changes));
