@@ -75,7 +75,9 @@ impl Worker {
             return Ok(None);
         };
         match self.settle_as(machine, answer).await {
-            Err(error @ (HandError::Away(_) | HandError::Conflict)) => Err(error),
+            Err(error @ (HandError::Away(_) | HandError::Conflict | HandError::Follows)) => {
+                Err(error)
+            }
             // It would refuse that again.
             Err(HandError::Missing | HandError::Refused(_)) => {
                 lock(&self.settled).insert(key);

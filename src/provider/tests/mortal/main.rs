@@ -10,6 +10,7 @@ mod hasty;
 mod leftovers;
 mod life;
 mod meddling;
+mod replicas;
 mod scene;
 mod server;
 mod small;
