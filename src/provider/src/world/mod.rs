@@ -179,7 +179,7 @@ impl World {
             control_plane: self.control_plane(machine, &cluster),
             oldest_kubelet: &|| cluster.oldest_kubelet(),
             turns: Turns {
-                working: &|| self.working(machine, &group, &cluster),
+                working: &|| self.working(machine, &group),
                 failed: &|| self.failed(machine, &group, &cluster),
                 allowed: self.allowed(&group),
                 group: &name,
