@@ -1,4 +1,4 @@
-//! Who leads: one holder of a Lease at a time. The leader alone does what nobody called for; hooks are answered by everyone.
+//! Who leads: one holder of a Lease at a time. The leader alone asks nodes, and does what nobody called for; hooks are answered by everyone.
 
 use std::time::Duration;
 
@@ -25,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// After so long without a word getting through a holder no longer believes itself: less than others wait.
 const SURE: Duration = Duration::from_secs(10);
+
+/// How long a new leader waits before it does anything: what the last one wrote at its end must have come through our watches.
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// Where the Lease is and who we are.
 #[derive(Clone, Debug)]
@@ -65,6 +68,9 @@ pub async fn run(
             Err(_) => debug!("the Lease could not be renewed within {PATIENCE:?}"),
         }
         let now_leads = Instant::now() < sure_until;
+        if now_leads && !*leads.borrow() {
+            tokio::time::sleep(SETTLE).await;
+        }
         if leads.send_if_modified(|leads| std::mem::replace(leads, now_leads) != now_leads) {
             info!(leads = now_leads, "leadership");
         }

@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::hooks::Hook;
+use crate::hooks::{Hook, Reply};
 
 type Labels = Vec<(&'static str, String)>;
 
@@ -70,7 +70,7 @@ impl Default for Metrics {
         );
         registry.register(
             "hook_replies",
-            "Hook replies by HTTP status",
+            "Hook replies by HTTP status and by what they mean",
             this.replies.clone(),
         );
         registry.register(
@@ -145,13 +145,17 @@ impl Metrics {
     }
 
     /// A hook was answered.
-    pub fn answered(&self, hook: Hook, status: u16, took: Duration) {
+    pub fn answered(&self, hook: Hook, reply: &Reply, took: Duration) {
         let label = ("hook", hook.name().to_owned());
         self.hooks
             .get_or_create(&vec![label.clone()])
             .observe(took.as_secs_f64());
         self.replies
-            .get_or_create(&vec![label, ("status", status.to_string())])
+            .get_or_create(&vec![
+                label,
+                ("status", reply.status.to_string()),
+                ("outcome", reply.outcome.to_owned()),
+            ])
             .inc();
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use kube::api::Api;
@@ -17,6 +17,9 @@ pub const LIFE: u32 = 60;
 
 /// Pauses between tries: from here, doubled, to there.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+
+/// A watch that has held for so long behind its list holds, and what breaks it is something new.
+const HOLDS: Duration = PAUSE.1;
 
 /// How long the answer to one request may take.
 pub const ANSWER: Duration = Duration::from_secs(10);
@@ -119,30 +122,49 @@ pub async fn forever<K, Mend>(
     K: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
     Mend: Future<Output = ()>,
 {
-    let mut pause = PAUSE.0;
+    let mut pauses = Pauses::default();
     loop {
-        let mut lived = false;
+        let mut listed = None;
         let result = once(api.clone(), &filter, |news| {
-            lived = true;
+            listed.get_or_insert_with(Instant::now);
             tell(news);
         });
         let Err(error) = result.await;
         broken(error).await;
-        pause = if lived { PAUSE.0 } else { next_pause(pause) };
-        tokio::time::sleep(pause).await;
+        let held = listed.map(|at| at.elapsed());
+        tokio::time::sleep(pauses.behind(held.unwrap_or_default())).await;
     }
 }
 
-/// The pause after this one.
-#[must_use]
-pub fn next_pause(pause: Duration) -> Duration {
-    (pause * 2).min(PAUSE.1)
+/// Pauses between tries. They grow until a watch has held for a while: a server that lies, or has more to do than it can, answers a list
+/// and breaks the watch behind it, and lists are what costs it most.
+#[derive(Debug)]
+pub struct Pauses {
+    next: Duration,
 }
 
-/// The first pause.
-#[must_use]
-pub const fn first_pause() -> Duration {
-    PAUSE.0
+impl Default for Pauses {
+    fn default() -> Self {
+        Self { next: PAUSE.0 }
+    }
+}
+
+impl Pauses {
+    /// The pause behind a try whose watch has held for so long; zero where it came to none.
+    pub fn behind(&mut self, held: Duration) -> Duration {
+        if held >= HOLDS {
+            *self = Self::default();
+        }
+        let pause = self.next;
+        self.next = (pause * 2).min(PAUSE.1);
+        pause
+    }
+
+    /// As [`Self::behind`], where an end is what one expects of a watch that has held.
+    pub fn behind_an_end(&mut self, held: Duration) -> Duration {
+        let pause = self.behind(held);
+        if held >= HOLDS { Duration::ZERO } else { pause }
+    }
 }
 
 fn from_watch(error: watcher::Error) -> WatchError {
@@ -212,6 +234,30 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BRIEF: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn behind_watches_that_break_as_soon_as_they_have_listed_the_pauses_grow_to_an_end() {
+        let mut pauses = Pauses::default();
+        let each: Vec<Duration> = (0..20).map(|_| pauses.behind(BRIEF)).collect();
+        assert!(each.is_sorted());
+        assert_eq!((each[0], each[19]), PAUSE);
+    }
+
+    #[test]
+    fn a_watch_that_has_held_for_a_while_is_begun_anew_soon_and_at_once_behind_a_mere_end() {
+        let mut pauses = Pauses::default();
+        for _ in 0..20 {
+            pauses.behind(BRIEF);
+        }
+        assert_eq!(pauses.behind(HOLDS), PAUSE.0);
+        assert_eq!(pauses.behind_an_end(HOLDS), Duration::ZERO);
+        assert!(
+            pauses.behind_an_end(BRIEF) > PAUSE.0,
+            "and not the next one"
+        );
+    }
 
     #[test]
     fn a_server_that_refuses_us_or_is_busy_is_not_one_without_the_kind() {

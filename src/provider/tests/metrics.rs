@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use provider::hooks::Hook;
+use provider::hooks::{Hook, Reply};
 use provider::metrics::Metrics;
 
 /// The text of `/metrics` once everything has been counted: what was never counted is not in it.
 fn served() -> String {
     let metrics = Metrics::default();
-    metrics.answered(Hook::Discovery, 200, Duration::ZERO);
+    metrics.answered(Hook::Discovery, &Reply::refuse(400, "x"), Duration::ZERO);
     metrics.looked("x", Duration::ZERO);
     metrics.failed("x");
     metrics.uncovered(true);

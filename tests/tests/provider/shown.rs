@@ -32,7 +32,7 @@ async fn health_and_metrics_show_the_node_that_works_and_how_long_it_is_cordoned
         let seconds = replica.metric("cordoned_seconds_total").await?;
         ensure!(seconds > Some(0.0), "{seconds:?}");
         let calls = replica
-            .metric("hook_replies_total{hook=\"Discovery\",status=\"200\"}")
+            .metric("hook_replies_total{hook=\"Discovery\",status=\"200\",outcome=\"Discovered\"}")
             .await?;
         ensure!(calls >= Some(1.0), "{calls:?}");
         ensure!(replica.metric("queue_depth").await?.is_some());

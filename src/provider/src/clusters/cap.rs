@@ -1,10 +1,11 @@
 //! How much a workload cluster's API server may say: an answer has an end, and so has each line of a watch. Whoever never ends it would
-//! fill our memory. And that it says something at all. A watch's lines are its documents, however they are laid out; see [`Documents`].
+//! fill our memory. How often it may have a watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents, however they are laid out; see [`Documents`].
 
 use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
@@ -13,6 +14,7 @@ use thiserror::Error;
 use tower::{Layer, Service};
 
 use super::documents::Documents;
+use super::pace::Pace;
 use super::pulse::Pulse;
 use crate::world::now;
 
@@ -33,11 +35,15 @@ pub(super) struct TooLong {
 #[derive(Clone, Debug)]
 pub(super) struct Cap {
     pulse: Arc<Pulse>,
+    pace: Arc<Pace>,
 }
 
 impl Cap {
-    pub(super) const fn new(pulse: Arc<Pulse>) -> Self {
-        Self { pulse }
+    pub(super) fn new(pulse: Arc<Pulse>) -> Self {
+        Self {
+            pulse,
+            pace: Arc::default(),
+        }
     }
 }
 
@@ -48,6 +54,7 @@ impl<S> Layer<S> for Cap {
         Capped {
             inner,
             pulse: Arc::clone(&self.pulse),
+            pace: Arc::clone(&self.pace),
         }
     }
 }
@@ -57,6 +64,7 @@ impl<S> Layer<S> for Cap {
 pub(super) struct Capped<S> {
     inner: S,
     pulse: Arc<Pulse>,
+    pace: Arc<Pace>,
 }
 
 impl<S, A, B> Service<Request<A>> for Capped<S>
@@ -76,8 +84,14 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let rule = Rule::of(request.uri());
+        let wait = match rule {
+            Rule::Whole => Duration::ZERO,
+            Rule::Lines => self.pace.wait(request.uri().path(), Instant::now()),
+        };
+        // Nothing is sent before this is awaited.
         let (answer, pulse) = (self.inner.call(request), Arc::clone(&self.pulse));
         Box::pin(async move {
+            tokio::time::sleep(wait).await;
             let answer = answer.await?;
             pulse.beat(now());
             Ok(answer.map(|body| CappedBody::new(body, rule, pulse)))

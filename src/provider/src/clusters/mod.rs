@@ -4,6 +4,7 @@
 mod cap;
 mod connect;
 mod documents;
+mod pace;
 mod parse;
 mod pulse;
 mod store;
@@ -39,6 +40,7 @@ struct Task {
 impl Drop for Task {
     fn drop(&mut self) {
         self.handle.abort();
+        self.state.leave();
     }
 }
 
@@ -64,6 +66,7 @@ impl Clusters {
         }
         let task = tasks.entry(cluster.clone()).or_insert_with(|| {
             let state = Arc::new(ClusterState::default());
+            state.tell(cluster.clone(), self.0.machines.clone());
             let run = task::run(
                 self.0.management.clone(),
                 cluster.clone(),
@@ -82,6 +85,9 @@ impl Clusters {
     /// Takes a state that somebody else keeps for a cluster: then nothing connects to it from here.
     pub fn adopt(&self, cluster: Key, state: Arc<ClusterState>) {
         let handle = tokio::spawn(std::future::pending());
+        // Whoever kept it before lets go first.
+        drop(self.tasks().remove(&cluster));
+        state.tell(cluster.clone(), self.0.machines.clone());
         self.tasks().insert(cluster, Task { state, handle });
     }
 

@@ -8,6 +8,7 @@ use upgrade::Version;
 
 use super::pulse::Pulse;
 use crate::engine::{NodeFacts, StaticPod, clean};
+use crate::machines::{Key, Machines};
 use crate::watch::is_older;
 
 /// How many Nodes of a cluster are kept, and how many static pods. Kubernetes is made for 5,000 Nodes; a server that lies may show any
@@ -28,9 +29,15 @@ struct State {
     away: Option<Arc<str>>,
     seen: i64,
     nodes: HashMap<String, Arc<NodeFacts>>,
-    in_flight: HashSet<String>,
+    audience: Option<Audience>,
     control_plane: HashSet<String>,
     pods: HashMap<String, (String, StaticPod)>,
+}
+
+/// Who is told which Nodes of this cluster work.
+struct Audience {
+    cluster: Key,
+    machines: Machines,
 }
 
 /// A connection to a workload cluster.
@@ -44,7 +51,7 @@ pub struct Link {
 
 impl State {
     fn put(&mut self, node: NodeFacts) {
-        keep(&mut self.in_flight, &node.name, node.in_flight());
+        self.works(&node.name, node.in_flight());
         keep(&mut self.control_plane, &node.name, node.control_plane);
         self.nodes.insert(node.name.clone(), Arc::new(node));
     }
@@ -63,9 +70,24 @@ impl State {
     }
 
     fn remove(&mut self, node: &str) {
+        self.works(node, false);
         self.nodes.remove(node);
-        self.in_flight.remove(node);
         self.control_plane.remove(node);
+    }
+
+    /// Says so where that is news. What is not known yet does not work.
+    fn works(&self, node: &str, works: bool) {
+        let worked = self.nodes.get(node).is_some_and(|node| node.in_flight());
+        if let Some(audience) = self.audience.as_ref().filter(|_| worked != works) {
+            audience.machines.node_works(&audience.cluster, node, works);
+        }
+    }
+
+    fn say_all(&self) {
+        if let Some(Audience { cluster, machines }) = &self.audience {
+            let working = self.nodes.values().filter(|node| node.in_flight());
+            machines.nodes_work(cluster, working.map(|node| node.name.as_str()));
+        }
     }
 }
 
@@ -84,6 +106,23 @@ impl ClusterState {
 
     fn write<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has the Machines of this Cluster told which of its Nodes work, from now on.
+    pub(super) fn tell(&self, cluster: Key, machines: Machines) {
+        self.write(|state| {
+            state.audience = Some(Audience { cluster, machines });
+            state.say_all();
+        });
+    }
+
+    /// Nobody keeps it any more: of its Nodes nothing is known then.
+    pub(super) fn leave(&self) {
+        self.write(|state| {
+            if let Some(Audience { cluster, machines }) = state.audience.take() {
+                machines.nodes_work(&cluster, std::iter::empty());
+            }
+        });
     }
 
     /// The connection, or why there is none.
@@ -105,9 +144,11 @@ impl ClusterState {
                 state.seen = now;
             }
             let mut names: Vec<String> = state.nodes.drain().map(|(name, _)| name).collect();
-            state.in_flight.clear();
             state.control_plane.clear();
+            let audience = state.audience.take();
             nodes.into_iter().for_each(|node| state.put(node));
+            state.audience = audience;
+            state.say_all();
             names.extend(state.nodes.keys().cloned());
             state.link = Some(link);
             state.away = None;
@@ -179,11 +220,6 @@ impl ClusterState {
     /// One Node is gone.
     pub fn remove(&self, node: &str) {
         self.write(|state| state.remove(node));
-    }
-
-    /// Looks at the names of the Nodes that work.
-    pub fn in_flight<T>(&self, look: impl FnOnce(&HashSet<String>) -> T) -> T {
-        self.read(|state| look(&state.in_flight))
     }
 
     /// A Node.

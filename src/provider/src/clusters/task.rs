@@ -1,7 +1,7 @@
 //! The life of one workload cluster's connection.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use tracing::{info, warn};
@@ -13,7 +13,7 @@ use crate::api;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
-use crate::watch::{self, Filter, News, WatchError};
+use crate::watch::{self, Filter, News, Pauses, WatchError};
 use crate::world::now;
 
 /// How often the Secret is looked at while the connection holds: a credential may be rotated long before the old one ends. Asked
@@ -43,20 +43,16 @@ pub async fn run(
         machines: &machines,
         queue: &queue,
     };
-    let mut pause = watch::first_pause();
+    let mut pauses = Pauses::default();
     loop {
-        let mut lived = false;
-        let why = scene.live(&mut lived).await;
-        pause = if lived {
-            watch::first_pause()
-        } else {
-            watch::next_pause(pause)
-        };
+        let mut listed = None;
+        let why = scene.live(&mut listed).await;
         // A watch that ends is not yet an absence: the next try shows. A try that fails is one.
-        if !lived || why.is_refusal {
+        if listed.is_none() || why.is_refusal {
             scene.away(&why.text);
         }
-        tokio::time::sleep(pause).await;
+        let held = listed.map(|at| at.elapsed());
+        tokio::time::sleep(pauses.behind(held.unwrap_or_default())).await;
     }
 }
 
@@ -84,7 +80,7 @@ impl From<WatchError> for End {
 }
 
 impl Scene<'_> {
-    async fn live(&self, lived: &mut bool) -> End {
+    async fn live(&self, listed: &mut Option<Instant>) -> End {
         let failed = |error: connect::ConnectError| End {
             text: error.to_string(),
             is_refusal: false,
@@ -106,7 +102,7 @@ impl Scene<'_> {
             client: client.clone(),
         };
         tokio::select! {
-            end = self.watch_nodes(&link, lived) => end,
+            end = self.watch_nodes(&link, listed) => end,
             end = self.watch_pods(client) => end,
             () = self.until_rotated(&kubeconfig) => End {
                 text: "its kubeconfig was rotated".to_owned(),
@@ -123,10 +119,10 @@ impl Scene<'_> {
         }
     }
 
-    async fn watch_nodes(&self, link: &Link, lived: &mut bool) -> End {
+    async fn watch_nodes(&self, link: &Link, listed: &mut Option<Instant>) -> End {
         let tell = |news: News<api::Node>| match news {
             News::All(all) => {
-                *lived = true;
+                *listed = Some(Instant::now());
                 info!(cluster = %self.cluster, nodes = all.len(), "watching Nodes");
                 let nodes = all.into_iter().map(parse::node).collect();
                 let names = self.state.live(link.clone(), nodes, now());

@@ -27,7 +27,7 @@ pub(super) fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     }
 }
 
-fn failure(node: &NodeFacts, status: &Status) -> Why {
+pub(super) fn failure(node: &NodeFacts, status: &Status) -> Why {
     let text = node.failure.as_deref().or(status.reason.as_deref());
     let reason = clean(text.unwrap_or("the agent gave no reason"));
     let code = status.code.as_deref().unwrap_or_default();

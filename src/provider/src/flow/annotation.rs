@@ -1,6 +1,8 @@
 //! The annotation flow: a Machine annotated so, whose version is not its InfraMachine's, has its node upgraded; the InfraMachine
 //! says how it stands. Works with any kind of InfraMachine that has `status.conditions` and `status.version`.
 
+use std::collections::BTreeMap;
+
 use crate::engine::{Answer, Machine, MarkWrite, Told, Why, clean};
 use crate::hands::infra::{InfraMachine, Wanted};
 use crate::hands::{self, HandError};
@@ -23,7 +25,7 @@ impl Worker {
             self.arrive(machine, &version).await?;
             return Ok(Answer::Done);
         }
-        let told = self.told_by(&infra, version.clone());
+        let told = self.told_by(&infra, version.clone(), &BTreeMap::new());
         let answer = refused_is_held(self.pursue(machine, &told, &mut infra).await)?;
         // The mark is what reminds us, or whoever comes after us, to give Ready back.
         let marked = self.world.machines.get(&machine.key());
@@ -75,9 +77,14 @@ impl Worker {
     }
 
     /// An image that cannot be read holds what is to be begun, and nothing that is to stop.
-    fn told_by(&self, infra: &InfraMachine, version: String) -> Told {
+    pub(super) fn told_by(
+        &self,
+        infra: &InfraMachine,
+        version: String,
+        of_extension: &BTreeMap<String, String>,
+    ) -> Told {
         let settings = &self.world.settings;
-        let rules = settings.rules(&std::collections::BTreeMap::new());
+        let rules = settings.rules(of_extension);
         let image = rules.and_then(|rules| crate::hooks::image_of(infra.spec(), "", &rules));
         let image = image.map_err(|value| Why::BadImage {
             field: "the InfraMachine's image".to_owned(),
@@ -101,7 +108,6 @@ impl Worker {
             return Ok(());
         };
         let done = *answer == Answer::Done;
-        self.note(machine, &wanted);
         let wanted = Wanted {
             unready: marked && !done,
             version: machine.version.clone().filter(|_| done),

@@ -2,6 +2,7 @@
 //! of the annotation flow for everything.
 
 mod annotation;
+mod hook;
 mod perform;
 mod report;
 mod vouch;
@@ -16,19 +17,20 @@ use kube::Client;
 use tokio::sync::{Semaphore, watch};
 use tracing::{debug, error, warn};
 
-use crate::engine::{Answer, Machine, Mark, MarkWrite, Why, clean};
+use crate::engine::{Answer, Machine, Why, clean};
 use crate::events::Happened;
 use crate::hands::HandError;
 use crate::hands::infra::{InfraMachines, Wanted};
 use crate::machines::{Group, Key};
 use crate::queue::Queue;
-use crate::world::{World, now};
+use crate::world::World;
 
 /// How many Machines of one Cluster are looked at side by side. Each costs at most a few requests at a time, and where a server
 /// hangs it is the places of its own Cluster that are taken.
 const SIDE_BY_SIDE: usize = 32;
 
-/// When a Machine of the annotation flow that is held is looked at again, in case what held it made no noise.
+/// When a Machine of the annotation flow that is held, or one at rest whose node cannot be seen, is looked at again, in case what held it
+/// made no noise.
 const HELD: Duration = Duration::from_secs(15);
 
 /// Who looks at Machines.
@@ -41,8 +43,8 @@ pub struct Worker {
     rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
     told: Mutex<HashMap<Key, Wanted>>,
-    /// Whose InfraMachine was told last that the node is not there yet.
-    unsettled: Mutex<HashSet<Key>>,
+    /// Machines at rest whose InfraMachine was seen to say nothing else.
+    settled: Mutex<HashSet<Key>>,
     arrived: Mutex<HashMap<Key, String>>,
 }
 
@@ -64,7 +66,7 @@ impl Worker {
             rooms: Mutex::default(),
             turns: Mutex::default(),
             told: Mutex::default(),
-            unsettled: Mutex::default(),
+            settled: Mutex::default(),
             arrived: Mutex::default(),
         }
     }
@@ -111,7 +113,10 @@ impl Worker {
                 self.world.queue.done(key);
             }
             Err(error) => {
-                metrics.failed(error.class());
+                // Whose turn it is to write is no fault.
+                if !matches!(error, HandError::Follows) {
+                    metrics.failed(error.class());
+                }
                 self.failed(key, &error);
                 let pause = self.world.queue.failed(key);
                 match error {
@@ -127,7 +132,7 @@ impl Worker {
         let text = clean(&error.to_string());
         match error {
             HandError::Conflict | HandError::Missing => {}
-            HandError::Away(_) => self.world.wrote(key, Some(text)),
+            HandError::Away(_) | HandError::Follows => self.world.wrote(key, Some(text)),
             HandError::Refused(_) => {
                 if let Some(machine) = self.world.machines.get(key) {
                     self.say_unwritten(&machine, &text);
@@ -152,7 +157,7 @@ impl Worker {
         });
     }
 
-    /// One look. The leader looks at everything; anybody looks at what core has just called it for.
+    /// One look. The leader looks at everything; anybody looks at what core has just called it for, but asks no node.
     async fn look(&self, key: &Key) -> Result<Option<Answer>, HandError> {
         let Some(machine) = self.world.machines.get(key) else {
             self.world.forget(key);
@@ -161,62 +166,32 @@ impl Worker {
         };
         self.world.saw(&machine);
         let called = self.world.was_told_lately(key);
-        if !*self.leads.borrow() && !called {
+        if !self.leads() && !called {
             // Whoever leads tells the InfraMachine other things by now.
             lock(&self.told).remove(key);
-            lock(&self.unsettled).remove(key);
+            lock(&self.settled).remove(key);
             return Ok(None);
         }
         if !self.world.synced() {
             return Err(HandError::Away("not everything was listed yet".to_owned()));
         }
+        if !machine.asked && !machine.in_progress && machine.mark.is_none() {
+            return self.settle(&machine).await;
+        }
+        lock(&self.settled).remove(key);
         if machine.asked && !machine.in_progress {
             return self.by_annotation(&machine).await.map(Some);
-        }
-        if !machine.in_progress && machine.mark.is_none() {
-            return self.settle(&machine).await;
         }
         self.by_hook(&machine).await.map(Some)
     }
 
-    async fn by_hook(&self, machine: &Machine) -> Result<Answer, HandError> {
-        let told = self.world.told(machine);
-        let foreseen = self.world.decide_for(machine, told.as_ref(), now());
-        if foreseen.mark == Some(MarkWrite::Off) {
-            // The mark is what brings us back here, should we die in between.
-            let heard = self.report(machine, &foreseen.answer).await;
-            self.heard_of_the_end(machine, heard).await?;
-        }
-        let answer = self.act(machine, told.as_ref(), None).await?;
-        // Where it could not be told it is with the next look.
-        let _ = self.report(machine, &answer).await;
-        Ok(answer)
-    }
-
-    /// An InfraMachine that refuses, or is not there, does so again, and keeps no mark on. One that cannot be told now is told later:
-    /// the mark stays to bring us back for that, but no health check is kept off meanwhile.
-    async fn heard_of_the_end(
-        &self,
-        machine: &Machine,
-        heard: Result<(), HandError>,
-    ) -> Result<(), HandError> {
-        match (&heard, &machine.mark) {
-            (Ok(()) | Err(HandError::Refused(_) | HandError::Missing), _) => return Ok(()),
-            (Err(HandError::Away(_)), Some(mark)) if mark.skip_is_ours => {
-                let let_go = Mark {
-                    skip_is_ours: false,
-                    ..mark.clone()
-                };
-                self.mark(machine, &MarkWrite::On(let_go)).await?;
-            }
-            (Err(HandError::Away(_) | HandError::Conflict), _) => {}
-        }
-        heard
+    fn leads(&self) -> bool {
+        *self.leads.borrow()
     }
 
     fn forget(&self, key: &Key) {
         lock(&self.told).remove(key);
-        lock(&self.unsettled).remove(key);
+        lock(&self.settled).remove(key);
         lock(&self.arrived).remove(key);
         // Groups and Clusters go with their last Machine; what is in use is held by its users too.
         lock(&self.turns).retain(|_, turn| Arc::strong_count(turn) > 1);

@@ -28,8 +28,12 @@ impl Worker {
             self.vouch(machine, told).await?;
         }
         // Who takes a turn must see the turns that others take, so within a group one at a time decides and writes.
+        // Two replicas would each see only their own: what their watches show of the other's is behind. So the one that leads asks.
         let group = self.group(&machine.group());
         let _turn = group.lock().await;
+        if !self.leads() {
+            return Err(HandError::Follows);
+        }
         let machine = self.unchanged(machine)?;
         let judged = self.world.judge(&machine, told, now());
         self.perform(&machine, judged, infra).await

@@ -3,8 +3,8 @@
 use k8s_openapi::jiff::Timestamp;
 use tracing::debug;
 
-use super::{Worker, lock};
-use crate::engine::{Answer, Machine, Why};
+use super::{HELD, Worker, lock};
+use crate::engine::{Answer, Machine};
 use crate::hands::HandError;
 use crate::hands::infra::Wanted;
 
@@ -47,7 +47,6 @@ impl Worker {
         if lock(&self.told).get(&key) == Some(&wanted) {
             return Ok(());
         }
-        self.note(machine, &wanted);
         let told = self.write_condition(machine, &wanted).await;
         match &told {
             Ok(()) => {
@@ -64,36 +63,45 @@ impl Worker {
         told
     }
 
-    /// Notes whether what an InfraMachine is about to be told must be taken back when nobody asks for it any more.
-    pub(super) fn note(&self, machine: &Machine, wanted: &Wanted) {
-        let mut unsettled = lock(&self.unsettled);
-        if wanted.status == "True" {
-            unsettled.remove(&machine.key());
-        } else {
-            unsettled.insert(machine.key());
+    /// Nobody asks for it any more, and no mark is left to remind of it. What its InfraMachine still says of a node on its way may be of a leader
+    /// that is no more, so each looks there once, and whenever an upgrade has come to its end.
+    pub(super) async fn settle(&self, machine: &Machine) -> Result<Option<Answer>, HandError> {
+        let key = machine.key();
+        if lock(&self.settled).contains(&key) {
+            return Ok(None);
+        }
+        let Some(answer) = self.world.leftover(machine) else {
+            self.world.queue.add_after(key, HELD);
+            return Ok(None);
+        };
+        match self.settle_as(machine, answer).await {
+            Err(error @ (HandError::Away(_) | HandError::Conflict | HandError::Follows)) => {
+                Err(error)
+            }
+            // It would refuse that again.
+            Err(HandError::Missing | HandError::Refused(_)) => {
+                lock(&self.settled).insert(key);
+                Ok(None)
+            }
+            Ok(settled) => {
+                lock(&self.settled).insert(key);
+                Ok(settled)
+            }
         }
     }
 
-    /// Nobody asks for it any more, and nothing of it was begun: what held it is not left standing on the InfraMachine.
-    pub(super) async fn settle(&self, machine: &Machine) -> Result<Option<Answer>, HandError> {
-        if !lock(&self.unsettled).contains(&machine.key()) {
+    async fn settle_as(
+        &self,
+        machine: &Machine,
+        answer: Answer,
+    ) -> Result<Option<Answer>, HandError> {
+        if !self.infra.of(machine).await?.is_on_its_way() {
             return Ok(None);
         }
-        let answer = Answer::Cancelled(Why::Withdrawn);
-        let settled = match self.infra.of(machine).await {
-            Ok(infra) if infra.is_on_its_way() => self.report(machine, &answer).await,
-            // Another replica has said more since.
-            Ok(_) => Ok(()),
-            Err(error) => Err(error),
-        };
-        match settled {
-            Err(error @ (HandError::Away(_) | HandError::Conflict)) => Err(error),
-            // It would refuse that again.
-            Ok(()) | Err(HandError::Missing | HandError::Refused(_)) => {
-                lock(&self.unsettled).remove(&machine.key());
-                Ok(Some(answer))
-            }
-        }
+        // What stands there counts, not what we told it last.
+        lock(&self.told).remove(&machine.key());
+        self.report(machine, &answer).await?;
+        Ok(Some(answer))
     }
 
     async fn write_condition(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {

@@ -45,7 +45,7 @@ impl Worker {
             read => read?,
         };
         let settings = hands::settings_of_extension(self.client.clone(), &self.extension).await?;
-        let rules = self.world.settings.rules(&settings);
+        let rules = self.world.settings.rules(&settings.unwrap_or_default());
         let image = rules.and_then(|rules| image_of(infra.spec(), "", &rules));
         match image.map_err(HandError::Refused)? {
             None => Ok(()),

@@ -9,22 +9,25 @@ use kube::core::{ApiResource, GroupVersionKind};
 use super::{HandError, limited};
 use crate::names;
 
-/// The settings; none where there is no ExtensionConfig of this name.
+/// The settings; nothing where there is no ExtensionConfig of this name.
 ///
 /// # Errors
 /// See [`HandError`].
-pub async fn settings(client: Client, name: &str) -> Result<BTreeMap<String, String>, HandError> {
+pub async fn settings(
+    client: Client,
+    name: &str,
+) -> Result<Option<BTreeMap<String, String>>, HandError> {
     let kind = GroupVersionKind::gvk(names::RUNTIME_GROUP, names::CORE_VERSION, "ExtensionConfig");
     let api: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
     let object = match limited(api.get(name)).await {
-        Err(HandError::Missing) => return Ok(BTreeMap::new()),
+        Err(HandError::Missing) => return Ok(None),
         read => read?,
     };
     let settings = object.data.pointer("/spec/settings").cloned();
     let unreadable =
         |error| HandError::Refused(format!("settings of ExtensionConfig {name}: {error}"));
     settings.map_or_else(
-        || Ok(BTreeMap::new()),
+        || Ok(Some(BTreeMap::new())),
         |settings| serde_json::from_value(settings).map_err(unreadable),
     )
 }

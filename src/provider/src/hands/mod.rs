@@ -27,6 +27,9 @@ pub enum HandError {
     /// Asking again does not help; a person must look.
     #[error("refused: {0}")]
     Refused(String),
+    /// It is another replica's to write: look again.
+    #[error("only the replica that leads asks nodes, and it has not yet")]
+    Follows,
 }
 
 impl HandError {
@@ -38,6 +41,7 @@ impl HandError {
             Self::Missing => "missing",
             Self::Away(_) => "away",
             Self::Refused(_) => "refused",
+            Self::Follows => "follows",
         }
     }
 }

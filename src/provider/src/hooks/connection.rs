@@ -87,9 +87,7 @@ impl Server {
         let hook = hook_of(request.uri().path());
         let reply = self.reply(hook, request).await;
         if let Some(hook) = hook {
-            self.world
-                .metrics
-                .answered(hook, reply.status, begun.elapsed());
+            self.world.metrics.answered(hook, &reply, begun.elapsed());
         }
         let mut response = Response::new(Full::from(reply.body.to_string()));
         *response.status_mut() = http::StatusCode::from_u16(reply.status).unwrap_or_default();

@@ -67,6 +67,8 @@ pub fn hook_of(path: &str) -> Option<Hook> {
 pub struct Reply {
     /// Core takes anything but 200 for an error and asks again.
     pub status: u16,
+    /// What it means, for counting.
+    pub outcome: &'static str,
     /// JSON.
     pub body: Value,
 }
@@ -77,6 +79,7 @@ impl Reply {
     pub fn refuse(status: u16, message: &str) -> Self {
         Self {
             status,
+            outcome: "Refused",
             body: json!({ "status": "Failure", "message": message }),
         }
     }
@@ -105,6 +108,7 @@ pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> Reply {
     };
     Reply {
         status: 200,
+        outcome: response.outcome(),
         body: response.body(hook),
     }
 }

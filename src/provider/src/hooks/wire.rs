@@ -86,6 +86,19 @@ pub enum Response {
 }
 
 impl Response {
+    /// What it means, one of a closed list: for counting. The HTTP status is 200 for all of them.
+    #[must_use]
+    pub const fn outcome(&self) -> &'static str {
+        match self {
+            Self::Discovery(_) => "Discovered",
+            Self::Can(..) => "InPlace",
+            Self::Replace(_) => "Replace",
+            Self::Hold(_) => "Hold",
+            Self::InProgress(..) => "InProgress",
+            Self::Done(_) => "Done",
+        }
+    }
+
     /// As JSON. `status` is exactly `Success` or `Failure`: any other spelling is an error to core, and an error without a text.
     #[must_use]
     pub fn body(&self, hook: Hook) -> Value {

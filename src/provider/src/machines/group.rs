@@ -33,22 +33,6 @@ impl Machine {
     }
 }
 
-impl Machine {
-    /// Whether it takes turns with this group, which is of its Cluster.
-    #[must_use]
-    pub fn is_in(&self, group: &Group) -> bool {
-        match &group.kind {
-            GroupKind::ControlPlane => self.control_plane,
-            GroupKind::Deployment(name) => {
-                !self.control_plane && self.deployment.as_ref() == Some(name)
-            }
-            GroupKind::Alone(name) => {
-                !self.control_plane && self.deployment.is_none() && self.name == *name
-            }
-        }
-    }
-}
-
 /// Machines that take turns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Group {

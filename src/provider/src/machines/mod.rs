@@ -6,6 +6,7 @@ mod key;
 mod owners;
 mod state;
 mod store;
+mod work;
 
 use kube::Client;
 use tracing::{debug, warn};

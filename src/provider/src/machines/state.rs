@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::group::Group;
 use super::key::Key;
 use super::owners::Owners;
+use super::work::Work;
 use crate::engine::Machine;
 use crate::watch::is_older;
 
@@ -15,8 +16,7 @@ pub(super) struct State {
     pub(super) machines: HashMap<Key, Arc<Machine>>,
     pub(super) by_node: HashMap<Key, HashMap<String, Key>>,
     pub(super) by_group: HashMap<Group, BTreeSet<Key>>,
-    /// Those of a group that are marked: they work.
-    pub(super) marked: HashMap<Group, BTreeSet<Key>>,
+    pub(super) work: Work,
     by_cluster: HashMap<Key, HashSet<Key>>,
     /// Since when Machines are seen without a break, and since when they are not.
     pub(super) seen: i64,
@@ -36,22 +36,39 @@ impl State {
         self.remove(&key);
         if let Some(node) = &machine.node {
             let of_cluster = self.by_node.entry(machine.cluster_key()).or_default();
-            of_cluster.insert(node.clone(), key.clone());
+            let before = of_cluster.insert(node.clone(), key.clone());
+            before.iter().for_each(|key| self.note(key));
         }
         self.by_group
             .entry(machine.group())
             .or_default()
             .insert(key.clone());
-        if machine.mark.is_some() {
-            let of_group = self.marked.entry(machine.group()).or_default();
-            of_group.insert(key.clone());
-        }
         self.by_cluster
             .entry(machine.cluster_key())
             .or_default()
             .insert(key.clone());
         self.machines.insert(key.clone(), Arc::new(machine));
+        self.note(&key);
         key
+    }
+
+    /// Notes whether a Machine works. A Node that two of them name is the last one's.
+    fn note(&mut self, key: &Key) {
+        let Some(machine) = self.machines.get(key) else {
+            return;
+        };
+        let of_cluster = self.by_node.get(&machine.cluster_key());
+        let owner = machine.node.as_ref().and_then(|node| of_cluster?.get(node));
+        self.work.put(machine, owner == Some(key));
+    }
+
+    /// A Node works, or no more.
+    pub(super) fn node_works(&mut self, cluster: &Key, node: &str, works: bool) {
+        self.work.node(cluster, node, works);
+        let owner = self.by_node.get(cluster).and_then(|nodes| nodes.get(node));
+        if let Some(owner) = owner.cloned() {
+            self.note(&owner);
+        }
     }
 
     /// Takes in what a write of ours has answered. That may come behind the news that the Machine is gone, or that another has its name:
@@ -76,14 +93,13 @@ impl State {
                 HashMap::is_empty,
             );
         }
-        for sets in [&mut self.by_group, &mut self.marked] {
-            drop_from(
-                sets,
-                &old.group(),
-                |set| set.remove(key),
-                BTreeSet::is_empty,
-            );
-        }
+        self.work.remove(&old);
+        drop_from(
+            &mut self.by_group,
+            &old.group(),
+            |set| set.remove(key),
+            BTreeSet::is_empty,
+        );
         drop_from(
             &mut self.by_cluster,
             &old.cluster_key(),

@@ -105,18 +105,25 @@ impl Machines {
         self.read(|state| state.by_node.get(cluster)?.get(node).cloned())
     }
 
-    /// How many of the group, other than this one, work: their Nodes are among these, or they are marked.
+    /// Takes note of which Nodes of a Cluster work: of these alone.
+    pub fn nodes_work<'a>(&self, cluster: &Key, nodes: impl Iterator<Item = &'a str>) {
+        self.write(|state| {
+            for node in state.work.nodes_of(cluster) {
+                state.node_works(cluster, &node, false);
+            }
+            nodes.for_each(|node| state.node_works(cluster, node, true));
+        });
+    }
+
+    /// Takes note of whether a Node works.
+    pub fn node_works(&self, cluster: &Key, node: &str, works: bool) {
+        self.write(|state| state.node_works(cluster, node, works));
+    }
+
+    /// How many of the group, other than this one, work: their Nodes do, or they are marked.
     #[must_use]
-    pub fn others_at_work(&self, group: &Group, but: &str, nodes: &HashSet<String>) -> usize {
-        self.read(|state| {
-            let known = state.by_node.get(&group.cluster);
-            let of_nodes = nodes.iter().filter_map(|node| known?.get(node));
-            let marked = state.marked.get(group).into_iter().flatten();
-            let at_work: HashSet<&Key> = of_nodes.chain(marked).collect();
-            let others = at_work.into_iter().filter(|key| *key.name != *but);
-            let machines = others.filter_map(|key| state.machines.get(key));
-            machines.filter(|machine| machine.is_in(group)).count()
-        })
+    pub fn others_at_work(&self, group: &Group, but: &Key) -> usize {
+        self.read(|state| state.work.others(group, but))
     }
 
     /// All Machines that take turns with this one, itself included.
@@ -183,8 +190,8 @@ mod tests {
         let group = marked.group();
         machines.replace(vec![machine("m", "1"), marked]);
         let at_work = |but: &str, nodes: &[&str]| {
-            let nodes = nodes.iter().map(|node| (*node).to_owned()).collect();
-            machines.others_at_work(&group, but, &nodes)
+            machines.nodes_work(&group.cluster, nodes.iter().copied());
+            machines.others_at_work(&group, &Key::new("t", but))
         };
         assert_eq!(at_work("m", &[]), 1);
         assert_eq!(at_work("m", &["other"]), 1, "counted once");

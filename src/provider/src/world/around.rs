@@ -80,13 +80,8 @@ impl World {
 
     /// How many others of the group work. Who is marked works, also where its node says that it has come to its end: it is not back
     /// before that is seen.
-    pub(super) fn working(
-        &self,
-        machine: &Machine,
-        group: &Group,
-        cluster: &ClusterState,
-    ) -> usize {
-        cluster.in_flight(|nodes| self.machines.others_at_work(group, &machine.name, nodes))
+    pub(super) fn working(&self, machine: &Machine, group: &Group) -> usize {
+        self.machines.others_at_work(group, &machine.key())
     }
 
     /// How many others that were asked for by annotation have failed and stand still with that. Where core asks it counts them itself.

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::catalogue::{Catalogues, For, choose};
 use crate::clusters::Clusters;
 use crate::engine::{
-    Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, Why, decide,
+    Answer, Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, Why, decide,
+    leftover,
 };
 use crate::events::{Events, Happened};
 use crate::machines::{Key, Machines};
@@ -158,11 +159,7 @@ impl World {
         let cluster = self.clusters.get(&machine.cluster_key());
         let away = cluster.link().err();
         let node = machine.node.as_ref().and_then(|name| cluster.node(name));
-        let view = match (&away, &node) {
-            (Some(why), _) => NodeView::Away(why),
-            (None, None) => NodeView::Missing,
-            (None, Some(node)) => NodeView::Seen(node),
-        };
+        let view = view(away.as_deref(), node.as_deref());
         let wanted = told.map(|told| self.wanted(machine, told, node.as_deref()));
         let road = match (&wanted, machine.in_progress) {
             (Some(wanted), _) => Road::Wanted(wanted),
@@ -182,7 +179,7 @@ impl World {
             control_plane: self.control_plane(machine, &cluster),
             oldest_kubelet: &|| cluster.oldest_kubelet(),
             turns: Turns {
-                working: &|| self.working(machine, &group, &cluster),
+                working: &|| self.working(machine, &group),
                 failed: &|| self.failed(machine, &group, &cluster),
                 allowed: self.allowed(&group),
                 group: &name,
@@ -190,6 +187,16 @@ impl World {
             policy: &self.settings.policy,
         });
         Judged { decision, node }
+    }
+
+    /// What is to be told of a Machine that nobody asks for and that is not marked, where its InfraMachine still says that its node is on
+    /// its way; nothing as long as that is not known.
+    #[must_use]
+    pub fn leftover(&self, machine: &Machine) -> Option<Answer> {
+        let cluster = self.clusters.get(&machine.cluster_key());
+        let away = cluster.link().err();
+        let node = machine.node.as_ref().and_then(|name| cluster.node(name));
+        leftover(machine, view(away.as_deref(), node.as_deref()))
     }
 
     fn wanted(&self, machine: &Machine, told: &Told, node: Option<&NodeFacts>) -> Wanted {
@@ -220,6 +227,15 @@ impl World {
                 .filter(|text| !text.is_empty()),
         };
         self.catalogues.look(|all| choose(all, wanted))
+    }
+}
+
+/// What can be seen of a Node whose cluster is away, or is not.
+const fn view<'a>(away: Option<&'a str>, node: Option<&'a NodeFacts>) -> NodeView<'a> {
+    match (away, node) {
+        (Some(why), _) => NodeView::Away(why),
+        (None, None) => NodeView::Missing,
+        (None, Some(node)) => NodeView::Seen(node),
     }
 }
 

@@ -4,6 +4,7 @@
 mod asking;
 mod done;
 mod leaving;
+mod leftover;
 mod scene;
 mod trouble;
 mod waits;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod can_update;
+mod counted;
 mod images;
 mod scene;
 mod traps;

@@ -89,3 +89,22 @@ async fn asked_by_core_it_does_not_for_core_counts_it() {
     another(&world, &state, worker(), Answer::Failed);
     assert_eq!(said(&world, &worker()), "InProgress");
 }
+
+#[tokio::test]
+async fn a_cluster_that_is_listed_anew_or_let_go_frees_the_turns_of_nodes_that_are_gone() {
+    let (world, state) = world();
+    let unmarked = worker();
+    another(&world, &state, unmarked, Answer::InProgress);
+    assert_eq!(said(&world, &worker()), "NotItsTurn");
+    let link = state.link().unwrap();
+    state.live(link, vec![node("v1.34.2")], NOW);
+    assert_eq!(said(&world, &worker()), "InProgress");
+    another(&world, &state, worker(), Answer::InProgress);
+    state.remove("node-2");
+    assert_eq!(said(&world, &worker()), "InProgress");
+    another(&world, &state, worker(), Answer::InProgress);
+    world.machines.replace_clusters(Vec::new());
+    world.clusters.follow();
+    let group = worker().group();
+    assert_eq!(world.machines.others_at_work(&group, &worker().key()), 0);
+}

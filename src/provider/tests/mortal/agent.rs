@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use upgrade::names;
 
-use crate::scene::NODE;
 use crate::small::Small;
 
 /// How an agent goes about it.
@@ -21,12 +20,12 @@ pub enum Manner {
 /// Between two phases.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Takes up what the Node asks for, once each, for ever.
-pub async fn agent(small: Arc<Small>, manner: Manner) {
+/// Takes up what its Node asks for, once each, for ever.
+pub async fn agent(small: Arc<Small>, node: &'static str, manner: Manner) {
     let mut spent = None;
     loop {
         small.changed().await;
-        let Some(asked) = asked(&small) else {
+        let Some(asked) = asked(&small, node) else {
             spent = None;
             continue;
         };
@@ -35,14 +34,14 @@ pub async fn agent(small: Arc<Small>, manner: Manner) {
         }
         let (id, version) = asked.clone();
         small.took(&id);
-        work(&small, manner, &id, &version).await;
+        work(&small, (node, manner), &id, &version).await;
         spent = Some(asked);
     }
 }
 
-/// Id and version of the request that stands.
-pub fn asked(small: &Small) -> Option<(String, String)> {
-    let node = small.get("nodes", NODE)?;
+/// Id and version of the request that stands on a Node.
+pub fn asked(small: &Small, node: &str) -> Option<(String, String)> {
+    let node = small.get("nodes", node)?;
     let annotation = |key: &str| {
         node["metadata"]["annotations"][key]
             .as_str()
@@ -56,10 +55,10 @@ pub fn asked(small: &Small) -> Option<(String, String)> {
     ))
 }
 
-async fn work(small: &Small, manner: Manner, id: &str, version: &str) {
-    let is_asked = || asked(small).is_some_and(|(asked, _)| asked == id);
+async fn work(small: &Small, (node, manner): (&str, Manner), id: &str, version: &str) {
+    let say = |answer: &str, status: Value| say(small, node, answer, status);
+    let is_asked = || asked(small, node).is_some_and(|(asked, _)| asked == id);
     say(
-        small,
         "InProgress",
         json!({ "id": id, "phase": "Fetched", "percent": 20 }),
     );
@@ -69,27 +68,25 @@ async fn work(small: &Small, manner: Manner, id: &str, version: &str) {
     }
     if !is_asked() {
         let status = json!({ "id": id, "phase": "Failed", "percent": 100, "code": "Withdrawn" });
-        return say(small, "Failed", status);
+        return say("Failed", status);
     }
     say(
-        small,
         "InProgress",
         json!({ "id": id, "phase": "Trial", "percent": 60 }),
     );
     tokio::time::sleep(STEP).await;
-    small.change("nodes", NODE, |node| {
+    small.change("nodes", node, |node| {
         node["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
     });
     say(
-        small,
         "Upgraded",
         json!({ "id": id, "phase": "Upgraded", "percent": 100 }),
     );
 }
 
-fn say(small: &Small, answer: &str, mut status: Value) {
+fn say(small: &Small, node: &str, answer: &str, mut status: Value) {
     (status["tries"], status["reached"]) = (json!(1), json!([]));
-    small.change("nodes", NODE, |node| {
+    small.change("nodes", node, |node| {
         let annotations = &mut node["metadata"]["annotations"];
         annotations[names::ANSWER] = json!(answer);
         annotations[names::STATUS] = json!(status.to_string());

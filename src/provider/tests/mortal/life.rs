@@ -9,6 +9,7 @@ use std::time::Duration;
 use kube::{Client, Config};
 use provider::engine::Policy;
 use provider::hooks::{API_VERSION, Hook, Limits, answer};
+use provider::lease::Candidate;
 use provider::names;
 use provider::run::{Certificate, Setup, run};
 use provider::settings::Settings;
@@ -35,10 +36,28 @@ impl Drop for Life {
     }
 }
 
+/// Which part it plays.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// Who it is, where there are several; alone it leads at once.
+    pub identity: Option<&'static str>,
+    /// Whom core calls it for.
+    pub machine: &'static str,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self {
+            identity: None,
+            machine: MACHINE,
+        }
+    }
+}
+
 impl Life {
-    pub fn begin(small: Arc<Small>, port: u16, certificate: PathBuf) -> Self {
+    pub fn begin(small: Arc<Small>, port: u16, certificate: PathBuf, part: Part) -> Self {
         let (kill, killed) = oneshot::channel();
-        let life = move || live(small, port, certificate, killed);
+        let life = move || live(small, port, certificate, part, killed);
         Self {
             kill: Some(kill),
             thread: Some(std::thread::spawn(life)),
@@ -46,7 +65,13 @@ impl Life {
     }
 }
 
-fn live(small: Arc<Small>, port: u16, certificate: PathBuf, killed: oneshot::Receiver<()>) {
+fn live(
+    small: Arc<Small>,
+    port: u16,
+    certificate: PathBuf,
+    part: Part,
+    killed: oneshot::Receiver<()>,
+) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -56,16 +81,16 @@ fn live(small: Arc<Small>, port: u16, certificate: PathBuf, killed: oneshot::Rec
         let url = format!("http://127.0.0.1:{port}").parse().unwrap();
         let client = Client::try_from(Config::new(url)).unwrap();
         let up = |_, world| {
-            tokio::spawn(core(small, world));
+            tokio::spawn(core(small, world, part.machine));
         };
         tokio::select! {
-            ended = run(client, setup(certificate), up, std::future::pending()) => panic!("it has ended: {ended:?}"),
+            ended = run(client, setup(certificate, part), up, std::future::pending()) => panic!("it has ended: {ended:?}"),
             _ = killed => {}
         }
     });
 }
 
-fn setup(certificate: PathBuf) -> Setup {
+fn setup(certificate: PathBuf, part: Part) -> Setup {
     Setup {
         hook_address: (Ipv4Addr::LOCALHOST, 0).into(),
         metrics_address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -73,7 +98,7 @@ fn setup(certificate: PathBuf) -> Setup {
         certificate: Certificate::Given(certificate),
         client_ca: None,
         extension_config: names::MANAGER.to_owned(),
-        lease: None,
+        lease: part.identity.map(candidate),
         settings: Settings {
             // Nothing here is on its way for longer than an instant.
             policy: Policy {
@@ -86,21 +111,29 @@ fn setup(certificate: PathBuf) -> Setup {
     }
 }
 
+fn candidate(identity: &str) -> Candidate {
+    Candidate {
+        namespace: SPACE.to_owned(),
+        name: "leader".to_owned(),
+        identity: identity.to_owned(),
+    }
+}
+
 /// Core: calls UpdateMachine as long as it has that to call, and takes its annotations off when it is told "done".
-async fn core(small: Arc<Small>, world: Arc<World>) {
+async fn core(small: Arc<Small>, world: Arc<World>, name: &str) {
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let machine = small.get("machines", MACHINE).unwrap_or_default();
+        let machine = small.get("machines", name).unwrap_or_default();
         if machine["metadata"]["annotations"][names::PENDING_HOOKS].is_null() {
             continue;
         }
-        let infra = small.get("hostmachines", MACHINE).unwrap_or_default();
-        let body = call(&machine, &infra).to_string();
+        let infra = small.get("hostmachines", name).unwrap_or_default();
+        let body = call(name, &machine, &infra).to_string();
         let reply = answer(&world, Hook::UpdateMachine, body.as_bytes(), now()).body;
         small.hears(reply["message"].as_str().unwrap_or_default());
         let done = reply["status"] == "Success" && reply["retryAfterSeconds"] == 0;
         if done && !small.is_dead() {
-            small.change("machines", MACHINE, |machine| {
+            small.change("machines", name, |machine| {
                 let gone = [names::UPDATE_IN_PROGRESS, names::PENDING_HOOKS];
                 annotate(machine, &gone.map(|key| (key, Value::Null)));
             });
@@ -109,7 +142,7 @@ async fn core(small: Arc<Small>, world: Arc<World>) {
 }
 
 /// Core calls with the InfraMachine as it is; a liar in its place with another image.
-fn call(machine: &Value, infra: &Value) -> Value {
+fn call(name: &str, machine: &Value, infra: &Value) -> Value {
     let lie = &machine["metadata"]["annotations"][LIE];
     let spec = match lie {
         Value::Null => infra["spec"].clone(),
@@ -121,11 +154,11 @@ fn call(machine: &Value, infra: &Value) -> Value {
         "desired": {
             "machine": {
                 "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
-                "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": machine["spec"],
+                "metadata": { "name": name, "namespace": SPACE }, "spec": machine["spec"],
             },
             "infrastructureMachine": {
                 "apiVersion": infra["apiVersion"], "kind": infra["kind"],
-                "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": spec,
+                "metadata": { "name": name, "namespace": SPACE }, "spec": spec,
             },
         },
     })

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::agent::{Manner, agent, asked};
-use crate::life::Life;
+use crate::life::{Life, Part};
 use crate::server::serve;
 use crate::small::Small;
 
@@ -39,7 +39,7 @@ impl Scene {
         let small = Arc::new(Small::default());
         let port = serve(Arc::clone(&small)).await;
         fill(&small, port);
-        tokio::spawn(agent(Arc::clone(&small), manner));
+        tokio::spawn(agent(Arc::clone(&small), NODE, manner));
         let certificate = tempfile::tempdir().unwrap();
         write_certificate(certificate.path());
         Self {
@@ -51,8 +51,31 @@ impl Scene {
 
     /// A provider, which lives until this is dropped.
     pub fn provider(&self) -> Life {
+        self.live(Part::default())
+    }
+
+    /// One of two that lead by turns; core calls it for this Machine alone.
+    pub fn replica(&self, identity: &'static str, machine: &'static str) -> Life {
+        self.live(Part {
+            identity: Some(identity),
+            machine,
+        })
+    }
+
+    fn live(&self, part: Part) -> Life {
         let folder = self.certificate.path().to_owned();
-        Life::begin(Arc::clone(&self.small), self.port, folder)
+        Life::begin(Arc::clone(&self.small), self.port, folder, part)
+    }
+
+    /// Another Machine with its Node, of the MachineDeployment that the first one is of from now on too.
+    pub fn second(&self, name: &'static str, node: &'static str, manner: Manner) {
+        add(&self.small, name, node);
+        tokio::spawn(agent(Arc::clone(&self.small), node, manner));
+        for machine in [MACHINE, name] {
+            self.small.change("machines", machine, |machine| {
+                machine["metadata"]["labels"][names::DEPLOYMENT_LABEL] = json!("w");
+            });
+        }
     }
 
     /// The administrator.
@@ -73,16 +96,31 @@ impl Scene {
 
     /// Asks as core does, which then calls the hook.
     pub fn update(&self) {
-        self.annotations(&[
+        self.update_of(MACHINE);
+    }
+
+    /// The same for another Machine.
+    pub fn update_of(&self, name: &str) {
+        let changes = [
             (names::UPDATE_IN_PROGRESS, json!("")),
             (names::PENDING_HOOKS, json!(names::UPDATE_MACHINE)),
-        ]);
+        ];
+        self.small
+            .change("machines", name, |machine| annotate(machine, &changes));
     }
 
     /// As [`Self::update`]; but who calls the hook names an image that nobody wants.
     pub fn update_with_a_lie(&self, image: &str) {
         self.annotations(&[(LIE, json!(image))]);
         self.update();
+    }
+
+    /// Takes what is ours off the Machine, as somebody may who puts back an older copy of it.
+    pub fn strip(&self) {
+        self.annotations(&[
+            (names::MARK, Value::Null),
+            (names::SKIP_REMEDIATION, Value::Null),
+        ]);
     }
 
     fn annotations(&self, changes: &[(&str, Value)]) {
@@ -110,19 +148,28 @@ impl Scene {
     }
 
     fn machine_has(&self, key: &str) -> bool {
-        let machine = self.small.get("machines", MACHINE).unwrap_or_default();
+        self.has(MACHINE, key)
+    }
+
+    fn has(&self, machine: &str, key: &str) -> bool {
+        let machine = self.small.get("machines", machine).unwrap_or_default();
         !machine["metadata"]["annotations"][key].is_null()
     }
 
     /// Nothing that anybody asked with, and nothing of ours, is on the Machine.
     pub fn is_left_alone(&self) -> bool {
+        self.leaves_alone(MACHINE)
+    }
+
+    /// The same of another Machine.
+    pub fn leaves_alone(&self, machine: &str) -> bool {
         let keys = [
             names::ASK,
             names::UPDATE_IN_PROGRESS,
             names::MARK,
             names::SKIP_REMEDIATION,
         ];
-        !keys.iter().any(|key| self.machine_has(key))
+        !keys.iter().any(|key| self.has(machine, key))
     }
 
     pub fn is_withdrawn(&self) -> bool {
@@ -138,7 +185,14 @@ impl Scene {
     }
 
     pub fn node_is_asked(&self) -> bool {
-        asked(&self.small).is_some()
+        asked(&self.small, NODE).is_some()
+    }
+
+    /// A Node is asked, and not back yet.
+    pub fn works(&self, name: &str) -> bool {
+        let node = self.small.get("nodes", name).unwrap_or_default();
+        let answer = &node["metadata"]["annotations"][upgrade::names::ANSWER];
+        asked(&self.small, name).is_some() && answer != "Upgraded"
     }
 
     /// The InfraMachine's condition of this type.
@@ -176,7 +230,6 @@ fn write_certificate(folder: &Path) {
 }
 
 fn fill(small: &Small, port: u16) {
-    let infra = "infrastructure.cluster.x-k8s.io";
     small.put("secrets", secret("c", port));
     small.put(
         "clusters",
@@ -192,33 +245,43 @@ fn fill(small: &Small, port: u16) {
             "spec": { "images": [{ "kubernetesVersion": NEW, "image": format!("ostree:site:os@{}", "b".repeat(64)) }] },
         }),
     );
+    add(small, MACHINE, NODE);
+}
+
+/// A Machine, its InfraMachine, its Node.
+fn add(small: &Small, name: &str, node: &str) {
+    let infra = "infrastructure.cluster.x-k8s.io";
     small.put(
         "hostmachines",
         json!({
             "apiVersion": format!("{infra}/v1beta2"), "kind": "HostMachine",
-            "metadata": { "name": MACHINE, "namespace": SPACE }, "spec": {}, "status": { "version": OLD },
+            "metadata": { "name": name, "namespace": SPACE }, "spec": {}, "status": { "version": OLD },
         }),
     );
-    small.put("nodes", node());
+    small.put("nodes", node_at_rest(node));
     small.put(
         "machines",
         json!({
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
-            "metadata": { "name": MACHINE, "namespace": SPACE, "annotations": {}, "labels": {} },
+            "metadata": { "name": name, "namespace": SPACE, "annotations": {}, "labels": {} },
             "spec": {
-                "clusterName": "c", "version": NEW, "providerID": "test://n",
-                "infrastructureRef": { "apiGroup": infra, "kind": "HostMachine", "name": MACHINE },
+                "clusterName": "c", "version": NEW, "providerID": format!("test://{node}"),
+                "infrastructureRef": { "apiGroup": infra, "kind": "HostMachine", "name": name },
             },
-            "status": { "nodeRef": { "name": NODE } },
+            "status": { "nodeRef": { "name": node } },
         }),
     );
 }
 
-/// A Node at rest.
+/// The Node at rest.
 pub fn node() -> Value {
+    node_at_rest(NODE)
+}
+
+fn node_at_rest(name: &str) -> Value {
     json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": { "name": NODE, "annotations": {}, "labels": {} },
-        "spec": { "providerID": "test://n" },
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "annotations": {}, "labels": {} },
+        "spec": { "providerID": format!("test://{name}") },
         "status": {
             "nodeInfo": { "kubeletVersion": OLD, "architecture": "amd64" },
             "conditions": [{ "type": "Ready", "status": "True" }],

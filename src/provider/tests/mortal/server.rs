@@ -82,11 +82,12 @@ async fn respond(small: Arc<Small>, request: Request<Incoming>) -> Response<Body
     }
     let body = body.collect().await.unwrap().to_bytes();
     let body: Value = serde_json::from_slice(&body).unwrap();
-    if parts.method == Method::PATCH {
-        return write(&small, &named, body).await;
+    match (&parts.method, named.plural.as_str()) {
+        (&Method::PATCH, _) => write(&small, &named, body).await,
+        (_, "leases") => hold(&small, body),
+        // Events.
+        _ => reply(201, &body),
     }
-    // Events.
-    reply(201, &body)
 }
 
 fn fixed(path: &str) -> Option<Value> {
@@ -129,10 +130,18 @@ fn read(small: Arc<Small>, named: Named, query: &str) -> Response<Body> {
     let begin = (small, named.plural, from);
     let events = futures::stream::unfold(begin, |(small, plural, from)| async move {
         let (version, line) = small.next(&plural, from).await;
+        tokio::time::sleep(small.lag()).await;
         let frame = Ok::<_, Infallible>(Frame::data(Bytes::from(line)));
         Some((frame, (small, plural, version)))
     });
     Response::new(StreamBody::new(events).boxed_unsync())
+}
+
+/// A Lease is created or replaced whole.
+fn hold(small: &Small, body: Value) -> Response<Body> {
+    small
+        .replace("leases", body)
+        .map_or_else(|_| failure(409), |kept| reply(201, &kept))
 }
 
 async fn write(small: &Small, named: &Named, patch: Value) -> Response<Body> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -25,6 +26,7 @@ struct State {
     meddle: Option<Meddle>,
     taken: Vec<String>,
     heard: String,
+    lag: Duration,
 }
 
 struct Logged {
@@ -90,6 +92,21 @@ impl Small {
         self.keep(&mut state, plural, name, object);
     }
 
+    /// Puts an object in the place of the one that it was read as, or of none.
+    pub fn replace(&self, plural: &str, object: Value) -> Result<Value, Refused> {
+        let mut state = self.state();
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        let place = (plural.to_owned(), name.clone());
+        let read = &object["metadata"]["resourceVersion"];
+        let known = state.objects.get(&place);
+        let known = known.map_or(&Value::Null, |known| &known["metadata"]["resourceVersion"]);
+        if read != known {
+            return Err(Refused::Conflict);
+        }
+        self.keep(&mut state, plural, &name, object);
+        Ok(state.objects[&place].clone())
+    }
+
     pub fn remove(&self, plural: &str, name: &str) {
         let mut state = self.state();
         let place = (plural.to_owned(), name.to_owned());
@@ -134,8 +151,7 @@ impl Small {
     pub async fn changed(&self) {
         let mut versions = self.version.subscribe();
         // Nothing is lost by a pause: whoever waits looks at everything anew.
-        let _ =
-            tokio::time::timeout(std::time::Duration::from_millis(20), versions.changed()).await;
+        let _ = tokio::time::timeout(Duration::from_millis(20), versions.changed()).await;
     }
 
     /// A merge patch, with the preconditions that it names.
@@ -214,6 +230,16 @@ impl Small {
             meddle(self);
         }
         due
+    }
+
+    /// Its watches are behind from now on.
+    pub fn lags(&self, lag: Duration) {
+        self.state().lag = lag;
+    }
+
+    /// How far its watches are behind.
+    pub fn lag(&self) -> Duration {
+        self.state().lag
     }
 
     /// An agent has taken up this request.

@@ -89,7 +89,7 @@ fn world() -> (World, Arc<ClusterState>, Client) {
     clusters.adopt(Key::new("t", "c"), Arc::clone(&state));
     machines.replace_clusters(vec![(Key::new("t", "c"), ClusterFacts::default())]);
     let budget = DeploymentFacts {
-        max_unavailable: NODES,
+        max_unavailable: NODES + 1,
         ..DeploymentFacts::default()
     };
     machines.replace_deployments(vec![(Key::new("t", "md"), budget)]);
@@ -107,21 +107,65 @@ fn world() -> (World, Arc<ClusterState>, Client) {
     (world, state, client)
 }
 
-#[tokio::test]
-async fn ten_thousand_nodes_in_flight_fit_in_memory_and_delay_no_hook() {
-    let (world, state, client) = world();
-    let before = resident();
-    world.machines.replace((0..NODES).map(machine).collect());
+/// So many Machines of one MachineDeployment whose Nodes work, as the watches show them.
+fn in_flight(world: &World, state: &ClusterState, client: Client, nodes: usize) {
+    world.machines.replace((0..nodes).map(machine).collect());
     let link = Link {
         client,
         server: NEW.parse().ok(),
     };
     state.live(link, Vec::new(), 0);
-    for number in 0..NODES {
+    for number in 0..nodes {
         let seen: provider::api::Node =
             serde_json::from_value(node(number, &format!("capi-{number:016x}"))).unwrap();
         state.put(provider::clusters::facts(seen));
     }
+}
+
+/// What it takes to see that one more may be asked: the middle of many tries.
+fn asking_among(nodes: usize) -> Duration {
+    let (world, state, client) = world();
+    in_flight(&world, &state, client, nodes);
+    world.machines.put(machine(nodes));
+    let mut at_rest = node(nodes, "");
+    at_rest["metadata"]["annotations"] = json!({});
+    state.put(provider::clusters::facts(
+        serde_json::from_value(at_rest).unwrap(),
+    ));
+    let told = Told {
+        version: NEW.to_owned(),
+        image: Ok(None),
+    };
+    let mut times: Vec<Duration> = (0..100)
+        .map(|_| {
+            let begun = Instant::now();
+            let decision = world.decide_for(&machine(nodes), Some(&told), 0);
+            assert!(decision.node.is_some(), "{:?}", decision.answer);
+            begun.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+#[tokio::test]
+async fn one_more_is_asked_as_soon_among_ten_thousand_of_its_group_as_among_a_hundred() {
+    let (few, many) = (asking_among(NODES / 100), asking_among(NODES));
+    println!(
+        "{{\"ask_among_{}_us\":{},\"ask_among_{NODES}_us\":{}}}",
+        NODES / 100,
+        few.as_micros(),
+        many.as_micros()
+    );
+    // A hundred times as long if it went through them.
+    assert!(many <= few * 10, "{few:?} {many:?}");
+}
+
+#[tokio::test]
+async fn ten_thousand_nodes_in_flight_fit_in_memory_and_delay_no_hook() {
+    let (world, state, client) = world();
+    let before = resident();
+    in_flight(&world, &state, client, NODES);
     let told = Told {
         version: NEW.to_owned(),
         image: Ok(None),

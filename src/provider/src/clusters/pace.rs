@@ -1,0 +1,65 @@
+//! Watches that end as soon as they have begun. The library begins each anew at once where it left off, which is right for one that has come
+//! to its time, and without end for a server that says good-bye before it says anything.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::watch::Pauses;
+
+/// When each watch of a workload cluster was begun last, by its path.
+#[derive(Debug, Default)]
+pub(super) struct Pace(Mutex<HashMap<String, Begun>>);
+
+#[derive(Debug)]
+struct Begun {
+    at: Instant,
+    pauses: Pauses,
+}
+
+impl Pace {
+    /// How long the next watch of this path must wait. It counts as begun behind that.
+    pub(super) fn wait(&self, path: &str, now: Instant) -> Duration {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(begun) = all.get_mut(path) else {
+            let pauses = Pauses::default();
+            all.insert(path.to_owned(), Begun { at: now, pauses });
+            return Duration::ZERO;
+        };
+        let held = now.saturating_duration_since(begun.at);
+        let pause = begun.pauses.behind_an_end(held);
+        begun.at = now + pause;
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_that_ends_as_soon_as_it_has_begun_is_begun_anew_ever_later_and_others_are_not_held()
+    {
+        let (pace, mut now) = (Pace::default(), Instant::now());
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            let wait = pace.wait("/api/v1/nodes", now);
+            now += wait;
+            waits.push(wait);
+        }
+        assert_eq!(waits[0], Duration::ZERO);
+        assert!(
+            waits.is_sorted() && waits[7] > Duration::from_secs(5),
+            "{waits:?}"
+        );
+        assert_eq!(pace.wait("/api/v1/pods", now), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_watch_that_has_come_to_its_time_is_begun_anew_at_once() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        pace.wait("/api/v1/nodes", now);
+        let later = now + Duration::from_secs(u64::from(crate::watch::LIFE));
+        assert_eq!(pace.wait("/api/v1/nodes", later), Duration::ZERO);
+    }
+}

@@ -1,0 +1,79 @@
+//! Nobody asks any more and no mark is left, but the InfraMachine still says that its node is on its way.
+
+use provider::engine::{Answer, NodeView, Why, leftover};
+use upgrade::report::Answer as NodeAnswer;
+
+use crate::scene::*;
+
+/// What it is told, with the mark gone.
+fn told(scene: &Scene) -> Option<Answer> {
+    let node = match (scene.away, &scene.node) {
+        (Some(why), _) => NodeView::Away(why),
+        (None, None) => NodeView::Missing,
+        (None, Some(node)) => NodeView::Seen(node),
+    };
+    leftover(&scene.machine, node)
+}
+
+const WITHDRAWN: Option<Answer> = Some(Answer::Cancelled(Why::Withdrawn));
+
+#[test]
+fn a_node_that_was_upgraded_has_arrived_also_while_it_is_cordoned() {
+    let mut scene = scene().upgraded();
+    scene.node().cordoned = true;
+    assert_eq!(told(&scene), Some(Answer::Done));
+}
+
+#[test]
+fn a_node_that_has_failed_says_why() {
+    let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
+    scene.node().failure = Some("the check said no".into());
+    let Some(Answer::Failed(why)) = told(&scene) else {
+        panic!("{:?}", told(&scene));
+    };
+    assert_eq!(why.to_string(), "the check said no");
+}
+
+#[test]
+fn a_node_that_works_for_us_is_waited_for() {
+    assert_eq!(told(&scene().asked()), None);
+    let works = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    assert_eq!(told(&works), None);
+    assert_eq!(told(&works.taken_back()), None, "it is past its return");
+}
+
+#[test]
+fn a_node_that_cannot_be_seen_is_waited_for() {
+    let mut scene = scene().upgraded();
+    scene.away = Some("connection refused");
+    assert_eq!(told(&scene), None);
+}
+
+#[test]
+fn where_the_node_has_nothing_to_say_of_it_it_was_withdrawn() {
+    assert_eq!(told(&scene()), WITHDRAWN, "it was held");
+    assert_eq!(told(&scene().asked().withdrawn().taken_back()), WITHDRAWN);
+    let theirs = scene().answered_to("by-hand", NodeAnswer::InProgress, "Trial");
+    assert_eq!(told(&theirs), WITHDRAWN);
+    let mut gone = scene().asked();
+    gone.node = None;
+    assert_eq!(told(&gone), WITHDRAWN);
+}
+
+#[test]
+fn the_answer_of_another_machines_node_or_to_another_wish_is_none() {
+    let mut others = scene().upgraded();
+    others.node().provider_id = Some("site://other".into());
+    assert_eq!(told(&others), WITHDRAWN);
+    let mut older = scene().upgraded();
+    older.machine.version = Some("v1.36.4".into());
+    assert_eq!(told(&older), WITHDRAWN);
+}
+
+#[test]
+fn the_end_of_the_machine_waits_for_no_node() {
+    let mut scene = scene().asked();
+    scene.machine.deleting = true;
+    scene.away = Some("connection refused");
+    assert_eq!(told(&scene), Some(Answer::Cancelled(Why::Deleted)));
+}

@@ -1,0 +1,87 @@
+//! What a leader that is no more has left standing on an InfraMachine, where no annotation and no mark reminds of it.
+
+use provider::names;
+use serde_json::{Value, json};
+
+use crate::agent::Manner;
+use crate::scene::{NODE, Scene};
+
+/// An upgrade that an agent has brought to its end, and what the InfraMachine said in the middle of it.
+async fn left_in_the_middle(manner: Manner) -> Scene {
+    let scene = Scene::new(manner).await;
+    scene.annotate();
+    let life = scene.provider();
+    scene
+        .until("in the middle", |scene| {
+            scene.node_is_asked() && scene.condition(names::READY)["reason"] == names::READY_REASON
+        })
+        .await;
+    drop(life);
+    scene
+}
+
+/// Whoever takes everything of ours off the Machine, or put back a copy of it.
+fn strip(scene: &Scene) {
+    scene.withdraw();
+    scene.strip();
+}
+
+fn says(scene: &Scene, status: &str, reason: &str) -> bool {
+    let told = scene.condition(names::CONDITION);
+    let is_ready = scene.condition(names::READY)["status"] == "True";
+    told["status"] == status && told["reason"] == reason && is_ready
+}
+
+fn node_says(scene: &Scene) -> Value {
+    let node = scene.small.get("nodes", NODE).unwrap_or_default();
+    node["metadata"]["annotations"][upgrade::names::ANSWER].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_says_that_the_node_has_arrived_and_gives_ready_back() {
+    let scene = left_in_the_middle(Manner::Upgrades).await;
+    strip(&scene);
+    scene
+        .until("upgraded", |scene| node_says(scene) == "Upgraded")
+        .await;
+    let _successor = scene.provider();
+    scene
+        .until("told", |scene| says(scene, "True", "Upgraded"))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_that_is_there_while_the_node_works_on_says_so_at_its_end() {
+    let scene = left_in_the_middle(Manner::Upgrades).await;
+    strip(&scene);
+    let _successor = scene.provider();
+    scene
+        .until("told", |scene| says(scene, "True", "Upgraded"))
+        .await;
+}
+
+/// It never came to a mark.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_does_not_leave_standing_as_held_what_was_withdrawn_while_nobody_led() {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene
+        .small
+        .change("imagecatalogues", "default", |catalogue| {
+            catalogue["spec"]["images"] = json!([]);
+        });
+    scene.annotate();
+    let life = scene.provider();
+    scene
+        .until("held", |scene| {
+            scene.condition(names::CONDITION)["reason"] == "NoImage"
+        })
+        .await;
+    drop(life);
+    scene.withdraw();
+    let _successor = scene.provider();
+    scene
+        .until("withdrawn", |scene| {
+            scene.condition(names::CONDITION)["reason"] == "Withdrawn"
+        })
+        .await;
+}
