@@ -15,6 +15,7 @@ pub mod exit;
 pub mod expected;
 pub mod failure;
 pub mod fleet;
+pub mod past;
 pub mod plain;
 pub mod reference;
 pub mod render;

@@ -1,5 +1,7 @@
 //! `docs/kubectl-careen.md`, made from the command line and the exit codes so that it says what they are.
 
+mod data;
+
 use std::fmt::Write;
 
 use clap::{Arg, Command, CommandFactory};
@@ -30,7 +32,9 @@ pub fn page() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| {} | {} |", exit.code(), exit.meaning());
     }
-    text + "\nWhere nodes end differently, the highest is given.\n\n" + TAIL
+    text += "\nWhere nodes end differently, the highest is given.\n\n";
+    text += &data::section();
+    text + TAIL
 }
 
 fn section(command: &Command) -> String {

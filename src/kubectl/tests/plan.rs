@@ -5,6 +5,7 @@ mod scene;
 
 use kubectl::diagnose::silent::unanswered;
 use kubectl::drain::Moving;
+use kubectl::past;
 use kubectl::render::plan::{Preview, plan};
 use kubectl::render::{Look, history};
 use kubectl::span::moment;
@@ -147,9 +148,46 @@ fn a_history_is_read_from_the_latest_to_the_first() {
           "began": NOW - 9000, "ended": NOW - 8100, "tries": 2, "code": "UserCheck",
           "reason": "required check disk failed: no /dev/sdb" },
     ]);
-    let past: Vec<upgrade::history::Past> = serde_json::from_value(past).unwrap();
+    let node = annotated("a", json!({ names::HISTORY: past.to_string() }));
+    let told = past::of(&[node]);
     golden(
         "history.txt",
-        &history::history(&past, false, Look::default()),
+        &history::history(&told, false, false, Look::default()),
     );
+}
+
+#[test]
+fn the_upgrades_of_several_nodes_are_in_one_list_with_their_nodes_the_latest_first() {
+    let ended = |name: &str, began: &[u64]| {
+        let past = began.iter().map(|began| {
+            json!({ "answer": "Upgraded", "image": NEW, "began": began, "ended": began + 60, "tries": 1 })
+        });
+        let past: serde_json::Value = past.collect();
+        annotated(name, json!({ names::HISTORY: past.to_string() }))
+    };
+    let told = past::of(&[
+        ended("a", &[NOW - 100, NOW - 900]),
+        ended("b", &[NOW - 500]),
+    ]);
+    let text = history::history(&told, true, false, Look::default());
+    let nodes: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(nodes, ["NODE", "a", "b", "a"]);
+    let data = serde_json::to_value(&told).unwrap();
+    assert_eq!(
+        (&data[1]["node"], &data[1]["began"]),
+        (&json!("b"), &json!(NOW - 500))
+    );
+}
+
+#[test]
+fn of_a_node_whose_clock_was_set_the_order_is_its_own() {
+    let past = json!([
+        { "id": "late", "answer": "Upgraded", "image": NEW, "began": 5, "ended": 60, "tries": 1 },
+        { "id": "early", "answer": "Upgraded", "image": NEW, "began": NOW, "ended": NOW + 60, "tries": 1 },
+    ]);
+    let told = past::of(&[annotated("a", json!({ names::HISTORY: past.to_string() }))]);
+    assert_eq!(told[0].past.id.as_ref().unwrap().as_str(), "late");
 }

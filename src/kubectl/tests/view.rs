@@ -4,6 +4,7 @@ mod scene;
 
 use kubectl::diagnose;
 use kubectl::expected::Expected;
+use kubectl::past;
 use kubectl::render::status::{Around, status};
 use kubectl::render::{Look, explain, history, plan};
 use kubectl::view::NodeView;
@@ -75,7 +76,7 @@ fn shown(node: &NodeView) -> String {
     [
         status(&[node], around),
         explain::explain(&diagnose::explain(node, now, &expected), look),
-        history::history(node.history.as_deref().unwrap_or_default(), true, look),
+        history::history(&past::of(std::slice::from_ref(node)), true, true, look),
         plan::plan(&preview, true, look),
     ]
     .concat()

@@ -18,6 +18,9 @@
 //! careen-provider manifests DIR [--image IMAGE]   writes the release's files and ends
 //! ```
 
+#[cfg(test)]
+mod reference;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The table of careen-provider's metrics in docs/monitoring.md names what it serves, and nothing else.
+//! The table of careen-provider's metrics in docs/monitoring.md names what it serves, and nothing else; the shipped alerts and dashboard ask for that.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -57,4 +57,26 @@ fn nothing_is_registered_that_this_test_does_not_count() {
     let code = include_str!("../src/metrics.rs");
     let registered = code.matches("registry.register(").count();
     assert_eq!(names(&served()).len(), registered);
+}
+
+/// A query for what nobody serves is silent for ever.
+#[test]
+fn alerts_and_dashboard_ask_for_what_is_served() {
+    let served = names(&served());
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let folder = Path::new(&here).join("../../packaging/monitoring");
+    let mut asked = 0;
+    for file in ["alerts.yaml", "alerts_test.yaml", "dashboard.json"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        for rest in text.split("careen_provider_").skip(1) {
+            let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+            let end = rest.find(|c: char| !is_name(c)).unwrap_or(rest.len());
+            let name = format!("careen_provider_{}", &rest[..end]);
+            let of_a_histogram = name.strip_suffix("_bucket");
+            let is_served = served.contains(of_a_histogram.unwrap_or(&name));
+            assert!(is_served, "{file} asks for {name}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 15, "only {asked}");
 }

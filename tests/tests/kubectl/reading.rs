@@ -136,5 +136,11 @@ async fn a_history_is_the_agents_own_and_without_one_the_last_upgrade() -> Resul
         ran.err.is_empty() && ran.out.contains("1m00s  Upgraded"),
         "{ran:?}"
     );
+    let all = careen("history -o json").await?.data()?;
+    let ours = all.as_array().into_iter().flatten();
+    let ours = ours.filter(|told| told["node"] == node.name.as_str());
+    let lasted: Vec<_> = ours.map(|told| (&told["began"], &told["ended"])).collect();
+    let expected = (json!(1_700_000_000), json!(1_700_000_060));
+    ensure!(lasted == [(&expected.0, &expected.1)], "{all}");
     Ok(())
 }

@@ -89,9 +89,9 @@ pub enum Command {
     /// Show how far nodes are.
     Status(Status),
     /// Say why a node is where it is, and what to do.
-    Explain(One),
-    /// Show the last upgrades of a node.
-    History(One),
+    Explain(Explain),
+    /// Show the last upgrades of nodes, the latest first.
+    History(History),
     /// Take a request back; honoured until the node is armed.
     Cancel(Cancel),
     /// Ask for the same again where it has failed.
@@ -216,12 +216,20 @@ pub struct Status {
     pub watch: bool,
 }
 
-/// `explain` and `history`.
+/// `explain`.
 #[derive(Args, Clone, Debug)]
-pub struct One {
+pub struct Explain {
     /// The node.
     #[arg(value_parser = node_name)]
     pub node: String,
+}
+
+/// `history`.
+#[derive(Args, Clone, Debug)]
+pub struct History {
+    /// Which nodes.
+    #[command(flatten)]
+    pub nodes: ChosenOrAll,
 }
 
 /// `cancel`.
@@ -303,6 +311,8 @@ mod tests {
             "status|-l|",
             "pause|-l|",
             "explain|",
+            "history|",
+            "history|-l|",
             "plan||--image|kept:",
         ] {
             let error = Cli::try_parse_from(format!("kubectl-careen|{line}").split('|'));

@@ -1,65 +1,53 @@
 //! `kubectl careen history`.
 
-use upgrade::history::Past;
-use upgrade::report::Answer;
-
 use super::Session;
+use super::choose::choose;
+use crate::cli::{Choice, History};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::past::{self, Told};
+use crate::render::few::few;
 use crate::render::{formatted, history};
-use crate::standing::{Standing, is_answered};
 use crate::view::NodeView;
 
-/// Shows the last upgrades of a node.
+/// Shows the last upgrades of nodes.
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn run(name: &str, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    let node: NodeView = session.cluster.node(name).await?.into();
-    let past = match &node.history {
-        Some(past) => past.clone(),
-        None => last(&node).into_iter().collect(),
-    };
+pub async fn run(asked: &History, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    let choice = Choice::from(&asked.nodes);
+    let nodes = choose(&session.cluster, &choice).await?;
+    let told = past::of(&nodes);
+    say(&nodes, &told, session);
+    // Of one node that was named there is nothing to tell apart.
+    let names = !matches!(&choice, Choice::Named(names) if names.len() == 1);
     let look = session.console.look;
-    let text = formatted(session.format, &past, |wide| {
-        history::history(&past, wide, look)
+    let text = formatted(session.format, &told, |wide| {
+        history::history(&told, names, wide, look)
     })?;
-    match (&node.history, past.is_empty()) {
-        (_, true) => session
-            .console
-            .say(&format!("no upgrade of {name} has ended yet")),
-        (None, false) => session
-            .console
-            .say("note: the agent on this node keeps no history; this is its last upgrade"),
-        (Some(_), false) => {}
-    }
-    if !past.is_empty() || session.format.is_some() {
+    if !told.is_empty() || session.format.is_some() {
         session.console.print(&text)?;
     }
     Ok(Exit::Done)
 }
 
-/// The last upgrade, as far as its status tells it.
-fn last(node: &NodeView) -> Option<Past> {
-    let standing = Standing::of(node);
-    let status = node
-        .status
-        .as_ref()
-        .filter(|_| standing.is_end() && is_answered(node))?;
-    Some(Past {
-        id: status.id.clone(),
-        answer: if standing.is_bad() {
-            Answer::Failed
-        } else {
-            Answer::Upgraded
-        },
-        image: node.image().unwrap_or_default().to_owned(),
-        from: None,
-        to: status.to_version.clone(),
-        began: status.reached.first()?.at,
-        ended: status.reached.last()?.at,
-        tries: status.tries,
-        code: status.code.clone(),
-        reason: status.reason.clone(),
-    })
+/// What the list itself does not tell.
+fn say(nodes: &[NodeView], told: &[Told], session: &mut Session<'_>) {
+    let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    if told.is_empty() {
+        let none = format!("no upgrade of {} has ended yet", few(&names));
+        return session.console.say(&none);
+    }
+    let told_of = |name: &str| told.iter().any(|told| told.node == name);
+    let short = nodes.iter().filter(|node| node.history.is_none());
+    let short: Vec<&str> = short
+        .map(|node| node.name.as_str())
+        .filter(|name| told_of(name))
+        .collect();
+    if !short.is_empty() {
+        session.console.say(&format!(
+            "note: the agent keeps no history on {}; only the last upgrade is known there",
+            few(&short)
+        ));
+    }
 }

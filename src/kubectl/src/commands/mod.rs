@@ -57,7 +57,7 @@ async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, F
         }
         Command::Status(asked) => status::run(asked, session).await,
         Command::Explain(asked) => explain::run(&asked.node, session).await,
-        Command::History(asked) => history::run(&asked.node, session).await,
+        Command::History(asked) => history::run(asked, session).await,
         Command::Cancel(asked) => cancel::run(asked, session).await,
         Command::Retry(asked) => {
             ask::run(&asked.nodes, &asked.asking, request::retry, session).await

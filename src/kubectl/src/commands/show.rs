@@ -163,9 +163,10 @@ impl Shown {
 /// One object on a line of its own, also where YAML is asked for: a stream of YAML documents has JSON as a part.
 fn object(node: &NodeView, now: u64, expected: &Expected) -> Result<String, Failure> {
     let report = NodeReport {
-        // They change with every second; whoever reads a stream has a clock.
+        // They change with every second, or with each word of the agent; whoever reads a stream has a clock.
         elapsed_seconds: None,
         remaining_seconds: None,
+        heard_at: None,
         ..report::of(node, now, expected)
     };
     Ok(serde_json::to_string(&report).map_err(std::io::Error::from)?)

@@ -1,21 +1,27 @@
-//! The last upgrades of a node.
+//! The last upgrades of nodes.
 
 use upgrade::history::Past;
 use upgrade::report::Answer;
 
 use super::table::{Cell, plain, table, toned};
 use super::{Look, Tone};
+use crate::past::Told;
 use crate::span;
 
-/// A line for each, the latest first.
+/// A line for each, with the node where they are of several.
 #[must_use]
-pub fn history(past: &[Past], wide: bool, look: Look) -> String {
-    let mut heads = vec!["BEGAN", "TOOK", "ANSWER", "FROM", "TO", "TRIES"];
+pub fn history(told: &[Told], names: bool, wide: bool, look: Look) -> String {
+    let mut heads = if names { vec!["NODE"] } else { Vec::new() };
+    heads.extend(["BEGAN", "TOOK", "ANSWER", "FROM", "TO", "TRIES"]);
     if wide {
         heads.extend(["ID", "IMAGE"]);
     }
     heads.push("REASON");
-    let rows: Vec<Vec<Cell>> = past.iter().map(|past| row(past, wide)).collect();
+    let line = |told: &Told| {
+        let name = names.then(|| plain(&told.node));
+        name.into_iter().chain(row(&told.past, wide)).collect()
+    };
+    let rows: Vec<Vec<Cell>> = told.iter().map(line).collect();
     table(&heads, &rows, look)
 }
 

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::expected::{Expected, elapsed};
+use crate::expected::{Expected, elapsed, in_phase_since};
+use crate::span;
 use crate::standing::Standing;
 use crate::view::{NodeView, Ready};
 
@@ -29,6 +30,11 @@ pub struct NodeReport {
     pub cordoned: bool,
     pub cordoned_by: Option<String>,
     pub paused: Option<String>,
+    pub doing: Option<String>,
+    pub asked_at: Option<u64>,
+    pub phase_at: Option<u64>,
+    pub heard_at: Option<u64>,
+    pub machine: Option<String>,
 }
 
 /// Reports a node as it is `now`, in seconds since 1970.
@@ -63,6 +69,11 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         cordoned: node.cordoned,
         cordoned_by: node.cordoned_by.clone(),
         paused: node.paused.clone(),
+        doing: status.and_then(|status| status.doing.clone()),
+        asked_at: asked_at(node),
+        phase_at: in_phase_since(node).filter(|_| status.is_some()),
+        heard_at: node.heard.map(span::seconds),
+        machine: node.machine.clone(),
     }
 }
 
@@ -77,6 +88,11 @@ const fn speaks(standing: Standing) -> bool {
         | Standing::Refused
         | Standing::Halted => true,
     }
+}
+
+fn asked_at(node: &NodeView) -> Option<u64> {
+    let asked = node.asked.as_ref()?;
+    asked.since.map(span::seconds)
 }
 
 /// That of the request that stands, or of the last answer.

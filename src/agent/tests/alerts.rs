@@ -1,0 +1,118 @@
+//! What the shipped alerts and dashboard ask for is there to be asked for: a query for what nobody serves is silent for ever.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../upgrade/tests/scene/reasons.rs"]
+mod reasons;
+
+use std::path::Path;
+
+use agent::metrics::{PREFIX, TABLE};
+use upgrade::Phase;
+
+/// What the Node shows beside the phases of an upgrade.
+const OTHER_PHASES: [&str; 2] = ["Idle", "Refused"];
+
+/// Labels that Prometheus itself puts on what it reads.
+const ITS_OWN: [&str; 2] = ["job", "instance"];
+
+/// A metric that is asked for, and the values of labels that it is picked by.
+struct Asked {
+    name: String,
+    labels: Vec<(String, Vec<String>)>,
+}
+
+fn read(file: &str) -> String {
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    std::fs::read_to_string(Path::new(&here).join("../..").join(file)).unwrap()
+}
+
+/// All that the shipped files ask for, with the file.
+fn asked() -> Vec<(&'static str, Asked)> {
+    let files = ["alerts.yaml", "alerts_test.yaml", "dashboard.json"];
+    let all = files.into_iter().flat_map(|file| {
+        // JSON has queries with their quotes escaped.
+        let text = read(&format!("packaging/monitoring/{file}"));
+        let text = text.replace("\\\"", "\"");
+        queries(&text).into_iter().map(move |asked| (file, asked))
+    });
+    all.collect()
+}
+
+fn queries(text: &str) -> Vec<Asked> {
+    let begin = format!("{PREFIX}_");
+    let found = text.split(&begin).skip(1).map(|rest| {
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let end = rest.find(|c: char| !is_name(c)).unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        let inside = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+        let labels = inside.map_or("", |(inside, _)| inside).split(',');
+        Asked {
+            name: begin.clone() + name,
+            labels: labels.filter_map(label).collect(),
+        }
+    });
+    found.collect()
+}
+
+/// Of `phase!~"Idle|Refused"` the label and the values.
+fn label(text: &str) -> Option<(String, Vec<String>)> {
+    let (label, rest) = text.split_once(['=', '!'])?;
+    let values = rest.split('"').nth(1)?.split('|').map(str::to_owned);
+    Some((label.trim().to_owned(), values.collect()))
+}
+
+#[test]
+fn every_metric_that_alerts_and_dashboard_ask_for_is_served_with_the_labels_they_pick_by() {
+    let asked = asked();
+    assert!(asked.len() > 80, "only {} were found", asked.len());
+    for (file, Asked { name, labels }) in asked {
+        let metric = TABLE.iter().find(|metric| metric.full_name() == name);
+        let metric = metric.unwrap_or_else(|| panic!("{file} asks for {name}"));
+        for (label, _) in labels {
+            let label = label.as_str();
+            let is_there = metric.labels.contains(&label) || ITS_OWN.contains(&label);
+            assert!(is_there, "{file} picks {name} by {label}");
+        }
+    }
+}
+
+#[test]
+fn every_phase_and_every_reason_that_they_name_there_is() {
+    let codes: Vec<String> = reasons::all().iter().map(upgrade::Reason::code).collect();
+    let phases: Vec<&str> = Phase::NAMES.into_iter().chain(OTHER_PHASES).collect();
+    let mut named = 0;
+    for (file, asked) in asked() {
+        for (label, values) in asked.labels {
+            for value in values {
+                named += 1;
+                match label.as_str() {
+                    "phase" => assert!(phases.contains(&value.as_str()), "{file}: {value}"),
+                    "reason" => assert!(codes.contains(&value), "{file}: {value}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(named > 80, "only {named}");
+}
+
+#[test]
+fn every_alert_leads_to_its_section_of_the_docs_and_every_section_has_its_alert() {
+    let begin_with = |text: &str, begin: &str| -> Vec<String> {
+        let rest = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix(begin));
+        rest.map(str::to_owned).collect()
+    };
+    let alerts = read("packaging/monitoring/alerts.yaml");
+    let names = begin_with(&alerts, "- alert: ");
+    let leads = begin_with(&alerts, "runbook: docs/monitoring.md#");
+    let sections = begin_with(&read("docs/monitoring.md"), "### Careen");
+    let sections: Vec<_> = sections
+        .iter()
+        .map(|rest| format!("Careen{rest}"))
+        .collect();
+    assert_eq!(names, sections);
+    let anchors: Vec<_> = names.iter().map(|name| name.to_lowercase()).collect();
+    assert_eq!(leads, anchors);
+}

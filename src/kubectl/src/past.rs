@@ -1,0 +1,67 @@
+//! The upgrades that nodes remember, of one node or of many.
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+use upgrade::history::Past;
+use upgrade::report::Answer;
+
+use crate::standing::{Standing, is_answered};
+use crate::view::NodeView;
+
+/// An upgrade that has ended, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The node.
+    pub node: String,
+    /// The upgrade.
+    #[serde(flatten)]
+    pub past: Past,
+}
+
+/// All that these nodes remember, the latest first. One node knows its own order best: its clock may have been set.
+#[must_use]
+pub fn of(nodes: &[NodeView]) -> Vec<Told> {
+    let mut told: Vec<Told> = nodes.iter().flat_map(remembered).collect();
+    if nodes.len() > 1 {
+        told.sort_by_key(|told| Reverse(told.past.began));
+    }
+    told
+}
+
+fn remembered(node: &NodeView) -> Vec<Told> {
+    let past = match &node.history {
+        Some(past) => past.clone(),
+        None => last(node).into_iter().collect(),
+    };
+    let told = |past| Told {
+        node: node.name.clone(),
+        past,
+    };
+    past.into_iter().map(told).collect()
+}
+
+/// The last upgrade, as far as its status tells it.
+fn last(node: &NodeView) -> Option<Past> {
+    let standing = Standing::of(node);
+    let status = node
+        .status
+        .as_ref()
+        .filter(|_| standing.is_end() && is_answered(node))?;
+    Some(Past {
+        id: status.id.clone(),
+        answer: if standing.is_bad() {
+            Answer::Failed
+        } else {
+            Answer::Upgraded
+        },
+        image: node.image().unwrap_or_default().to_owned(),
+        from: None,
+        to: status.to_version.clone(),
+        began: status.reached.first()?.at,
+        ended: status.reached.last()?.at,
+        tries: status.tries,
+        code: status.code.clone(),
+        reason: status.reason.clone(),
+    })
+}
