@@ -160,9 +160,11 @@ pub async fn until_counted(client: &Client, cluster: &str, name: &str, count: u3
     let sets = core(client, "MachineSet", cluster)?;
     let deployments = core(client, "MachineDeployment", cluster)?;
     let available = |object: &DynamicObject| object.data["status"]["availableReplicas"].as_u64();
+    let its_own =
+        ListParams::default().labels(&format!("{}={name}", provider::names::DEPLOYMENT_LABEL));
     let ask = || async {
         let deployment = deployments.get(name).await?;
-        let sets = sets.list(&ListParams::default()).await?.items;
+        let sets = sets.list(&its_own).await?.items;
         let of_sets: u64 = sets.iter().filter_map(available).sum();
         let counted = (available(&deployment), of_sets);
         let wanted = u64::from(count);

@@ -40,7 +40,19 @@ pub fn shown(value: f64) -> String {
 /// # Errors
 /// When the process is gone, or the kernel has no such field.
 pub fn kib(pid: u32, field: &str) -> Result<f64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    field_of(pid, "smaps_rollup", field)
+}
+
+/// The most memory that was ever resident of a process, in KiB.
+///
+/// # Errors
+/// When the process is gone.
+pub fn peak_kib(pid: u32) -> Result<f64> {
+    field_of(pid, "status", "VmHWM:")
+}
+
+fn field_of(pid: u32, file: &str, field: &str) -> Result<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/{file}"))?;
     let line = text
         .lines()
         .find(|line| line.starts_with(field))

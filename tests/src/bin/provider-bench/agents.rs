@@ -63,6 +63,12 @@ impl Agents {
         waited.with_context(|| format!("{seen} of {many} nodes asked and working"))
     }
 
+    /// The agent has booted the new system on trial.
+    pub async fn is_on_trial(&self, node: &str) -> Result<()> {
+        let word = answer("InProgress", "Trial", &self.id(node)?, 60);
+        self.shared.write(node, word).await
+    }
+
     /// The node runs the new system, uncordoned, and its kubelet says so. The agent has not said yet that it is done.
     pub async fn runs_new(&self, node: &str) -> Result<()> {
         let version = json!({ "status": { "nodeInfo": { "kubeletVersion": LATEST.version } } });
@@ -74,9 +80,13 @@ impl Agents {
 
     /// The agent's last word.
     pub async fn is_done(&self, node: &str) -> Result<()> {
+        let word = answer("Upgraded", "Upgraded", &self.id(node)?, 100);
+        self.shared.write(node, word).await
+    }
+
+    fn id(&self, node: &str) -> Result<String> {
         let id = self.shared.ids().get(node).cloned();
-        let id = id.with_context(|| format!("{node} was never asked"))?;
-        self.shared.write(node, answer("Upgraded", &id, 100)).await
+        id.with_context(|| format!("{node} was never asked"))
     }
 }
 
@@ -94,7 +104,7 @@ impl Shared {
         if self.ids().insert(node.clone(), id.clone()).as_ref() == Some(&id) {
             return;
         }
-        let mut change = answer("InProgress", &id, 30);
+        let mut change = answer("InProgress", "Fetched", &id, 30);
         change["spec"] = json!({ "unschedulable": true });
         while let Err(error) = self.write(&node, change.clone()).await {
             eprintln!("the agent of {node}: {error:#}");
@@ -122,8 +132,7 @@ fn asked(node: &Node) -> Option<(String, String)> {
 }
 
 /// An answer as the real agent writes it.
-fn answer(word: &str, id: &str, percent: u8) -> Value {
-    let phase = if word == "Upgraded" { word } else { "Fetched" };
+fn answer(word: &str, phase: &str, id: &str, percent: u8) -> Value {
     let status = json!({
         "id": id, "phase": phase, "percent": percent, "tries": 1, "boot": "0a1b2c3d-0000-0000-0000-000000000000",
         "from": FIRST.digest(), "to": LATEST.digest(), "toVersion": LATEST.version, "reached": [],

@@ -8,6 +8,7 @@ use anyhow::Result;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::calls;
 use crate::hooks::Hooks;
 
 /// Core's `--machine-concurrency`: with its default of 100, two cores that carry the API servers too are busy with nothing else.
@@ -79,7 +80,7 @@ impl Shared {
 
     async fn call(&self, number: usize) -> Result<u64> {
         let _worker = self.workers.acquire().await?;
-        let (seconds, took) = self.hooks.update(number).await?;
+        let (seconds, took) = self.hooks.update(&calls::update(number)).await?;
         self.called().times.push(took);
         Ok(seconds)
     }

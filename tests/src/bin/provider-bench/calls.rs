@@ -9,10 +9,18 @@ use crate::machines::{self, SPACE};
 
 /// UpdateMachine for a Machine.
 pub fn update(number: usize) -> Value {
+    let config = bootstrap(number, "KubeadmConfig", join());
+    update_to(
+        &machines::machine(number),
+        &machines::infra_machine(number),
+        &config,
+    )
+}
+
+/// UpdateMachine for these three, as they should be.
+pub fn update_to(machine: &Value, infra: &Value, bootstrap: &Value) -> Value {
     let desired = json!({
-        "machine": machines::machine(number),
-        "infrastructureMachine": machines::infra_machine(number),
-        "bootstrapConfig": bootstrap(number, "KubeadmConfig", join()),
+        "machine": machine, "infrastructureMachine": infra, "bootstrapConfig": bootstrap,
     });
     request(Hook::UpdateMachine, json!({ "desired": desired }))
 }

@@ -1,4 +1,4 @@
-//! When InfraMachines say that their node's upgrade is done, as one standing watch shows it.
+//! When a condition of some objects comes to be True, as one standing watch shows it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,6 @@ use futures::StreamExt;
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::{WatchStreamExt, watcher};
-use provider::names;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -28,10 +27,10 @@ impl Drop for Conditions {
 }
 
 impl Conditions {
-    /// Begins to watch.
-    pub fn watch(infra: Api<DynamicObject>) -> Self {
+    /// Begins to watch one condition of all objects.
+    pub fn watch(objects: Api<DynamicObject>, condition: &'static str) -> Self {
         let waiting = Arc::new(Waiting::default());
-        let watch = tokio::spawn(note(infra, Arc::clone(&waiting)));
+        let watch = tokio::spawn(note(objects, condition, Arc::clone(&waiting)));
         Self { waiting, watch }
     }
 
@@ -43,13 +42,13 @@ impl Conditions {
     }
 }
 
-async fn note(infra: Api<DynamicObject>, waiting: Arc<Waiting>) {
-    let seen = watcher(infra, watcher::Config::default()).applied_objects();
+async fn note(objects: Api<DynamicObject>, condition: &str, waiting: Arc<Waiting>) {
+    let seen = watcher(objects, watcher::Config::default()).applied_objects();
     let mut seen = std::pin::pin!(seen);
     while let Some(object) = seen.next().await {
         // An error is the watch being made anew.
         let Ok(object) = object else { continue };
-        if !says_done(&object) {
+        if !holds(&object, condition) {
             continue;
         }
         if let Some(tell) = lock(&waiting).remove(&object.name_any()) {
@@ -59,10 +58,10 @@ async fn note(infra: Api<DynamicObject>, waiting: Arc<Waiting>) {
     }
 }
 
-fn says_done(infra: &DynamicObject) -> bool {
-    let conditions = infra.data.pointer("/status/conditions");
-    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    conditions.any(|one| one["type"] == names::CONDITION && one["status"] == "True")
+fn holds(object: &DynamicObject, condition: &str) -> bool {
+    let all = object.data.pointer("/status/conditions");
+    let mut all = all.and_then(Value::as_array).into_iter().flatten();
+    all.any(|one| one["type"] == condition && one["status"] == "True")
 }
 
 fn lock(waiting: &Waiting) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Instant>>> {

@@ -39,10 +39,8 @@ impl Hooks {
     }
 
     /// Calls UpdateMachine. Returns after how many seconds it is to be called again, 0 being done; and the milliseconds that it took.
-    pub async fn update(&self, number: usize) -> Result<(u64, f64)> {
-        let (answer, took) = self
-            .call(Hook::UpdateMachine, &calls::update(number))
-            .await?;
+    pub async fn update(&self, call: &Value) -> Result<(u64, f64)> {
+        let (answer, took) = self.call(Hook::UpdateMachine, call).await?;
         let seconds = answer["retryAfterSeconds"].as_u64();
         Ok((seconds.context("an answer without an interval")?, took))
     }

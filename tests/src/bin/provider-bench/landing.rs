@@ -8,9 +8,11 @@ use careen_tests::cluster::PATIENCE;
 use careen_tests::measured::milliseconds;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::oneshot::error::RecvError;
 
 use crate::agents::Agents;
+use crate::calls;
 use crate::conditions::Conditions;
 use crate::hooks::Hooks;
 use crate::machines::name;
@@ -32,28 +34,59 @@ pub struct Landing {
     pub hooks: Arc<Hooks>,
 }
 
+/// One that has landed.
+#[derive(Clone, Copy, Debug)]
+pub struct Landed {
+    /// The agent's PATCH was sent.
+    pub word: Instant,
+    /// Both were there: the InfraMachine's condition, and "done" for whoever calls UpdateMachine.
+    pub seen: Instant,
+}
+
+impl Landed {
+    /// From one to the other.
+    pub fn milliseconds(&self) -> f64 {
+        self.seen.duration_since(self.word).as_secs_f64() * 1000.0
+    }
+}
+
 impl Landing {
-    /// Milliseconds from the moment the agent's PATCH is sent until both are there: the InfraMachine's condition, and "done" for whoever
-    /// calls UpdateMachine.
+    /// Lands one that nobody but us finishes. Returns the milliseconds.
     pub async fn one(self: Arc<Self>, number: usize) -> Result<f64> {
-        let name = name(number);
-        self.agents.runs_new(&name).await?;
-        let written = self.conditions.expect(&name);
-        let begun = Instant::now();
-        self.agents.is_done(&name).await?;
-        let both = async {
-            let written = async { anyhow::Ok(written.await?) };
-            tokio::try_join!(written, self.until_done(number))
-        };
-        let both = tokio::time::timeout(PATIENCE, both).await;
-        let (written, done) = both.with_context(|| format!("{name} is not seen done"))??;
-        let last = written.max(done);
-        Ok(last.duration_since(begun).as_secs_f64() * 1000.0)
+        let (name, call) = (name(number), calls::update(number));
+        let landed = self.land(&name, &call, std::future::pending()).await?;
+        Ok(landed.milliseconds())
     }
 
-    async fn until_done(&self, number: usize) -> Result<Instant> {
+    /// Lands the one for which this is the call of UpdateMachine. `finished` is when core is through with it: from then on there is
+    /// no "done" to be had any more, for core calls for it no longer, but there was one before.
+    pub async fn land(
+        &self,
+        name: &str,
+        call: &Value,
+        finished: impl Future<Output = Result<Instant, RecvError>>,
+    ) -> Result<Landed> {
+        self.agents.runs_new(name).await?;
+        let written = self.conditions.expect(name);
+        let word = Instant::now();
+        self.agents.is_done(name).await?;
+        let done = async {
+            tokio::select! {
+                done = self.until_done(call) => done,
+                finished = finished => Ok(finished?),
+            }
+        };
+        let written = async { anyhow::Ok(written.await?) };
+        let both = async { tokio::try_join!(written, done) };
+        let both = tokio::time::timeout(PATIENCE, both).await;
+        let (written, done) = both.with_context(|| format!("{name} is not seen done"))??;
+        let seen = written.max(done);
+        Ok(Landed { word, seen })
+    }
+
+    async fn until_done(&self, call: &Value) -> Result<Instant> {
         loop {
-            let (seconds, _) = self.hooks.update(number).await?;
+            let (seconds, _) = self.hooks.update(call).await?;
             if seconds == 0 {
                 return Ok(Instant::now());
             }

@@ -125,18 +125,28 @@ fn of_calls(seen: &Seen) -> Vec<Measure> {
 /// Lands Machines all over the window. Half of them stay in flight, however few there are.
 async fn land(landing: &Arc<Landing>, nodes: usize) -> Result<Vec<f64>> {
     let count = LANDINGS.min(nodes / 2);
+    // Even numbers alone: the odd one that the floor is measured on is never among them.
+    let one = |turn: usize| Arc::clone(landing).one(turn * 2);
+    spread(count, one).await
+}
+
+/// Begins so many, evenly over the window, and waits for them all.
+pub async fn spread<F, T>(count: usize, mut begin: impl FnMut(usize) -> F) -> Result<Vec<T>>
+where
+    F: Future<Output = Result<T>> + Send + 'static,
+    T: Send + 'static,
+{
     let mut under_way = JoinSet::new();
     let one = |turn: usize| {
-        // Even numbers alone: the odd one that the floor is measured on is never among them.
-        under_way.spawn(Arc::clone(landing).one(turn * 2));
+        under_way.spawn(begin(turn));
         std::future::ready(Ok(0.0))
     };
     paced(count, one).await?;
-    let mut times = Vec::new();
-    while let Some(landed) = under_way.join_next().await {
-        times.push(landed??);
+    let mut ended = Vec::new();
+    while let Some(one) = under_way.join_next().await {
+        ended.push(one??);
     }
-    Ok(times)
+    Ok(ended)
 }
 
 /// So many, evenly over the window, one after the other. What is late is not made up for: that would be a load of its own.

@@ -25,8 +25,9 @@ fn deployment_name(number: usize) -> String {
     format!("workers-{:03}", number / PER_DEPLOYMENT)
 }
 
-fn provider_id(number: usize) -> String {
-    format!("rig://{}", name(number))
+/// What a Machine and its Node of this name know each other by.
+pub fn provider_id(name: &str) -> String {
+    format!("rig://{name}")
 }
 
 /// The labels that core gives whatever belongs to a MachineDeployment.
@@ -56,7 +57,7 @@ pub fn machine(number: usize) -> Value {
     json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": metadata,
         "spec": {
-            "clusterName": SPACE, "version": LATEST.version, "providerID": provider_id(number),
+            "clusterName": SPACE, "version": LATEST.version, "providerID": provider_id(&name(number)),
             "bootstrap": { "configRef": config, "dataSecretName": name(number) },
             "infrastructureRef": part(infrastructure::GROUP, "RigMachine"),
             "deletion": { "nodeDeletionTimeoutSeconds": 10 },
@@ -68,7 +69,7 @@ pub fn machine(number: usize) -> Value {
 pub fn infra_machine(number: usize) -> Value {
     json!({
         "apiVersion": format!("{}/{}", infrastructure::GROUP, infrastructure::VERSION), "kind": "RigMachine",
-        "metadata": metadata(number), "spec": { "providerID": provider_id(number) },
+        "metadata": metadata(number), "spec": { "providerID": provider_id(&name(number)) },
     })
 }
 
@@ -96,9 +97,14 @@ pub fn deployment(number: usize) -> Value {
 
 /// Its Node, in the old version.
 pub fn node(number: usize) -> Value {
+    node_named(&name(number), number, FIRST.version)
+}
+
+/// A Node as its kubelet shows it: Ready, in this version.
+pub fn node_named(name: &str, number: usize, version: &str) -> Value {
     let info = json!({
         "architecture": "amd64", "bootID": format!("0a1b2c3d-0000-0000-0000-{number:012}"), "containerRuntimeVersion": "containerd://2.1.4",
-        "kernelVersion": "6.12.41", "kubeProxyVersion": "", "kubeletVersion": FIRST.version, "machineID": format!("{number:032}"),
+        "kernelVersion": "6.12.41", "kubeProxyVersion": "", "kubeletVersion": version, "machineID": format!("{number:032}"),
         "operatingSystem": "linux", "osImage": "Careen's bench", "systemUUID": format!("{number:032}"),
     });
     let well = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map(|word| {
@@ -112,8 +118,8 @@ pub fn node(number: usize) -> Value {
     let images: Vec<Value> = (0..IMAGES).map(image).collect();
     json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": { "name": name(number), "labels": { "kubernetes.io/hostname": name(number), "kubernetes.io/arch": "amd64" } },
-        "spec": { "providerID": provider_id(number) },
+        "metadata": { "name": name, "labels": { "kubernetes.io/hostname": name, "kubernetes.io/arch": "amd64" } },
+        "spec": { "providerID": provider_id(name) },
         "status": { "nodeInfo": info, "conditions": well, "images": images },
     })
 }

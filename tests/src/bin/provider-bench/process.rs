@@ -5,13 +5,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::cluster::PATIENCE;
-use careen_tests::measured::{cpu_milliseconds, kib};
+use careen_tests::measured::{cpu_milliseconds, kib, peak_kib};
 use careen_tests::provider_process;
 use careen_tests::replica;
+use kube::Client;
+use provider::names;
+use serde_json::json;
 use vm_tests::cluster_api::objects;
+use vm_tests::control_plane::ControlPlane;
 use vm_tests::process::Process;
 
-use crate::scene::Scene;
 use crate::server::free_ports;
 
 /// It runs. Dropping it kills it.
@@ -23,12 +26,13 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Starts it and waits until it is ready to be called.
-    pub async fn start(program: &Path, scene: &Scene) -> Result<Self> {
+    /// Starts it in this management cluster, where what its release brings is installed but for its ExtensionConfig, and waits until it
+    /// is ready to be called.
+    pub async fn start(program: &Path, plane: &ControlPlane, admin: &Client) -> Result<Self> {
         let [hooks, metrics] =
             free_ports()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let plane = &scene.management;
-        let kubeconfig = provider_process::kubeconfig(plane, &scene.admin).await?;
+        register(admin, hooks).await?;
+        let kubeconfig = provider_process::kubeconfig(plane, admin).await?;
         let file = plane.dir().join("careen-provider.conf");
         std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
         let arguments = [
@@ -56,6 +60,16 @@ impl Provider {
         Ok(())
     }
 
+    /// Ok while it runs.
+    pub fn check(&mut self) -> Result<()> {
+        self.process.check()
+    }
+
+    /// The most that it ever kept in memory, in KiB.
+    pub fn peak_memory(&self) -> Result<f64> {
+        peak_kib(self.process.pid())
+    }
+
     /// What it keeps in memory now, in KiB.
     pub fn memory(&self) -> Result<f64> {
         kib(self.process.pid(), "Rss:")
@@ -65,4 +79,14 @@ impl Provider {
     pub fn processor(&self) -> Result<f64> {
         cpu_milliseconds(self.process.pid())
     }
+}
+
+/// Tells core where its hooks are. Whom to trust there, it writes itself.
+async fn register(admin: &Client, hooks: SocketAddr) -> Result<()> {
+    let extension = json!({
+        "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",
+        "metadata": { "name": names::MANAGER }, "spec": { "clientConfig": { "url": format!("https://{hooks}") } },
+    });
+    objects::apply(admin, &extension).await?;
+    Ok(())
 }

@@ -52,11 +52,11 @@ pub struct Size {
     pub measures: Vec<Measure>,
 }
 
-/// Prints the table.
-pub fn print(sizes: &[Size]) {
+/// Prints the table under this word.
+pub fn print(head: &str, sizes: &[Size]) {
     let Some(first) = sizes.first() else { return };
     let heads = sizes.iter().map(|size| size.nodes.to_string());
-    println!("{}", line("nodes in flight", heads, "target"));
+    println!("{}", line(head, heads, "target"));
     for (place, measure) in first.measures.iter().enumerate() {
         let here = sizes.iter().filter_map(|size| size.measures.get(place));
         let values = here.map(|measure| shown(measure.value));

@@ -40,13 +40,9 @@ impl Scene {
         let mut rig: Vec<Value> = serde_saphyr::from_multiple(&text)?;
         rig.retain(|definition| !definition.is_null());
         install_definitions(&admin, &rig).await?;
-        let extension = json!({
-            "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",
-            "metadata": { "name": names::MANAGER }, "spec": { "clientConfig": { "url": "https://127.0.0.1:1" } },
-        });
         let space =
             json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SPACE } });
-        objects::apply_all(&admin, &[extension, space]).await?;
+        objects::apply(&admin, &space).await?;
         Ok(Self {
             management,
             admin,

@@ -1,0 +1,112 @@
+//! The real core and kubeadm bootstrap managers of Cluster API, which call for their own Machines: how soon a Machine says itself that
+//! its node is upgraded, and that none is replaced. Only the kubelets, the agents and the hosts are played.
+
+mod arrival;
+mod cluster;
+mod rack;
+mod scene;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::fleet::images::LATEST;
+use careen_tests::rollout::Rollout;
+use provider::names;
+use vm_tests::cluster_api::provider::until_discovered;
+
+use crate::agents::Agents;
+use crate::conditions::Conditions;
+use crate::hooks::Hooks;
+use crate::landing::Landing;
+use crate::load::spread;
+use crate::machines::SPACE;
+use crate::process::Provider;
+use crate::row::Measure;
+use arrival::{Arrival, Flight, Tower, flights};
+use scene::Scene;
+
+/// How long anything may stand still: far longer than it does, for what stands still this long is broken.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The agents' last progress before the end: they judge the new system. What interval careen-provider names core for it, is looked at.
+const TRIAL: &str = "Trial";
+
+/// All that is measured with so many Machines.
+pub async fn with(count: usize, program: &Path) -> Result<Vec<Measure>> {
+    eprintln!("{count} Machines: two new clusters, and the managers in one of them");
+    let mut scene = Scene::start().await?;
+    let mut provider = Provider::start(program, &scene.management, &scene.admin).await?;
+    let measured = measure(count, &scene, &provider).await;
+    // A program that has ended tells more than whoever waits for it.
+    scene.check()?;
+    provider.check()?;
+    let log = scene.core_log()?;
+    measured.with_context(|| format!("with {count} Machines; core's log is {}", log.display()))
+}
+
+async fn measure(count: usize, scene: &Scene, provider: &Provider) -> Result<Vec<Measure>> {
+    until_discovered(&scene.admin).await?;
+    scene.fill(count).await?;
+    eprintln!("{count} Machines serve");
+    let rollout = Rollout::watch(&scene.admin, SPACE).await?;
+    let tower = Arc::new(tower(scene, provider).await?);
+    let begun = Instant::now();
+    scene.change_version(count).await?;
+    tower.landing.agents.until_working(count, PATIENCE).await?;
+    let to_begin = begun.elapsed().as_secs_f64();
+    eprintln!("{count} nodes work");
+    let flights = on_trial(scene, &tower.landing.agents, count).await?;
+    let arrivals = land(&tower, flights).await?;
+    let serve = |one: &careen_tests::machines::Machine| one.serves(LATEST.version);
+    scene
+        .until_all("serve in the new version", count, serve)
+        .await?;
+    let replaced = rollout.gone();
+    ensure!(
+        replaced == 0,
+        "{replaced} Machines were replaced:\n{}",
+        rollout.lines()
+    );
+    let mut all = arrival::measures(&arrivals);
+    all.extend([
+        Measure::shown("version changed until all nodes work, s", to_begin),
+        Measure::at_most("Machines replaced", replaced as f64, 0.0),
+        Measure::shown(
+            "peak memory of careen-provider, KiB",
+            provider.peak_memory()?,
+        ),
+    ]);
+    Ok(all)
+}
+
+async fn tower(scene: &Scene, provider: &Provider) -> Result<Tower> {
+    let landing = Landing {
+        agents: Agents::start(&scene.workload.admin),
+        conditions: Conditions::watch(scene.infra_machines(), names::CONDITION),
+        hooks: Arc::new(Hooks::trusted(provider.hooks, &scene.admin).await?),
+    };
+    Ok(Tower {
+        landing,
+        up_to_date: Conditions::watch(scene.machines()?, "UpToDate"),
+    })
+}
+
+/// Lets all agents boot on trial, and waits until core was told so at a call for each: from then on its interval is the one for that.
+async fn on_trial(scene: &Scene, agents: &Agents, count: usize) -> Result<Vec<Flight>> {
+    let flights = flights(scene).await?;
+    for flight in &flights {
+        agents.is_on_trial(flight.name()).await?;
+    }
+    let heard = |one: &careen_tests::machines::Machine| one.message("Updating").contains(TRIAL);
+    scene
+        .until_all("core knows to be on trial", count, heard)
+        .await?;
+    Ok(flights)
+}
+
+async fn land(tower: &Arc<Tower>, flights: Vec<Flight>) -> Result<Vec<Arrival>> {
+    let one = |turn: usize| Arc::clone(tower).one(flights[turn].clone());
+    spread(flights.len(), one).await
+}
