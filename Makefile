@@ -122,8 +122,8 @@ packages: ## write .deb and .rpm of what a node needs into packaging/out (docs/p
 	@.ci/tools packages
 	packaging/build.sh packaging/out
 
-packages-check: ## build the packages twice, compare them, see lintian, install and remove them in a Debian root (root; a quarter of an hour)
-	@vm-tests/setup.sh rpm lintian
+packages-check: ## build the packages twice, compare them, see lintian, install and remove them in a Debian root; and the container images, from their recipes (root; half an hour)
+	@vm-tests/setup.sh rpm lintian buildah
 	@.ci/tools packages
 	cargo test --quiet -p vm-tests --test packages
 

@@ -1,5 +1,5 @@
 //! What the shipped alerts and dashboard ask for is there to be asked for: a query for what nobody serves is silent for ever.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../upgrade/tests/scene/reasons.rs"]
 mod reasons;

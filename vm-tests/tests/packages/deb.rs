@@ -64,6 +64,34 @@ fn what_pushes_images_runs_asks_for_skopeo_and_leaves_nothing() {
 }
 
 #[test]
+fn the_plugin_runs_from_the_path_completes_has_its_page_and_leaves_nothing() {
+    let root = Root::new();
+    let before = root.all();
+    fs::copy(
+        Shelf::ours().plugin_deb(),
+        root.path().join("tmp/plugin.deb"),
+    )
+    .unwrap();
+    root.run(&["dpkg", "-i", "/tmp/plugin.deb"]);
+    fs::remove_file(root.path().join("tmp/plugin.deb")).unwrap();
+    let version = root.run(&["kubectl-careen", "--version"]);
+    assert!(version.starts_with("kubectl-careen "), "{version}");
+    // As kubectl calls it for `kubectl careen ro<TAB>`.
+    let offered = root.run(&["kubectl_complete-careen", "ro"]);
+    assert!(offered.starts_with("rollback\t"), "{offered}");
+    for file in [
+        "man/man1/kubectl-careen.1.gz",
+        "doc/kubectl-careen/clusterroles.yaml",
+    ] {
+        assert!(root.path().join("usr/share").join(file).exists(), "{file}");
+    }
+    root.run(&["dpkg", "--purge", "kubectl-careen"]);
+    let left = root.all();
+    let difference: Vec<_> = before.symmetric_difference(&left).collect();
+    assert!(difference.is_empty(), "{difference:#?}");
+}
+
+#[test]
 fn a_site_whose_presets_say_no_gets_every_file_and_no_unit_enabled() {
     let root = Root::new();
     let presets = root.path().join("etc/systemd/system-preset");

@@ -54,7 +54,7 @@ fn key(home: &Path) -> String {
 }
 
 /// The mirror that this machine is fed from, as `images/root.sh` finds it.
-fn mirror() -> String {
+pub fn mirror() -> String {
     if let Ok(mirror) = std::env::var("CAREEN_DEBIAN_MIRROR") {
         return mirror;
     }

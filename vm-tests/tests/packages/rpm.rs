@@ -62,6 +62,19 @@ fn it_asks_for_the_libraries_that_its_programs_are_linked_with() {
 }
 
 #[test]
+fn the_plugin_is_a_package_of_its_own_that_leaves_no_file() {
+    let root = TempDir::new().unwrap();
+    run(rpm(root.path())
+        .args(["--nodeps", "--noscripts", "-i"])
+        .arg(Shelf::ours().plugin_rpm()));
+    for program in ["kubectl-careen", "kubectl_complete-careen"] {
+        assert!(root.path().join("usr/bin").join(program).exists());
+    }
+    run(rpm(root.path()).args(["--noscripts", "-e", "kubectl-careen"]));
+    assert_eq!(files(root.path()), Vec::<String>::new());
+}
+
+#[test]
 fn what_pushes_images_is_a_package_of_its_own_that_asks_for_skopeo() {
     let package = Shelf::ours().image_rpm();
     let asked = run(Command::new("rpm")

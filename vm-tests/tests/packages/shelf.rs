@@ -51,6 +51,16 @@ impl Shelf {
         self.find("careen-image-", ".rpm")
     }
 
+    /// The package for dpkg of the plugin for kubectl.
+    pub fn plugin_deb(&self) -> PathBuf {
+        self.find("kubectl-careen_", ".deb")
+    }
+
+    /// The same for rpm.
+    pub fn plugin_rpm(&self) -> PathBuf {
+        self.find("kubectl-careen-", ".rpm")
+    }
+
     /// All packages for dpkg.
     pub fn debs(&self) -> Vec<PathBuf> {
         let debs = names(&self.0).filter(|name| name.ends_with(".deb"));
