@@ -45,7 +45,8 @@ impl Wrong {
 pub async fn wrong_over_a_trial(rig: &mut Rig, image: &str, wrong: Wrong) -> Result<()> {
     let image = rig.image(image)?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 180\napi-away-hold-seconds = 20")
+    // A minute of it goes by before the kubelet begins: so long kubeadm asks for an API server that is away.
+    rig.policy("[health]\ndeadline-seconds = 240\napi-away-hold-seconds = 20")
         .await?;
     rig.ask(&image).await?;
     let date = wrong.date();
