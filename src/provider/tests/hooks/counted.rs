@@ -31,11 +31,11 @@ fn counted(world: &World, hook: &str, outcome: &str) -> usize {
 #[tokio::test]
 async fn a_hook_is_counted_by_what_its_answer_means_to_core() {
     let (world, state) = world();
-    count(&world, &sample("canupdatemachineset"));
-    assert_eq!(counted(&world, "CanUpdateMachineSet", "InPlace"), 1);
+    count(&world, &sample("canupdatemachine"));
+    assert_eq!(counted(&world, "CanUpdateMachine", "InPlace"), 1);
     catalogue(&world, Vec::new());
-    count(&world, &sample("canupdatemachineset"));
-    assert_eq!(counted(&world, "CanUpdateMachineSet", "Hold"), 1);
+    count(&world, &sample("canupdatemachine"));
+    assert_eq!(counted(&world, "CanUpdateMachine", "Hold"), 1);
     count(&world, &sample("updatemachine"));
     state.away("connection refused");
     count(&world, &sample("updatemachine"));
