@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../upgrade/tests/scene/reasons.rs"]
+#[allow(dead_code)] // The brain's tests look up more than their names.
 mod reasons;
 
 use std::path::Path;
