@@ -54,13 +54,19 @@ impl Agents {
         Self { shared, life }
     }
 
-    /// Waits until so many have said that they work.
+    /// Waits until so many have said that they work; as long as there come to be more, for no longer than `patience` for one of them.
     pub async fn until_working(&self, many: usize, patience: Duration) -> Result<()> {
         let mut working = self.shared.working.subscribe();
-        let enough = working.wait_for(|working| *working >= many);
-        let waited = tokio::time::timeout(patience, enough).await.map(drop);
-        let seen = *self.shared.working.borrow();
-        waited.with_context(|| format!("{seen} of {many} nodes asked and working"))
+        loop {
+            let seen = *working.borrow_and_update();
+            if seen >= many {
+                return Ok(());
+            }
+            let more = tokio::time::timeout(patience, working.changed()).await;
+            more.with_context(|| {
+                format!("{seen} of {many} nodes are asked and work, and no other for {patience:?}")
+            })??;
+        }
     }
 
     /// The agent has booted the new system on trial.
