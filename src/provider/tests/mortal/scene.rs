@@ -184,6 +184,13 @@ impl Scene {
         self.machine_has(names::MARK)
     }
 
+    /// The image that the Node is asked for.
+    pub fn asked_for(&self) -> Option<String> {
+        let node = self.small.get("nodes", NODE)?;
+        let image = &node["metadata"]["annotations"][upgrade::names::IMAGE];
+        image.as_str().map(str::to_owned)
+    }
+
     pub fn node_is_asked(&self) -> bool {
         asked(&self.small, NODE).is_some()
     }
