@@ -240,16 +240,28 @@ fn kubeadm_is_tried_again_while_the_api_server_is_there() {
     assert_eq!(next(&seen, &trial()).1, Act::Begin(Step::Kubeadm));
 }
 
-#[test]
-fn a_kubeadm_that_hangs_does_not_carry_the_trial_past_its_deadline() {
-    let hangs = |seconds| Observation {
+/// kubeadm runs, and comes to no end.
+fn hangs_in_kubeadm(seconds: u64) -> Observation {
+    Observation {
         health: Health {
             kubeadm: Check::Pending("kubeadm upgrade node is running".into()),
             ..healthy()
         },
         running: Some(Step::Kubeadm),
         ..at(seconds)
-    };
+    }
+}
+
+#[test]
+fn the_deadman_is_told_of_the_time_that_kubeadm_has_behind_the_deadline() {
+    // The API server was reached 20 s after boot, and has its 600 s from then on.
+    let (record, _) = next(&hangs_in_kubeadm(610), &trial());
+    assert!(record.upgrade.unwrap().hold.unwrap().at > SinceBoot(620_000));
+}
+
+#[test]
+fn a_kubeadm_that_hangs_does_not_carry_the_trial_past_its_deadline() {
+    let hangs = hangs_in_kubeadm;
     // 600 s, counted from when the API server was reached.
     let (record, act) = next(&hangs(619), &trial());
     assert_eq!(act, Act::Wait(Some(SinceBoot(620_000))));

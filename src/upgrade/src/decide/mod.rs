@@ -94,7 +94,7 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         next.bad.iter_mut().for_each(|bad| bad.asked_again = true);
     }
     let act = match (&seen.running, &mut next.upgrade) {
-        (Some(step), up) => while_running(step, up.as_ref(), seen, in_force),
+        (Some(step), up) => while_running(step, up.as_mut(), seen, in_force),
         (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
         (None, Some(_) | None) => accept::idle(next, seen, policy),
     };
@@ -117,7 +117,12 @@ fn asks_anew(next: &Record, seen: &Observation) -> bool {
 }
 
 /// A withdrawn request stops what can be stopped; a step inside libostree's swap is left to end.
-fn while_running(step: &Step, up: Option<&Upgrade>, seen: &Observation, policy: &Policy) -> Act {
+fn while_running(
+    step: &Step,
+    up: Option<&mut Upgrade>,
+    seen: &Observation,
+    policy: &Policy,
+) -> Act {
     let stoppable = matches!(
         step,
         Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse

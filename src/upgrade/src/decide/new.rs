@@ -59,9 +59,14 @@ fn is_held(up: &Upgrade, seen: &Observation) -> bool {
 }
 
 /// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends it and nobody learns why.
-pub(super) fn while_kubeadm(up: &Upgrade, seen: &Observation, policy: &Policy) -> Act {
+pub(super) fn while_kubeadm(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     match judge(seen, policy, is_held(up, seen)) {
-        Judgement::Wait { until, .. } => Act::Wait(Some(until)),
+        Judgement::Wait { until, hold } => {
+            if hold {
+                tell_deadman(up, seen, until);
+            }
+            Act::Wait(Some(until))
+        }
         // It ends by itself.
         Judgement::Healthy => Act::Wait(None),
         Judgement::ApiAway(_) | Judgement::Bad(_) => Act::Cancel,
@@ -93,10 +98,7 @@ fn bad(up: &mut Upgrade, seen: &Observation, reason: Reason) -> Act {
 
 fn wait(up: &mut Upgrade, seen: &Observation, until: SinceBoot, hold: bool) -> Act {
     if hold {
-        up.hold = Some(Moment {
-            boot: seen.boot.clone(),
-            at: until.plus_seconds(DEADMAN_SLACK),
-        });
+        tell_deadman(up, seen, until);
     }
     let reached = matches!(seen.api, Api::Reached { .. });
     match seen.health.kubeadm {
@@ -112,6 +114,14 @@ fn wait(up: &mut Upgrade, seen: &Observation, until: SinceBoot, hold: bool) -> A
             Act::Wait(Some(until))
         }
     }
+}
+
+/// The trial goes on behind its usual deadline, until then.
+fn tell_deadman(up: &mut Upgrade, seen: &Observation, until: SinceBoot) {
+    up.hold = Some(Moment {
+        boot: seen.boot.clone(),
+        at: until.plus_seconds(DEADMAN_SLACK),
+    });
 }
 
 /// Every exit of a trial that is not the blessing is a reboot, which is the old system.
