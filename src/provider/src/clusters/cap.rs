@@ -1,5 +1,6 @@
 //! How much a workload cluster's API server may say: an answer has an end, and so has each line of a watch. Whoever never ends it would
-//! fill our memory. How often it may have a watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents, however they are laid out; see [`Documents`].
+//! fill our memory. How often it may have a watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents,
+//! however they are laid out; see [`Documents`].
 
 use std::error::Error;
 use std::pin::Pin;

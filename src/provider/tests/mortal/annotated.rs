@@ -41,11 +41,7 @@ async fn a_machine_that_we_called_on_its_way_is_brought_there_whatever_the_versi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_held_and_is_withdrawn_is_not_left_standing_as_held() {
     let scene = Scene::new(Manner::Upgrades).await;
-    scene
-        .small
-        .change("imagecatalogues", "default", |catalogue| {
-            catalogue["spec"]["images"] = json!([]);
-        });
+    scene.empty_catalogue();
     scene.annotate();
     let _life = scene.provider();
     let told = |reason: &'static str| {

@@ -1,7 +1,7 @@
 //! What a leader that is no more has left standing on an InfraMachine, where no annotation and no mark reminds of it.
 
 use provider::names;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::agent::Manner;
 use crate::scene::{NODE, Scene};
@@ -64,11 +64,7 @@ async fn a_successor_that_is_there_while_the_node_works_on_says_so_at_its_end() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_successor_does_not_leave_standing_as_held_what_was_withdrawn_while_nobody_led() {
     let scene = Scene::new(Manner::Upgrades).await;
-    scene
-        .small
-        .change("imagecatalogues", "default", |catalogue| {
-            catalogue["spec"]["images"] = json!([]);
-        });
+    scene.empty_catalogue();
     scene.annotate();
     let life = scene.provider();
     scene

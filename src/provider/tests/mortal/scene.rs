@@ -115,6 +115,14 @@ impl Scene {
         self.update();
     }
 
+    /// No version has an image any more.
+    pub fn empty_catalogue(&self) {
+        self.small
+            .change("imagecatalogues", "default", |catalogue| {
+                catalogue["spec"]["images"] = json!([]);
+            });
+    }
+
     /// Takes what is ours off the Machine, as somebody may who puts back an older copy of it.
     pub fn strip(&self) {
         self.annotations(&[
