@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use kubectl::exit::Exit;
-use program::{Running, code, on_a_terminal, program, run};
+use program::{Running, Watched, code, on_a_terminal, program, run};
 use serde_json::{Value, json};
 use server::Server;
 use upgrade::names;
@@ -100,6 +100,36 @@ fn on_a_terminal_it_is_coloured_unless_somebody_does_not_want_that() {
     assert!(!colour("status --color never", ""));
     let in_a_pipe = text(&run(&mut program(&server, "status --color always")));
     assert!(in_a_pipe.contains('\u{1b}'), "{in_a_pipe:?}");
+}
+
+/// Back over so many rows, and nothing left below.
+fn over(rows: usize) -> String {
+    format!("\u{1b}[{rows}A\r\u{1b}[J")
+}
+
+#[test]
+fn a_table_that_is_watched_on_a_terminal_is_replaced_and_not_repeated() {
+    let server = server();
+    let mut watched = Watched::start(&server, "status --watch --color never");
+    watched.running.until("idle");
+    assert!(steering(&watched.running.out).is_empty());
+    server.annotate("busy", answer("k-1", "Upgraded", "Upgraded"));
+    watched.running.until("Upgraded");
+    let (_, second) = watched.running.out.split_once(&over(4)).unwrap();
+    assert!(second.starts_with("NODE") && !second.contains("Trial"), "{second:?}");
+}
+
+#[test]
+fn a_terminal_that_is_made_narrower_gets_a_table_that_fits() {
+    let server = server();
+    let mut watched = Watched::start(&server, "status --watch --color never");
+    watched.running.until("idle");
+    assert!(watched.running.out.contains("PROGRESS"));
+    watched.resize(40);
+    // Each of the four rows was longer than that, and takes two by now.
+    watched.running.until(&over(8));
+    let (_, second) = watched.running.out.split_once(&over(8)).unwrap();
+    assert!(second.starts_with("NODE") && !second.contains("PROGRESS"), "{second:?}");
 }
 
 #[test]
