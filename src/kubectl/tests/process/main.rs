@@ -184,6 +184,18 @@ fn a_signal_ends_the_watching_and_leaves_what_was_asked_for() {
     }
 }
 
+/// Nothing is to be said or done first there, so a shell says which signal it was.
+#[test]
+fn a_status_that_is_watched_ends_by_the_signal_itself() {
+    let server = server();
+    for signal in ["INT", "TERM"] {
+        let mut watching = Running::start(&mut program(&server, "status --watch"));
+        watching.until("busy: Trial");
+        watching.signal(signal);
+        assert_eq!(watching.end(), (None, String::new()), "{signal}");
+    }
+}
+
 #[test]
 fn a_signal_takes_the_question_of_a_plan_off_the_node() {
     let server = server();
