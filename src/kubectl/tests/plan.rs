@@ -118,7 +118,7 @@ fn where_the_node_answers_that_none_moves_no_pod_is_named() {
     let text = plan_text(Some(drains_nothing.clone()));
     assert!(!text.contains("shop/"), "{text}");
     assert!(pods_of(&text).contains("drain.skip"), "{text}");
-    let data = preview(Some(drains_nothing)).as_answered();
+    let data = preview(Some(drains_nothing)).settled();
     assert_eq!(data.pods, Some(Vec::new()), "for programs too");
 }
 
@@ -139,7 +139,7 @@ fn pods_that_the_node_would_move_are_named_as_they_are_seen() {
         blocked: Vec::new(),
         ..answer()
     };
-    let seen = preview(Some(moves)).as_answered();
+    let seen = preview(Some(moves)).settled();
     assert_eq!(seen.pods.as_ref().map(Vec::len), Some(3));
     assert!(pods_of(&plan(&seen, false, Look::default())).contains("shop/web-1"));
     let refused = Plan {

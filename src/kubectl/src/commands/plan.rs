@@ -59,7 +59,7 @@ async fn ask_and_show(
         plan: answered,
         usual_seconds: expected.seconds(),
     }
-    .as_answered();
+    .settled();
     let look = session.console.look;
     let text = formatted(session.format, &preview, |wide| {
         plan::plan(&preview, wide, look)

@@ -43,7 +43,7 @@ impl Preview {
 
     /// With the pods that move by the node's own word: what is seen from here knows neither its policy nor what it runs.
     #[must_use]
-    pub fn as_answered(self) -> Self {
+    pub fn settled(self) -> Self {
         let none = self.plan.as_ref().is_some_and(moves_none);
         let pods = if none { Some(Vec::new()) } else { self.pods };
         Self { pods, ..self }
