@@ -203,6 +203,19 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
 }
 
 #[test]
+fn a_pause_hides_nothing_else_that_is_in_the_way() {
+    let details = |phase: &str, code: &str| {
+        let said = json!({ "phase": phase, "code": code, "reason": "a sentence", "paused": "an audit" });
+        let mut annotations = answer_to("k-1", "InProgress", said);
+        annotations[names::PAUSED] = json!("an audit");
+        told(&annotated("worker-1", annotations))
+    };
+    assert!(!details("Fetched", "Paused").contains("in the way now"));
+    assert!(details("Trial", "KubeadmFailed").contains("in the way now: a sentence"));
+    assert!(details("Reverting", "Unhealthy").contains("it goes back: a sentence"));
+}
+
+#[test]
 fn what_is_in_the_way_is_told_while_it_goes_on() {
     let details = json!({ "phase": "Deployed", "percent": 35, "code": "BudgetBlocks", "reason": "drain: PodDisruptionBudget shop/web" });
     let node = answered("worker-1", "InProgress", details);

@@ -1,5 +1,7 @@
 //! What an upgrade waits for.
 
+use upgrade::reason::Wait;
+
 use super::{Case, Finding, Weight, meanwhile};
 use crate::cli::BY_HAND;
 use crate::expected::elapsed;
@@ -20,12 +22,12 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
         .status
         .as_ref()
         .filter(|_| case.standing == Standing::Working)?;
-    // A pause has its own words, below.
-    if status.paused.is_some() && case.node.paused.is_some() {
-        return None;
-    }
     let reason = status.reason.as_deref()?;
     let code = status.code.as_deref().unwrap_or_default();
+    // A pause has its own words, below; what else a node says while it is paused is no less in the way.
+    if Wait::of(code) == Some(Wait::Pause) && case.node.paused.is_some() {
+        return None;
+    }
     let (what, so) = match meanwhile::leads_back(case.node.stage(), code) {
         true => ("it goes back", Some(meanwhile::on_the_way_back(code))),
         false => (
