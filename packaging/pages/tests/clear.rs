@@ -35,5 +35,8 @@ fn what_a_former_build_of_a_package_has_left_goes_and_all_else_stays() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(left, BTreeSet::from(others.map(str::to_owned)));
-    assert!(clear.status().unwrap().success(), "nothing is left to clear");
+    assert!(
+        clear.status().unwrap().success(),
+        "nothing is left to clear"
+    );
 }

@@ -77,7 +77,12 @@ fn what_a_person_is_told_to_type_is_taken() {
             seen.push(page.clone());
         }
     }
-    for page in ["README.md", "docs/install.md", "docs/runbook.md", "docs/tutorial.md"] {
+    for page in [
+        "README.md",
+        "docs/install.md",
+        "docs/runbook.md",
+        "docs/tutorial.md",
+    ] {
         assert!(seen.iter().any(|known| known == page), "{page}: {seen:?}");
     }
     assert!(seen.len() > 12, "{seen:?}");

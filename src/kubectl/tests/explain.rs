@@ -205,7 +205,8 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
 #[test]
 fn a_pause_hides_nothing_else_that_is_in_the_way() {
     let details = |phase: &str, code: &str| {
-        let said = json!({ "phase": phase, "code": code, "reason": "a sentence", "paused": "an audit" });
+        let said =
+            json!({ "phase": phase, "code": code, "reason": "a sentence", "paused": "an audit" });
         let mut annotations = answer_to("k-1", "InProgress", said);
         annotations[names::PAUSED] = json!("an audit");
         told(&annotated("worker-1", annotations))
@@ -259,10 +260,17 @@ fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_f
 
 #[test]
 fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_to_reboot() {
-    let node = failed("worker-1", "Upgraded", "ForeignDefault", "the default deployment is b");
+    let node = failed(
+        "worker-1",
+        "Upgraded",
+        "ForeignDefault",
+        "the default deployment is b",
+    );
     let text = told(&node);
     assert!(
-        text.starts_with("worker-1: Failed: it was upgraded, and the system from before runs again"),
+        text.starts_with(
+            "worker-1: Failed: it was upgraded, and the system from before runs again"
+        ),
         "{text}"
     );
     assert!(!text.contains("proven"), "{text}");

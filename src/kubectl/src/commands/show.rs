@@ -260,14 +260,20 @@ mod tests {
         shown.show(&mut console, &fleet, &News::OfAll).unwrap();
         let first = captured.out();
         assert_eq!(first.lines().count(), 2, "{first}");
-        assert!(first.contains("Trial") && !first.contains('\u{1b}'), "{first:?}");
+        assert!(
+            first.contains("Trial") && !first.contains('\u{1b}'),
+            "{first:?}"
+        );
         let upgraded = json!({ "phase": "Upgraded", "percent": 100, "tries": 1, "reached": [] });
         fleet.take(Event::Apply(node("k-1", "Upgraded", upgraded)));
         shown.show(&mut console, &fleet, &News::OfAll).unwrap();
         let drawn = captured.out();
         let (_, second) = drawn.split_at(first.len());
         assert!(second.starts_with("\u{1b}[2A\r\u{1b}[JNODE"), "{second:?}");
-        assert!(second.contains("Upgraded") && !second.contains("Trial"), "{second:?}");
+        assert!(
+            second.contains("Upgraded") && !second.contains("Trial"),
+            "{second:?}"
+        );
         shown.show(&mut console, &fleet, &News::OfAll).unwrap();
         assert_eq!(captured.out(), drawn, "nothing has changed");
     }
@@ -278,10 +284,14 @@ mod tests {
         let (mut console, captured) = Console::captured(screen(120, 30), None);
         let mut shown = shown(None);
         fleet.take(Event::Apply(trial()));
-        shown.table(&mut console, &fleet, &News::OfAll, 110).unwrap();
+        shown
+            .table(&mut console, &fleet, &News::OfAll, 110)
+            .unwrap();
         let first = captured.out();
         captured.resize(40, 30);
-        shown.table(&mut console, &fleet, &News::OfAll, 110).unwrap();
+        shown
+            .table(&mut console, &fleet, &News::OfAll, 110)
+            .unwrap();
         let rows = first.lines().map(|line| line.chars().count().div_ceil(40));
         let rows: usize = rows.sum();
         assert!(rows > 2, "nothing to be seen of it: {first}");
@@ -289,7 +299,10 @@ mod tests {
         let (_, second) = drawn.split_at(first.len());
         let up = format!("\u{1b}[{rows}A\r\u{1b}[J");
         let table = second.strip_prefix(&up).unwrap();
-        assert!(table.lines().all(|line| line.chars().count() <= 40), "{table}");
+        assert!(
+            table.lines().all(|line| line.chars().count() <= 40),
+            "{table}"
+        );
     }
 
     #[test]
@@ -303,8 +316,14 @@ mod tests {
             fleet.take(Event::Apply(one));
         }
         captured.resize(100, 5);
-        shown.table(&mut console, &fleet, &News::OfAll, 110).unwrap();
-        assert!(captured.out().contains("… and 2 more"), "{}", captured.out());
+        shown
+            .table(&mut console, &fleet, &News::OfAll, 110)
+            .unwrap();
+        assert!(
+            captured.out().contains("… and 2 more"),
+            "{}",
+            captured.out()
+        );
     }
 
     #[test]

@@ -65,10 +65,7 @@ const LOOK_AT_VERSIONS: Advice = advice(
     "upgrade in the order of the skew policy: control plane first, then the nodes",
     Then::Either,
 );
-const LOOK_AT_SERVER: Advice = advice(
-    "see that the node reaches the API server",
-    Then::Retry,
-);
+const LOOK_AT_SERVER: Advice = advice("see that the node reaches the API server", Then::Retry);
 const LOOK_AT_NODE: Advice = advice(
     "look at the node first: `careen-agent record` prints what it was doing, `ostree admin status` its systems; mend what the sentence names",
     Then::Retry,

@@ -116,7 +116,10 @@ fn a_table_that_is_watched_on_a_terminal_is_replaced_and_not_repeated() {
     server.annotate("busy", answer("k-1", "Upgraded", "Upgraded"));
     watched.running.until("Upgraded");
     let (_, second) = watched.running.out.split_once(&over(4)).unwrap();
-    assert!(second.starts_with("NODE") && !second.contains("Trial"), "{second:?}");
+    assert!(
+        second.starts_with("NODE") && !second.contains("Trial"),
+        "{second:?}"
+    );
 }
 
 #[test]
@@ -129,7 +132,10 @@ fn a_terminal_that_is_made_narrower_gets_a_table_that_fits() {
     // Each of the four rows was longer than that, and takes two by now.
     watched.running.until(&over(8));
     let (_, second) = watched.running.out.split_once(&over(8)).unwrap();
-    assert!(second.starts_with("NODE") && !second.contains("PROGRESS"), "{second:?}");
+    assert!(
+        second.starts_with("NODE") && !second.contains("PROGRESS"),
+        "{second:?}"
+    );
 }
 
 #[test]

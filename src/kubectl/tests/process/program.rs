@@ -67,7 +67,8 @@ pub fn code(output: &Output) -> i32 {
 /// It on a terminal of 100 columns, which `script` lends; before that the terminal's shell does something else.
 fn terminal(server: &Server, words: &str, setting: &str, before: &str) -> Command {
     let line = line(server, words).join(" ");
-    let inner = format!("{before} stty cols 100 rows 30 -echo; exec env {setting} {PROGRAM} {line}");
+    let inner =
+        format!("{before} stty cols 100 rows 30 -echo; exec env {setting} {PROGRAM} {line}");
     let mut script = Command::new("script");
     script.args([
         "--quiet",

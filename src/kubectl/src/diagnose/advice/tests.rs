@@ -58,7 +58,10 @@ fn what_came_to_no_words_in_a_journal_is_looked_for_where_the_runbook_says() {
 #[test]
 fn no_image_is_called_remembered_that_is_not() {
     let page = docs("reasons.md");
-    let row = |code: &str| page.lines().find(|line| line.contains(&format!("[`{code}`]")));
+    let row = |code: &str| {
+        page.lines()
+            .find(|line| line.contains(&format!("[`{code}`]")))
+    };
     for (code, advice) in ADVICE {
         if advice.first.contains("is remembered") {
             let row = row(code).unwrap();
