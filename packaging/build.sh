@@ -28,6 +28,7 @@ fi
 for package in careen careen-image kubectl-careen; do
   tree=$work/$package
   packaging/$package/tree.sh "$programs" "$papers" "$tree"
+  packaging/clear.sh $package "$out"
   find "$tree" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
   packaging/deb.sh $package "$tree" "$version" "$out"
   packaging/rpm.sh $package "$tree" "$version" "$out"

@@ -24,25 +24,66 @@ fn the_page_of_commands_and_exit_codes_is_what_the_code_says() {
     );
 }
 
+/// README.md and all of docs/, by name.
+fn pages() -> Vec<(String, String)> {
+    let docs = std::fs::read_dir(source().join("docs")).unwrap();
+    let names = docs.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = names.filter(|name| name.ends_with(".md"));
+    let pages = names.map(|name| format!("docs/{name}"));
+    let read = |page: String| {
+        let text = std::fs::read_to_string(source().join(&page)).unwrap();
+        (page, text)
+    };
+    std::iter::once("README.md".to_owned())
+        .chain(pages)
+        .map(read)
+        .collect()
+}
+
+/// What is typed of it in a page: in lines of code by themselves, however deep they lie, without the usage of a command and a comment behind.
+fn typed(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut is_code = |line: &str| {
+        fenced ^= line.trim_start().starts_with("```");
+        fenced || line.starts_with("    ")
+    };
+    let code = text.lines().filter(|line| is_code(line));
+    let calls = code.filter_map(|line| line.trim_start().strip_prefix("kubectl careen "));
+    let calls = calls.filter(|call| !call.contains("[OPTIONS]"));
+    let calls = calls.map(|call| call.split(" #").next().unwrap().trim_end());
+    calls.map(str::to_owned).collect()
+}
+
+/// With something in place of what a reader puts there.
+fn filled_in(call: &str) -> Vec<String> {
+    let commit = format!("@{}", "0".repeat(64));
+    let image = format!("ostree:careen:v2{commit}");
+    let call = call.replace("@<commit>", &commit);
+    let call = call.replace("$GOOD", &image).replace("$BAD", &image);
+    let words = call.split_whitespace();
+    let word = |word: &str| if word == "N" { "worker-1" } else { word }.to_owned();
+    words.map(word).collect()
+}
+
 #[test]
 fn what_a_person_is_told_to_type_is_taken() {
-    let commit = format!("@{}", "0".repeat(64));
-    let mut typed = 0;
-    for page in ["README.md", "docs/tutorial.md"] {
-        let text = std::fs::read_to_string(source().join(page)).unwrap();
-        let calls = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("    kubectl careen "));
-        for call in calls {
-            typed += 1;
-            let image = format!("ostree:careen:v2{commit}");
-            let call = call.replace("@<commit>", &commit);
-            let call = call.replace("$GOOD", &image).replace("$BAD", &image);
-            let words = ["kubectl-careen"].into_iter().chain(call.split(' '));
+    let mut seen = Vec::new();
+    for (page, text) in pages() {
+        for call in typed(&text) {
+            let words = std::iter::once("kubectl-careen".to_owned()).chain(filled_in(&call));
             if let Err(error) = Cli::try_parse_from(words) {
                 panic!("{page}: {call}: {error}");
             }
+            seen.push(page.clone());
         }
     }
-    assert!(typed > 5, "only {typed}");
+    for page in [
+        "README.md",
+        "docs/install.md",
+        "docs/runbook.md",
+        "docs/tutorial.md",
+    ] {
+        assert!(seen.iter().any(|known| known == page), "{page}: {seen:?}");
+    }
+    assert!(seen.len() > 12, "{seen:?}");
 }

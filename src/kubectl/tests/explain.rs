@@ -203,6 +203,20 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
 }
 
 #[test]
+fn a_pause_hides_nothing_else_that_is_in_the_way() {
+    let details = |phase: &str, code: &str| {
+        let said =
+            json!({ "phase": phase, "code": code, "reason": "a sentence", "paused": "an audit" });
+        let mut annotations = answer_to("k-1", "InProgress", said);
+        annotations[names::PAUSED] = json!("an audit");
+        told(&annotated("worker-1", annotations))
+    };
+    assert!(!details("Fetched", "Paused").contains("in the way now"));
+    assert!(details("Trial", "KubeadmFailed").contains("in the way now: a sentence"));
+    assert!(details("Reverting", "Unhealthy").contains("it goes back: a sentence"));
+}
+
+#[test]
 fn what_is_in_the_way_is_told_while_it_goes_on() {
     let details = json!({ "phase": "Deployed", "percent": 35, "code": "BudgetBlocks", "reason": "drain: PodDisruptionBudget shop/web" });
     let node = answered("worker-1", "InProgress", details);
@@ -210,10 +224,59 @@ fn what_is_in_the_way_is_told_while_it_goes_on() {
         &node,
         &[
             "in the way now: drain: PodDisruptionBudget shop/web",
-            "see to the pod or the budget",
+            "the drain waits for it",
         ],
     );
     says(&node, &["upgrades here usually take 1m30s"]);
+}
+
+/// What a node says while it works, by phase and code.
+fn hindered(phase: &str, code: &str) -> String {
+    let details = json!({ "phase": phase, "percent": 35, "code": code, "reason": "a sentence" });
+    told(&answered("worker-1", "InProgress", details))
+}
+
+#[test]
+fn a_budget_in_the_way_of_a_drain_is_not_told_as_a_drain_that_was_given_up() {
+    for phase in ["Verified", "Deployed"] {
+        let text = hindered(phase, "BudgetBlocks");
+        assert!(text.contains("in the way now"), "{text}");
+        assert!(!text.contains("uncordoned"), "{text}");
+        assert!(!text.contains("rebooted"), "{text}");
+    }
+}
+
+#[test]
+fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_for_the_end() {
+    for code in ["Unhealthy", "BudgetBlocks", "NoRoom"] {
+        let text = hindered("Reverting", code);
+        assert!(text.contains("it goes back: a sentence"), "{text}");
+        assert!(text.contains("when it says Failed: "), "{text}");
+    }
+    let text = hindered("Reverting", "RecordUnwritten");
+    assert!(text.contains("in the way now: a sentence"), "{text}");
+    assert!(!text.contains("when it says Failed"), "{text}");
+}
+
+#[test]
+fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_to_reboot() {
+    let node = failed(
+        "worker-1",
+        "Upgraded",
+        "ForeignDefault",
+        "the default deployment is b",
+    );
+    let text = told(&node);
+    assert!(
+        text.starts_with(
+            "worker-1: Failed: it was upgraded, and the system from before runs again"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("proven"), "{text}");
+    says(&node, &["reboot into it", "docs/runbook.md#foreigndefault"]);
+    let refused = failed("worker-1", "Refused", "ForeignDefault", "x");
+    assert!(!told(&refused).contains("reboot into it"));
 }
 
 #[test]
@@ -228,6 +291,24 @@ fn a_cordon_of_others_is_left_to_them() {
         &node("worker-1", change),
         &["cordoned by this upgrade, which lifts it"],
     );
+}
+
+#[test]
+fn the_cordon_that_a_halted_upgrade_has_left_is_not_called_somebody_elses_behind_a_refusal() {
+    let refused = json!({ "phase": "Refused", "code": "BadRequest", "reason": "x" });
+    let mut annotations = answer_to("k-2", "Failed", refused);
+    annotations[names::CORDONED_BY] = json!("k-1");
+    let change =
+        json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": true } });
+    let node = node("worker-1", change);
+    says(
+        &node,
+        &[
+            "cordoned by upgrade k-1, which left it",
+            "the next request that is accepted lifts it, as `kubectl uncordon worker-1` does",
+        ],
+    );
+    assert!(!told(&node).contains("somebody else"));
 }
 
 #[test]

@@ -103,6 +103,55 @@ fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindra
     );
 }
 
+/// What follows the title of the pods.
+fn pods_of(text: &str) -> &str {
+    let (_, pods) = text.split_once("pods that would move:\n").unwrap();
+    pods
+}
+
+#[test]
+fn where_the_node_answers_that_none_moves_no_pod_is_named() {
+    let drains_nothing = Plan {
+        blocked: Vec::new(),
+        ..answer()
+    };
+    let text = plan_text(Some(drains_nothing.clone()));
+    assert!(!text.contains("shop/"), "{text}");
+    assert!(pods_of(&text).contains("drain.skip"), "{text}");
+    let data = preview(Some(drains_nothing)).settled();
+    assert_eq!(data.pods, Some(Vec::new()), "for programs too");
+}
+
+#[test]
+fn of_the_image_that_runs_it_is_said_that_it_runs_already() {
+    let runs = json!({
+        "asked": NEW, "at": NOW, "commit": "b".repeat(64),
+        "kubelet": { "from": "v1.35.4", "to": "v1.35.4" },
+    });
+    let text = plan_text(Some(serde_json::from_value(runs).unwrap()));
+    assert_eq!(pods_of(&text), "  none: it runs this image already\n");
+}
+
+#[test]
+fn pods_that_the_node_would_move_are_named_as_they_are_seen() {
+    let moves = Plan {
+        moving: vec!["shop/web-1".to_owned()],
+        blocked: Vec::new(),
+        ..answer()
+    };
+    let seen = preview(Some(moves)).settled();
+    assert_eq!(seen.pods.as_ref().map(Vec::len), Some(3));
+    assert!(pods_of(&plan(&seen, false, Look::default())).contains("shop/web-1"));
+    let refused = Plan {
+        code: Some("NoRoom".to_owned()),
+        ..Plan::default()
+    };
+    assert!(
+        pods_of(&plan_text(Some(refused))).contains("shop/web-1"),
+        "nobody has looked at them there"
+    );
+}
+
 #[test]
 fn without_an_answer_there_is_what_is_seen_from_outside() {
     golden("plan-unanswered.txt", &plan_text(None));

@@ -31,7 +31,9 @@ async fn a_plan_is_the_nodes_answer_and_the_pods_that_are_seen() -> Result<()> {
     let space = Namespace::new(&node).await?;
     space.run("web", json!({})).await?;
     let line = format!("plan {} --image {NEW_IMAGE}", node.name);
-    let (ran, answered) = tokio::join!(careen(&line), answers(&node, kubelet()));
+    let mut plan = kubelet();
+    plan["moving"] = json!([format!("{}/web", space.name)]);
+    let (ran, answered) = tokio::join!(careen(&line), answers(&node, plan));
     answered?;
     let ran = ran?.with(Exit::Done)?;
     ensure!(ran.out.contains("v1.35.4 -> v1.36.3"), "{ran:?}");
@@ -41,6 +43,19 @@ async fn a_plan_is_the_nodes_answer_and_the_pods_that_are_seen() -> Result<()> {
         None,
         "the question is taken off again"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_pod_that_is_seen_is_not_said_to_move_where_the_node_drains_nothing() -> Result<()> {
+    let _own = own_nodes().await;
+    let node = TestNode::new("planned-still").await?;
+    let space = Namespace::new(&node).await?;
+    space.run("web", json!({})).await?;
+    let line = format!("plan {} --image {NEW_IMAGE} -o json", node.name);
+    let (ran, answered) = tokio::join!(careen(&line), answers(&node, kubelet()));
+    answered?;
+    assert_eq!(ran?.with(Exit::Done)?.data()?["pods"], json!([]));
     Ok(())
 }
 

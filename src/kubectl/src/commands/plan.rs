@@ -58,7 +58,8 @@ async fn ask_and_show(
         pods: pods(&asked.node, session).await?,
         plan: answered,
         usual_seconds: expected.seconds(),
-    };
+    }
+    .settled();
     let look = session.console.look;
     let text = formatted(session.format, &preview, |wide| {
         plan::plan(&preview, wide, look)

@@ -84,7 +84,7 @@ impl Shown {
             now,
             expected: &self.expected,
             wide,
-            look: console.look,
+            look: console.measure(),
         };
         let table = screenful(&fleet.nodes(), around);
         if table == self.table {
@@ -240,6 +240,90 @@ mod tests {
             shown.lines(&mut console, &fleet, &news, now).unwrap();
         }
         assert_eq!(captured.out().lines().count(), 1, "{}", captured.out());
+    }
+
+    /// A terminal of this size.
+    fn screen(width: usize, height: usize) -> Look {
+        Look {
+            width: Some(width),
+            height: Some(height),
+            ..Look::default()
+        }
+    }
+
+    #[test]
+    fn on_a_terminal_a_table_is_drawn_over_the_one_before() {
+        let mut fleet = Fleet::of(&Choice::All);
+        let (mut console, captured) = Console::captured(screen(100, 30), None);
+        let mut shown = shown(None);
+        fleet.take(Event::Apply(trial()));
+        shown.show(&mut console, &fleet, &News::OfAll).unwrap();
+        let first = captured.out();
+        assert_eq!(first.lines().count(), 2, "{first}");
+        assert!(
+            first.contains("Trial") && !first.contains('\u{1b}'),
+            "{first:?}"
+        );
+        let upgraded = json!({ "phase": "Upgraded", "percent": 100, "tries": 1, "reached": [] });
+        fleet.take(Event::Apply(node("k-1", "Upgraded", upgraded)));
+        shown.show(&mut console, &fleet, &News::OfAll).unwrap();
+        let drawn = captured.out();
+        let (_, second) = drawn.split_at(first.len());
+        assert!(second.starts_with("\u{1b}[2A\r\u{1b}[JNODE"), "{second:?}");
+        assert!(
+            second.contains("Upgraded") && !second.contains("Trial"),
+            "{second:?}"
+        );
+        shown.show(&mut console, &fleet, &News::OfAll).unwrap();
+        assert_eq!(captured.out(), drawn, "nothing has changed");
+    }
+
+    #[test]
+    fn a_terminal_that_became_narrower_gets_a_table_that_fits_over_all_rows_of_the_former() {
+        let mut fleet = Fleet::of(&Choice::All);
+        let (mut console, captured) = Console::captured(screen(120, 30), None);
+        let mut shown = shown(None);
+        fleet.take(Event::Apply(trial()));
+        shown
+            .table(&mut console, &fleet, &News::OfAll, 110)
+            .unwrap();
+        let first = captured.out();
+        captured.resize(40, 30);
+        shown
+            .table(&mut console, &fleet, &News::OfAll, 110)
+            .unwrap();
+        let rows = first.lines().map(|line| line.chars().count().div_ceil(40));
+        let rows: usize = rows.sum();
+        assert!(rows > 2, "nothing to be seen of it: {first}");
+        let drawn = captured.out();
+        let (_, second) = drawn.split_at(first.len());
+        let up = format!("\u{1b}[{rows}A\r\u{1b}[J");
+        let table = second.strip_prefix(&up).unwrap();
+        assert!(
+            table.lines().all(|line| line.chars().count() <= 40),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn a_terminal_that_became_lower_gets_no_more_nodes_than_it_has_room_for() {
+        let mut fleet = Fleet::of(&Choice::All);
+        let (mut console, captured) = Console::captured(screen(100, 30), None);
+        let mut shown = shown(None);
+        for name in ["a", "b", "c", "d"] {
+            let mut one = trial();
+            one.metadata.name = Some(name.to_owned());
+            fleet.take(Event::Apply(one));
+        }
+        captured.resize(100, 5);
+        shown
+            .table(&mut console, &fleet, &News::OfAll, 110)
+            .unwrap();
+        assert!(
+            captured.out().contains("… and 2 more"),
+            "{}",
+            captured.out()
+        );
     }
 
     #[test]

@@ -1,19 +1,27 @@
 //! A console that a test reads.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::rc::Rc;
+
+use super::Size;
 
 /// What was written to a console of a test.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
     out: Rc<RefCell<Vec<u8>>>,
     err: Rc<RefCell<Vec<u8>>>,
+    resized: Rc<Cell<Option<(usize, usize)>>>,
 }
 
 impl Captured {
     pub(super) fn sinks(&self) -> (Sink, Sink) {
         (Sink(Rc::clone(&self.out)), Sink(Rc::clone(&self.err)))
+    }
+
+    pub(super) fn size(&self) -> Size {
+        let resized = Rc::clone(&self.resized);
+        Box::new(move || resized.get())
     }
 
     /// Data.
@@ -26,6 +34,11 @@ impl Captured {
     #[must_use]
     pub fn err(&self) -> String {
         String::from_utf8_lossy(&self.err.borrow()).into_owned()
+    }
+
+    /// Gives its screen so many columns and lines.
+    pub fn resize(&self, width: usize, height: usize) {
+        self.resized.set(Some((width, height)));
     }
 }
 

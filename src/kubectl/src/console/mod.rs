@@ -1,6 +1,7 @@
 //! Where words go: data to standard output, talk to standard error, and a question back where somebody can be asked.
 
 mod captured;
+mod drawn;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -13,6 +14,11 @@ use crate::cli::When;
 use crate::failure::Failure;
 use crate::render::Look;
 
+use drawn::Drawn;
+
+/// Columns and lines of the reader's terminal, where there is one.
+type Size = Box<dyn Fn() -> Option<(usize, usize)>>;
+
 /// Back to the first line of what was drawn, and nothing below.
 const CLEAR: &str = "\x1b[J";
 
@@ -24,8 +30,11 @@ pub struct Console {
     answers: Option<Box<dyn BufRead>>,
     /// How to write data.
     pub look: Look,
-    /// Lines that the next drawing replaces.
-    drawn: usize,
+    size: Size,
+    /// Whether a terminal can be steered, so that what was drawn can be replaced.
+    steered: bool,
+    /// What the next drawing replaces.
+    drawn: Drawn,
 }
 
 impl Console {
@@ -33,7 +42,6 @@ impl Console {
     #[must_use]
     pub fn of_process(color: When) -> Self {
         let terminal = io::stdout().is_terminal();
-        let size = terminal_size().filter(|_| terminal);
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let colour = match color {
@@ -43,19 +51,20 @@ impl Console {
             When::Auto => terminal && !dumb && !set("NO_COLOR"),
         };
         let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
-        Self {
+        let mut console = Self {
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
             answers: somebody.then(|| Box::new(io::stdin().lock()) as Box<dyn BufRead>),
             look: Look {
                 colour,
-                width: size.map(|(Width(width), _)| width.into()),
-                height: size
-                    .filter(|_| !dumb)
-                    .map(|(_, Height(height))| height.into()),
+                ..Look::default()
             },
-            drawn: 0,
-        }
+            size: Box::new(move || of_terminal().filter(|_| terminal)),
+            steered: !dumb,
+            drawn: Drawn::default(),
+        };
+        console.measure();
+        console
     }
 
     /// One that a test reads, and that answers `answers` when it is asked.
@@ -68,9 +77,20 @@ impl Console {
             err: Box::new(err),
             answers: answers.map(|text| Box::new(text.as_bytes()) as Box<dyn BufRead>),
             look,
-            drawn: 0,
+            size: captured.size(),
+            steered: look.height.is_some(),
+            drawn: Drawn::default(),
         };
         (console, captured)
+    }
+
+    /// How to write data now: somebody may have resized the terminal since.
+    pub fn measure(&mut self) -> Look {
+        if let Some((width, height)) = (self.size)() {
+            self.look.width = Some(width);
+            self.look.height = self.steered.then_some(height);
+        }
+        self.look
     }
 
     /// The time now.
@@ -84,21 +104,22 @@ impl Console {
     /// # Errors
     /// When it cannot be written.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.drawn = 0;
+        self.drawn = Drawn::default();
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
 
-    /// Data in the place of what was drawn before.
+    /// Data in the place of what was drawn before, as it lies on a screen of the size that was measured last.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn draw(&mut self, text: &str) -> Result<(), Failure> {
-        if self.drawn > 0 {
-            write!(self.out, "\x1b[{}A\r{CLEAR}", self.drawn)?;
+        let rows = self.drawn.rows(self.look.width);
+        if rows > 0 {
+            write!(self.out, "\x1b[{rows}A\r{CLEAR}")?;
         }
         self.out.write_all(text.as_bytes())?;
-        self.drawn = text.lines().count();
+        self.drawn = Drawn::of(text);
         Ok(self.out.flush()?)
     }
 
@@ -110,7 +131,7 @@ impl Console {
 
     /// Talk. What cannot be told is lost: it is no reason to leave undone what was asked for, and there is nobody else to tell.
     pub fn say(&mut self, text: &str) {
-        self.drawn = 0;
+        self.drawn = Drawn::default();
         let _ = writeln!(self.err, "{text}");
     }
 
@@ -135,4 +156,9 @@ impl Console {
             _ => Err(Failure::Declined("nothing is asked for".to_owned())),
         }
     }
+}
+
+fn of_terminal() -> Option<(usize, usize)> {
+    let (Width(width), Height(height)) = terminal_size()?;
+    Some((width.into(), height.into()))
 }

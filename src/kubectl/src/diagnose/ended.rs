@@ -19,7 +19,10 @@ pub(super) fn verdict(case: &Case<'_>) -> Option<Finding> {
         Some(code) => format!("{code}: {reason}"),
         None => reason.to_owned(),
     };
-    let advice = code.and_then(advice::of).unwrap_or(advice::UNKNOWN);
+    let advice = match case.is_overtaken() {
+        true => advice::OVERTAKEN,
+        false => code.and_then(advice::of).unwrap_or(advice::UNKNOWN),
+    };
     let so = match afterwards(case, advice.then) {
         Some(then) => format!("{}; then {then}", advice.first),
         None => advice.first.to_owned(),

@@ -55,40 +55,71 @@ pub(super) fn cordon(case: &Case<'_>) -> Option<Finding> {
     if !node.cordoned {
         return None;
     }
-    let name = &node.name;
-    let current = node.status.as_ref().and_then(|status| status.id.as_ref());
-    let ours = node
-        .cordoned_by
-        .as_deref()
-        .is_some_and(|mark| current.is_some_and(|id| id.as_str() == mark) || current.is_none());
-    let (weight, what, so) = match (ours, case.standing) {
-        (true, Standing::Working) => (
+    let uncordon = format!("`kubectl uncordon {}`", node.name);
+    Some(match &node.cordoned_by {
+        Some(mark) if is_of_the_answer(case, mark) => ours(case.standing),
+        Some(mark) => former(case.standing, mark, &uncordon),
+        None => Finding {
+            weight: Weight::Note,
+            what: "cordoned by somebody else: an upgrade leaves that as it is".to_owned(),
+            so: Some(format!("{uncordon} if nobody wants it so")),
+        },
+    })
+}
+
+/// Whether the mark on a cordon is of the upgrade that the node speaks of; a record that cannot be read speaks of none.
+fn is_of_the_answer(case: &Case<'_>, mark: &str) -> bool {
+    let told = case
+        .node
+        .status
+        .as_ref()
+        .and_then(|status| status.id.as_ref());
+    told.is_none_or(|id| id.as_str() == mark)
+}
+
+fn ours(standing: Standing) -> Finding {
+    let (weight, what) = match standing {
+        Standing::Working => (
             Weight::Note,
             "cordoned by this upgrade, which lifts it at its end",
-            None,
         ),
         // How to lift it is said with the reason.
-        (true, Standing::Halted) => (
+        Standing::Halted => (
             Weight::Held,
             "cordoned by this upgrade, and left so for whoever mends the node",
-            None,
         ),
-        (true, _) => (
+        _ => (
             Weight::Held,
             "cordoned by an upgrade that has not lifted it yet",
-            None,
-        ),
-        (false, _) => (
-            Weight::Note,
-            "cordoned by somebody else: an upgrade leaves that as it is",
-            Some(format!("`kubectl uncordon {name}` if nobody wants it so")),
         ),
     };
-    Some(Finding {
+    Finding {
         weight,
         what: what.to_owned(),
-        so,
-    })
+        so: None,
+    }
+}
+
+/// A halted upgrade leaves its cordon until the next request is accepted (the brain's `accept.rs`), so behind it one that is refused speaks
+/// while it stands. Whatever is under way has taken it off, or found that it is not a halted one's.
+fn former(standing: Standing, mark: &str, uncordon: &str) -> Finding {
+    let (weight, what, so) = match standing {
+        Standing::Working => (
+            Weight::Note,
+            "which is not the one under way: that leaves it as it is",
+            format!("{uncordon} if nobody wants it so"),
+        ),
+        _ => (
+            Weight::Held,
+            "which left it for whoever mends the node",
+            format!("the next request that is accepted lifts it, as {uncordon} does"),
+        ),
+    };
+    Finding {
+        weight,
+        what: format!("cordoned by upgrade {mark}, {what}"),
+        so: Some(so),
+    }
 }
 
 /// It runs another version than its last upgrade brought.

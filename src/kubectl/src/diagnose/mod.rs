@@ -4,6 +4,7 @@ pub mod advice;
 mod ended;
 mod facts;
 mod machine;
+mod meanwhile;
 pub mod silent;
 mod waiting;
 
@@ -11,6 +12,7 @@ use serde::Serialize;
 use upgrade::reason;
 
 use crate::expected::Expected;
+use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::view::NodeView;
 
@@ -109,9 +111,19 @@ fn runbook(case: &Case<'_>) -> Option<String> {
     known.then(|| format!("docs/{}", reason::runbook(code)))
 }
 
+impl Case<'_> {
+    /// Whether it ended well, and the system from before runs again all the same.
+    fn is_overtaken(&self) -> bool {
+        self.standing == Standing::Failed && self.node.stage() == Stage::Upgraded
+    }
+}
+
 fn headline(case: &Case<'_>) -> String {
     let node = case.node;
-    let meaning = node.stage().meaning();
+    let meaning = match case.is_overtaken() {
+        true => "it was upgraded, and the system from before runs again",
+        false => node.stage().meaning(),
+    };
     match (case.standing, &node.status) {
         (Standing::Idle, _) => format!("{}: nothing was asked of it", node.name),
         (Standing::Asked, _) => format!("{}: asked, and not answered yet", node.name),

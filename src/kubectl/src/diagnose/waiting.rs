@@ -1,6 +1,8 @@
 //! What an upgrade waits for.
 
-use super::{Case, Finding, Weight, advice};
+use upgrade::reason::Wait;
+
+use super::{Case, Finding, Weight, meanwhile};
 use crate::cli::BY_HAND;
 use crate::expected::elapsed;
 use crate::span;
@@ -13,23 +15,29 @@ const PROMPT: u64 = 30;
 /// An upgrade that lasts so many times as long as usual is worth a word.
 const SLOW: u64 = 2;
 
-/// What is in the way though it goes on.
+/// What is in the way though it goes on, or why it goes back.
 pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
     let status = case
         .node
         .status
         .as_ref()
         .filter(|_| case.standing == Standing::Working)?;
-    // A pause has its own words, below.
-    if status.paused.is_some() && case.node.paused.is_some() {
+    let reason = status.reason.as_deref()?;
+    let code = status.code.as_deref().unwrap_or_default();
+    // A pause has its own words, below; what else a node says while it is paused is no less in the way.
+    if Wait::of(code) == Some(Wait::Pause) && case.node.paused.is_some() {
         return None;
     }
-    let reason = status.reason.clone()?;
-    let advice = status.code.as_deref().and_then(advice::of);
-    let so = advice.map(|advice| advice.first.to_owned());
+    let (what, so) = match meanwhile::leads_back(case.node.stage(), code) {
+        true => ("it goes back", Some(meanwhile::on_the_way_back(code))),
+        false => (
+            "in the way now",
+            meanwhile::in_the_way(code).map(str::to_owned),
+        ),
+    };
     Some(Finding {
         weight: Weight::Held,
-        what: format!("in the way now: {reason}"),
+        what: format!("{what}: {reason}"),
         so,
     })
 }

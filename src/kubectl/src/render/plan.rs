@@ -27,7 +27,7 @@ pub struct Preview {
     pub image: String,
     /// What the node's agent answers; absent when it does not.
     pub plan: Option<Plan>,
-    /// Pods that move, as they are seen from here; absent when we may not see them.
+    /// Pods that move, as they are seen from here; none where the node says so, absent when we may not see them.
     pub pods: Option<Vec<Moving>>,
     /// Seconds that upgrades usually take in this cluster.
     pub usual_seconds: Option<u64>,
@@ -40,6 +40,31 @@ impl Preview {
         let own = self.plan.as_ref().and_then(|plan| plan.expected_seconds);
         own.or(self.usual_seconds)
     }
+
+    /// With the pods that move by the node's own word: what is seen from here knows neither its policy nor what it runs.
+    #[must_use]
+    pub fn settled(self) -> Self {
+        let none = self.plan.as_ref().is_some_and(moves_none);
+        let pods = if none { Some(Vec::new()) } else { self.pods };
+        Self { pods, ..self }
+    }
+}
+
+/// Whether the node answers that no pod would move. A refusal ends before anybody looked at them.
+fn moves_none(plan: &Plan) -> bool {
+    is_unrefused(plan)
+        && plan.moving.is_empty()
+        && plan.moving_left_out == 0
+        && plan.blocked.is_empty()
+}
+
+const fn is_unrefused(plan: &Plan) -> bool {
+    plan.code.is_none() && plan.reason.is_none()
+}
+
+/// Of the image that runs an agent answers the commit, and no room: nothing is written for it.
+fn runs_it_already(plan: &Plan) -> bool {
+    is_unrefused(plan) && plan.commit.is_some() && plan.room.is_empty()
 }
 
 /// The plan as text.
@@ -236,6 +261,9 @@ fn etc(preview: &Preview) -> Vec<Cell> {
 
 /// What the node's own rehearsal says comes first; then what is seen from here and it does not name.
 fn pods(preview: &Preview) -> Vec<Cell> {
+    if let Some(plan) = preview.plan.as_ref().filter(|plan| moves_none(plan)) {
+        return vec![plain(why_none(plan))];
+    }
     let blocked = preview
         .plan
         .as_ref()
@@ -255,6 +283,15 @@ fn pods(preview: &Preview) -> Vec<Cell> {
     };
     let others = seen.iter().filter(|one| is_other(&one.pod));
     rehearsed.chain(others.map(moving)).collect()
+}
+
+fn why_none(plan: &Plan) -> &'static str {
+    match runs_it_already(plan) {
+        true => "none: it runs this image already",
+        false => {
+            "none, by the node's own word: none has to go, or drain.skip in its policy lets them go down with it"
+        }
+    }
 }
 
 fn more(left_out: Option<u32>) -> Option<Cell> {

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use kubectl::exit::Exit;
-use program::{Running, code, on_a_terminal, program, run};
+use program::{Running, Watched, code, on_a_terminal, program, run};
 use serde_json::{Value, json};
 use server::Server;
 use upgrade::names;
@@ -102,6 +102,42 @@ fn on_a_terminal_it_is_coloured_unless_somebody_does_not_want_that() {
     assert!(in_a_pipe.contains('\u{1b}'), "{in_a_pipe:?}");
 }
 
+/// Back over so many rows, and nothing left below.
+fn over(rows: usize) -> String {
+    format!("\u{1b}[{rows}A\r\u{1b}[J")
+}
+
+#[test]
+fn a_table_that_is_watched_on_a_terminal_is_replaced_and_not_repeated() {
+    let server = server();
+    let mut watched = Watched::start(&server, "status --watch --color never");
+    watched.running.until("idle");
+    assert!(steering(&watched.running.out).is_empty());
+    server.annotate("busy", answer("k-1", "Upgraded", "Upgraded"));
+    watched.running.until("Upgraded");
+    let (_, second) = watched.running.out.split_once(&over(4)).unwrap();
+    assert!(
+        second.starts_with("NODE") && !second.contains("Trial"),
+        "{second:?}"
+    );
+}
+
+#[test]
+fn a_terminal_that_is_made_narrower_gets_a_table_that_fits() {
+    let server = server();
+    let mut watched = Watched::start(&server, "status --watch --color never");
+    watched.running.until("idle");
+    assert!(watched.running.out.contains("PROGRESS"));
+    watched.resize(40);
+    // Each of the four rows was longer than that, and takes two by now.
+    watched.running.until(&over(8));
+    let (_, second) = watched.running.out.split_once(&over(8)).unwrap();
+    assert!(
+        second.starts_with("NODE") && !second.contains("PROGRESS"),
+        "{second:?}"
+    );
+}
+
 #[test]
 fn what_a_node_writes_about_itself_does_not_steer_the_terminal() {
     let (screen, _) = on_a_terminal(&server(), "explain bad --color never", "", "");
@@ -151,6 +187,18 @@ fn a_signal_ends_the_watching_and_leaves_what_was_asked_for() {
             server.annotation("idle", names::IMAGE).as_deref(),
             Some(IMAGE)
         );
+    }
+}
+
+/// Nothing is to be said or done first there, so a shell says which signal it was.
+#[test]
+fn a_status_that_is_watched_ends_by_the_signal_itself() {
+    let server = server();
+    for signal in ["INT", "TERM"] {
+        let mut watching = Running::start(&mut program(&server, "status --watch"));
+        watching.until("busy: Trial");
+        watching.signal(signal);
+        assert_eq!(watching.end(), (None, String::new()), "{signal}");
     }
 }
 

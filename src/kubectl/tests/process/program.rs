@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
+
+use tempfile::TempDir;
 
 use crate::PATIENCE;
 use crate::server::Server;
@@ -62,10 +64,11 @@ pub fn code(output: &Output) -> i32 {
         .unwrap_or_else(|| panic!("{output:?}: {said}"))
 }
 
-/// Runs it on a terminal of 100 columns, where somebody types this; what came to the screen, and its code. `script` lends the terminal.
-pub fn on_a_terminal(server: &Server, words: &str, setting: &str, typed: &str) -> (String, i32) {
+/// It on a terminal of 100 columns, which `script` lends; before that the terminal's shell does something else.
+fn terminal(server: &Server, words: &str, setting: &str, before: &str) -> Command {
     let line = line(server, words).join(" ");
-    let inner = format!("stty cols 100 rows 30 -echo; exec env {setting} {PROGRAM} {line}");
+    let inner =
+        format!("{before} stty cols 100 rows 30 -echo; exec env {setting} {PROGRAM} {line}");
     let mut script = Command::new("script");
     script.args([
         "--quiet",
@@ -76,11 +79,14 @@ pub fn on_a_terminal(server: &Server, words: &str, setting: &str, typed: &str) -
         "/dev/null",
     ]);
     calm(&mut script);
-    let mut child = script
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    script.stdin(Stdio::piped());
+    script
+}
+
+/// Runs it on a terminal, where somebody types this; what came to the screen, and its code.
+pub fn on_a_terminal(server: &Server, words: &str, setting: &str, typed: &str) -> (String, i32) {
+    let mut script = terminal(server, words, setting, "");
+    let mut child = script.stdout(Stdio::piped()).spawn().unwrap();
     let mut keyboard = child.stdin.take().unwrap();
     keyboard.write_all(typed.as_bytes()).unwrap();
     let mut screen = String::new();
@@ -94,9 +100,41 @@ pub fn on_a_terminal(server: &Server, words: &str, setting: &str, typed: &str) -
     (screen, child.wait().unwrap().code().unwrap())
 }
 
+/// One that goes on, on a terminal whose size can be changed.
+pub struct Watched {
+    /// The program.
+    pub running: Running,
+    folder: TempDir,
+}
+
+impl Watched {
+    /// Starts it.
+    pub fn start(server: &Server, words: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let tty = folder.path().join("tty");
+        let before = format!("tty >{};", tty.display());
+        Self {
+            running: Running::start(&mut terminal(server, words, "", &before)),
+            folder,
+        }
+    }
+
+    /// Gives its terminal so many columns.
+    pub fn resize(&self, columns: u16) {
+        let tty = std::fs::read_to_string(self.folder.path().join("tty")).unwrap();
+        let columns = columns.to_string();
+        let stty = Command::new("stty")
+            .args(["-F", tty.trim(), "cols", &columns])
+            .status();
+        assert!(stty.unwrap().success());
+    }
+}
+
 /// One that goes on until it is told to end; it ends with its test.
 pub struct Running {
     child: Child,
+    /// Until this is dropped somebody sees to it that it ends.
+    _guard: Sender<()>,
     lines: Option<BufReader<ChildStdout>>,
     /// What it has printed.
     pub out: String,
@@ -111,6 +149,7 @@ impl Running {
             .spawn();
         let mut child = child.unwrap();
         Self {
+            _guard: end_in_time(child.id()),
             lines: child.stdout.take().map(BufReader::new),
             child,
             out: String::new(),
@@ -150,6 +189,17 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Ends what goes on for longer than a test may wait: whoever reads from it sees its end then.
+fn end_in_time(pid: u32) -> Sender<()> {
+    let (guard, over) = channel();
+    thread::spawn(move || {
+        if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            kill("KILL", &pid.to_string());
+        }
+    });
+    guard
 }
 
 fn kill(signal: &str, pid: &str) {

@@ -1,0 +1,80 @@
+use super::*;
+use std::path::Path;
+
+/// The same codes speak of both.
+#[test]
+fn what_speaks_of_a_remote_or_a_registry_says_where_to_look_for_each() {
+    for code in [
+        "RemoteAway",
+        "Unsigned",
+        "WrongSignature",
+        "VerificationOff",
+    ] {
+        let (_, advice) = ADVICE.iter().find(|(known, _)| *known == code).unwrap();
+        for place in [
+            "/etc/ostree/remotes.d",
+            "/etc/containers",
+            "registry.signed-by",
+        ] {
+            assert!(advice.first.contains(place), "{code}: {}", advice.first);
+        }
+    }
+}
+
+/// What the runbook says of a code.
+fn section(code: &str) -> String {
+    let page = docs("runbook.md");
+    let begin = format!("\n### {code}\n");
+    let (_, section) = page.split_once(&begin).unwrap();
+    section.split("\n#").next().unwrap().to_owned()
+}
+
+fn docs(page: &str) -> String {
+    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs");
+    std::fs::read_to_string(folder.join(page)).unwrap()
+}
+
+/// What stands in backticks.
+fn commands(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn what_came_to_no_words_in_a_journal_is_looked_for_where_the_runbook_says() {
+    for code in ["StageRefused", "RememberedBad", "NoVerdict"] {
+        let advice = of(code).unwrap();
+        let commands = commands(advice.first);
+        assert!(!commands.is_empty(), "{code}: {}", advice.first);
+        for command in commands {
+            assert_ne!(command, "journalctl -b -1", "{code}");
+            assert!(section(code).contains(command), "{code}: {command}");
+        }
+    }
+    for command in commands(OVERTAKEN.first) {
+        assert!(section("ForeignDefault").contains(command), "{command}");
+    }
+}
+
+#[test]
+fn no_image_is_called_remembered_that_is_not() {
+    let page = docs("reasons.md");
+    let row = |code: &str| {
+        page.lines()
+            .find(|line| line.contains(&format!("[`{code}`]")))
+    };
+    for (code, advice) in ADVICE {
+        if advice.first.contains("is remembered") {
+            let row = row(code).unwrap();
+            assert!(row.contains("the image is remembered"), "{code}");
+        }
+    }
+}
+
+#[test]
+fn there_is_advice_for_every_reason_and_for_nothing_else() {
+    let page = docs("reasons.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
+    let codes: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    let advised: Vec<&str> = ADVICE.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, advised);
+}

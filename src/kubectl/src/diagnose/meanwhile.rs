@@ -1,0 +1,107 @@
+//! What to do about a reason while the upgrade that gives it goes on: what is said of a failure tells of an end that has not come.
+
+use super::advice;
+use crate::stage::Stage;
+
+/// Where what is said of the failure is not true meanwhile.
+const MEANWHILE: &[(&str, &str)] = &[
+    (
+        "BudgetBlocks",
+        "the drain waits for it as long as `deadline-seconds` of [drain] in the node's policy says: make the application healthy or its budget \
+         wider; `kubectl get pdb -A` shows which allows no disruption",
+    ),
+    // Met on the way to an end by the release of the node alone: a drain that is refused ends the upgrade.
+    (
+        "DrainRefused",
+        "see to the webhook, policy or right that is named: the node's own credential has to change its Node; to take \
+         the cordon off is tried again until it succeeds",
+    ),
+    ("ApiAway", GOES_ON),
+    ("ApiAwayInTrial", GOES_ON),
+];
+
+const GOES_ON: &str = "see that the node reaches the API server; it goes on by itself when it does";
+
+/// What an agent says of itself, whatever the phase: the record could not be asked, or not be written (`report/hindered.rs` of the brain).
+const IN_ANY_PHASE: [&str; 2] = ["RecordUnwritten", "MachineUnseen"];
+
+/// What to do about what is in the way, by its code.
+pub(super) fn in_the_way(code: &str) -> Option<&'static str> {
+    let own = MEANWHILE.iter().find(|(known, _)| *known == code);
+    own.map(|(_, so)| *so)
+        .or_else(|| Some(advice::of(code)?.first))
+}
+
+/// Whether a reason is why an upgrade goes back, and not what keeps it from going on.
+pub(super) fn leads_back(stage: Stage, code: &str) -> bool {
+    stage == Stage::Reverting && !IN_ANY_PHASE.contains(&code)
+}
+
+/// What to do about what an upgrade goes back for, by its code. The words of a trial, say, lie in the boot before only once it has left it.
+pub(super) fn on_the_way_back(code: &str) -> String {
+    let wait = "it comes to its end by itself";
+    match advice::of(code) {
+        Some(advice) => format!("{wait}; when it says Failed: {}", advice.first),
+        None => wait.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// What is true of an end alone.
+    const OF_AN_END: [&str; 6] = [
+        "uncordoned",
+        "has not rebooted",
+        "words of the trial",
+        "is remembered",
+        "serves",
+        "nothing is wrong: it was taken back",
+    ];
+
+    /// Whatever is tried again can be in the way, but for what a plan alone is answered; and what else stands on a Node while it works: a
+    /// rehearsal's warning, a release that is refused, a clean-up that fails.
+    fn hindrances() -> Vec<String> {
+        let page =
+            Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs/reasons.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter(|line| line.contains(") | retry |"));
+        let codes = rows.filter_map(|row| row.split('`').nth(1));
+        codes
+            .filter(|code| *code != "Busy")
+            .chain(["BudgetBlocks", "DrainRefused", "DeployFailed"])
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_never_told_as_an_end_that_has_not_come() {
+        let hindrances = hindrances();
+        assert!(hindrances.len() > 15, "{hindrances:?}");
+        for code in hindrances {
+            let so = in_the_way(&code).unwrap();
+            for words in OF_AN_END {
+                assert!(!so.contains(words), "{code}: {so}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_of_its_own_texts_is_of_a_reason_that_there_is() {
+        for (code, _) in MEANWHILE {
+            assert!(advice::of(code).is_some(), "{code}");
+        }
+        for code in IN_ANY_PHASE {
+            assert!(advice::of(code).is_some(), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_keeps_also_the_way_back_from_going_on() {
+        assert!(leads_back(Stage::Reverting, "Unhealthy"));
+        assert!(!leads_back(Stage::Reverting, "RecordUnwritten"));
+        assert!(!leads_back(Stage::Deployed, "BudgetBlocks"));
+    }
+}
