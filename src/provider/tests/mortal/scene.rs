@@ -86,12 +86,20 @@ impl Scene {
 
     /// Asks by annotation.
     pub fn annotate(&self) {
-        self.annotations(&[(names::ASK, json!(""))]);
+        self.asks(MACHINE, true);
     }
 
     /// Asks by annotation no more.
     pub fn withdraw(&self) {
-        self.annotations(&[(names::ASK, Value::Null)]);
+        self.asks(MACHINE, false);
+    }
+
+    /// Asks for any Machine by annotation, or no more.
+    pub fn asks(&self, name: &str, asks: bool) {
+        let value = if asks { json!("") } else { Value::Null };
+        self.small.change("machines", name, |machine| {
+            annotate(machine, &[(names::ASK, value)]);
+        });
     }
 
     /// Asks as core does, which then calls the hook.
@@ -181,7 +189,12 @@ impl Scene {
     }
 
     pub fn is_withdrawn(&self) -> bool {
-        !self.machine_has(names::ASK)
+        !self.is_asked(MACHINE)
+    }
+
+    /// Somebody asks for this Machine by annotation.
+    pub fn is_asked(&self, machine: &str) -> bool {
+        self.has(machine, names::ASK)
     }
 
     pub fn skips_remediation(&self) -> bool {
@@ -221,7 +234,12 @@ impl Scene {
 
     /// The InfraMachine's version.
     pub fn version(&self) -> Value {
-        let infra = self.small.get("hostmachines", MACHINE).unwrap_or_default();
+        self.version_of(MACHINE)
+    }
+
+    /// The same of another Machine, whose InfraMachine has its name.
+    pub fn version_of(&self, machine: &str) -> Value {
+        let infra = self.small.get("hostmachines", machine).unwrap_or_default();
         infra["status"]["version"].clone()
     }
 }
