@@ -236,7 +236,7 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
         oldest: world.oldest(&key, &cluster),
         pods: Vec::new(),
     };
-    skew(&key.name, wanted, &facts)
+    skew(&key.name, wanted, &facts).inspect_err(|why| world.doubt(&key, &cluster, why))
 }
 
 /// A MachineSet's name is random at each try; the MachineDeployment's is not.

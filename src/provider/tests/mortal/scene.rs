@@ -291,7 +291,7 @@ fn add(small: &Small, name: &str, node: &str) {
             "metadata": { "name": name, "namespace": SPACE }, "spec": {}, "status": { "version": OLD },
         }),
     );
-    small.put("nodes", node_at_rest(node));
+    small.put("nodes", node_at_rest(node, OLD));
     small.put(
         "machines",
         json!({
@@ -308,15 +308,16 @@ fn add(small: &Small, name: &str, node: &str) {
 
 /// The Node at rest.
 pub fn node() -> Value {
-    node_at_rest(NODE)
+    node_at_rest(NODE, OLD)
 }
 
-fn node_at_rest(name: &str) -> Value {
+/// Any Node at rest, with a kubelet of this version.
+pub fn node_at_rest(name: &str, kubelet: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "annotations": {}, "labels": {} },
         "spec": { "providerID": format!("test://{name}") },
         "status": {
-            "nodeInfo": { "kubeletVersion": OLD, "architecture": "amd64" },
+            "nodeInfo": { "kubeletVersion": kubelet, "architecture": "amd64" },
             "conditions": [{ "type": "Ready", "status": "True" }],
         },
     })

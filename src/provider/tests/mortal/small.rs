@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::scene::NEW;
+
 /// What somebody else does right behind the next write of a Machine.
 type Meddle = Box<dyn FnOnce(&Small) + Send>;
 
@@ -27,6 +29,8 @@ struct State {
     taken: Vec<String>,
     heard: String,
     lag: Duration,
+    release: Option<String>,
+    asked_for_release: usize,
 }
 
 struct Logged {
@@ -240,6 +244,23 @@ impl Small {
     /// How far its watches are behind.
     pub fn lag(&self) -> Duration {
         self.state().lag
+    }
+
+    /// Whoever answers behind its address is of this version from now on.
+    pub fn is_of(&self, release: &str) {
+        self.state().release = Some(release.to_owned());
+    }
+
+    /// Its version; that it was asked for is counted.
+    pub fn release(&self) -> String {
+        let mut state = self.state();
+        state.asked_for_release += 1;
+        state.release.clone().unwrap_or_else(|| NEW.to_owned())
+    }
+
+    /// How often its version was asked for.
+    pub fn asked_for_release(&self) -> usize {
+        self.state().asked_for_release
     }
 
     /// An agent has taken up this request.
