@@ -18,12 +18,13 @@ pub(super) fn since(facts: &Facts<'_>, id: &UpgradeId) -> Option<i64> {
 
 /// Whether this request was marked a moment ago.
 pub(super) fn is_fresh(facts: &Facts<'_>, id: &UpgradeId) -> bool {
-    since(facts, id).is_some_and(|since| (0..FRESH).contains(&(facts.now - since)))
+    since(facts, id).is_some_and(|since| (0..FRESH).contains(&facts.now.saturating_sub(since)))
 }
 
 /// The node works: the mark is on, and somebody's annotation keeps health checks off.
 pub(super) fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
-    let is_marked = since(facts, &ready.id).is_some();
+    let since = since(facts, &ready.id);
+    let is_marked = since.is_some_and(|since| !is_ahead(facts, since));
     Decision {
         mark: (!is_marked || is_let_go(facts)).then(|| remake(facts, ready)),
         ..Decision::say(answer)
@@ -46,6 +47,24 @@ pub(super) fn remake(facts: &Facts<'_>, ready: &Ready<'_>) -> MarkWrite {
         since: facts.now,
         skip_is_ours: ours || !machine.skips_remediation,
     })
+}
+
+/// Whether a mark is of a clock that was far ahead of ours, which has been put right since: what counts from it would come to no end. By as
+/// much as a request may be on its way a clock may be ahead, or ours have gone back.
+fn is_ahead(facts: &Facts<'_>, since: i64) -> bool {
+    since.saturating_sub(facts.now) > facts.policy.landing_seconds
+}
+
+/// Made anew as of now, and otherwise as it was; looked at again when this limit is over.
+fn as_of_now(facts: &Facts<'_>, mark: &Mark, limit: i64, answer: Answer) -> Decision {
+    Decision {
+        mark: Some(MarkWrite::On(Mark {
+            since: facts.now,
+            ..mark.clone()
+        })),
+        again: remaining(facts, facts.now, limit),
+        ..Decision::say(answer)
+    }
 }
 
 /// The node's time is over: health checks have their say again. The mark itself stays, for the Node still has the request.
@@ -72,11 +91,12 @@ pub(super) fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
 }
 
 /// Nothing of ours is to be seen on the Node. But a request that one of us wrote may be on its way, and would then stand there with
-/// nobody to take it back: so the mark goes only when it is too late for that.
+/// nobody to take it back: so the mark goes only when it is too late for that. By a clock that has gone back it is not yet.
 pub(super) fn at_rest(facts: &Facts<'_>, answer: Answer) -> Decision {
     let landing = facts.policy.landing_seconds;
     match &facts.machine.mark {
-        Some(mark) if (0..landing).contains(&(facts.now - mark.since)) => Decision {
+        Some(mark) if is_ahead(facts, mark.since) => as_of_now(facts, mark, landing, answer),
+        Some(mark) if facts.now.saturating_sub(mark.since) < landing => Decision {
             again: remaining(facts, mark.since, landing),
             ..Decision::say(answer)
         },
@@ -94,6 +114,9 @@ fn protected(facts: &Facts<'_>, reached: &[u64], limit: i64, answer: Answer) -> 
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(answer);
     };
+    if is_ahead(facts, mark.since) {
+        return as_of_now(facts, mark, limit, answer);
+    }
     if is_over(facts, mark.since, reached, limit) {
         return overdue(facts, answer);
     }
