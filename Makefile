@@ -127,10 +127,10 @@ packages-check: ## build the packages twice, compare them, see lintian, install 
 	@.ci/tools packages
 	cargo test --quiet -p vm-tests --test packages
 
-# The agent is built apart, with the features that images have it with.
+# The agent is built apart, with the features that images have it with; careen-provider as a release has it, which catches its own faults.
 bench: rig ## the benchmarks: the agent's (P5 to P7), careen-provider with 100 to 10,000 nodes (half an hour; NODES=100,1000 these sizes alone) and with 200 Machines under Cluster API's own managers (ten minutes), then upgrades beside the same by hand (P1, P3, P4, P9; about three quarters of an hour)
 	cargo build --quiet --profile image -p careen-agent -p careen-deploy
-	cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
+	CARGO_PROFILE_IMAGE_PANIC=unwind cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
 	$(CARGO_TARGET_DIR)/image/provider-bench $(if $(NODES),--nodes $(NODES))
 	$(RIG) bench --jobs $(J)
