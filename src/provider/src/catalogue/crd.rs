@@ -84,8 +84,8 @@ pub struct ImageCatalogueStatus {
     /// One for each entry, in its order.
     #[serde(default)]
     pub images: Vec<EntryStatus>,
-    /// The versions of all entries, each once, with commas between them: of a list the API server's table shows the first alone
-    /// (tableconvertor.go).
+    // Of a list the API server's table shows the first alone (its tableconvertor.go).
+    /// The versions of all entries, each once, with commas between them.
     #[serde(default)]
     pub versions: String,
     /// The generation that this was said of.

@@ -10,10 +10,11 @@ use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeFacts, NodeView, Why};
 /// How old, in seconds, a mark may be when a request is sent. [`super::Policy::landing_seconds`] is made of it.
 const FRESH: i64 = 10;
 
-/// When this request was marked.
+/// When this request was marked. A mark of the far future is as good as none.
 pub(super) fn since(facts: &Facts<'_>, id: &UpgradeId) -> Option<i64> {
     let mark = facts.machine.mark.as_ref()?;
-    (mark.id == id.as_str()).then_some(mark.since)
+    let of_this = mark.id == id.as_str() && !is_ahead(facts, mark.since);
+    of_this.then_some(mark.since)
 }
 
 /// Whether this request was marked a moment ago.
@@ -23,8 +24,7 @@ pub(super) fn is_fresh(facts: &Facts<'_>, id: &UpgradeId) -> bool {
 
 /// The node works: the mark is on, and somebody's annotation keeps health checks off.
 pub(super) fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
-    let since = since(facts, &ready.id);
-    let is_marked = since.is_some_and(|since| !is_ahead(facts, since));
+    let is_marked = since(facts, &ready.id).is_some();
     Decision {
         mark: (!is_marked || is_let_go(facts)).then(|| remake(facts, ready)),
         ..Decision::say(answer)
@@ -49,8 +49,8 @@ pub(super) fn remake(facts: &Facts<'_>, ready: &Ready<'_>) -> MarkWrite {
     })
 }
 
-/// Whether a mark is of a clock that was far ahead of ours, which has been put right since: what counts from it would come to no end. By as
-/// much as a request may be on its way a clock may be ahead, or ours have gone back.
+/// Whether a mark is of a clock that was far ahead: what counts from it would come to no end. By as much as a request may be on its way one
+/// clock may be ahead of another, or have gone back.
 fn is_ahead(facts: &Facts<'_>, since: i64) -> bool {
     since.saturating_sub(facts.now) > facts.policy.landing_seconds
 }
