@@ -131,7 +131,10 @@ async fn as_released(world: &World) -> Result<()> {
     core_log::until_said(world, Manager::ControlPlane, &words, ASKED).await?;
     let now = machines::all(&world.client, "released").await?;
     assert_eq!(identities(&scene.before), identities(&now));
-    assert_eq!((scene.rollout.lines().as_str(), scene.rollout.gone()), ("", 0));
+    assert_eq!(
+        (scene.rollout.lines().as_str(), scene.rollout.gone()),
+        ("", 0)
+    );
     let said = scene.said(world).await?;
     assert!(
         said.contains(held) && said.contains("(ControlPlane)"),
@@ -141,7 +144,9 @@ async fn as_released(world: &World) -> Result<()> {
     scene.never_replace(Value::Null).await?;
     let after = until_all_serve(&world.client, "released", 3, LATEST.version).await?;
     let before = identities(&scene.before);
-    let kept = identities(&after).into_iter().filter(|one| before.contains(one));
+    let kept = identities(&after)
+        .into_iter()
+        .filter(|one| before.contains(one));
     assert_eq!(kept.count(), 0, "{}", scene.rollout.lines());
     let said = scene.said(world).await?;
     assert!(

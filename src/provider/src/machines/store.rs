@@ -48,7 +48,8 @@ impl Machines {
             let before = state.machines.get(&machine.key()).cloned();
             let key = state.put(machine);
             let now = state.machines.get(&key);
-            let asks_on = |group: &Group| now.is_some_and(|now| now.asks() && now.group() == *group);
+            let asks_on =
+                |group: &Group| now.is_some_and(|now| now.asks() && now.group() == *group);
             let asked = before.filter(|before| before.asks());
             let left = asked.map(|before| before.group());
             let left = left.filter(|group| !asks_on(group));

@@ -108,5 +108,9 @@ fn an_end_that_core_does_not_want_is_asked_about_rarely_and_one_not_begun_soon()
     assert_eq!(cancelled.retry_after(), 15);
     assert_eq!(Answer::Idle.retry_after(), 2);
     assert_eq!(Answer::Untold.retry_after(), 2);
-    assert_eq!(Answer::Done.retry_after(), 1, "where it may not be said yet");
+    assert_eq!(
+        Answer::Done.retry_after(),
+        1,
+        "where it may not be said yet"
+    );
 }

@@ -208,7 +208,10 @@ fn holds() -> String {
 
 /// A page with this between its marks.
 fn with(page: &str, mark: &str, table: &str) -> String {
-    let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->"));
+    let (begin, end) = (
+        format!("<!-- {mark} -->\n"),
+        format!("<!-- end of {mark} -->"),
+    );
     let (before, rest) = page.split_once(&begin).expect("a place for the table");
     let (_, after) = rest.split_once(&end).expect("and its end");
     format!("{before}{begin}{table}{end}{after}")

@@ -131,11 +131,7 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_kubelet_is_the_least_of_all_that_can_be_read() {
         let nodes = [("a", "v1.36.3"), ("b", "v1.9.1"), ("c", "?")];
-        let state = seen(
-            nodes
-                .map(|(name, kubelet)| node(name, kubelet, "1"))
-                .into(),
-        );
+        let state = seen(nodes.map(|(name, kubelet)| node(name, kubelet, "1")).into());
         assert_eq!(state.oldest_kubelet(), Some(version("v1.9.1")));
     }
 
@@ -156,7 +152,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_servers_version_is_doubted_when_a_node_of_the_control_plane_comes_changes_or_goes() {
+    async fn the_servers_version_is_doubted_when_a_node_of_the_control_plane_comes_changes_or_goes()
+    {
         let state = seen(vec![node("cp", "v1.35.4", "1"), node("w", "v1.35.4", "1")]);
         assert!(!is_doubted(&state), "it was asked just now");
         state.put(node("w", "v1.36.3", "2"));
