@@ -104,7 +104,18 @@ async fn one_that_has_arrived_loses_its_annotation_when_the_last_of_the_others_i
     scene.small.change("machines", OTHER, |machine| {
         machine["spec"]["version"] = json!("v1.36.9");
     });
+    // They come when their cluster is seen: one that is looked at before is looked at again a while later, whatever has happened.
+    let both = [MACHINE, OTHER].map(|name| scene.small.get("machines", name).unwrap());
+    for name in [MACHINE, OTHER] {
+        scene.small.remove("machines", name);
+    }
     let _life = scene.provider();
+    scene
+        .until("seen", |scene| scene.small.is_watched("nodes"))
+        .await;
+    for machine in both {
+        scene.small.put("machines", machine);
+    }
     scene
         .until("arrived", |scene| {
             scene.version() == NEW && !scene.is_marked()

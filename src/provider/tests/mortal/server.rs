@@ -131,6 +131,7 @@ fn read(small: Arc<Small>, named: Named, query: &str) -> Response<Body> {
     if !query.contains("watch=true") {
         return reply(200, &small.list(&named.plural));
     }
+    small.is_watched_for(&named.plural);
     let from = pairs.find(|(key, _)| *key == "resourceVersion");
     let from: u64 = from.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let begin = (small, named.plural, from);

@@ -1,6 +1,6 @@
 //! The objects of an API server in small: versions, preconditions, watches. One server is management and workload cluster at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ struct State {
     taken: Vec<String>,
     heard: String,
     lag: Duration,
+    watched: BTreeSet<String>,
     release: Option<String>,
     asked_for_release: usize,
 }
@@ -244,6 +245,16 @@ impl Small {
     /// How far its watches are behind.
     pub fn lag(&self) -> Duration {
         self.state().lag
+    }
+
+    /// Somebody has listed all of a kind, and begins to watch it.
+    pub fn is_watched_for(&self, plural: &str) {
+        self.state().watched.insert(plural.to_owned());
+    }
+
+    /// Whether somebody has come so far.
+    pub fn is_watched(&self, plural: &str) -> bool {
+        self.state().watched.contains(plural)
     }
 
     /// Whoever answers behind its address is of this version from now on.
