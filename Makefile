@@ -67,7 +67,7 @@ attacker: setup ## what an attacker tries (docs/reliability.md): a captured node
 rig: setup
 	cargo build -p vm-tests
 
-cluster-api: setup ## careen-provider beside the real managers of Cluster API, both minors, built first (half an hour; wants a quiet machine)
+cluster-api: setup ## careen-provider beside the real managers of Cluster API, both minors, built first (an hour; wants a quiet machine)
 	$(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13
 
 monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
@@ -90,8 +90,8 @@ soak-power: rig ## CUTS=100 power cuts on the VM, those of SEED=1 (hours; tells 
 soak-report: rig ## add up what all runs of soak-power came to, into docs/reliability.md
 	$(RIG) soak --cuts 0
 
-soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10 (an hour and more)
-	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) $(BIG_TESTS) --quiet --test cluster_api -- misfortunes at_once
+soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10, of both minors (two hours and more)
+	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) $(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13 -- misfortunes at_once
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
 test: check integration ## what CI runs: every layer, the VM's five core scenarios (one of them power cuts at four markers, by turns) and another by turns, then Cluster API's newest version if there is time (not vm S=all, bench)
@@ -127,10 +127,10 @@ packages-check: ## build the packages twice, compare them, see lintian, install 
 	@.ci/tools packages
 	cargo test --quiet -p vm-tests --test packages
 
-# The agent is built apart, with the features that images have it with.
+# The agent is built apart, with the features that images have it with; careen-provider as a release has it, which catches its own faults.
 bench: rig ## the benchmarks: the agent's (P5 to P7), careen-provider with 100 to 10,000 nodes (half an hour; NODES=100,1000 these sizes alone) and with 200 Machines under Cluster API's own managers (ten minutes), then upgrades beside the same by hand (P1, P3, P4, P9; about three quarters of an hour)
 	cargo build --quiet --profile image -p careen-agent -p careen-deploy
-	cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
+	CARGO_PROFILE_IMAGE_PANIC=unwind cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
 	$(CARGO_TARGET_DIR)/image/provider-bench $(if $(NODES),--nodes $(NODES))
 	$(RIG) bench --jobs $(J)

@@ -94,6 +94,18 @@ impl ProviderProcess {
     /// # Errors
     /// When it has ended by itself: why.
     pub fn start_again(&self) -> Result<()> {
+        // The fleet's agents take control planes along, as the real one will.
+        self.start_as(Settings {
+            control_planes: true,
+            ..Settings::default()
+        })
+    }
+
+    /// As [`Self::start_again`], with these settings for this life.
+    ///
+    /// # Errors
+    /// As [`Self::start_again`].
+    pub fn start_as(&self, settings: Settings) -> Result<()> {
         if self.running().as_ref().is_some_and(Running::has_ended) {
             self.kill()?;
         }
@@ -101,7 +113,8 @@ impl ProviderProcess {
         if running.is_none() {
             let (kill, killed) = oneshot::channel();
             let (kubeconfig, address) = (self.kubeconfig.clone(), self.address);
-            let life = move || live(kubeconfig, address, killed);
+            let setup = setup(address, settings);
+            let life = move || live(kubeconfig, setup, killed);
             *running = Some(Running {
                 _kill: kill,
                 thread: std::thread::Builder::new().spawn(life)?,
@@ -194,7 +207,7 @@ where
 }
 
 /// All its tasks live in a runtime of its own and go with it.
-fn live(kubeconfig: Kubeconfig, address: SocketAddr, killed: oneshot::Receiver<()>) -> Result<()> {
+fn live(kubeconfig: Kubeconfig, setup: Setup, killed: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -204,7 +217,7 @@ fn live(kubeconfig: Kubeconfig, address: SocketAddr, killed: oneshot::Receiver<(
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
         let client = Client::try_from(config)?;
         tokio::select! {
-            ended = run(client, setup(address), |_, _| {}, std::future::pending()) => ended.map_err(Into::into),
+            ended = run(client, setup, |_, _| {}, std::future::pending()) => ended.map_err(Into::into),
             _ = killed => Ok(()),
         }
     });
@@ -213,7 +226,7 @@ fn live(kubeconfig: Kubeconfig, address: SocketAddr, killed: oneshot::Receiver<(
     ended
 }
 
-fn setup(address: SocketAddr) -> Setup {
+fn setup(address: SocketAddr, settings: Settings) -> Setup {
     Setup {
         hook_address: address,
         metrics_address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -226,11 +239,7 @@ fn setup(address: SocketAddr) -> Setup {
         client_ca: None,
         extension_config: names::MANAGER.to_owned(),
         lease: None,
-        // The fleet's agents take control planes along, as the real one will.
-        settings: Settings {
-            control_planes: true,
-            ..Settings::default()
-        },
+        settings,
         limits: Limits::default(),
     }
 }
@@ -245,7 +254,15 @@ pub async fn install(admin: &Client) -> Result<()> {
     install_definitions(admin, &[provider::catalogue::manifest()?]).await?;
     objects::apply_all(admin, &rights::objects(manifests::NAMESPACE)).await?;
     objects::apply(admin, &infrastructure::rights()).await?;
-    let images = GOOD.map(|image| entry(image, None));
+    fleet_catalogue(admin, &GOOD).await
+}
+
+/// Names these images, and no others, for the Machines of all Clusters.
+///
+/// # Errors
+/// When the API server refuses.
+pub async fn fleet_catalogue(admin: &Client, images: &[Image]) -> Result<()> {
+    let images: Vec<Value> = images.iter().map(|image| entry(*image, None)).collect();
     apply_catalogue(admin, "fleet", &images).await
 }
 

@@ -84,6 +84,9 @@ pub struct DeploymentSpec {
     /// How many Machines.
     #[serde(deserialize_with = "if_readable")]
     pub replicas: Option<u32>,
+    /// Nobody is to roll it out.
+    #[serde(deserialize_with = "if_readable")]
+    pub paused: Option<bool>,
     /// How it rolls out.
     pub rollout: Rollout,
 }

@@ -14,6 +14,7 @@ pub mod flow;
 pub mod hands;
 pub mod hooks;
 pub mod lease;
+mod listen;
 pub mod machines;
 pub mod manifests;
 pub mod metrics;

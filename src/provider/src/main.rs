@@ -18,6 +18,12 @@
 //! careen-provider manifests DIR [--image IMAGE]   writes the release's files and ends
 //! ```
 
+#[cfg(panic = "abort")]
+compile_error!(
+    "careen-provider outlives a fault of its own over one Machine by catching it (flow), and with panic = \"abort\", as of the profile `image`, it \
+     would not: build it with CARGO_PROFILE_IMAGE_PANIC=unwind"
+);
+
 #[cfg(test)]
 mod reference;
 

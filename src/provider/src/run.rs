@@ -20,6 +20,7 @@ use crate::events::{self, Events};
 use crate::flow::Worker;
 use crate::hooks::{self, Limits, Listening};
 use crate::lease::{self, Candidate};
+use crate::listen::listen;
 use crate::machines::{self, Machines};
 use crate::queue::Queue;
 use crate::settings::Settings;
@@ -90,12 +91,12 @@ pub struct Addresses {
 }
 
 /// Takes both ports before anything is begun.
-async fn listen(
+async fn take_ports(
     setup: &Setup,
 ) -> Result<(Listening, tokio::net::TcpListener, Addresses), RunError> {
     let hooks_at = Listening::on(setup.hook_address, setup.limits).await;
     let hooks_at = hooks_at.map_err(port(setup.hook_address))?;
-    let admin_at = tokio::net::TcpListener::bind(setup.metrics_address).await;
+    let admin_at = listen(setup.metrics_address).await;
     let admin_at = admin_at.map_err(port(setup.metrics_address))?;
     let addresses = Addresses {
         hooks: hooks_at.address().map_err(port(setup.hook_address))?,
@@ -114,7 +115,7 @@ pub async fn run(
     up: impl FnOnce(Addresses, Arc<World>),
     stop: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
-    let (hooks_at, admin_at, addresses) = listen(&setup).await?;
+    let (hooks_at, admin_at, addresses) = take_ports(&setup).await?;
     let current = Arc::new(Current::default());
     let config = Arc::new(tls::config(
         Arc::clone(&current),

@@ -1,14 +1,23 @@
 //! KubeadmControlPlanes on the fleet: the real control plane manager asks for each machine just before its turn.
 
 use anyhow::Result;
+use careen_tests::core_log;
 use careen_tests::decisions::Decisions;
+use careen_tests::events;
 use careen_tests::fleet::images::{FIRST, LATEST, PATCHED};
-use careen_tests::machines::{Machine, identities, until_all_serve};
+use careen_tests::machines::{self, Machine, identities, until_all_serve};
 use careen_tests::rollout::Rollout;
 use careen_tests::world::{self, World};
-use vm_tests::cluster_api::cluster::Cluster;
+use provider::names;
+use provider::settings::Settings;
+use serde_json::{Value, json};
+use vm_tests::cluster_api::Manager;
+use vm_tests::cluster_api::cluster::{Cluster, control_plane_kind};
 
 use crate::VERSION;
+
+/// How often the manager asks before the rollout counts as held.
+const ASKED: usize = 5;
 
 /// A Cluster whose control plane of three serves in the first version.
 struct Scene {
@@ -35,6 +44,23 @@ impl Scene {
         let after = until_all_serve(&world.client, &self.cluster.name, 3, version).await?;
         println!("{}:\n{}", self.cluster.name, self.rollout.lines());
         Ok(after)
+    }
+
+    /// Says whether a machine may be replaced.
+    async fn never_replace(&self, word: Value) -> Result<()> {
+        let change = json!({ "metadata": { "annotations": { names::NEVER_REPLACE: word } } });
+        let kind = control_plane_kind();
+        self.cluster.change(&kind, &self.cluster.name, change).await
+    }
+
+    /// What Events say of why the Machines of before cannot be done in place.
+    async fn said(&self, world: &World) -> Result<String> {
+        let mut all = Vec::new();
+        for name in self.before.iter().map(Machine::name) {
+            let about = (name.as_str(), "NotInPlace");
+            all.extend(events::notes(&world.client, &self.cluster.name, about).await?);
+        }
+        Ok(all.join("\n"))
     }
 }
 
@@ -81,4 +107,51 @@ fn with_one_to_spare_one_comes_two_are_upgraded_in_place_and_one_goes() -> Resul
         assert_eq!(scene.rollout.gone(), 1);
         scene.cluster.remove().await
     })
+}
+
+/// The agent refuses such a node yet, so careen-provider promises nothing for it.
+#[test]
+fn as_released_a_control_plane_is_replaced_and_held_where_nobody_may_be() -> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        world.provider.kill()?;
+        world.provider.start_as(Settings::default())?;
+        let ended = as_released(world).await;
+        world.provider.kill()?;
+        world.provider.start_again()?;
+        ended
+    })
+}
+
+async fn as_released(world: &World) -> Result<()> {
+    let scene = Scene::new(world, "released", 0).await?;
+    scene.never_replace(json!("true")).await?;
+    scene.cluster.upgrade_control_plane(LATEST.version).await?;
+    let held = "held, because neverReplace is set";
+    let words = ["\"released/", held];
+    core_log::until_said(world, Manager::ControlPlane, &words, ASKED).await?;
+    let now = machines::all(&world.client, "released").await?;
+    assert_eq!(identities(&scene.before), identities(&now));
+    assert_eq!(
+        (scene.rollout.lines().as_str(), scene.rollout.gone()),
+        ("", 0)
+    );
+    let said = scene.said(world).await?;
+    assert!(
+        said.contains(held) && said.contains("(ControlPlane)"),
+        "{said}"
+    );
+
+    scene.never_replace(Value::Null).await?;
+    let after = until_all_serve(&world.client, "released", 3, LATEST.version).await?;
+    let before = identities(&scene.before);
+    let kept = identities(&after)
+        .into_iter()
+        .filter(|one| before.contains(one));
+    assert_eq!(kept.count(), 0, "{}", scene.rollout.lines());
+    let said = scene.said(world).await?;
+    assert!(
+        said.contains("replaced, because it cannot be done in place"),
+        "{said}"
+    );
+    scene.cluster.remove().await
 }

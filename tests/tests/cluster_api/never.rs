@@ -1,10 +1,12 @@
-//! `neverReplace`: a change that no node can make holds the rollout, however often core asks, until the word is taken back.
+//! `neverReplace`: a change that no node can make holds the rollout, however often core asks, until the word is taken back. And a version that
+//! no image carries, which holds it without any word.
 
 use anyhow::{Context, Result};
 use careen_tests::core_log;
 use careen_tests::events;
-use careen_tests::fleet::images::LATEST;
+use careen_tests::fleet::images::{FIRST, GOOD, LATEST};
 use careen_tests::machines::{identities, until_all_serve};
+use careen_tests::provider_process::fleet_catalogue;
 use careen_tests::world::{self, World};
 use kube::api::GroupVersionKind;
 use provider::names;
@@ -30,7 +32,7 @@ fn what_cannot_be_done_in_place_is_held_by_a_word_on_the_cluster_and_replaced_wi
         let moved = json!({ "version": LATEST.version, "failureDomain": "elsewhere" });
         annotate(&scene, &cluster, "never", json!("true")).await?;
         scene.ask(moved).await?;
-        is_held(world, &scene, "failureDomain").await?;
+        is_held(world, &scene, HELD, ("NotInPlace", "failureDomain")).await?;
         annotate(&scene, &cluster, "never", Value::Null).await?;
         is_replaced(world, &scene).await
     })
@@ -46,10 +48,30 @@ fn a_word_on_the_machine_deployment_holds_it_too() -> Result<()> {
             json!({ "version": LATEST.version, "infrastructureRef": { "name": "bigger" } });
         annotate(&scene, &deployment_kind(), "w", json!("true")).await?;
         scene.ask(bigger).await?;
-        is_held(world, &scene, "hardware").await?;
+        is_held(world, &scene, HELD, ("NotInPlace", "hardware")).await?;
         annotate(&scene, &deployment_kind(), "w", Value::Null).await?;
         is_replaced(world, &scene).await
     })
+}
+
+/// The catalogue is all Clusters', so no other test runs meanwhile.
+#[test]
+fn a_version_that_no_image_carries_is_held_until_the_catalogue_has_one() -> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        fleet_catalogue(&world.client, &[FIRST]).await?;
+        let ended = waits_for_an_image(world).await;
+        fleet_catalogue(&world.client, &GOOD).await?;
+        ended
+    })
+}
+
+async fn waits_for_an_image(world: &World) -> Result<()> {
+    let scene = Scene::new(world, "imageless", 2, ONE_AT_A_TIME).await?;
+    scene.ask(json!({ "version": LATEST.version })).await?;
+    let said = "no ImageCatalogue has an entry for v1.36.3";
+    is_held(world, &scene, said, ("NoImage", "MachineDeployment w")).await?;
+    fleet_catalogue(&world.client, &GOOD).await?;
+    scene.arrives(world, LATEST.version).await
 }
 
 async fn annotate(scene: &Scene, kind: &GroupVersionKind, name: &str, word: Value) -> Result<()> {
@@ -57,15 +79,20 @@ async fn annotate(scene: &Scene, kind: &GroupVersionKind, name: &str, word: Valu
     scene.cluster.change(kind, name, change).await
 }
 
-/// Holds that core asks and asks, that an Event names the field, and that no Machine came or went.
-async fn is_held(world: &World, scene: &Scene, field: &str) -> Result<()> {
+/// Holds that core asks and asks and is told this, that an Event with this reason says so and names this, and that no Machine came or went.
+async fn is_held(
+    world: &World,
+    scene: &Scene,
+    said: &str,
+    (reason, named): (&str, &str),
+) -> Result<()> {
     let cluster = &scene.cluster.name;
     let deployment = format!("MachineDeployment=\"{cluster}/w\"");
-    core_log::until(world, &[&deployment, HELD], ASKED).await?;
+    core_log::until(world, &[&deployment, said], ASKED).await?;
     scene.stands_still(world).await?;
-    let notes = events::notes(&world.client, cluster, ("w", "NotInPlace")).await?;
+    let notes = events::notes(&world.client, cluster, ("w", reason)).await?;
     let note = notes.first().context("no Event")?;
-    assert!(note.starts_with(HELD) && note.contains(field), "{note}");
+    assert!(note.contains(said) && note.contains(named), "{note}");
     Ok(())
 }
 

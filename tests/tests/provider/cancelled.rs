@@ -69,10 +69,15 @@ async fn pauses(space: &str, (kind, owner): (&str, &str), labels: Value) -> Resu
     asked(&scene, &machine, labels).await?;
     let mark = |value: Value| annotation(names::PAUSED, value);
     let pause = |paused: bool| json!({ "spec": { "paused": paused } });
-    for (kind, owner, on, off) in [
+    let mut ways = vec![
         (kind, owner, mark(json!("")), mark(Value::Null)),
         ("Cluster", space, pause(true), pause(false)),
-    ] {
+    ];
+    if kind == "MachineDeployment" {
+        // What `clusterctl alpha rollout pause` sets; a control plane's has no such field.
+        ways.push((kind, owner, pause(true), pause(false)));
+    }
+    for (kind, owner, on, off) in ways {
         scene.change(kind, owner, on).await?;
         left_alone(&scene, &machine).await?;
         scene.change(kind, owner, off).await?;

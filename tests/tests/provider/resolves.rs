@@ -58,6 +58,42 @@ async fn a_catalogue_says_which_entries_resolve_and_is_ready_when_all_do() -> Re
     Ok(())
 }
 
+/// A cell of the API server's own table, which is what `kubectl get` shows.
+async fn shown(scene: &Management, name: &str, column: &str) -> Result<Value> {
+    let path = format!("/apis/careen.dev/v1alpha1/imagecatalogues/{name}");
+    let request = http::Request::get(path);
+    let request = request.header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+    let table: Value = scene.admin.request(request.body(Vec::new())?).await?;
+    let columns = table["columnDefinitions"]
+        .as_array()
+        .context("no columns")?;
+    let at = columns.iter().position(|one| one["name"] == column);
+    Ok(table["rows"][0]["cells"][at.context("no such column")?].clone())
+}
+
+#[tokio::test]
+async fn kubectl_shows_every_version_of_a_catalogue_once() -> Result<()> {
+    let scene = Management::new("columns").await?;
+    let _replica = Replica::start(&scene, "one").await?;
+    let for_arm = |mut entry: Value| {
+        entry["architecture"] = json!("arm64");
+        entry
+    };
+    let (old, new) = (
+        entry("v1.92.1", "site:os", 'a'),
+        entry("v1.92.2", "site:os", 'b'),
+    );
+    let images = [old, for_arm(entry("v1.92.1", "site:arm", 'c')), new];
+    apply(&scene, "columns", &images).await?;
+    until(&scene, "columns", "AllResolve").await?;
+    assert_eq!(
+        shown(&scene, "columns", "Versions").await?,
+        "v1.92.1,v1.92.2"
+    );
+    assert_eq!(shown(&scene, "columns", "Ready").await?, "True");
+    Ok(())
+}
+
 #[tokio::test]
 async fn two_images_for_the_same_machines_are_named_where_they_stand_also_in_two_catalogues()
 -> Result<()> {

@@ -174,6 +174,7 @@ fn program() -> PathBuf {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--locked", "--profile", "image"]);
     cargo.args(["--package", "careen-provider", "--target-dir"]);
+    cargo.env("CARGO_PROFILE_IMAGE_PANIC", "unwind");
     run(cargo.arg(&target).current_dir(source()));
     target.join("image/careen-provider")
 }

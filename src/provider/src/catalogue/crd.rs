@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
     derive = "Default",
     derive = "PartialEq",
     printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type=='Ready')].status"}"#,
-    printcolumn = r#"{"name":"Versions","type":"string","jsonPath":".spec.images[*].kubernetesVersion"}"#,
+    printcolumn = r#"{"name":"Versions","type":"string","jsonPath":".status.versions"}"#,
     printcolumn = r#"{"name":"Message","type":"string","priority":1,"jsonPath":".status.conditions[?(@.type=='Ready')].message"}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
@@ -84,6 +84,10 @@ pub struct ImageCatalogueStatus {
     /// One for each entry, in its order.
     #[serde(default)]
     pub images: Vec<EntryStatus>,
+    // Of a list the API server's table shows the first alone (its tableconvertor.go).
+    /// The versions of all entries, each once, with commas between them.
+    #[serde(default)]
+    pub versions: String,
     /// The generation that this was said of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,

@@ -44,8 +44,20 @@ pub fn status(
     ImageCatalogueStatus {
         conditions: vec![condition],
         images,
+        versions: versions(&catalogue.spec.images),
         observed_generation: catalogue.metadata.generation,
     }
+}
+
+/// In the order of the entries, as whoever wrote them would look for one.
+fn versions(entries: &[Entry]) -> String {
+    let mut versions: Vec<&str> = Vec::new();
+    for entry in entries {
+        if !versions.contains(&entry.kubernetes_version.as_str()) {
+            versions.push(&entry.kubernetes_version);
+        }
+    }
+    versions.join(",")
 }
 
 fn of_entry(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> EntryStatus {

@@ -1,5 +1,7 @@
 //! What is known of one workload cluster.
 
+mod versions;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -31,8 +33,12 @@ struct State {
     nodes: HashMap<String, Arc<NodeFacts>>,
     audience: Option<Audience>,
     control_plane: HashSet<String>,
-    pods: HashMap<String, (String, StaticPod)>,
+    pods: Pods,
+    doubted: Arc<tokio::sync::Notify>,
 }
+
+/// Static pods by name, each with its Node's.
+type Pods = HashMap<String, (String, StaticPod)>;
 
 /// Who is told which Nodes of this cluster work.
 struct Audience {
@@ -45,7 +51,7 @@ struct Audience {
 pub struct Link {
     /// With the rights of the cluster's kubeconfig.
     pub client: Client,
-    /// The version of the server that answered; nothing when it does not say.
+    /// The version of the server that answered when it was asked last; nothing when it does not say.
     pub server: Option<Version>,
 }
 
@@ -65,6 +71,7 @@ impl State {
             resource_version: node.resource_version.clone(),
             ..known.clone()
         } == node;
+        self.doubt_if(versions::served_by(known) != versions::served_by(&node));
         self.put(node);
         !same
     }
@@ -72,7 +79,8 @@ impl State {
     fn remove(&mut self, node: &str) {
         self.works(node, false);
         self.nodes.remove(node);
-        self.control_plane.remove(node);
+        let served = self.control_plane.remove(node);
+        self.doubt_if(served);
     }
 
     /// Says so where that is news. What is not known yet does not work.
@@ -199,6 +207,7 @@ impl ClusterState {
         self.write(|state| match state.nodes.get(&node.name).cloned() {
             Some(known) => state.follow(&known, node),
             None if state.nodes.len() < MOST => {
+                state.doubt_if(versions::served_by(&node).is_some());
                 state.put(node);
                 true
             }
@@ -243,13 +252,21 @@ impl ClusterState {
     /// The static pods, all of them: pod name, Node name, pod.
     pub fn replace_pods(&self, all: Vec<(String, String, StaticPod)>) {
         let map = all.into_iter().map(|(name, node, pod)| (name, (node, pod)));
-        self.write(|state| state.pods = map.collect());
+        let all: Pods = map.collect();
+        self.write(|state| {
+            // With the first list the server was asked just now.
+            let news = versions::servers(&state.pods) != versions::servers(&all);
+            state.doubt_if(news && !state.pods.is_empty());
+            state.pods = all;
+        });
     }
 
     /// One static pod.
     pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
         self.write(|state| {
             if state.pods.len() < MOST || state.pods.contains_key(&name) {
+                let known = state.pods.get(&name).map(|(_, known)| known);
+                state.doubt_if(pod.serves() && known != Some(&pod));
                 state.pods.insert(name, (node, pod));
             }
         });
@@ -257,7 +274,10 @@ impl ClusterState {
 
     /// One static pod is gone.
     pub fn remove_pod(&self, name: &str) {
-        self.write(|state| state.pods.remove(name));
+        self.write(|state| {
+            let gone = state.pods.remove(name);
+            state.doubt_if(gone.is_some_and(|(_, pod)| pod.serves()));
+        });
     }
 
     /// The static pods of a Node.
@@ -266,31 +286,6 @@ impl ClusterState {
         self.read(|state| {
             let here = state.pods.values().filter(|(name, _)| name == node);
             here.map(|(_, pod)| pod.clone()).collect()
-        })
-    }
-
-    /// The oldest kubelet of all Nodes.
-    #[must_use]
-    pub fn oldest_kubelet(&self) -> Option<Version> {
-        self.read(|state| {
-            let versions = state.nodes.values().map(|node| node.kubelet.parse());
-            versions.filter_map(Result::ok).min()
-        })
-    }
-
-    /// The oldest version that may serve the API: of the server that answered, of every Node labelled as the control plane's, and
-    /// of those that somebody else knows to be.
-    #[must_use]
-    pub fn oldest<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
-        self.read(|state| {
-            let labelled = state
-                .control_plane
-                .iter()
-                .filter_map(|name| state.nodes.get(name));
-            let nodes = labelled.chain(others.filter_map(|name| state.nodes.get(name)));
-            let versions = nodes.filter_map(|node| node.kubelet.parse().ok());
-            let server = state.link.as_ref().and_then(|link| link.server.clone());
-            versions.chain(server).min()
         })
     }
 }
@@ -358,19 +353,6 @@ mod tests {
         state.renew(node("first", "3"));
         let kept = state.node("n");
         assert_eq!(kept.as_deref(), Some(&node("second", "5")));
-    }
-
-    #[tokio::test]
-    async fn the_oldest_kubelet_is_the_least_of_all_that_can_be_read() {
-        let state = ClusterState::default();
-        let node = |name: &str, kubelet: &str| NodeFacts {
-            name: name.into(),
-            kubelet: kubelet.into(),
-            ..NodeFacts::default()
-        };
-        let nodes = vec![node("a", "v1.36.3"), node("b", "v1.9.1"), node("c", "?")];
-        state.live(link(), nodes, 0);
-        assert_eq!(state.oldest_kubelet(), "v1.9.1".parse().ok());
     }
 
     #[test]

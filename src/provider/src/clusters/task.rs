@@ -20,6 +20,9 @@ use crate::world::now;
 /// of the management cluster, once a Cluster.
 const LOOK: Duration = Duration::from_secs(60);
 
+/// How often the server is asked for its version at most: what makes us doubt it comes in bursts, and again as long as somebody is held by it.
+const VERSIONS: Duration = Duration::from_secs(30);
+
 /// What one connection needs.
 struct Scene<'a> {
     management: &'a Client,
@@ -103,7 +106,8 @@ impl Scene<'_> {
         };
         tokio::select! {
             end = self.watch_nodes(&link, listed) => end,
-            end = self.watch_pods(client) => end,
+            end = self.watch_pods(client.clone()) => end,
+            end = self.follow_version(&client) => end,
             () = self.until_rotated(&kubeconfig) => End {
                 text: "its kubeconfig was rotated".to_owned(),
                 is_refusal: false,
@@ -174,6 +178,23 @@ impl Scene<'_> {
         std::future::pending().await
     }
 
+    /// A connection outlives the server that it began with, where there are several behind one address. One that does not answer is left to
+    /// the watches.
+    async fn follow_version(&self, client: &Client) -> End {
+        loop {
+            self.state.until_doubted().await;
+            match connect::version(client).await {
+                Ok(Some(version)) if self.state.serves(&version) => {
+                    info!(cluster = %self.cluster, %version, "the API server has another version");
+                    self.wake_all();
+                }
+                Ok(_) => {}
+                Err(_) => self.state.doubt(),
+            }
+            tokio::time::sleep(VERSIONS).await;
+        }
+    }
+
     async fn until_rotated(&self, kubeconfig: &[u8]) {
         loop {
             tokio::time::sleep(LOOK).await;
@@ -193,8 +214,12 @@ impl Scene<'_> {
     fn away(&self, why: &str) {
         if self.state.away(why) {
             warn!(cluster = %self.cluster, "the workload cluster is away: {}", clean(why));
-            let of_cluster = self.machines.of_cluster(self.cluster);
-            of_cluster.into_iter().for_each(|key| self.queue.add(key));
+            self.wake_all();
         }
+    }
+
+    fn wake_all(&self) {
+        let of_cluster = self.machines.of_cluster(self.cluster);
+        of_cluster.into_iter().for_each(|key| self.queue.add(key));
     }
 }

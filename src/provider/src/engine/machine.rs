@@ -50,6 +50,12 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// It is annotated, and there to stay. The annotations of its group go together: when the last such has arrived.
+    #[must_use]
+    pub const fn asks(&self) -> bool {
+        self.asked && !self.deleting
+    }
+
     /// Core updates it in place, and says by its calls to what. Before the hook is pending the Machine's owner still writes what it
     /// should be, and nothing of that stands until it is done; behind it nothing changes any more (Cluster API,
     /// machine_controller_inplace_update.go).

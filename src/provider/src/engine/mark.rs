@@ -10,15 +10,16 @@ use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeFacts, NodeView, Why};
 /// How old, in seconds, a mark may be when a request is sent. [`super::Policy::landing_seconds`] is made of it.
 const FRESH: i64 = 10;
 
-/// When this request was marked.
+/// When this request was marked. A mark of the far future is as good as none.
 pub(super) fn since(facts: &Facts<'_>, id: &UpgradeId) -> Option<i64> {
     let mark = facts.machine.mark.as_ref()?;
-    (mark.id == id.as_str()).then_some(mark.since)
+    let of_this = mark.id == id.as_str() && !is_ahead(facts, mark.since);
+    of_this.then_some(mark.since)
 }
 
 /// Whether this request was marked a moment ago.
 pub(super) fn is_fresh(facts: &Facts<'_>, id: &UpgradeId) -> bool {
-    since(facts, id).is_some_and(|since| (0..FRESH).contains(&(facts.now - since)))
+    since(facts, id).is_some_and(|since| (0..FRESH).contains(&facts.now.saturating_sub(since)))
 }
 
 /// The node works: the mark is on, and somebody's annotation keeps health checks off.
@@ -48,6 +49,24 @@ pub(super) fn remake(facts: &Facts<'_>, ready: &Ready<'_>) -> MarkWrite {
     })
 }
 
+/// Whether a mark is of a clock that was far ahead: what counts from it would come to no end. By as much as a request may be on its way one
+/// clock may be ahead of another, or have gone back.
+fn is_ahead(facts: &Facts<'_>, since: i64) -> bool {
+    since.saturating_sub(facts.now) > facts.policy.landing_seconds
+}
+
+/// Made anew as of now, and otherwise as it was; looked at again when this limit is over.
+fn as_of_now(facts: &Facts<'_>, mark: &Mark, limit: i64, answer: Answer) -> Decision {
+    Decision {
+        mark: Some(MarkWrite::On(Mark {
+            since: facts.now,
+            ..mark.clone()
+        })),
+        again: remaining(facts, facts.now, limit),
+        ..Decision::say(answer)
+    }
+}
+
 /// The node's time is over: health checks have their say again. The mark itself stays, for the Node still has the request.
 pub(super) fn overdue(facts: &Facts<'_>, answer: Answer) -> Decision {
     let ours = facts.machine.mark.as_ref().filter(|mark| mark.skip_is_ours);
@@ -72,11 +91,12 @@ pub(super) fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
 }
 
 /// Nothing of ours is to be seen on the Node. But a request that one of us wrote may be on its way, and would then stand there with
-/// nobody to take it back: so the mark goes only when it is too late for that.
+/// nobody to take it back: so the mark goes only when it is too late for that. By a clock that has gone back it is not yet.
 pub(super) fn at_rest(facts: &Facts<'_>, answer: Answer) -> Decision {
     let landing = facts.policy.landing_seconds;
     match &facts.machine.mark {
-        Some(mark) if (0..landing).contains(&(facts.now - mark.since)) => Decision {
+        Some(mark) if is_ahead(facts, mark.since) => as_of_now(facts, mark, landing, answer),
+        Some(mark) if facts.now.saturating_sub(mark.since) < landing => Decision {
             again: remaining(facts, mark.since, landing),
             ..Decision::say(answer)
         },
@@ -94,6 +114,9 @@ fn protected(facts: &Facts<'_>, reached: &[u64], limit: i64, answer: Answer) -> 
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(answer);
     };
+    if is_ahead(facts, mark.since) {
+        return as_of_now(facts, mark, limit, answer);
+    }
     if is_over(facts, mark.since, reached, limit) {
         return overdue(facts, answer);
     }

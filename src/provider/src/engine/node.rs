@@ -129,3 +129,11 @@ pub struct StaticPod {
     /// It is Ready.
     pub ready: bool,
 }
+
+impl StaticPod {
+    /// It serves the API.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        self.component == "kube-apiserver"
+    }
+}

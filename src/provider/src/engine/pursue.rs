@@ -89,7 +89,7 @@ pub(super) fn waits_by_will(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer
     let half = facts.policy.upgrade_seconds / 2;
     let since = since(facts, &ready.id);
     let mut decision = working(facts, ready, answer);
-    if since.is_some_and(|since| facts.now - since >= half) {
+    if since.is_some_and(|since| facts.now.saturating_sub(since) >= half) {
         decision.mark = Some(remake(facts, ready));
         decision.again = remaining(facts, facts.now, half);
     } else {

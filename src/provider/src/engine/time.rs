@@ -24,12 +24,12 @@ pub(super) fn is_over(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64
     } else {
         begun(facts, since, reached)
     };
-    facts.heard.min(facts.now) - from >= limit
+    facts.heard.min(facts.now).saturating_sub(from) >= limit
 }
 
 /// Seconds until just behind the limit; or until the next look, where nothing has been heard since.
 pub(super) fn remaining(facts: &Facts<'_>, begin: i64, limit: i64) -> Option<u64> {
-    let left = begin + limit - facts.now;
+    let left = begin.saturating_add(limit).saturating_sub(facts.now);
     let left = if left > 0 { left } else { UNHEARD };
     u64::try_from(left).ok().map(|left| left + 1)
 }

@@ -127,14 +127,13 @@ impl Worker {
         infra.write(&held, &time()).await.map(drop)
     }
 
-    /// Notes that it has arrived; when all of its group that were asked have, the annotation goes from all of them.
+    /// Notes that it has arrived; when all of its group that were asked have, the annotation goes from all of them. From itself at last: it is
+    /// looked at again where that of another could not be taken off.
     async fn arrive(&self, machine: &Machine, version: &str) -> Result<(), HandError> {
         lock(&self.arrived).insert(machine.key(), version.to_owned());
         let group = self.world.machines.in_group(&machine.group());
-        let asked: Vec<_> = group
-            .into_iter()
-            .filter(|member| member.asked && !member.deleting)
-            .collect();
+        let mut asked: Vec<_> = group.into_iter().filter(|member| member.asks()).collect();
+        asked.sort_by_key(|member| member.key() == machine.key());
         let all = {
             let arrived = lock(&self.arrived);
             asked

@@ -4,6 +4,7 @@ use serde_json::Value;
 use upgrade::Version;
 
 use super::can_update::{Judged, judge};
+use super::unready::Unready;
 use super::wire::{Object, Objects, Request, Response};
 use crate::catalogue::{For, choose};
 use crate::engine::{ControlPlane, Why, clean, reach, skew, step};
@@ -18,11 +19,8 @@ const NO_CONTROL_PLANE: &str =
 
 /// Answers either of the two.
 pub fn can_update(world: &World, request: &Request) -> Response {
-    // Somebody's word against replacing may be among what is not seen yet.
     if !world.synced() {
-        return Response::Hold(
-            "careen-provider has just started and does not see everything yet".to_owned(),
-        );
+        return Response::Hold(Unready::Starting.to_string());
     }
     let judged = world
         .settings
@@ -77,7 +75,7 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     };
     let words = match words_on_replacing(world, object) {
         Ok(words) => words,
-        Err(why) => return Response::Hold(why),
+        Err(why) => return Response::Hold(why.to_string()),
     };
     let of_settings = request.settings.get(names::SETTING_NEVER_REPLACE);
     let words = [
@@ -111,10 +109,11 @@ struct Words {
 }
 
 /// Core calls for all namespaces, also for those that are not watched: a word against replacing that is not seen must not be taken for none.
-fn words_on_replacing(world: &World, object: &Object) -> Result<Words, String> {
+fn words_on_replacing(world: &World, object: &Object) -> Result<Words, Unready> {
     let key = cluster_of(object);
-    let unseen = |kind: &str, key: &Key| {
-        format!("careen-provider does not see {kind} {key}; is its namespace watched?")
+    let unseen = |kind: &'static str, key: &Key| {
+        let key = key.to_string();
+        Unready::NoOwner { kind, key }
     };
     let cluster = world.machines.cluster(&key);
     Ok(Words {
@@ -236,7 +235,7 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
         oldest: world.oldest(&key, &cluster),
         pods: Vec::new(),
     };
-    skew(&key.name, wanted, &facts)
+    skew(&key.name, wanted, &facts).inspect_err(|why| world.doubt(&key, &cluster, why))
 }
 
 /// A MachineSet's name is random at each try; the MachineDeployment's is not.

@@ -15,6 +15,7 @@ mod pairs;
 mod patch;
 mod route;
 mod serve;
+mod unready;
 mod update;
 mod wire;
 
@@ -24,6 +25,7 @@ pub use image::ACCEPTED as ACCEPTED_IMAGE;
 pub use patch::{Patch, PatchType, patch};
 pub use route::{Hook, Reply, answer, hook_of};
 pub use serve::{Limits, Listening, serve};
+pub use unready::Unready;
 pub use wire::{Object, Request, Response};
 
 /// The version of the hooks that is spoken.

@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use super::connection::{Server, connection};
+use crate::listen::listen;
 use crate::world::World;
 
 /// Limits against hands that are not core's.
@@ -53,7 +54,7 @@ impl Listening {
     /// When it is taken.
     pub async fn on(address: SocketAddr, limits: Limits) -> std::io::Result<Self> {
         Ok(Self {
-            listener: TcpListener::bind(address).await?,
+            listener: listen(address).await?,
             limits,
         })
     }

@@ -1,6 +1,7 @@
 //! UpdateMachine: one call that is both "begin" and "how far is it"; asked again and again until we say done.
 
 use super::can_update::image_of;
+use super::unready::Unready;
 use super::wire::{Request, Response};
 use crate::engine::{Answer, Told, Why};
 use crate::machines::Key;
@@ -30,43 +31,36 @@ pub fn update(world: &World, request: &Request, now: i64) -> Response {
         version: version_of(asked),
         image: Ok(image),
     };
+    pursue(world, &key, &told, now)
+        .unwrap_or_else(|unready| hold(&unready.to_string(), unready.retry_after()))
+}
+
+fn pursue(world: &World, key: &Key, told: &Told, now: i64) -> Result<Response, Unready> {
     if !world.synced() {
-        return hold(
-            "careen-provider has just started and does not see everything yet",
-            1,
-        );
+        return Err(Unready::Starting);
     }
-    let Some(machine) = world.machines.get(&key) else {
-        return hold(
-            "careen-provider does not see this Machine; is its namespace watched?",
-            5,
-        );
-    };
+    let machine = world.machines.get(key).ok_or(Unready::NoMachine)?;
     if machine.version.as_deref() != Some(told.version.as_str()) {
-        // A call that was on its way for long, or one that is not core's; or the watch is a moment behind.
-        return hold("careen-provider sees another version in this Machine", 1);
+        return Err(Unready::OtherVersion);
     }
-    world.tell(&key, told.clone());
+    world.tell(key, told.clone());
     if !machine.is_called_for() {
-        // Core shows that before it calls.
-        return hold(
-            "careen-provider does not see yet that Cluster API updates this Machine",
-            1,
-        );
+        return Err(Unready::NotUpdated);
     }
-    let decision = world.decide_for(&machine, Some(&told), now);
+    let decision = world.decide_for(&machine, Some(told), now);
     if decision.node.is_some() || decision.mark.is_some() {
         world.queue.add(key.clone());
-        if let Some(detail) = world.unwritten(&key) {
+        if let Some(detail) = world.unwritten(key) {
             let why = Why::Unwritten { detail };
-            return Response::InProgress(format!("held: {why}"), why.retry_after());
+            let seconds = why.retry_after();
+            return Ok(Response::InProgress(format!("held: {why}"), seconds));
         }
     }
     let message = decision.answer.message();
-    match &decision.answer {
+    Ok(match &decision.answer {
         Answer::Done => Response::Done(message),
         other => Response::InProgress(message, other.retry_after()),
-    }
+    })
 }
 
 fn version_of(machine: &super::wire::Object) -> String {

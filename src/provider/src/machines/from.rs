@@ -92,7 +92,8 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
         uid: object.metadata.uid.unwrap_or_default(),
         cluster: object.spec.cluster_name,
         max_unavailable: limit.map_or(0, |limit| at_most(&limit, replicas)),
-        paused: annotations.contains_key(names::PAUSED),
+        // Its rollout alone, and what `clusterctl alpha rollout pause` sets (Cluster API, machinedeployment_controller.go).
+        paused: object.spec.paused == Some(true) || annotations.contains_key(names::PAUSED),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
     };
     let name = object.metadata.name.unwrap_or_default();
@@ -149,6 +150,21 @@ mod tests {
             with(Value::Null, json!(10)),
         ];
         assert_eq!(listed(&all), [2, 2, 0]);
+    }
+
+    #[test]
+    fn a_deployment_is_paused_by_its_spec_and_by_its_annotation_alike() {
+        let paused = |annotations: Value, spec: Value| {
+            let object = json!({
+                "metadata": { "name": "w", "namespace": "t", "annotations": annotations }, "spec": { "paused": spec },
+            });
+            deployment(serde_json::from_value(object).unwrap()).1.paused
+        };
+        assert!(paused(json!({}), json!(true)));
+        assert!(paused(json!({ names::PAUSED: "" }), json!(false)));
+        for off in [json!(false), Value::Null, json!("many")] {
+            assert!(!paused(json!({}), off.clone()), "{off}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
                 machines.watched(now());
                 machines.replace(all.into_iter().map(from::machine).collect())
             }
-            News::Changed(one) => vec![machines.put(from::machine(one))],
+            News::Changed(one) => machines.follow(from::machine(one)),
             News::Gone(one) => machines.remove(&from::machine(one).key()),
         },
         || machines.lost(now()),

@@ -42,6 +42,23 @@ impl Machines {
         self.write(|state| state.put(machine))
     }
 
+    /// Takes in what the watch shows of one. Returns it, and where it asks no more its group: they may have waited for it alone.
+    pub fn follow(&self, machine: Machine) -> Vec<Key> {
+        self.write(|state| {
+            let before = state.machines.get(&machine.key()).cloned();
+            let key = state.put(machine);
+            let now = state.machines.get(&key);
+            let asks_on =
+                |group: &Group| now.is_some_and(|now| now.asks() && now.group() == *group);
+            let asked = before.filter(|before| before.asks());
+            let left = asked.map(|before| before.group());
+            let left = left.filter(|group| !asks_on(group));
+            let others = left.and_then(|group| state.by_group.get(&group));
+            let others = others.into_iter().flatten().cloned();
+            others.chain([key]).collect()
+        })
+    }
+
     /// Takes in what a write has answered, if the Machine is still there.
     pub fn renew(&self, machine: Machine) {
         self.write(|state| state.renew(machine));
@@ -199,6 +216,38 @@ mod tests {
         assert_eq!(at_work("none", &["node", "other", "unknown"]), 2);
         machines.put(machine("marked", "2"));
         assert_eq!(at_work("m", &[]), 0);
+    }
+
+    /// A Machine of the deployment `w`, annotated or not.
+    fn asking(name: &str, version: &str, asked: bool) -> Machine {
+        Machine {
+            asked,
+            node: Some(name.into()),
+            ..machine(name, version)
+        }
+    }
+
+    #[test]
+    fn whoever_asks_no_more_has_the_others_looked_at_which_may_have_waited_for_it_alone() {
+        let machines = Machines::default();
+        let all = ["a", "b"].map(|name| asking(name, "1", true));
+        machines.replace(all.into());
+        let woken = |machine: Machine| machines.follow(machine).contains(&Key::new("t", "a"));
+        assert!(!woken(asking("b", "2", true)), "it asks on");
+        assert!(woken(asking("b", "3", false)), "withdrawn");
+        assert!(!woken(asking("b", "4", false)), "it had asked no more");
+        assert!(!woken(asking("b", "5", true)), "asked anew");
+        let deleted = Machine {
+            deleting: true,
+            ..asking("b", "6", true)
+        };
+        assert!(woken(deleted), "it goes");
+        machines.follow(asking("b", "7", true));
+        let moved = Machine {
+            deployment: Some("other".into()),
+            ..asking("b", "8", true)
+        };
+        assert!(woken(moved), "it is of another group");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::World;
 use crate::clusters::ClusterState;
-use crate::engine::{ControlPlane, Machine};
+use crate::engine::{ControlPlane, Machine, Why, skew};
 use crate::machines::{Group, GroupKind, Key};
 
 impl World {
@@ -57,11 +57,27 @@ impl World {
     #[must_use]
     pub fn oldest(&self, key: &Key, cluster: &ClusterState) -> Option<upgrade::Version> {
         let machines = self.machines.control_plane_of(key);
-        cluster.oldest(
-            machines
-                .iter()
-                .filter_map(|machine| machine.node.as_deref()),
-        )
+        cluster.oldest(nodes_of(&machines))
+    }
+
+    /// Where nothing but the API server's own word on its version holds somebody, it is asked for it anew: that may have been before its control
+    /// plane was upgraded, and one whose Nodes are not to be seen shows nothing of that.
+    pub fn doubt(&self, key: &Key, cluster: &ClusterState, why: &Why) {
+        let held_by_nodes = match why {
+            Why::AheadOfControlPlane { wanted, .. } => {
+                let machines = self.machines.control_plane_of(key);
+                let nodes = ControlPlane {
+                    oldest: cluster.oldest_node(nodes_of(&machines)),
+                    pods: Vec::new(),
+                };
+                nodes.oldest.is_some() && skew(&key.name, wanted, &nodes).is_err()
+            }
+            Why::ControlPlaneUnknown { .. } => false,
+            _ => return,
+        };
+        if !held_by_nodes {
+            cluster.doubt();
+        }
     }
 
     /// How many nodes are cordoned while they work for us.
@@ -109,4 +125,10 @@ impl World {
             }
         }
     }
+}
+
+fn nodes_of(machines: &[Arc<Machine>]) -> impl Iterator<Item = &str> {
+    machines
+        .iter()
+        .filter_map(|machine| machine.node.as_deref())
 }

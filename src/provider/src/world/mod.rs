@@ -186,6 +186,9 @@ impl World {
             },
             policy: &self.settings.policy,
         });
+        if let Answer::Held(why) = &decision.answer {
+            self.doubt(&group.cluster, &cluster, why);
+        }
         Judged { decision, node }
     }
 

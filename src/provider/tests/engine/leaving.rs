@@ -167,6 +167,56 @@ fn a_request_that_lands_after_it_was_cancelled_finds_the_mark_that_has_it_taken_
     }
 }
 
+/// Another of us has marked by a clock that is ahead, or ours was put back since: neither ends the time in which a request may land.
+#[test]
+fn a_mark_of_a_moment_that_is_yet_to_come_is_a_young_one() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked().taken_back();
+        leave(&mut scene);
+        for ahead in [1, LANDED] {
+            scene.now = NOW - ahead;
+            let decision = scene.decide();
+            assert_eq!((decision.node, decision.mark), (None, None), "{way}");
+            let again = u64::try_from(ahead + LANDED + 1).ok();
+            assert_eq!(decision.again, again, "{way}: then it is late");
+        }
+    }
+}
+
+#[test]
+fn a_mark_of_the_far_future_is_made_anew_and_goes_in_its_time() {
+    for (way, leave) in cancelled_ways() {
+        let mut scene = scene().asked().taken_back();
+        leave(&mut scene);
+        scene.now = NOW - LANDED - 1;
+        let decision = scene.decide();
+        assert_eq!(decision.again, Some(91), "{way}");
+        scene.carry_out(&decision);
+        assert!(scene.machine.skips_remediation, "{way}");
+        assert_eq!(scene.decide().mark, None, "{way}: written once");
+        scene.now += LANDED;
+        assert_eq!(scene.decide().mark, Some(MarkWrite::Off), "{way}");
+    }
+}
+
+/// Else nobody would take its health check's place back before that future has come.
+#[test]
+fn a_node_that_was_marked_in_the_far_future_has_its_time_from_now_on_and_no_more() {
+    let asked = scene().asked().answered(NodeAnswer::InProgress, "Fetched");
+    let mut untold = scene().asked().answered(NodeAnswer::InProgress, "Fetched");
+    untold.road = Asked::Untold;
+    for mut scene in [asked, untold] {
+        scene.machine.mark.as_mut().unwrap().since = i64::MAX;
+        let decision = scene.decide();
+        scene.carry_out(&decision);
+        assert_eq!(scene.decide().mark, None, "written once");
+        scene.now += 7200;
+        let decision = scene.decide();
+        scene.carry_out(&decision);
+        assert!(!scene.machine.skips_remediation);
+    }
+}
+
 #[test]
 fn held_before_anything_is_seen_of_its_request_it_keeps_the_mark_as_long() {
     let mut scene = scene().asked().taken_back();

@@ -3,6 +3,7 @@
 
 mod asking;
 mod done;
+mod intervals;
 mod leaving;
 mod leftover;
 mod scene;

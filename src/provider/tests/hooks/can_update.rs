@@ -1,5 +1,6 @@
 //! Whether a change can be made in place: what is let in, what is not and why.
 
+use futures::FutureExt;
 use provider::machines::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
 use provider::settings::Settings;
 use provider::world::World;
@@ -287,6 +288,8 @@ async fn workers_ahead_of_the_control_plane_are_held_and_so_are_those_whose_clus
             .contains("ahead of the control plane's v1.34.3"),
         "{response}"
     );
+    let doubted = state.until_doubted().now_or_never();
+    assert!(doubted.is_some(), "it was the server's own word");
     state.away("connection refused");
     let response = call_with(&world, &set_with_images());
     assert_eq!(response["status"], "Failure");

@@ -1,6 +1,7 @@
 //! UpdateMachine: begin and progress in one.
 
-use provider::engine::Told;
+use futures::FutureExt;
+use provider::engine::{NodeFacts, Told};
 use provider::machines::{Key, parse};
 use provider::names;
 use serde_json::json;
@@ -103,6 +104,30 @@ fn wanting(world: &provider::world::World, version: &str) -> Sample {
     let mut sample = sample("updatemachine");
     sample.request["desired"]["machine"]["spec"]["version"] = json!(version);
     sample
+}
+
+/// It may be another server's by now, and where no Node of the control plane is to be seen nothing else would show that.
+#[tokio::test]
+async fn a_server_is_asked_for_its_version_anew_while_that_alone_holds_somebody() {
+    let (world, state) = world();
+    catalogue(&world, vec![entry("v1.35.0", 'c')]);
+    let ahead = wanting(&world, "v1.35.0");
+    let is_doubted = || state.until_doubted().now_or_never().is_some();
+    let is_held = || {
+        let response = call_with(&world, &ahead);
+        let message = response["message"].as_str().unwrap_or_default();
+        message.contains("is ahead of the control plane's v1.34.3")
+    };
+    assert!(is_held());
+    assert!(is_doubted());
+    state.put(NodeFacts {
+        name: "control-plane-1".into(),
+        control_plane: true,
+        ..node("v1.34.3")
+    });
+    assert!(is_doubted(), "for the Node that came");
+    assert!(is_held());
+    assert!(!is_doubted(), "a Node of the control plane holds it too");
 }
 
 #[tokio::test]

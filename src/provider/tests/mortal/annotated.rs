@@ -4,7 +4,20 @@ use provider::names;
 use serde_json::json;
 
 use crate::agent::Manner;
-use crate::scene::{NEW, Scene};
+use crate::scene::{MACHINE, NEW, Scene};
+
+/// Another Machine of the same MachineDeployment.
+const OTHER: &str = "m2";
+
+/// Two Machines that are asked for together.
+async fn two_asked() -> Scene {
+    let scene = Scene::new(Manner::Upgrades).await;
+    scene.second(OTHER, "n2", Manner::Upgrades);
+    for machine in [MACHINE, OTHER] {
+        scene.asks(machine, true);
+    }
+    scene
+}
 
 /// As it was before anybody annotated the Machine: with the version, and no word of ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,4 +79,53 @@ async fn a_node_whose_infra_machine_goes_while_it_works_gets_its_health_check_ba
         })
         .await;
     assert_eq!(scene.small.taken().len(), 1, "its work was not broken off");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_of_a_group_to_arrive_keeps_its_annotation_until_the_last_is_there() {
+    let scene = two_asked().await;
+    let _life = scene.provider();
+    scene
+        .until("both arrived", |scene| {
+            let both = [MACHINE, OTHER];
+            if both.iter().any(|machine| !scene.is_asked(machine)) {
+                let versions = both.map(|machine| scene.version_of(machine));
+                assert_eq!(versions, [json!(NEW), json!(NEW)]);
+            }
+            both.iter().all(|machine| scene.leaves_alone(machine))
+        })
+        .await;
+}
+
+/// One that keeps it would be rebooted, unasked, by the next change of its version.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_has_arrived_loses_its_annotation_when_the_last_of_the_others_is_withdrawn() {
+    let scene = two_asked().await;
+    scene.small.change("machines", OTHER, |machine| {
+        machine["spec"]["version"] = json!("v1.36.9");
+    });
+    // They come when their cluster is seen: one that is looked at before is looked at again a while later, whatever has happened.
+    let both = [MACHINE, OTHER].map(|name| scene.small.get("machines", name).unwrap());
+    for name in [MACHINE, OTHER] {
+        scene.small.remove("machines", name);
+    }
+    let _life = scene.provider();
+    scene
+        .until("seen", |scene| scene.small.is_watched("nodes"))
+        .await;
+    for machine in both {
+        scene.small.put("machines", machine);
+    }
+    scene
+        .until("arrived", |scene| {
+            scene.version() == NEW && !scene.is_marked()
+        })
+        .await;
+    // Time to take it off, if it were to go for this one alone.
+    for _ in 0..50 {
+        scene.small.changed().await;
+        assert!(scene.is_asked(MACHINE), "the other has not arrived");
+    }
+    scene.asks(OTHER, false);
+    scene.until("let go", Scene::is_left_alone).await;
 }

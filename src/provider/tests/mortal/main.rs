@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agent;
+mod ahead;
 mod annotated;
 mod deaths;
 mod endless;

@@ -86,12 +86,20 @@ impl Scene {
 
     /// Asks by annotation.
     pub fn annotate(&self) {
-        self.annotations(&[(names::ASK, json!(""))]);
+        self.asks(MACHINE, true);
     }
 
     /// Asks by annotation no more.
     pub fn withdraw(&self) {
-        self.annotations(&[(names::ASK, Value::Null)]);
+        self.asks(MACHINE, false);
+    }
+
+    /// Asks for any Machine by annotation, or no more.
+    pub fn asks(&self, name: &str, asks: bool) {
+        let value = if asks { json!("") } else { Value::Null };
+        self.small.change("machines", name, |machine| {
+            annotate(machine, &[(names::ASK, value)]);
+        });
     }
 
     /// Asks as core does, which then calls the hook.
@@ -181,7 +189,12 @@ impl Scene {
     }
 
     pub fn is_withdrawn(&self) -> bool {
-        !self.machine_has(names::ASK)
+        !self.is_asked(MACHINE)
+    }
+
+    /// Somebody asks for this Machine by annotation.
+    pub fn is_asked(&self, machine: &str) -> bool {
+        self.has(machine, names::ASK)
     }
 
     pub fn skips_remediation(&self) -> bool {
@@ -221,7 +234,12 @@ impl Scene {
 
     /// The InfraMachine's version.
     pub fn version(&self) -> Value {
-        let infra = self.small.get("hostmachines", MACHINE).unwrap_or_default();
+        self.version_of(MACHINE)
+    }
+
+    /// The same of another Machine, whose InfraMachine has its name.
+    pub fn version_of(&self, machine: &str) -> Value {
+        let infra = self.small.get("hostmachines", machine).unwrap_or_default();
         infra["status"]["version"].clone()
     }
 }
@@ -273,7 +291,7 @@ fn add(small: &Small, name: &str, node: &str) {
             "metadata": { "name": name, "namespace": SPACE }, "spec": {}, "status": { "version": OLD },
         }),
     );
-    small.put("nodes", node_at_rest(node));
+    small.put("nodes", node_at_rest(node, OLD));
     small.put(
         "machines",
         json!({
@@ -290,15 +308,16 @@ fn add(small: &Small, name: &str, node: &str) {
 
 /// The Node at rest.
 pub fn node() -> Value {
-    node_at_rest(NODE)
+    node_at_rest(NODE, OLD)
 }
 
-fn node_at_rest(name: &str) -> Value {
+/// Any Node at rest, with a kubelet of this version.
+pub fn node_at_rest(name: &str, kubelet: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "annotations": {}, "labels": {} },
         "spec": { "providerID": format!("test://{name}") },
         "status": {
-            "nodeInfo": { "kubeletVersion": OLD, "architecture": "amd64" },
+            "nodeInfo": { "kubeletVersion": kubelet, "architecture": "amd64" },
             "conditions": [{ "type": "Ready", "status": "True" }],
         },
     })

@@ -70,6 +70,9 @@ fn named(path: &str) -> Option<Named> {
 async fn respond(small: Arc<Small>, request: Request<Incoming>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
+    if path == "/version" {
+        return reply(200, &version(&small.release()));
+    }
     if let Some(known) = fixed(path) {
         return reply(200, &known);
     }
@@ -90,6 +93,13 @@ async fn respond(small: Arc<Small>, request: Request<Incoming>) -> Response<Body
     }
 }
 
+fn version(release: &str) -> Value {
+    json!({
+        "major": "", "minor": "", "gitVersion": release, "gitCommit": "", "gitTreeState": "", "buildDate": "",
+        "goVersion": "", "compiler": "", "platform": "",
+    })
+}
+
 fn fixed(path: &str) -> Option<Value> {
     const GROUP: &str = "infrastructure.cluster.x-k8s.io";
     let version = json!({ "groupVersion": format!("{GROUP}/v1beta2"), "version": "v1beta2" });
@@ -100,10 +110,6 @@ fn fixed(path: &str) -> Option<Value> {
         })
     };
     match path {
-        "/version" => Some(json!({
-            "major": "1", "minor": "36", "gitVersion": "v1.36.3", "gitCommit": "", "gitTreeState": "", "buildDate": "",
-            "goVersion": "", "compiler": "", "platform": "",
-        })),
         "/apis" => Some(json!({
             "kind": "APIGroupList", "apiVersion": "v1",
             "groups": [{ "name": GROUP, "versions": [version], "preferredVersion": version }],
@@ -125,6 +131,7 @@ fn read(small: Arc<Small>, named: Named, query: &str) -> Response<Body> {
     if !query.contains("watch=true") {
         return reply(200, &small.list(&named.plural));
     }
+    small.is_watched_for(&named.plural);
     let from = pairs.find(|(key, _)| *key == "resourceVersion");
     let from: u64 = from.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let begin = (small, named.plural, from);

@@ -1,11 +1,13 @@
 //! The objects of an API server in small: versions, preconditions, watches. One server is management and workload cluster at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
+
+use crate::scene::NEW;
 
 /// What somebody else does right behind the next write of a Machine.
 type Meddle = Box<dyn FnOnce(&Small) + Send>;
@@ -27,6 +29,9 @@ struct State {
     taken: Vec<String>,
     heard: String,
     lag: Duration,
+    watched: BTreeSet<String>,
+    release: Option<String>,
+    asked_for_release: usize,
 }
 
 struct Logged {
@@ -240,6 +245,33 @@ impl Small {
     /// How far its watches are behind.
     pub fn lag(&self) -> Duration {
         self.state().lag
+    }
+
+    /// Somebody has listed all of a kind, and begins to watch it.
+    pub fn is_watched_for(&self, plural: &str) {
+        self.state().watched.insert(plural.to_owned());
+    }
+
+    /// Whether somebody has come so far.
+    pub fn is_watched(&self, plural: &str) -> bool {
+        self.state().watched.contains(plural)
+    }
+
+    /// Whoever answers behind its address is of this version from now on.
+    pub fn is_of(&self, release: &str) {
+        self.state().release = Some(release.to_owned());
+    }
+
+    /// Its version; that it was asked for is counted.
+    pub fn release(&self) -> String {
+        let mut state = self.state();
+        state.asked_for_release += 1;
+        state.release.clone().unwrap_or_else(|| NEW.to_owned())
+    }
+
+    /// How often its version was asked for.
+    pub fn asked_for_release(&self) -> usize {
+        self.state().asked_for_release
     }
 
     /// An agent has taken up this request.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use provider::engine::Why;
+use provider::hooks::Unready;
 use provider::{catalogue, manifests, rights};
 use serde_json::Value;
 use upgrade::Version;
@@ -164,19 +165,64 @@ fn table() -> String {
     )
 }
 
+fn every_hold() -> [Unready; 5] {
+    [
+        Unready::Starting,
+        Unready::NoMachine,
+        Unready::OtherVersion,
+        Unready::NotUpdated,
+        Unready::NoOwner {
+            kind: "<kind>",
+            key: "<namespace>/<name>".to_owned(),
+        },
+    ]
+}
+
+/// When that is, and what to do.
+const fn meaning(unready: &Unready) -> &'static str {
+    match unready {
+        Unready::Starting => {
+            "for a moment behind its start; where it stays, its log names the watch that does not come through"
+        }
+        Unready::NoMachine => "it runs with `--namespace`, of another one",
+        Unready::OtherVersion => {
+            "a call was late, or its watch is a moment behind; the next call finds what stands there"
+        }
+        Unready::NotUpdated => {
+            "its watch is a moment behind; where it stays, whoever calls is not Cluster API ([`--client-ca`](#settings))"
+        }
+        Unready::NoOwner { .. } => {
+            "it runs with `--namespace`, of another one; that object may say never to replace"
+        }
+    }
+}
+
+fn holds() -> String {
+    let row = |one: Unready| {
+        let message = one.to_string().replace('<', "&lt;");
+        format!("| {message} | {} |\n", meaning(&one))
+    };
+    let rows: String = every_hold().map(row).concat();
+    format!("| message | when, and what to do |\n|---|---|\n{rows}")
+}
+
+/// A page with this between its marks.
+fn with(page: &str, mark: &str, table: &str) -> String {
+    let (begin, end) = (
+        format!("<!-- {mark} -->\n"),
+        format!("<!-- end of {mark} -->"),
+    );
+    let (before, rest) = page.split_once(&begin).expect("a place for the table");
+    let (_, after) = rest.split_once(&end).expect("and its end");
+    format!("{before}{begin}{table}{end}{after}")
+}
+
 #[test]
-fn the_reasons_in_the_docs_are_those_of_the_code() {
-    const MARKS: [&str; 2] = ["<!-- reasons -->\n", "<!-- end of reasons -->"];
+fn the_reasons_in_the_docs_and_what_holds_a_call_are_those_of_the_code() {
     let path = tree().join("docs/cluster-api.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page
-        .split_once(MARKS[0])
-        .expect("the page has a place for the table");
-    let (_, after) = rest.split_once(MARKS[1]).expect("and its end");
-    held_against(
-        &path,
-        &format!("{before}{}{}{}{after}", MARKS[0], table(), MARKS[1]),
-    );
+    let page = with(&page, "reasons", &table());
+    held_against(&path, &with(&page, "holds", &holds()));
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn program() -> Result<PathBuf> {
     let program = std::env::current_exe()?.with_file_name("careen-provider");
     ensure!(
         program.exists(),
-        "there is no {}; build it with the same profile: cargo build -p careen-provider",
+        "there is no {}; build it with the same profile: CARGO_PROFILE_IMAGE_PANIC=unwind cargo build --profile image -p careen-provider",
         program.display()
     );
     Ok(program)

@@ -1,0 +1,201 @@
+//! The versions of a workload cluster: of its kubelets, of its control plane's Nodes, and of the API server that answers. That one may be
+//! another after a while: a watch that has come to its time is begun anew behind whatever balances the load, on the same connection to the
+//! cluster, and nobody says so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use upgrade::Version;
+
+use super::{ClusterState, Pods, State};
+use crate::engine::{NodeFacts, StaticPod};
+
+/// The version of a Node that may serve the API: kubeadm upgrades the kubelet behind the static pods.
+pub(super) fn served_by(node: &NodeFacts) -> Option<&str> {
+    node.control_plane.then_some(node.kubelet.as_str())
+}
+
+/// The API servers among the static pods.
+pub(super) fn servers(pods: &Pods) -> HashMap<&str, &StaticPod> {
+    let servers = pods.iter().filter(|(_, (_, pod))| pod.serves());
+    servers
+        .map(|(name, (_, pod))| (name.as_str(), pod))
+        .collect()
+}
+
+impl State {
+    /// What serves the API is other than before: the version that the server once said may be none of its any more.
+    pub(super) fn doubt_if(&self, other: bool) {
+        if other {
+            self.doubted.notify_one();
+        }
+    }
+
+    fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
+        let labelled = self.control_plane.iter();
+        let labelled = labelled.filter_map(|name| self.nodes.get(name));
+        let nodes = labelled.chain(others.filter_map(|name| self.nodes.get(name)));
+        nodes.filter_map(|node| node.kubelet.parse().ok()).min()
+    }
+}
+
+impl ClusterState {
+    /// The oldest kubelet of all Nodes.
+    #[must_use]
+    pub fn oldest_kubelet(&self) -> Option<Version> {
+        self.read(|state| {
+            let versions = state.nodes.values().map(|node| node.kubelet.parse());
+            versions.filter_map(Result::ok).min()
+        })
+    }
+
+    /// The oldest version that may serve the API: of the server that answered, of every Node labelled as the control plane's, and
+    /// of those that somebody else knows to be.
+    #[must_use]
+    pub fn oldest<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
+        self.read(|state| {
+            let server = state.link.as_ref().and_then(|link| link.server.clone());
+            state.oldest_node(others).into_iter().chain(server).min()
+        })
+    }
+
+    /// As [`Self::oldest`], without what the server said of itself.
+    #[must_use]
+    pub fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
+        self.read(|state| state.oldest_node(others))
+    }
+
+    /// The server is asked for its version anew, soon.
+    pub fn doubt(&self) {
+        self.write(|state| state.doubt_if(true));
+    }
+
+    /// Waits until somebody doubts the server's version.
+    pub async fn until_doubted(&self) {
+        let doubted = self.read(|state| Arc::clone(&state.doubted));
+        doubted.notified().await;
+    }
+
+    /// The server says this version now. Says whether that is news.
+    pub fn serves(&self, version: &Version) -> bool {
+        self.write(|state| {
+            let Some(link) = &mut state.link else {
+                return false;
+            };
+            let news = link.server.as_ref() != Some(version);
+            link.server = Some(version.clone());
+            news
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use kube::Client;
+
+    use super::*;
+    use crate::clusters::Link;
+
+    fn node(name: &str, kubelet: &str, resource_version: &str) -> NodeFacts {
+        NodeFacts {
+            name: name.into(),
+            kubelet: kubelet.into(),
+            resource_version: resource_version.into(),
+            control_plane: name.starts_with("cp"),
+            ..NodeFacts::default()
+        }
+    }
+
+    fn version(text: &str) -> Version {
+        text.parse().unwrap()
+    }
+
+    /// Seen with these Nodes, behind a server of v1.35.4.
+    fn seen(nodes: Vec<NodeFacts>) -> ClusterState {
+        let state = ClusterState::default();
+        let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let link = Link {
+            client: Client::try_from(config).unwrap(),
+            server: Some(version("v1.35.4")),
+        };
+        state.live(link, nodes, 0);
+        state
+    }
+
+    /// Whether the server's version is doubted; it is not, from then on.
+    fn is_doubted(state: &ClusterState) -> bool {
+        state.until_doubted().now_or_never().is_some()
+    }
+
+    #[tokio::test]
+    async fn the_oldest_kubelet_is_the_least_of_all_that_can_be_read() {
+        let nodes = [("a", "v1.36.3"), ("b", "v1.9.1"), ("c", "?")];
+        let state = seen(nodes.map(|(name, kubelet)| node(name, kubelet, "1")).into());
+        assert_eq!(state.oldest_kubelet(), Some(version("v1.9.1")));
+    }
+
+    #[tokio::test]
+    async fn the_oldest_that_may_serve_is_the_servers_word_or_a_node_of_the_control_plane() {
+        let state = seen(vec![
+            node("cp", "v1.36.3", "1"),
+            node("worker", "v1.30.1", "1"),
+        ]);
+        let none = std::iter::empty;
+        assert_eq!(state.oldest(none()), Some(version("v1.35.4")));
+        assert_eq!(state.oldest_node(none()), Some(version("v1.36.3")));
+        assert!(state.serves(&version("v1.37.0")), "it is news");
+        assert!(!state.serves(&version("v1.37.0")));
+        assert_eq!(state.oldest(none()), Some(version("v1.36.3")));
+        let known = || ["worker"].into_iter();
+        assert_eq!(state.oldest(known()), Some(version("v1.30.1")));
+    }
+
+    #[tokio::test]
+    async fn the_servers_version_is_doubted_when_a_node_of_the_control_plane_comes_changes_or_goes()
+    {
+        let state = seen(vec![node("cp", "v1.35.4", "1"), node("w", "v1.35.4", "1")]);
+        assert!(!is_doubted(&state), "it was asked just now");
+        state.put(node("w", "v1.36.3", "2"));
+        state.put(NodeFacts {
+            ready: true,
+            ..node("cp", "v1.35.4", "2")
+        });
+        assert!(!is_doubted(&state), "that says nothing of it");
+        state.put(node("cp", "v1.36.3", "3"));
+        assert!(is_doubted(&state));
+        state.put(node("cp-2", "v1.36.3", "4"));
+        assert!(is_doubted(&state));
+        state.remove("w");
+        assert!(!is_doubted(&state));
+        state.remove("cp");
+        assert!(is_doubted(&state));
+    }
+
+    #[tokio::test]
+    async fn the_servers_version_is_doubted_when_the_static_pod_of_an_api_server_changes() {
+        let state = seen(Vec::new());
+        let pod = |component: &str, version: &str, ready: bool| {
+            let pod = StaticPod {
+                component: component.into(),
+                version: Some(version.into()),
+                ready,
+            };
+            (component.to_owned(), "cp".to_owned(), pod)
+        };
+        let old = || pod("kube-apiserver", "v1.35.4", true);
+        state.replace_pods(vec![old()]);
+        state.replace_pods(vec![old()]);
+        state.put_pod(old());
+        state.put_pod(pod("kube-scheduler", "v1.36.3", true));
+        assert!(!is_doubted(&state));
+        state.put_pod(pod("kube-apiserver", "v1.36.3", false));
+        assert!(is_doubted(&state));
+        state.put_pod(pod("kube-apiserver", "v1.36.3", true));
+        assert!(is_doubted(&state), "now it serves");
+        state.remove_pod("kube-scheduler");
+        assert!(!is_doubted(&state));
+        state.replace_pods(vec![old()]);
+        assert!(is_doubted(&state), "behind a gap");
+    }
+}
