@@ -54,6 +54,9 @@ fn an_api_server_that_hangs_in_the_middle_is_waited_out() -> Result<()> {
 fn an_api_server_that_is_killed_in_the_middle_and_starts_again_finds_everybody_where_they_were()
 -> Result<()> {
     world::run_alone(VERSION, |world| async move {
+        // Longer than our own watch waits at most until it asks an API server again that was away, or the second one is not seen to begin.
+        let boot = Duration::from_secs(30);
+        world.fleet.boots_in("restarts", boot);
         let scene = Scene::new(world, "restarts", 2, ONE_AT_A_TIME).await?;
         scene
             .cluster
