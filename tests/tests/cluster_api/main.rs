@@ -11,6 +11,7 @@ mod many;
 mod never;
 mod order;
 mod refusing;
+mod replicas;
 mod scene;
 mod walk;
 mod width;

@@ -19,6 +19,8 @@ mod many;
 mod never;
 #[path = "../cluster_api/refusing.rs"]
 mod refusing;
+#[path = "../cluster_api/replicas.rs"]
+mod replicas;
 #[path = "../cluster_api/scene.rs"]
 mod scene;
 #[path = "../cluster_api/walk.rs"]
