@@ -161,3 +161,35 @@ async fn pump(
         to.write_all(&buffer[..length]).await?;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    async fn end() -> (TcpListener, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
+    }
+
+    async fn is_called(end: &TcpListener) -> bool {
+        tokio::time::timeout(PATIENCE, end.accept()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn each_connection_is_led_to_another_end_and_past_one_that_is_gone() {
+        let ((one, first), (other, second)) = (end().await, end().await);
+        let wire = Wire::to(first).await.unwrap();
+        wire.lead_to(&[first, second]);
+        let call = || TcpStream::connect(("127.0.0.1", wire.port));
+        let _both = (call().await.unwrap(), call().await.unwrap());
+        assert!(is_called(&one).await && is_called(&other).await);
+        drop(other);
+        let _both = (call().await.unwrap(), call().await.unwrap());
+        assert!(is_called(&one).await && is_called(&one).await);
+    }
+}
