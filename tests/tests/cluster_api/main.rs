@@ -1,5 +1,6 @@
 //! The real Cluster API managers, newest minor, with hosts of a fleet and the real agent's loop on each.
 
+mod adopted;
 mod adversity;
 mod annotation;
 mod control_plane;
