@@ -201,15 +201,12 @@ mod tests {
 
     /// What `make test` ends with: an upgrade for one commit, a bad image for another.
     #[test]
-    fn of_those_on_cluster_api_each_commit_brings_one_always_the_same_and_without_a_commit_all_come()
-    {
+    fn of_those_on_cluster_api_each_commit_brings_one_and_no_commit_brings_all() {
         let both = names(&choose("cluster-api", None).unwrap());
         assert_eq!(both.len(), 2, "{both:?}");
         let mut brought = std::collections::BTreeSet::new();
         for commit in 0..50 {
-            let commit = commit.to_string();
-            let turn = names(&on_cluster_api(Some(&commit), &[]));
-            assert_eq!(turn, names(&on_cluster_api(Some(&commit), &[])));
+            let turn = names(&on_cluster_api(Some(&commit.to_string()), &[]));
             assert_eq!(turn.len(), 1, "{turn:?}");
             brought.extend(turn);
         }

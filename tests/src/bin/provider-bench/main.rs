@@ -55,7 +55,10 @@ async fn main() -> Result<()> {
             nodes: machines,
             measures,
         };
-        let head = format!("Machines, with Cluster API {}'s own managers", minor.as_str());
+        let head = format!(
+            "Machines, with Cluster API {}'s own managers",
+            minor.as_str()
+        );
         leave(&head, &[size], &numbers_of(minor))?;
     }
     Ok(())
