@@ -1,22 +1,16 @@
 //! careen-provider as its pod runs it, with the rights that its manifests give it and no others. It can be killed at any moment,
 //! and then nothing of it goes on.
 
-use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::pin::pin;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result, bail};
-use futures::stream::select;
-use futures::{Stream, StreamExt};
-use k8s_openapi::api::core::v1::Node;
+use anyhow::{Context, Result};
 use kube::api::{Api, DynamicObject};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Client, Config, Resource, ResourceExt};
+use kube::{Client, Config};
 use provider::hooks::Limits;
+use provider::lease::Candidate;
 use provider::run::{Certificate, Setup, run};
 use provider::settings::Settings;
 use provider::tls::Own;
@@ -30,6 +24,7 @@ use vm_tests::control_plane::ControlPlane;
 
 use crate::caller::Caller;
 use crate::fleet::images::{GOOD, Image};
+use crate::replica::Replica;
 use crate::wire::Wire;
 
 /// The provider, or the place where it was.
@@ -94,11 +89,7 @@ impl ProviderProcess {
     /// # Errors
     /// When it has ended by itself: why.
     pub fn start_again(&self) -> Result<()> {
-        // The fleet's agents take control planes along, as the real one will.
-        self.start_as(Settings {
-            control_planes: true,
-            ..Settings::default()
-        })
+        self.start_as(with_control_planes())
     }
 
     /// As [`Self::start_again`], with these settings for this life.
@@ -127,26 +118,28 @@ impl ProviderProcess {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Kills it whenever a word of its own has reached the API server, and starts it again. Never ends by itself.
+    /// A replica with a port of its own, which leads by the Lease of its release and shares its certificate.
     ///
     /// # Errors
-    /// When it does not start again.
-    pub async fn dies_at_every_write(&self, admin: &Client, deaths: &AtomicU32) -> Result<()> {
-        let machines = objects::kind("cluster.x-k8s.io/v1beta2", "Machine")?;
-        let machines = objects::api(admin, &machines, None);
-        let nodes: Api<Node> = Api::all(admin.clone());
-        let mut written = pin!(select(words(nodes, "Node"), words(machines, "Machine")));
-        let mut known: HashMap<String, String> = HashMap::new();
-        while let Some((name, word)) = written.next().await {
-            // What stood there before is nobody's write of now.
-            let before = known.insert(name, word.clone());
-            if before.is_some_and(|before| before != word) {
-                self.kill()?;
-                deaths.fetch_add(1, Ordering::SeqCst);
-                self.start_again()?;
-            }
-        }
-        bail!("the watch has ended")
+    /// When it does not come to be ready: what it says of itself.
+    pub async fn replica(&self, identity: &str) -> Result<Replica> {
+        let lease = Candidate {
+            namespace: manifests::NAMESPACE.to_owned(),
+            name: names::MANAGER.to_owned(),
+            identity: identity.to_owned(),
+        };
+        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let setup = Setup {
+            lease: Some(lease),
+            ..setup(any_port, with_control_planes())
+        };
+        Replica::start_as(self.kubeconfig.clone(), setup).await
+    }
+
+    /// The port that it listens at, behind its wire.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.address.port()
     }
 
     /// Somebody who calls its hooks past the wire, and trusts whom core trusts.
@@ -183,29 +176,6 @@ pub fn extensions(admin: &Client) -> Result<Api<DynamicObject>> {
     Ok(objects::api(admin, &kind, None))
 }
 
-/// What the provider says of one object: of a Node its request, of a Machine its mark.
-fn word(object: &impl ResourceExt) -> String {
-    let keys = [
-        upgrade::names::REQUEST,
-        upgrade::names::UPGRADE_ID,
-        names::MARK,
-    ];
-    keys.map(|key| object.annotations().get(key).cloned().unwrap_or_default())
-        .join(" ")
-}
-
-/// Name and word of every object of a kind that is written, now and from now on.
-fn words<K>(api: Api<K>, kind: &'static str) -> impl Stream<Item = (String, String)>
-where
-    K: Resource + Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + 'static,
-{
-    let written = watcher(api, watcher::Config::default()).applied_objects();
-    written.filter_map(move |object| async move {
-        let object = object.ok()?;
-        Some((format!("{kind} {}", object.name_any()), word(&object)))
-    })
-}
-
 /// All its tasks live in a runtime of its own and go with it.
 fn live(kubeconfig: Kubeconfig, setup: Setup, killed: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -224,6 +194,14 @@ fn live(kubeconfig: Kubeconfig, setup: Setup, killed: oneshot::Receiver<()>) -> 
     // Only when all its tasks are gone is its port free for the next one.
     drop(runtime);
     ended
+}
+
+/// The fleet's agents take control planes along, as the real one will.
+fn with_control_planes() -> Settings {
+    Settings {
+        control_planes: true,
+        ..Settings::default()
+    }
 }
 
 fn setup(address: SocketAddr, settings: Settings) -> Setup {

@@ -63,7 +63,14 @@ impl Replica {
     /// When it does not come to that: what it says of itself.
     pub async fn start_with(scene: &Management, identity: &str, policy: Policy) -> Result<Self> {
         let kubeconfig = provider_process::kubeconfig(plane().await?, &scene.admin).await?;
-        let setup = setup(&scene.space, identity, policy);
+        Self::start_as(kubeconfig, setup(&scene.space, identity, policy)).await
+    }
+
+    /// The same with this credential, set up like this.
+    ///
+    /// # Errors
+    /// When it does not come to that: what it says of itself.
+    pub async fn start_as(kubeconfig: Kubeconfig, setup: Setup) -> Result<Self> {
         let (kill, killed) = oneshot::channel();
         let (up, addresses) = oneshot::channel();
         let life = move || live(kubeconfig, setup, up, killed);
@@ -103,6 +110,26 @@ impl Replica {
         });
         line.map(|value| value.parse().context("no number"))
             .transpose()
+    }
+
+    /// Whether it leads.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn leads(&self) -> Result<bool> {
+        Ok(self.metric("leader").await? == Some(1.0))
+    }
+
+    /// Waits until it leads.
+    ///
+    /// # Errors
+    /// When it does not come to that.
+    pub async fn until_it_leads(&self) -> Result<()> {
+        let ask = || async {
+            ensure!(self.leads().await?, "it does not lead");
+            Ok(())
+        };
+        objects::until("a replica that leads", PATIENCE, ask).await
     }
 
     /// Calls a hook as core does, which trusts whom the ExtensionConfig's caBundle (base64) names and nobody else.

@@ -1,10 +1,10 @@
 //! A wire between one agent and the API server: it can be cut or go dead, and it counts what the agent sends.
-//! TLS goes through it untouched; the server behind it is the real one.
+//! TLS goes through it untouched; the server behind it is the real one. Several behind it are called by turns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -25,6 +25,7 @@ pub struct Wire {
     /// Its port on 127.0.0.1.
     pub port: u16,
     state: watch::Sender<State>,
+    ends: watch::Sender<Vec<u16>>,
     sent: Arc<AtomicU64>,
     connections: watch::Sender<u64>,
 }
@@ -38,10 +39,11 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let own = listener.local_addr()?.port();
         let (state, seen) = watch::channel(State::Open);
+        let (ends, leads_to) = watch::channel(vec![port]);
         let (sent, connections) = (Arc::default(), watch::Sender::default());
         tokio::spawn(accept(
             listener,
-            port,
+            leads_to,
             seen,
             Arc::clone(&sent),
             connections.clone(),
@@ -49,9 +51,15 @@ impl Wire {
         Ok(Self {
             port: own,
             state,
+            ends,
             sent,
             connections,
         })
+    }
+
+    /// Leads each new connection to one of these ports by turns, as a Service does to its pods; where nobody listens, to the next.
+    pub fn lead_to(&self, ports: &[u16]) {
+        self.ends.send_replace(ports.to_vec());
     }
 
     /// Changes how it is.
@@ -80,31 +88,51 @@ impl Wire {
 
 async fn accept(
     listener: TcpListener,
-    port: u16,
+    leads_to: watch::Receiver<Vec<u16>>,
     state: watch::Receiver<State>,
     sent: Arc<AtomicU64>,
     connections: watch::Sender<u64>,
 ) {
+    let mut turn: usize = 0;
     while let Ok((near, _)) = listener.accept().await {
         connections.send_modify(|all| *all += 1);
+        turn = turn.wrapping_add(1);
+        let ends = by_turns(&leads_to.borrow(), turn);
         let (state, sent) = (state.clone(), Arc::clone(&sent));
         tokio::spawn(async move {
             let mut cut = state.clone();
             tokio::select! {
                 _ = cut.wait_for(|state| *state == State::Cut) => {}
-                _ = join(near, port, state, sent) => {}
+                _ = join(near, ends, state, sent) => {}
             }
         });
     }
 }
 
+/// The same ports, and another one first each time.
+fn by_turns(ports: &[u16], turn: usize) -> Vec<u16> {
+    let mut ports = ports.to_vec();
+    let first = turn % ports.len().max(1);
+    ports.rotate_left(first);
+    ports
+}
+
+async fn connect(ends: &[u16]) -> Result<TcpStream> {
+    for port in ends {
+        if let Ok(far) = TcpStream::connect(("127.0.0.1", *port)).await {
+            return Ok(far);
+        }
+    }
+    bail!("nobody listens at any of {ends:?}")
+}
+
 async fn join(
     near: TcpStream,
-    port: u16,
+    ends: Vec<u16>,
     state: watch::Receiver<State>,
     sent: Arc<AtomicU64>,
 ) -> Result<()> {
-    let far = TcpStream::connect(("127.0.0.1", port)).await?;
+    let far = connect(&ends).await?;
     near.set_nodelay(true)?;
     far.set_nodelay(true)?;
     let ((near_read, near_write), (far_read, far_write)) = (near.into_split(), far.into_split());
@@ -131,5 +159,37 @@ async fn pump(
         }
         state.wait_for(|state| *state != State::Dead).await?;
         to.write_all(&buffer[..length]).await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    async fn end() -> (TcpListener, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
+    }
+
+    async fn is_called(end: &TcpListener) -> bool {
+        tokio::time::timeout(PATIENCE, end.accept()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn each_connection_is_led_to_another_end_and_past_one_that_is_gone() {
+        let ((one, first), (other, second)) = (end().await, end().await);
+        let wire = Wire::to(first).await.unwrap();
+        wire.lead_to(&[first, second]);
+        let call = || TcpStream::connect(("127.0.0.1", wire.port));
+        let _both = (call().await.unwrap(), call().await.unwrap());
+        assert!(is_called(&one).await && is_called(&other).await);
+        drop(other);
+        let _both = (call().await.unwrap(), call().await.unwrap());
+        assert!(is_called(&one).await && is_called(&one).await);
     }
 }

@@ -16,7 +16,8 @@ const UNSEEN: &[&str] = &[];
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
 const LONG: &[&str] = &["ten-upgrades-in-a-row"];
 
-/// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is) or `all`.
+/// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is), `cluster-api` (those on it; with a
+/// commit, the one whose turn it is) or `all`.
 ///
 /// # Errors
 /// When there is no such scenario; the message says where all are listed.
@@ -24,6 +25,7 @@ pub fn choose(which: &str, turn_from: Option<&str>) -> Result<Vec<Scenario>> {
     match which {
         "all" => Ok(all()),
         "core" => Ok(core(turn_from)),
+        "cluster-api" => Ok(on_cluster_api(turn_from, UNSEEN)),
         names => names.split(',').map(called).collect(),
     }
 }
@@ -44,7 +46,8 @@ fn all() -> Vec<Scenario> {
     [unseen, long, others].concat()
 }
 
-/// Those on Cluster API take none: its managers are built before. `make test` ends with one of them where there is time for that.
+/// Those on Cluster API take none among these: its managers are built before. `make test` ends with one of them, by turns of their own,
+/// where there is time for that.
 fn takes_turns(scenario: &Scenario, unseen: &[&str]) -> bool {
     let excused = unseen.contains(&scenario.name) || LONG.contains(&scenario.name);
     !excused && !is_on_cluster_api(scenario.name)
@@ -79,6 +82,18 @@ fn core_but_for(turn_from: Option<&str>, unseen: &[&str]) -> Vec<Scenario> {
     let turn = (0..TURN.min(others.len())).map(|index| others[(first + index) % others.len()]);
     // The turn last, for it is left out where the core takes all the time.
     sample.into_iter().chain(core).chain(turn).collect()
+}
+
+/// All of them, or with a commit the one whose turn it is.
+fn on_cluster_api(turn_from: Option<&str>, unseen: &[&str]) -> Vec<Scenario> {
+    let is_on_it = |scenario: &Scenario| is_on_cluster_api(scenario.name);
+    let mut those: Vec<_> = ALL.iter().copied().filter(is_on_it).collect();
+    if let Some(commit) = turn_from {
+        those.retain(|scenario| !unseen.contains(&scenario.name));
+        let turn = usize::from(Sha256::digest(commit)[3]) % those.len().max(1);
+        those = those.into_iter().skip(turn).take(1).collect();
+    }
+    those
 }
 
 /// Four power cuts, by turns: before the trial, around it, or on the way back.
@@ -182,6 +197,22 @@ mod tests {
         let brought = brought(&[POWER_CUTS[1]]);
         assert!(brought.contains(POWER_CUTS[0]) && brought.contains(POWER_CUTS[2]));
         assert!(!brought.contains(POWER_CUTS[1]));
+    }
+
+    /// What `make test` ends with: an upgrade for one commit, a bad image for another.
+    #[test]
+    fn of_those_on_cluster_api_each_commit_brings_one_and_no_commit_brings_all() {
+        let both = names(&choose("cluster-api", None).unwrap());
+        assert_eq!(both.len(), 2, "{both:?}");
+        let mut brought = std::collections::BTreeSet::new();
+        for commit in 0..50 {
+            let turn = names(&on_cluster_api(Some(&commit.to_string()), &[]));
+            assert_eq!(turn.len(), 1, "{turn:?}");
+            brought.extend(turn);
+        }
+        assert_eq!(brought, both.iter().copied().collect());
+        let left = names(&on_cluster_api(Some("any"), &[both[0]]));
+        assert_eq!(left, [both[1]], "nobody has seen the other pass");
     }
 
     #[test]

@@ -41,11 +41,11 @@ pub struct Kubelet {
 }
 
 impl Kubelet {
-    /// Registers the Node.
+    /// Registers the Node, or says what has come to be known of it since.
     ///
     /// # Errors
     /// When the API server refuses.
-    pub async fn register(&self, provider_id: &str) -> Result<()> {
+    pub async fn register(&self, provider_id: Option<&str>) -> Result<()> {
         let role = "node-role.kubernetes.io/control-plane";
         let (labels, taints) = if self.control_plane {
             (

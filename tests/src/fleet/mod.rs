@@ -34,6 +34,15 @@ pub struct Fleet {
     plane: &'static ControlPlane,
     luck: Arc<Mutex<Vec<(String, Luck)>>>,
     hosts: Arc<Mutex<HashMap<String, FleetHost>>>,
+    joined: Arc<Mutex<Vec<Joined>>>,
+}
+
+/// A host that joined before there was a Machine for it.
+struct Joined {
+    namespace: String,
+    node: String,
+    /// Whose it has become.
+    machine: Option<String>,
 }
 
 /// What the hosts of a namespace meet with.
@@ -53,7 +62,46 @@ impl Fleet {
             plane,
             luck: Arc::default(),
             hosts: Arc::default(),
+            joined: Arc::default(),
         })
+    }
+
+    /// A host joins under a name of its own, in a version, and nobody has heard of a Machine yet: the first one of the namespace becomes
+    /// its own.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn joins(&self, namespace: &str, node: &str, version: &str) -> Result<()> {
+        let order = Order {
+            name: node.to_owned(),
+            namespace: namespace.to_owned(),
+            version: version.to_owned(),
+            image: None,
+            control_plane: false,
+        };
+        self.come_up(&order, None).await?;
+        self.joined().push(Joined {
+            namespace: namespace.to_owned(),
+            node: node.to_owned(),
+            machine: None,
+        });
+        Ok(())
+    }
+
+    fn joined(&self) -> MutexGuard<'_, Vec<Joined>> {
+        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The Node that was there first and is this Machine's, from now on if it was nobody's.
+    fn joined_for(&self, order: &Order) -> Option<String> {
+        let mut joined = self.joined();
+        let may_be = |one: &&mut Joined| {
+            let machine = one.machine.as_ref();
+            one.namespace == order.namespace && machine.is_none_or(|name| *name == order.name)
+        };
+        let one = joined.iter_mut().find(may_be)?;
+        one.machine = Some(order.name.clone());
+        Some(one.node.clone())
     }
 
     /// Gives the hosts of one namespace a fate of which all follows from `seed`.
@@ -94,12 +142,28 @@ impl Fleet {
         }
     }
 
-    fn kubelet(&self, order: &Order) -> Kubelet {
+    fn kubelet(&self, name: &str, control_plane: bool) -> Kubelet {
         Kubelet {
             admin: self.admin.clone(),
-            name: order.name.clone(),
-            control_plane: order.control_plane,
+            name: name.to_owned(),
+            control_plane,
         }
+    }
+
+    /// A new host, which registers its Node and lives.
+    async fn come_up(&self, order: &Order, provider_id: Option<&str>) -> Result<()> {
+        let image = Image::carrying(&order.version);
+        let image = image.with_context(|| format!("no image carries {}", order.version))?;
+        let folder = tempfile::tempdir()?;
+        let fate = self.fate(&order.namespace);
+        println!("host {}: {fate:?}", order.name);
+        let machine = FleetMachine::new(folder.path(), image, fate.clone());
+        let kubelet = self.kubelet(&order.name, order.control_plane);
+        let kubeconfig = self.credential(&order.name).await?;
+        kubelet.register(provider_id).await?;
+        let live = FleetHost::start(machine, kubelet, kubeconfig, folder, fate)?;
+        self.hosts().insert(order.name.clone(), live);
+        Ok(())
     }
 
     /// kubeadm makes it: a process, which may take its time.
@@ -111,35 +175,22 @@ impl Fleet {
 
 impl Hosts for Fleet {
     async fn boot(&self, order: Order) -> Result<Host> {
-        let name = order.name.clone();
         let host = Host {
-            provider_id: format!("rig://{name}"),
+            provider_id: format!("rig://{}", order.name),
             address: "127.0.0.1".to_owned(),
         };
-        if self.machine(&name).is_some() {
-            return Ok(host);
+        let id = Some(host.provider_id.as_str());
+        if let Some(node) = self.joined_for(&order) {
+            self.kubelet(&node, false).register(id).await?;
+        } else if self.machine(&order.name).is_none() {
+            self.come_up(&order, id).await?;
         }
-        let image = Image::carrying(&order.version);
-        let image = image.with_context(|| format!("no image carries {}", order.version))?;
-        let folder = tempfile::tempdir()?;
-        let fate = self.fate(&order.namespace);
-        println!("host {name}: {fate:?}");
-        let machine = FleetMachine::new(folder.path(), image, fate.clone());
-        let kubelet = self.kubelet(&order);
-        let kubeconfig = self.credential(&name).await?;
-        kubelet.register(&host.provider_id).await?;
-        let live = FleetHost::start(machine, kubelet, kubeconfig, folder, fate)?;
-        self.hosts().insert(name, live);
         Ok(host)
     }
 
     async fn scrap(&self, order: Order) -> Result<()> {
         self.hosts().remove(&order.name);
         // Whether it was a control plane is not told any more; what is not there is gone.
-        let all = Order {
-            control_plane: true,
-            ..order
-        };
-        self.kubelet(&all).forget().await
+        self.kubelet(&order.name, true).forget().await
     }
 }

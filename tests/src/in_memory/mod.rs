@@ -8,6 +8,7 @@
 
 mod agents;
 mod cluster;
+pub mod health;
 mod provider;
 mod upgrade;
 

@@ -1,11 +1,12 @@
 //! A whole Cluster on Cluster API's own in-memory infrastructure provider: control plane and workers, neither the rig's.
 
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use anyhow::Result;
 use careen_tests::decisions::Decisions;
 use careen_tests::fleet::images::{FIRST, LATEST};
-use careen_tests::in_memory::{Agents, InMemory, create};
+use careen_tests::in_memory::{Agents, InMemory, create, health};
 use careen_tests::machines::{self, Machine, identities, until_all_serve, until_counted};
 use careen_tests::rollout::Rollout;
 use careen_tests::wide;
@@ -51,6 +52,27 @@ impl Scene {
             before,
             agents,
         })
+    }
+
+    /// Upgrades the control plane, then the workers; holds that no more are away than may be, and that nobody is replaced.
+    async fn upgrades(&self, world: &World, workers: u32) -> Result<()> {
+        let version = LATEST.version;
+        self.cluster.upgrade_control_plane(version).await?;
+        self.until_serving(world, true, version).await?;
+        assert_eq!(self.rollout.most_updating(), 1, "control planes at once");
+        self.cluster.upgrade_deployment("w", version).await?;
+        self.until_serving(world, false, version).await?;
+        self.nobody_was_replaced(world).await?;
+        let at_once = self.rollout.most_updating();
+        assert!(at_once <= half(workers) as usize, "{at_once} at once");
+        Ok(())
+    }
+
+    /// Waits until the health checks count all Machines, and find them well.
+    async fn all_are_checked(&self, workers: u32) -> Result<()> {
+        let cluster = &self.cluster;
+        health::until_checked(cluster, health::CONTROL_PLANE, CONTROL_PLANE).await?;
+        health::until_checked(cluster, "w", workers as usize).await
     }
 
     /// Waits until those serve in this version that are, or are not, of the control plane.
@@ -114,15 +136,7 @@ fn misfortunes_on_cluster_apis_in_memory_provider_replace_nobody_either() -> Res
             let (name, begun) = (format!("in-memory-{seed}"), Instant::now());
             let workers = wide::machines(3)?;
             let scene = Scene::new(world, &name, workers, seed).await?;
-            let version = LATEST.version;
-            scene.cluster.upgrade_control_plane(version).await?;
-            scene.until_serving(world, true, version).await?;
-            assert_eq!(scene.rollout.most_updating(), 1, "control planes at once");
-            scene.cluster.upgrade_deployment("w", version).await?;
-            scene.until_serving(world, false, version).await?;
-            scene.nobody_was_replaced(world).await?;
-            let at_once = scene.rollout.most_updating();
-            assert!(at_once <= half(workers) as usize, "{at_once} at once");
+            scene.upgrades(world, workers).await?;
             // A watch lives for a minute; whoever asks again and again instead ends three a second.
             let watches = provider.ended_watches(&name).await?;
             let lives = begun.elapsed().as_secs() / 30;
@@ -131,6 +145,39 @@ fn misfortunes_on_cluster_apis_in_memory_provider_replace_nobody_either() -> Res
             drop((scene.agents, scene.decisions));
             scene.cluster.remove().await?;
         }
+        provider.check().await
+    })
+}
+
+/// A node that reboots is replaced at once here, unless its Machine says not to.
+#[test]
+fn a_provider_killed_at_every_word_under_armed_health_checks_replaces_no_control_plane_and_no_worker()
+-> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let provider = InMemory::start(VERSION, world.plane, &world.client).await?;
+        let (name, workers, seed) = ("in-memory-mortal", 2, 1);
+        let scene = Scene::new(world, name, workers, seed).await?;
+        scene.cluster.health_check("w", 1).await?;
+        health::check_control_plane(&scene.cluster, 1).await?;
+        scene.all_are_checked(workers).await?;
+        let deaths = AtomicU32::new(0);
+        let both = (&world.client, &scene.agents.workload);
+        let upgraded = tokio::select! {
+            upgraded = scene.upgrades(world, workers) => upgraded,
+            ended = world.provider.dies_at_every_write_in_memory(both, &deaths) => ended,
+        };
+        world.provider.start_again()?;
+        upgraded?;
+        let deaths = deaths.into_inner();
+        assert!(
+            deaths >= 10,
+            "only {deaths}: five machines, each marked and its node asked"
+        );
+        // Those that are left unchecked do not count.
+        scene.all_are_checked(workers).await?;
+        // Their API server goes with the Cluster.
+        drop((scene.agents, scene.decisions));
+        scene.cluster.remove().await?;
         provider.check().await
     })
 }

@@ -1,5 +1,6 @@
 //! The real Cluster API managers, newest minor, with hosts of a fleet and the real agent's loop on each.
 
+mod adopted;
 mod adversity;
 mod annotation;
 mod control_plane;
@@ -11,6 +12,7 @@ mod many;
 mod never;
 mod order;
 mod refusing;
+mod replicas;
 mod scene;
 mod walk;
 mod width;

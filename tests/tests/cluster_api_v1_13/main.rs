@@ -1,6 +1,8 @@
 //! The same with the older minor that is supported. Without `order`, which is about the start of core, and `in_memory`: Nodes of that
 //! provider say no kubelet version there (v1.13.4), so no Machine of it would ever serve.
 
+#[path = "../cluster_api/adopted.rs"]
+mod adopted;
 #[path = "../cluster_api/adversity.rs"]
 mod adversity;
 #[path = "../cluster_api/annotation.rs"]
@@ -19,6 +21,8 @@ mod many;
 mod never;
 #[path = "../cluster_api/refusing.rs"]
 mod refusing;
+#[path = "../cluster_api/replicas.rs"]
+mod replicas;
 #[path = "../cluster_api/scene.rs"]
 mod scene;
 #[path = "../cluster_api/walk.rs"]

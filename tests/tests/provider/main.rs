@@ -9,7 +9,6 @@ mod held;
 mod isolated;
 mod lease;
 mod refused;
-mod release;
 mod resolves;
 mod rights;
 mod secret;

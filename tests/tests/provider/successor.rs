@@ -1,26 +1,18 @@
 //! The leader dies in the middle of an upgrade.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use careen_tests::fleet::images::LATEST;
 use careen_tests::management::Management;
 use careen_tests::replica::Replica;
 use provider::names;
 use serde_json::json;
 
-async fn leads(replica: &Replica) -> Result<bool> {
-    Ok(replica.metric("leader").await? == Some(1.0))
-}
-
 #[tokio::test]
 async fn when_the_leader_dies_in_the_middle_of_an_upgrade_the_other_brings_it_to_its_end()
 -> Result<()> {
     let scene = Management::new("succeeded").await?;
     let leader = Replica::start(&scene, "first").await?;
-    let it_leads = || async {
-        ensure!(leads(&leader).await?);
-        Ok(())
-    };
-    scene.until("the first leads", it_leads).await?;
+    leader.until_it_leads().await?;
     let other = Replica::start(&scene, "second").await?;
     scene.machine("succeeded", "succeeded-0", json!({})).await?;
     let requests = scene.requests_of("succeeded-0").await?;
@@ -30,14 +22,14 @@ async fn when_the_leader_dies_in_the_middle_of_an_upgrade_the_other_brings_it_to
     scene
         .until_annotated("succeeded-0", names::SKIP_REMEDIATION, true)
         .await?;
-    assert!(!leads(&other).await?);
+    assert!(!other.leads().await?);
     drop(leader);
     // While nobody leads.
     scene.agent_upgrades("succeeded-0", &id).await?;
     for key in [names::SKIP_REMEDIATION, names::MARK, names::ASK] {
         scene.until_annotated("succeeded-0", key, false).await?;
     }
-    assert!(leads(&other).await?);
+    assert!(other.leads().await?);
     let told = scene.condition("succeeded-0", names::CONDITION).await?;
     assert_eq!(told["status"], "True");
     let infra = scene.get("HostMachine", "succeeded-0").await?;

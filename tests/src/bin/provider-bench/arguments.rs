@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use anyhow::{Context, Result, bail, ensure};
+use vm_tests::cluster_api::Version;
 
 /// The sizes where nobody names others.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
@@ -16,6 +17,9 @@ const NODES_HELD: RangeInclusive<usize> = 10..=20_000;
 /// The same where the managers take part.
 const MACHINES_HELD: RangeInclusive<usize> = 4..=400;
 
+const USAGE: &str =
+    "usage: provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13]]";
+
 /// What is to be measured.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
@@ -23,30 +27,55 @@ pub struct Wanted {
     pub nodes: Vec<usize>,
     /// With the real managers: with so many Machines, if at all.
     pub machines: Option<usize>,
+    /// Of which minor these managers are.
+    pub minor: Version,
 }
 
 impl Wanted {
     /// Everything, unless one of the two is named.
     pub fn of(arguments: &[String]) -> Result<Self> {
-        match arguments {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match arguments[..] {
             [] => Ok(Self {
                 nodes: SIZES.to_vec(),
-                machines: Some(MACHINES),
+                ..Self::with_managers(MACHINES, Version::NEWEST)
             }),
-            [flag, list] if flag == "--nodes" => Ok(Self {
+            ["--nodes", list] => Ok(Self {
                 nodes: list
                     .split(',')
-                    .map(|text| number(flag, text, &NODES_HELD))
+                    .map(|text| number("--nodes", text, &NODES_HELD))
                     .collect::<Result<_>>()?,
                 machines: None,
+                minor: Version::NEWEST,
             }),
-            [flag, count] if flag == "--machines" => Ok(Self {
-                nodes: Vec::new(),
-                machines: Some(number(flag, count, &MACHINES_HELD)?),
-            }),
-            _ => bail!("usage: provider-bench [--nodes 100,1000,10000 | --machines 200]"),
+            ["--machines", count] => Ok(Self::with_managers(machines(count)?, Version::NEWEST)),
+            ["--machines", count, "--minor", minor] => {
+                Ok(Self::with_managers(machines(count)?, version(minor)?))
+            }
+            _ => bail!(USAGE),
         }
     }
+
+    fn with_managers(machines: usize, minor: Version) -> Self {
+        Self {
+            nodes: Vec::new(),
+            machines: Some(machines),
+            minor,
+        }
+    }
+}
+
+fn machines(count: &str) -> Result<usize> {
+    number("--machines", count, &MACHINES_HELD)
+}
+
+fn version(text: &str) -> Result<Version> {
+    let all = [Version::V1_13, Version::V1_14];
+    let found = all.into_iter().find(|version| version.as_str() == text);
+    found.with_context(|| {
+        let accepted = all.map(Version::as_str).join(", ");
+        format!("--minor {text:?}: accepted are {accepted}")
+    })
 }
 
 fn number(flag: &str, text: &str, held: &RangeInclusive<usize>) -> Result<usize> {
@@ -77,6 +106,17 @@ mod tests {
         assert_eq!((played.nodes, played.machines), (vec![100, 300], None));
         let real = wanted("--machines 10").unwrap();
         assert_eq!((real.nodes, real.machines), (vec![], Some(10)));
+    }
+
+    #[test]
+    fn the_managers_are_of_the_newest_minor_unless_another_is_named() {
+        assert_eq!(wanted("").unwrap().minor, Version::NEWEST);
+        assert_eq!(wanted("--machines 10").unwrap().minor, Version::NEWEST);
+        let older = wanted("--machines 10 --minor v1.13").unwrap();
+        assert_eq!(older.machines, Some(10));
+        assert_eq!(older.minor, Version::V1_13);
+        let why = wanted("--machines 10 --minor 1.12").unwrap_err();
+        assert_eq!(why, "--minor \"1.12\": accepted are v1.13, v1.14");
     }
 
     #[test]

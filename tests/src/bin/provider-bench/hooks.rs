@@ -25,17 +25,20 @@ pub struct Hooks(Client);
 impl Hooks {
     /// As soon as the provider has put its authority into the ExtensionConfig and answers.
     pub async fn trusted(address: SocketAddr, admin: &Client) -> Result<Self> {
+        let ask = || Self::now(address, admin);
+        objects::until("a provider that core trusts", PATIENCE, ask).await
+    }
+
+    /// If the ExtensionConfig names whom to trust there by now, and Discovery is answered.
+    pub async fn now(address: SocketAddr, admin: &Client) -> Result<Self> {
         let version = format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION);
         let configs = objects::api(admin, &objects::kind(&version, "ExtensionConfig")?, None);
-        let ask = || async {
-            let config = configs.get(names::MANAGER).await?;
-            let bundle = config.data.pointer("/spec/clientConfig/caBundle");
-            let bundle = bundle.and_then(Value::as_str).context("no caBundle yet")?;
-            let hooks = Self(trusting(address, bundle).await?);
-            hooks.discover().await?;
-            Ok(hooks)
-        };
-        objects::until("a provider that core trusts", PATIENCE, ask).await
+        let config = configs.get(names::MANAGER).await?;
+        let bundle = config.data.pointer("/spec/clientConfig/caBundle");
+        let bundle = bundle.and_then(Value::as_str).context("no caBundle yet")?;
+        let hooks = Self(trusting(address, bundle).await?);
+        hooks.discover().await?;
+        Ok(hooks)
     }
 
     /// Calls UpdateMachine. Returns after how many seconds it is to be called again, 0 being done; and the milliseconds that it took.

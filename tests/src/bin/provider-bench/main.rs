@@ -2,14 +2,15 @@
 //! answers.
 //!
 //! ```text
-//! provider-bench [--nodes 100,1000,10000 | --machines 200]
+//! provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13]]
 //! ```
 //!
 //! Real: both API servers with their etcd, the program with the rights of its release, TLS, every request and every watch. Played: the
 //! agents and kubelets, and at the sizes of `--nodes` core (`caller`), which does not reach them on two cores. With `--machines` the
-//! managers are the real ones (`managers`), built on first use. Each part has new clusters and a new process. Prints tables and leaves
-//! the numbers in `provider-bench.json` and `provider-bench-managers.json`, beside the VM's. Takes the program that lies beside itself,
-//! wants a quiet machine and about three quarters of an hour.
+//! managers are the real ones (`managers`), built on first use, of the newest minor unless `--minor` says another. Each part has new
+//! clusters and a new process. Prints tables and leaves the numbers in `provider-bench.json` and `provider-bench-managers.json` (of an
+//! older minor, with its name at the end), beside the VM's. Takes the program that lies beside itself, wants a quiet machine and about
+//! three quarters of an hour.
 
 mod agents;
 mod arguments;
@@ -32,6 +33,7 @@ mod server;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use vm_tests::cluster_api::Version;
 use vm_tests::runner::out;
 
 use arguments::Wanted;
@@ -47,15 +49,27 @@ async fn main() -> Result<()> {
         ended?;
     }
     if let Some(machines) = wanted.machines {
-        let measures = managers::with(machines, &program).await?;
+        let minor = wanted.minor;
+        let measures = managers::with(machines, minor, &program).await?;
         let size = Size {
             nodes: machines,
             measures,
         };
-        let head = "Machines, with Cluster API's own managers";
-        leave(head, &[size], "provider-bench-managers.json")?;
+        let head = format!(
+            "Machines, with Cluster API {}'s own managers",
+            minor.as_str()
+        );
+        leave(&head, &[size], &numbers_of(minor))?;
     }
     Ok(())
+}
+
+/// The file for the numbers that the managers of a minor come to: one minor never stands for another.
+fn numbers_of(minor: Version) -> String {
+    match minor {
+        Version::NEWEST => "provider-bench-managers.json".to_owned(),
+        older => format!("provider-bench-managers-{}.json", older.as_str()),
+    }
 }
 
 /// Prints the table and keeps the numbers.

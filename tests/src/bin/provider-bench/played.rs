@@ -15,7 +15,7 @@ use crate::credential;
 use crate::hooks::Hooks;
 use crate::landing::{ByHand, Landing};
 use crate::load;
-use crate::process::Provider;
+use crate::process::{CORE_WAITS, Provider};
 use crate::quiet;
 use crate::row::{Measure, Size};
 use crate::scene::Scene;
@@ -79,5 +79,17 @@ async fn at(nodes: usize, program: &Path) -> Result<Vec<Measure>> {
     ];
     all.extend(under_load);
     all.extend(quiet::measure(&provider, &requests).await?);
+    drop(provider);
+    all.push(started_among_them(&scene, program).await?);
     Ok(all)
+}
+
+/// All of them are listed before it is ready.
+async fn started_among_them(scene: &Scene, program: &Path) -> Result<Measure> {
+    let provider = Provider::start(program, &scene.management, &scene.admin).await?;
+    Ok(Measure::at_most(
+        "start among them all until Discovery is answered, s",
+        provider.to_begin.as_secs_f64(),
+        CORE_WAITS.as_secs_f64(),
+    ))
 }

@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use careen_tests::cluster::PATIENCE;
 use careen_tests::measured::{cpu_milliseconds, kib, peak_kib};
 use careen_tests::provider_process;
 use careen_tests::replica;
@@ -15,19 +15,32 @@ use vm_tests::cluster_api::objects;
 use vm_tests::control_plane::ControlPlane;
 use vm_tests::process::Process;
 
+use crate::hooks::Hooks;
 use crate::server::free_ports;
+
+/// How long it may take until it is ready and Discovery is answered: core, at a start of its own, waits for no extension longer, and then
+/// leaves (v1.14: "ExtensionConfig registry warmup timed out").
+pub const CORE_WAITS: Duration = Duration::from_secs(60);
+
+/// How long it is waited for all the same.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// How often it is asked meanwhile: what is measured is that much coarse.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// It runs. Dropping it kills it.
 pub struct Provider {
     /// Where it is called.
     pub hooks: SocketAddr,
+    /// From its start until it was ready and Discovery was answered for the first time.
+    pub to_begin: Duration,
     metrics: SocketAddr,
     process: Process,
 }
 
 impl Provider {
     /// Starts it in this management cluster, where what its release brings is installed but for its ExtensionConfig, and waits until it
-    /// is ready to be called.
+    /// is ready to be called and answers whoever trusts it as core does.
     pub async fn start(program: &Path, plane: &ControlPlane, admin: &Client) -> Result<Self> {
         let [hooks, metrics] =
             free_ports()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -44,14 +57,33 @@ impl Provider {
             format!("--metrics-address={metrics}"),
         ];
         let log = plane.dir().join("logs/careen-provider.log");
-        let this = Self {
+        let begun = Instant::now();
+        let mut this = Self {
             hooks,
+            to_begin: Duration::ZERO,
             metrics,
             process: Process::start(program, &arguments, &log)?,
         };
-        let ready = objects::until("careen-provider ready", PATIENCE, || this.is_ready()).await;
-        ready.with_context(|| format!("what it says is in {}", log.display()))?;
+        let began = this.until_it_answers(admin, begun).await;
+        this.to_begin = began.with_context(|| format!("what it says is in {}", log.display()))?;
         Ok(this)
+    }
+
+    /// How long that took. A Service leads core to it only once it is ready.
+    async fn until_it_answers(&self, admin: &Client, begun: Instant) -> Result<Duration> {
+        loop {
+            let answers = async {
+                self.is_ready().await?;
+                Hooks::now(self.hooks, admin).await
+            };
+            match answers.await {
+                Ok(_) => return Ok(begun.elapsed()),
+                Err(error) if begun.elapsed() > PATIENCE => {
+                    return Err(error.context(format!("no answer within {PATIENCE:?}")));
+                }
+                Err(_) => tokio::time::sleep(LOOK).await,
+            }
+        }
     }
 
     async fn is_ready(&self) -> Result<()> {

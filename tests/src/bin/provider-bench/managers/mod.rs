@@ -15,6 +15,7 @@ use careen_tests::fleet::images::LATEST;
 use careen_tests::machines::Machine;
 use careen_tests::rollout::Rollout;
 use provider::names;
+use vm_tests::cluster_api::Version;
 use vm_tests::cluster_api::provider::until_discovered;
 
 use crate::agents::Agents;
@@ -34,10 +35,11 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The agents' last progress before the end: they judge the new system. What interval careen-provider names core for it, is looked at.
 const TRIAL: &str = "Trial";
 
-/// All that is measured with so many Machines.
-pub async fn with(count: usize, program: &Path) -> Result<Vec<Measure>> {
-    eprintln!("{count} Machines: two new clusters, and the managers in one of them");
-    let mut scene = Scene::start().await?;
+/// All that is measured with so many Machines, and managers of this minor.
+pub async fn with(count: usize, minor: Version, program: &Path) -> Result<Vec<Measure>> {
+    let version = minor.as_str();
+    eprintln!("{count} Machines: two new clusters, and the managers of {version} in one of them");
+    let mut scene = Scene::start(minor).await?;
     let mut provider = Provider::start(program, &scene.management, &scene.admin).await?;
     let measured = measure(count, &scene, &provider).await;
     // A program that has ended tells more than whoever waits for it.

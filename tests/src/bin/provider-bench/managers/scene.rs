@@ -37,10 +37,10 @@ pub struct Scene {
 
 impl Scene {
     /// New clusters with all that belongs to Machines, and no Machine yet.
-    pub async fn start() -> Result<Self> {
+    pub async fn start(minor: Version) -> Result<Self> {
         let management = ControlPlane::start(&folder("management")?).await?;
         let admin = management.client().await?;
-        let managers = Managers::start_these(&NEEDED, Version::NEWEST, &management).await?;
+        let managers = Managers::start_these(&NEEDED, minor, &management).await?;
         provider_process::install(&admin).await?;
         let workload = Server::start().await?;
         let rack = Rack::new(&workload.admin);

@@ -1,6 +1,4 @@
-//! The release as it ships, as a real API server takes it. (Of Cluster API's own kind, ExtensionConfig, this one knows no fields.)
-
-use std::path::Path;
+//! The objects of the release, as the API server takes them. (Of Cluster API's own kind, ExtensionConfig, this one knows no fields.)
 
 use anyhow::{Context, Result};
 use careen_tests::cluster::plane;
@@ -8,12 +6,9 @@ use careen_tests::management::definitions::install_all;
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, ValidationDirective};
 use serde_json::Value;
-use vm_tests::cluster_api::{documents, objects};
+use vm_tests::cluster_api::objects;
 
-fn shipped() -> Result<Vec<Value>> {
-    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/provider");
-    documents(&packaging.join("runtime-extension-components.yaml"))
-}
+use crate::shipped;
 
 /// As `kubectl apply --server-side --dry-run=server --validate=strict` asks for it.
 async fn tried(client: &Client, object: &Value) -> Result<DynamicObject> {

@@ -1,0 +1,54 @@
+//! MachineHealthChecks of a Cluster on the in-memory provider. The kubelets that are played here (`upgrade`) do not say since when a node is
+//! not Ready, so such a node has been bad for longer than any time-out, and is replaced at the first look.
+
+use anyhow::{Result, ensure};
+use kube::api::GroupVersionKind;
+use provider::names;
+use serde_json::json;
+use vm_tests::cluster_api::cluster::Cluster;
+use vm_tests::cluster_api::objects;
+
+use crate::world::PATIENCE;
+
+/// The check of the control plane.
+pub const CONTROL_PLANE: &str = "control-plane";
+
+const GROUP: &str = "cluster.x-k8s.io";
+const VERSION: &str = "v1beta2";
+const KIND: &str = "MachineHealthCheck";
+
+/// Arms one for the control plane, as [`Cluster::health_check`] does for a MachineDeployment.
+///
+/// # Errors
+/// When the API server refuses.
+pub async fn check_control_plane(cluster: &Cluster, seconds: u32) -> Result<()> {
+    let bad =
+        |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": seconds });
+    let object = json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": KIND,
+        "metadata": { "name": CONTROL_PLANE, "namespace": cluster.name },
+        "spec": {
+            "clusterName": cluster.name,
+            "selector": { "matchLabels": { names::CONTROL_PLANE_LABEL: "" } },
+            "checks": { "unhealthyNodeConditions": [bad("False"), bad("Unknown")] },
+        },
+    });
+    objects::apply(&cluster.client, &object).await?;
+    Ok(())
+}
+
+/// Waits until a check counts so many Machines and finds all of them well. It leaves out those whose remediation is to be skipped.
+///
+/// # Errors
+/// When that does not come: what it says instead.
+pub async fn until_checked(cluster: &Cluster, check: &str, count: usize) -> Result<()> {
+    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
+    let api = objects::api(&cluster.client, &kind, Some(&cluster.name));
+    let ask = || async {
+        let status = api.get(check).await?.data["status"].clone();
+        let counted = [&status["expectedMachines"], &status["currentHealthy"]];
+        ensure!(counted == [&json!(count), &json!(count)], "{status}");
+        Ok(())
+    };
+    objects::until(&format!("health check {check}"), PATIENCE, ask).await
+}

@@ -1,0 +1,51 @@
+//! Two replicas, as a release has them: either answers core, and one of them leads.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use careen_tests::fleet::images::LATEST;
+use careen_tests::replicas::Replicas;
+use careen_tests::world;
+use vm_tests::cluster_api::objects;
+
+use crate::VERSION;
+use crate::scene::{ONE_AT_A_TIME, Scene};
+
+/// How long a node is away at its reboot: the leader dies meanwhile.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// The first node reboots when the leader dies. The other two are asked by its successor, once the Lease has run out.
+#[test]
+fn when_the_leader_is_killed_in_the_middle_of_a_rollout_the_other_replica_upgrades_the_rest_one_by_one_in_place()
+-> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        world.fleet.boots_in("succeeded", AWAY);
+        let scene = Scene::new(world, "succeeded", 3, ONE_AT_A_TIME).await?;
+        let mut replicas = Replicas::in_place_of(&world.provider).await?;
+        scene
+            .cluster
+            .upgrade_deployment("w", LATEST.version)
+            .await?;
+        a_node_works(&scene).await?;
+        assert!(!replicas.other.leads().await?, "two lead");
+        replicas.kill_the_leader();
+        scene.arrives(world, LATEST.version).await?;
+        assert!(replicas.other.leads().await?);
+        let lines = scene.rollout.lines();
+        assert_eq!(scene.rollout.most_machines(), 3, "one came: {lines}");
+        assert_eq!(scene.rollout.most_updating(), 1, "at once: {lines}");
+        assert_eq!(scene.working.most(), 1, "as the Nodes say it: {lines}");
+        scene.rebooted(world, 1);
+        Ok(())
+    })
+}
+
+/// Waits until a node has been asked, and its agent has taken it up.
+async fn a_node_works(scene: &Scene) -> Result<()> {
+    let ask = || async {
+        let lines = scene.rollout.lines();
+        ensure!(scene.working.most() > 0, "no node works: {lines}");
+        Ok(())
+    };
+    objects::until("a node at work", world::PATIENCE, ask).await
+}
