@@ -16,6 +16,10 @@ BEGUN := $(shell date +%s)
 WITHIN := $(if $(wildcard $(CARGO_TARGET_DIR)/debug/vm-tests),24,48)
 # The features of all programs together, so that nothing is compiled a second time for one of them.
 BIG_TESTS := cargo test --workspace --exclude upgrade --exclude host
+# Of the tests beside Cluster API's managers, which mostly wait for them, these run beside all others. The in-memory provider's are of one half: the
+# ports of its API servers are always the same.
+HALVES := .ci/halves
+HALF := adversity control_plane in_memory
 # `make soak`: so many power cuts of this seed; a rollout over so many Machines, so often with other misfortunes.
 CUTS ?= 100
 DISK_CUTS ?= 2000
@@ -68,8 +72,13 @@ attacker: setup ## what an attacker tries (docs/reliability.md): a captured node
 rig: setup
 	cargo build -p vm-tests
 
-cluster-api: setup ## careen-provider beside the real managers of Cluster API, both minors, built first (an hour; wants a quiet machine)
-	$(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13
+cluster-api: managers-v1.13 managers-v1.14 ## careen-provider beside the real managers of Cluster API, both minors, built first (an hour; wants a quiet machine)
+	$(HALVES) cluster_api $(HALF) -- $(BIG_TESTS)
+	$(HALVES) cluster_api_v1_13 $(HALF) -- $(BIG_TESTS)
+
+# Beforehand, or both halves would build them.
+managers-%: setup
+	@for manager in core bootstrap control-plane in-memory; do vm-tests/cluster-api/build.sh $* $$manager >/dev/null; done
 
 monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
 	$(BIG_TESTS) --quiet --test monitoring
@@ -99,8 +108,8 @@ test: check integration ## what CI runs: every layer, the VM's five core scenari
 	$(CARGO_TARGET_DIR)/debug/vm-tests run core --turn-from "$$(git rev-parse HEAD)" --minutes 13 --jobs $(J)
 	@.ci/within $(WITHIN) $(BEGUN) "Cluster API (make cluster-api), and a rollout of its on the VM" $(MAKE) --no-print-directory newest-cluster-api
 
-newest-cluster-api: setup
-	$(BIG_TESTS) --quiet --test cluster_api
+newest-cluster-api: managers-v1.14
+	$(HALVES) cluster_api $(HALF) -- $(BIG_TESTS)
 	$(CARGO_TARGET_DIR)/debug/vm-tests run cluster-api --turn-from "$$(git rev-parse HEAD)"
 
 demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it

@@ -111,39 +111,52 @@ fn runtime() -> Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| fresh))
 }
 
-/// A fixed place, so that a run that was killed leaves one folder behind and not one more each time.
 async fn plane(version: Version) -> Result<&'static ControlPlane> {
     static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
     let start = || async {
-        let name = format!("cluster-api-tests-{}", version.as_str());
+        let place = place()?;
+        let name = format!("cluster-api-tests-{}-{place}", version.as_str());
         let dir = programs::cache()?.join(name);
-        wait_for_other_runs()?;
         remove(&dir)?;
-        control_plane::copy(&new_cluster().await?, &dir)?;
+        control_plane::copy(&new_cluster(place).await?, &dir)?;
         ControlPlane::start(&dir).await
     };
     PLANE.get_or_try_init(start).await
 }
 
-/// The place is one for all runs on this machine: a second one waits until the first has ended, however it ends.
-fn wait_for_other_runs() -> Result<()> {
-    static HELD: OnceLock<File> = OnceLock::new();
-    let lock = File::create(programs::cache()?.join("cluster-api-tests.lock"))?;
-    lock.lock()?;
-    HELD.get_or_init(|| lock);
-    Ok(())
+/// Two runs at once on this machine, as `make test` has it: they wait for the managers more than they work. Fixed places, so that a run that was
+/// killed leaves one folder behind and not one more each time; a third run waits until the first has ended, however it ends.
+fn place() -> Result<u8> {
+    static HELD: OnceLock<(u8, File)> = OnceLock::new();
+    if let Some((place, _)) = HELD.get() {
+        return Ok(*place);
+    }
+    let lock = |place: u8| -> Result<File> {
+        let name = format!("cluster-api-tests-{place}.lock");
+        Ok(File::create(programs::cache()?.join(name))?)
+    };
+    let (first, second) = (lock(1)?, lock(2)?);
+    let held = if first.try_lock().is_ok() {
+        (1, first)
+    } else if second.try_lock().is_ok() {
+        (2, second)
+    } else {
+        first.lock()?;
+        (1, first)
+    };
+    Ok(HELD.get_or_init(|| held).0)
 }
 
-/// A stopped cluster that nobody has used, made once for each build of Kubernetes: its keys and kubeadm's phases are most of
-/// the work of a start.
-async fn new_cluster() -> Result<PathBuf> {
+/// A stopped cluster that nobody has used, made once for each place and build of Kubernetes: its keys and kubeadm's phases are most of
+/// the work of a start. It keeps its API server's port for good, which therefore is another one in another place.
+async fn new_cluster(place: u8) -> Result<PathBuf> {
     let bin = programs::kubernetes(programs::CONTROL_PLANE)?;
     let build = bin.parent().and_then(Path::file_name);
     let build = build.context("Kubernetes is not in the cache")?;
-    let build = build.to_string_lossy();
-    let dir = programs::cache()?.join(format!("new-cluster-{build}"));
+    let name = format!("new-cluster-{}-{place}", build.to_string_lossy());
+    let dir = programs::cache()?.join(&name);
     if !dir.exists() {
-        let making = programs::cache()?.join(format!("new-cluster-{build}.new"));
+        let making = programs::cache()?.join(format!("{name}.new"));
         remove(&making)?;
         ControlPlane::start(&making).await?.stop();
         std::fs::rename(&making, &dir)?;
