@@ -9,7 +9,7 @@ J ?= 2
 MINUTES ?= 10
 # `make demo`: annotate, daemonset or cluster-api.
 WAY ?= annotate
-# `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API. That takes twenty-two minutes beside
+# `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API. That takes TWELVE minutes in two halves,
 # other work with its managers built (seventeen were measured; two replicas and the health checks came later), and the scenario four or nine,
 # by turns: all of it takes at most 50 or 55 minutes with a warm cache, and 85 or 90 with an empty one.
 BEGUN := $(shell date +%s)
