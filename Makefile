@@ -9,9 +9,8 @@ J ?= 2
 MINUTES ?= 10
 # `make demo`: annotate, daemonset or cluster-api.
 WAY ?= annotate
-# `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API. That takes TWELVE minutes in two halves,
-# other work with its managers built (seventeen were measured; two replicas and the health checks came later), and the scenario four or nine,
-# by turns: all of it takes at most 50 or 55 minutes with a warm cache, and 85 or 90 with an empty one.
+# `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API (twelve minutes with its managers built, and
+# four or nine for the scenario, by turns): all of it takes at most 45 minutes with a warm cache and 80 with an empty one.
 BEGUN := $(shell date +%s)
 WITHIN := $(if $(wildcard $(CARGO_TARGET_DIR)/debug/vm-tests),24,48)
 # The features of all programs together, so that nothing is compiled a second time for one of them.
@@ -72,7 +71,7 @@ attacker: setup ## what an attacker tries (docs/reliability.md): a captured node
 rig: setup
 	cargo build -p vm-tests
 
-cluster-api: managers-v1.13 managers-v1.14 ## careen-provider beside the real managers of Cluster API, both minors, built first (an hour; wants a quiet machine)
+cluster-api: managers-v1.13 managers-v1.14 ## careen-provider beside the real managers of Cluster API, both minors, built first (half an hour; wants a quiet machine)
 	$(HALVES) cluster_api $(HALF) -- $(BIG_TESTS)
 	$(HALVES) cluster_api_v1_13 $(HALF) -- $(BIG_TESTS)
 
@@ -100,7 +99,7 @@ soak-power: rig ## CUTS=100 power cuts on the VM, those of SEED=1 (hours; tells 
 soak-report: rig ## add up what all runs of soak-power came to, into docs/reliability.md
 	$(RIG) soak --cuts 0
 
-soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10, of both minors (two hours and more)
+soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10, of both minors (an hour)
 	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) $(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13 -- misfortunes at_once
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
