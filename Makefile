@@ -109,6 +109,7 @@ test: check integration ## what CI runs: every layer, the VM's five core scenari
 
 # One node beside them takes what they leave of the processors.
 newest-cluster-api: managers-v1.14
+	$(BIG_TESTS) --quiet --no-run
 	@$(MAKE) --no-print-directory --jobs=2 newest-tests newest-rollout
 
 newest-tests:
