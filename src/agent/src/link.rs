@@ -191,6 +191,7 @@ mod tests {
             one_shot: upgrade::OneShot::Clear,
             loader: Ok(()),
             watchdog: Ok(()),
+            restored: Ok(()),
             control_plane: None,
             machine: String::new(),
             etc_stale: false,

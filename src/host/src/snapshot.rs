@@ -6,6 +6,7 @@
 
 mod find;
 mod once;
+mod owed;
 mod tidy;
 mod way;
 
@@ -19,7 +20,8 @@ use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-pub use once::{begin_anew, is_noted, is_over, note, owe, why_owed};
+pub use once::{begin_anew, is_noted, is_over, note};
+pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
 pub use tidy::keep_only;
 use way::{There, Way};
 
@@ -59,8 +61,9 @@ struct Saved {
 /// goes: the brain asks for a snapshot only before the first arming, and never again once it is taken.
 ///
 /// # Errors
-/// When it is not whole on the disk.
+/// When it is not whole on the disk, or another is owed: what would be saved now is what a trial has left.
 pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
+    none_is_owed(places)?;
     let folder = places.snapshot(id);
     durable::make_private_folder(&places.state())?;
     let new = unfinished(&folder);
@@ -206,6 +209,8 @@ fn clear(way: &Way, path: &str) -> Result<bool> {
 /// # Errors
 /// When it is still there.
 pub fn forget(places: &Places, id: &UpgradeId) -> Result<()> {
+    // First: half of one can be put back no more.
+    owed::settle(places, id)?;
     remove_tree(&places.snapshot(id))?;
     remove_tree(&unfinished(&places.snapshot(id)))
 }

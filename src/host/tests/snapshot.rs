@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use disk::{content, upgrade_id};
+use disk::{content, deployment, upgrade_id};
 use host::{Places, snapshot};
 use tempfile::TempDir;
 
@@ -330,6 +330,42 @@ fn snapshots_that_no_record_tells_of_go_and_its_own_stays() {
     assert_eq!(left(), ["record.a", "snapshot-two"]);
     snapshot::keep_only(&node.places, None).unwrap();
     assert_eq!(left(), ["record.a"]);
+}
+
+/// What could not be put back of upgrade `one`.
+fn owed() -> snapshot::Owed {
+    snapshot::Owed {
+        why: "the disk was full".to_owned(),
+        to: Some(deployment('a', 0)),
+    }
+}
+
+#[test]
+fn what_is_owed_is_taken_away_by_no_tidying_up_and_found_without_a_record() {
+    let node = node();
+    node.save();
+    snapshot::owe(&node.places, &upgrade_id("one"), &owed()).unwrap();
+    snapshot::keep_only(&node.places, Some(&upgrade_id("two"))).unwrap();
+    snapshot::keep_only(&node.places, None).unwrap();
+    let all = snapshot::all_owed(&node.places).unwrap();
+    assert_eq!(all, [(upgrade_id("one"), owed())]);
+    snapshot::forget(&node.places, &upgrade_id("one")).unwrap();
+    assert_eq!(snapshot::all_owed(&node.places).unwrap(), []);
+}
+
+#[test]
+fn what_a_trial_has_left_is_not_saved_while_the_state_of_before_it_is_owed() {
+    let node = node();
+    node.save();
+    snapshot::owe(&node.places, &upgrade_id("one"), &owed()).unwrap();
+    node.write("var/lib/kubelet/config.yaml", "of the trial");
+    for id in ["one", "two"] {
+        let error = snapshot::save(&node.places, &upgrade_id(id)).unwrap_err();
+        assert!(error.to_string().contains("the disk was full"), "{error}");
+    }
+    assert!(!snapshot::exists(&node.places, &upgrade_id("two")));
+    node.restore();
+    assert_eq!(node.text("config.yaml"), "old config");
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub fn observe(
         one_shot: grubenv::one_shot(&places.grubenv()),
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: Ok(()),
         control_plane: None,
         machine: os::machine()?,
         etc_stale: false,

@@ -51,6 +51,13 @@ fn the_kubelets_state_is_put_back_in_every_boot_but_a_trial() {
 }
 
 #[test]
+fn a_slow_card_has_ten_minutes_for_the_kubelets_state() {
+    let text = fs::read_to_string(source().join("systemd/system/careen-restore.service")).unwrap();
+    // 256 MiB at most, each file flushed: a card that writes 1 MB/s needs half of it.
+    assert!(text.lines().any(|line| line == "TimeoutStartSec=600"));
+}
+
+#[test]
 fn a_restart_of_the_agent_puts_no_state_back_under_a_running_kubelet() {
     let agent = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
     let named = agent

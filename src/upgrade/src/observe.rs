@@ -36,6 +36,8 @@ pub struct Observation {
     pub loader: Result<(), Reason>,
     /// Whether a hardware watchdog would end a trial that hangs before any software of ours runs; asked where requests are taken.
     pub watchdog: Result<(), Reason>,
+    /// Whether the old system has got back all of the kubelet's state that a trial has changed.
+    pub restored: Result<(), Reason>,
     /// A sign that this node runs a control plane.
     pub control_plane: Option<String>,
     /// This machine, as `uname -m` says it.

@@ -153,6 +153,7 @@ fn calm(booted: Deployment) -> Observation {
         one_shot: OneShot::Clear,
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: false,

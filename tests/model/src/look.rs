@@ -30,6 +30,7 @@ pub fn look(
         one_shot: one_shot(state, home),
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),

@@ -163,6 +163,7 @@ impl FleetMachine {
             one_shot: state.one_shot,
             loader: Ok(()),
             watchdog: Ok(()),
+            restored: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,

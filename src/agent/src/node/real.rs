@@ -91,6 +91,7 @@ impl Node {
             one_shot: grubenv::one_shot(&self.places.grubenv()),
             loader: boot::loader_fitness(&self.places, &self.places.root),
             watchdog: watchdog::fitness(&self.places.root),
+            restored: saved::none_is_owed(&self.places)?,
             control_plane: control_plane
                 .exists()
                 .then(|| control_plane.display().to_string()),

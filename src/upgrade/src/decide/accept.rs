@@ -116,6 +116,8 @@ pub(crate) fn check(
     if let Some(sign) = &seen.control_plane {
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
+    // The next trial would begin with what the last one has left, and its snapshot keep that.
+    seen.restored.clone()?;
     seen.loader.clone()?;
     if policy.require_watchdog {
         seen.watchdog.clone()?;

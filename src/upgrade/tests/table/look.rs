@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 27] = [
+    let changes: [fn(&mut Observation); 28] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -21,6 +21,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
         |seen| seen.control_plane = Some("etcd.yaml".into()),
         |seen| seen.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
+        |seen| seen.restored = Err(owed()),
         |seen| seen.staged = true,
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
@@ -226,6 +227,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         one_shot,
         loader,
         watchdog,
+        restored,
         control_plane,
         machine,
         etc_stale,
