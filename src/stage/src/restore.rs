@@ -15,20 +15,29 @@ pub fn run(args: &Args) -> ExitCode {
     let places = &args.places;
     let booted = match boot::booted(&places.sysroot, &places.root) {
         Ok((booted, _)) => booted,
-        Err(error) => return code(failed(&format!("nothing is restored: {error}"))),
+        Err(error) => return code(not_now(args, &error)),
     };
     let read = Store::new(&places.sysroot).read();
     let upgrade = read.as_ref().ok().and_then(|read| read.upgrade.as_ref());
     let of_the_record = match (&read, upgrade) {
         (Err(reason), _) => failed(&format!("nothing is restored by it: {reason}")),
-        (Ok(_), Some(upgrade)) if snapshot::exists(places, &upgrade.id) => {
-            by(args, upgrade, &booted)
-        }
+        (Ok(_), Some(upgrade)) if is_kept(args, &upgrade.id) => by(args, upgrade, &booted),
         (Ok(_), _) => true,
     };
     // Behind the record's: what is owed from before is older, and what the record's upgrade has saved may be what that trial had left.
     let of_others = others(args, upgrade.map(|upgrade| &upgrade.id), &booted);
     code(of_the_record && of_others)
+}
+
+/// Which system runs cannot be told now, and may be when the agent looks, which would end the upgrade: what was due is owed until then.
+fn not_now(args: &Args, error: &Error) -> bool {
+    let read = Store::new(&args.places.sysroot).read();
+    let upgrade = read.ok().and_then(|read| read.upgrade);
+    let due = |up: &Upgrade| is_kept(args, &up.id) && is_due(args, up, &up.from);
+    if let Some(up) = upgrade.filter(due) {
+        owe(args, &up.id, Some(&up.from), &error.to_string());
+    }
+    failed(&format!("nothing is restored: {error}"))
 }
 
 /// What is owed to this system by upgrades that the record tells of no more.
@@ -53,6 +62,11 @@ fn late(args: &Args, id: &UpgradeId, owed: &Owed) -> bool {
     }
 }
 
+/// Whether there is something to put back, or was to be: what is owed and damaged is told as that at each boot.
+fn is_kept(args: &Args, id: &UpgradeId) -> bool {
+    snapshot::exists(&args.places, id) || snapshot::owed(&args.places, id).is_some()
+}
+
 fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     if upgrade.to.as_ref().is_some_and(|to| to.same(booted)) {
         return target_runs(args, upgrade);
@@ -72,7 +86,8 @@ fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
 /// What could not be put back is due at each boot, also once its upgrade has failed and is over.
 fn is_due(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     let places = &args.places;
-    snapshot::owed(places, &upgrade.id).is_some()
+    let owed = snapshot::owed(places, &upgrade.id);
+    owed.is_some_and(|owed| owed.to.is_none_or(|to| to.same(booted)))
         || (snapshot::is_wanted(upgrade, booted) && !snapshot::is_over(places, upgrade))
 }
 

@@ -151,3 +151,17 @@ fn what_is_owed_names_the_system_that_it_is_owed_to() {
     assert!(owed.to.unwrap().same(&deployment('a', 0)));
     assert!(owed.why.contains("config.yaml"), "{}", owed.why);
 }
+
+#[test]
+fn what_was_due_is_owed_where_the_system_that_runs_could_not_be_made_out() {
+    let owing = Owing::new();
+    owing.mend_disk();
+    fs::remove_file(owing.places.snapshot(&upgrade_id("one")).join("owed")).unwrap();
+    assert_eq!(owing.boot_of(&deployment('c', 0)), Some(1), "no such root");
+    assert!(owing.owes());
+    owing.node.store(Phase::Failed {
+        reason: upgrade::Reason::Withdrawn,
+    });
+    assert_eq!(owing.boot(), Some(0), "its upgrade is over");
+    assert_eq!(owing.config(), "saved");
+}
