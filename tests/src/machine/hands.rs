@@ -37,7 +37,7 @@ impl TestMachine {
             one_shot: state.one_shot,
             loader: state.loader.clone(),
             watchdog: Ok(()),
-            restored: Ok(()),
+            restored: state.restored.clone(),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
