@@ -28,6 +28,8 @@ pub enum Fault {
     Fails(End),
     /// The API server goes away, or comes back.
     Server(bool),
+    /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
+    LosesTheAnswer,
     /// The API server is put back to an older version.
     OlderServer,
     /// The requester writes something else, or takes the request back.
@@ -113,6 +115,9 @@ fn agent(state: &State, out: &mut Vec<Fault>) {
 
 fn world(state: &State, out: &mut Vec<Fault>) {
     out.push(Fault::Server(!state.cluster.up));
+    if state.cluster.told.is_some() {
+        out.push(Fault::LosesTheAnswer);
+    }
     if state.disk.etc < 2 {
         out.push(Fault::Etc);
     }
@@ -164,6 +169,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Kill => steps::kill(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
         Fault::Server(up) => next.cluster.up = up,
+        Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',
         Fault::Asks(ask) => next.cluster.ask = ask,
         Fault::Pauses => next.cluster.paused = true,

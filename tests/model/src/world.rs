@@ -222,6 +222,8 @@ pub struct Ghost {
     pub by_hand: bool,
     /// Pre-hooks were begun, and no post-hooks since.
     pub hooked: bool,
+    /// The answer that the API server has accepted and lost, until another is given.
+    pub lost: Option<Told>,
     /// The first promise that was broken.
     pub broken: Option<&'static str>,
 }
@@ -310,6 +312,7 @@ impl State {
                 condemned: None,
                 by_hand: false,
                 hooked: false,
+                lost: None,
                 broken: None,
             },
         }

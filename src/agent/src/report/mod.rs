@@ -26,6 +26,10 @@ const RETRY: Duration = Duration::from_secs(2);
 /// Pause after the server said no: asking again soon would not change that.
 const REFUSED: Duration = Duration::from_secs(30);
 
+/// How long after a write that was accepted the Node may still be seen without it. The watch brings it within a second; behind that an etcd that was put
+/// back to a backup, or a person, has taken it off again.
+const LOST: Duration = Duration::from_secs(30);
+
 /// What is to be told, and the Node as it was seen last. Without a Node nothing can be told.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
@@ -98,7 +102,7 @@ impl Writer {
             let wanted = self.wanted.borrow_and_update().clone();
             let due = self.due(&wanted);
             self.settle.send_replace(due.is_none());
-            let changed = match due {
+            let changed = match due.or_else(|| self.due_again(&wanted)) {
                 None => self.wanted.changed().await,
                 Some(at) if at > Instant::now() => tokio::select! {
                     changed = self.wanted.changed() => changed,
@@ -133,6 +137,14 @@ impl Writer {
             .map(|written| (&written.report, written.at));
         let due = pace::due(written, report);
         due.map(|at| if wanted.hurry { Instant::now() } else { at })
+    }
+
+    /// When what was written is written again, because the Node does not say it. No reboot waits for that.
+    fn due_again(&self, wanted: &Wanted) -> Option<Instant> {
+        let (report, node) = (wanted.report.as_ref()?, wanted.node.as_ref()?);
+        let written = self.written.as_ref()?;
+        let lost = wanted.reached && !wanted.hurry && !patch::is_there(report, node);
+        lost.then(|| written.at + LOST)
     }
 
     fn remember(&mut self, report: &Report, node: &NodeSeen) {
@@ -237,5 +249,46 @@ mod tests {
         });
         let mut settled = reporter.settled();
         settled.wait_for(|settled| *settled).await.unwrap();
+    }
+
+    /// The Node as the API server has it behind a write that it accepted.
+    fn with(report: &Report, bare: &Node) -> NodeSeen {
+        let bare: NodeSeen = bare.clone().into();
+        let mut node = patch::body(report, &bare, Timestamp::UNIX_EPOCH);
+        if let Some(annotations) = node["metadata"]["annotations"].as_object_mut() {
+            annotations.retain(|_, value| !value.is_null());
+        }
+        node["metadata"]["name"] = json!(bare.name);
+        node["metadata"]["uid"] = json!(bare.uid);
+        serde_json::from_value::<Node>(node).unwrap().into()
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_the_api_server_has_lost_is_given_once_more_and_holds_no_reboot_up() {
+        let mut wanted = something_to_tell();
+        wanted.hurry = false;
+        let report = wanted.report.clone().unwrap();
+        let bare = json!({ "metadata": { "name": "n", "uid": "u" } });
+        let bare: Node = serde_json::from_value(bare).unwrap();
+        let mut writer = Writer {
+            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
+            wanted: watch::channel(Wanted::default()).1,
+            settle: watch::Sender::new(true),
+            written: None,
+        };
+        let at = Instant::now();
+        let uid = "u".to_owned();
+        writer.written = Some(Written {
+            report: report.clone(),
+            at,
+            uid,
+        });
+        wanted.node = Some(Arc::new(with(&report, &bare)));
+        assert_eq!(writer.due_again(&wanted), None, "it stands there");
+        wanted.node = Some(Arc::new(bare.into()));
+        assert_eq!(writer.due_again(&wanted), Some(at + LOST));
+        assert_eq!(writer.due(&wanted), None, "which a reboot would wait for");
+        wanted.hurry = true;
+        assert_eq!(writer.due_again(&wanted), None);
     }
 }
