@@ -26,6 +26,8 @@ pub enum Fault {
     Kill,
     /// The step under way fails, whatever it has brought about so far.
     Fails(End),
+    /// The kubelet's state is not put back: the disk is full, or lets nothing be written there.
+    PutBackFails,
     /// The API server goes away, or comes back.
     Server(bool),
     /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
@@ -74,6 +76,9 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
     }
     if state.suffers(Flaw::AgentDead) {
         return;
+    }
+    if state.pc == Pc::Units(0) && boot::restores(state) {
+        out.push(Fault::PutBackFails);
     }
     agent(state, out);
     if has_boundary(state) {
@@ -168,6 +173,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Cut(loss) => cut(&mut next, loss),
         Fault::Kill => steps::kill(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
+        Fault::PutBackFails => (next.disk.owed, next.pc) = (true, Pc::Units(1)),
         Fault::Server(up) => next.cluster.up = up,
         Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',

@@ -48,10 +48,11 @@ pub enum Mutant {
     ForgetsThePostHooks,
     TakesTheAcceptedForTold,
     BlessesWithoutTheApiServer,
+    TakesARequestWhileStateIsOwed,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 30] = [
+pub const MUTANTS: [Mutant; 31] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -82,6 +83,7 @@ pub const MUTANTS: [Mutant; 30] = [
     Mutant::ForgetsThePostHooks,
     Mutant::TakesTheAcceptedForTold,
     Mutant::BlessesWithoutTheApiServer,
+    Mutant::TakesARequestWhileStateIsOwed,
 ];
 
 /// The model writes the record itself, as a step that a cut can come before.
@@ -143,6 +145,9 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     }
     if mutant == Mutant::HearsNoPause {
         seen.paused = None;
+    }
+    if mutant == Mutant::TakesARequestWhileStateIsOwed {
+        seen.restored = Ok(());
     }
     if mutant == Mutant::IgnoresChangedEtc {
         seen.etc_stale = false;

@@ -88,6 +88,8 @@ pub struct Disk {
     pub snapshot: Option<char>,
     /// Behind which trial it was put back, since the target may have run last.
     pub restored: Option<u32>,
+    /// It was to be put back, and that failed.
+    pub owed: bool,
     /// The kubelet's state, by the system that wrote it last.
     pub kubelet: char,
     /// How often somebody has changed the running system's /etc.
@@ -277,6 +279,7 @@ impl State {
                 fetched: BTreeSet::new(),
                 snapshot: None,
                 restored: None,
+                owed: false,
                 kubelet: 'a',
                 etc: 0,
                 etc_noted: 0,
