@@ -17,6 +17,11 @@ const UNSEEN: &[&str] = &[
     "damaged-grubenv-boots-the-old-system",
     "dripping-remote-is-given-up",
     "initramfs-hangs-falls-back",
+    "a-daemonset-brings-the-first-agent",
+    "a-daemonset-is-uninstalled-behind-an-upgrade",
+    "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
+    "a-daemonset-whose-agent-does-not-start-gives-way",
+    "an-image-without-the-guard-wants-the-policys-word",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.

@@ -161,6 +161,15 @@ mod tests {
     }
 
     #[test]
+    fn an_upgrade_that_nothing_guarded_is_told_as_such() {
+        let mut upgraded = report("Upgraded", None);
+        upgraded.status.unguarded = true;
+        let text = told(&[upgraded]);
+        let said = "Upgraded: the new system has no guard in its initramfs";
+        assert!(text.contains(said), "{text}");
+    }
+
+    #[test]
     fn only_the_stream_that_systemd_names_is_the_journal() {
         let file = tempfile::tempfile().unwrap();
         let meta = file.metadata().unwrap();

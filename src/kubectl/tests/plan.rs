@@ -76,6 +76,17 @@ fn a_refusal_comes_first() {
 }
 
 #[test]
+fn an_image_without_a_guard_is_said_to_have_none_where_the_policy_would_let_it_through() {
+    let unguarded = Plan {
+        unguarded: true,
+        ..answer()
+    };
+    let said = "none in the image's initramfs";
+    assert!(plan_text(Some(unguarded)).contains(said));
+    assert!(!plan_text(Some(answer())).contains(said));
+}
+
+#[test]
 fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindrances() {
     let opens = || Some("Sat 22:00 Europe/Berlin".to_owned());
     let paused = || Some("an audit".to_owned());

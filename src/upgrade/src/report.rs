@@ -40,6 +40,9 @@ impl Answer {
     }
 }
 
+/// What is said of an image that the policy has let through without a guard, where nothing else is to be said.
+pub const UNGUARDED: &str = "the new system has no guard in its initramfs, as the policy allows (unguarded = true): a hang there wants a person";
+
 /// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -100,6 +103,9 @@ pub struct Status {
     pub boot: Option<BootId>,
     /// Trial boots so far.
     pub tries: u32,
+    /// The image has no guard in its initramfs, and the policy has let it through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unguarded: bool,
     /// Why nothing new is begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
@@ -256,6 +262,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             .map(|i| i.kubernetes.clone()),
         boot: seen.boot.cloned(),
         tries: up.tries,
+        unguarded: is_unguarded(up),
         reached: up.reached.clone(),
         ..Status::default()
     };
@@ -279,6 +286,24 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         | Phase::Blessed => (Answer::InProgress, hindrance(up, seen)),
     };
     with_reason(answer, status, reason)
+}
+
+/// Whether the image was found to have no guard, and was let through all the same: one that was refused was never deployed.
+fn is_unguarded(up: &Upgrade) -> bool {
+    let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
+    let is_let_through = match up.phase {
+        Phase::Accepted | Phase::Fetched => false,
+        Phase::Reverting { .. } | Phase::Failed { .. } | Phase::Halted { .. } => up.to.is_some(),
+        Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Upgraded => true,
+    };
+    is_let_through && info.is_some_and(|info| !info.is_guarded())
 }
 
 /// What was upgraded, and runs its former system again: the boot loader could not start the new one, or a person picked the other. Said as

@@ -17,7 +17,7 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
 - The annotations `controlplane.cluster.x-k8s.io/inplace-upgrade` (the answer), `controlplane.cluster.x-k8s.io/failure-reason` (the sentence, only
   with `Failed`) and `careen.dev/status` (JSON, below), and the condition `CareenUpgrading`, in one write.
 - The condition is `True` while the answer is `InProgress`, else `False`. Its `reason` is the code of the [reason](reasons.md) when there is one,
-  else the phase; its `message` is that reason's sentence, else what is being done, else the phase.
+  else the phase; its `message` is that reason's sentence, else what is being done, else that the image has no guard where it has none, else the phase.
 - An Event (namespace `default`, about the Node, reporting controller `careen.dev/agent`, action `Upgrade`) for each new answer, reason or phase, with the
   reason and the message of the condition: `Warning` when the answer is `Failed` or a reason is named, else `Normal`. Nobody should decide by Events.
 - While `careen.dev/paused` is on the Node, `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
@@ -93,7 +93,7 @@ fn table_of_phases() -> String {
 }
 
 /// Every key of the status, with what it says.
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 15] = [
     (
         "id",
         "the upgrade's id: `careen.dev/upgrade-id`, or one that the agent made",
@@ -113,6 +113,10 @@ const KEYS: [(&str, &str); 14] = [
     ("boot", "the id of the boot that speaks"),
     ("tries", "trial boots so far"),
     (
+        "unguarded",
+        "the image has no guard in its initramfs, and the policy's `unguarded = true` has let it through",
+    ),
+    (
         "paused",
         "why nothing new is begun, while `careen.dev/paused` is on the Node",
     ),
@@ -127,6 +131,7 @@ fn full() -> Value {
     let mut record = upgrade_in(Phase::Verified);
     let up = record.upgrade.as_mut().unwrap();
     up.target.commit = Some(digest('b'));
+    up.facts.as_mut().unwrap().info.as_mut().unwrap().stage = None;
     up.warning = Some(Reason::BudgetBlocks {
         pdb: "web".into(),
         pod: "shop/web-1".into(),

@@ -73,6 +73,41 @@ fn a_first_request_hears_that_the_machine_cannot_be_made_out_and_without_one_not
     assert_eq!(told(&quiet()), None);
 }
 
+/// What the Node says of an upgrade to an image without a guard.
+fn without_a_guard(phase: Phase) -> bool {
+    let mut record = upgrade_in(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    if let Some(facts) = &mut up.facts {
+        facts.info.as_mut().unwrap().stage = None;
+    }
+    let told = report(&Ok(record), &on_trial(), None).unwrap();
+    told.status.unguarded
+}
+
+#[test]
+fn an_image_without_a_guard_is_said_to_have_none_from_the_look_at_it_to_the_end() {
+    for phase in phases() {
+        let is_known = !matches!(phase, Phase::Accepted | Phase::Fetched);
+        assert_eq!(without_a_guard(phase.clone()), is_known, "{phase:?}");
+        let guarded = report(&Ok(upgrade_in(phase)), &on_trial(), None).unwrap();
+        assert!(!guarded.status.unguarded);
+    }
+}
+
+#[test]
+fn an_image_that_was_refused_for_its_guard_is_not_said_to_be_let_through() {
+    let reason = Reason::NoStage {
+        commit: "bbbb".into(),
+        found: None,
+    };
+    let mut record = upgrade_in(Phase::Failed { reason });
+    let up = record.upgrade.as_mut().unwrap();
+    up.to = None;
+    up.facts.as_mut().unwrap().info.as_mut().unwrap().stage = None;
+    let told = report(&Ok(record), &on_trial(), None).unwrap();
+    assert!(!told.status.unguarded);
+}
+
 #[test]
 fn a_sentence_of_any_length_fits_on_the_node_and_says_that_it_was_cut() {
     // Letters of two bytes and one in front of them: no cut of an even number of bytes falls between two of them.

@@ -95,6 +95,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
         etc_conflicts: found.etc_conflicts,
         room: rooms(found.facts.root, found.facts.boot),
         kept_goes: found.kept_goes,
+        unguarded: case.policy.unguarded && info.is_some_and(|info| !info.is_guarded()),
         moving: pods.moving,
         blocked: pods.blocked,
         expected_seconds: history::usual(
