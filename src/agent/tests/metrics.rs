@@ -58,6 +58,7 @@ fn reached(phase: &str, at: u64) -> Reached {
     Reached {
         phase,
         at: WALL + at,
+        waited: 0,
     }
 }
 
@@ -181,6 +182,47 @@ fn all_visits_to_a_phase_are_added_up() {
     let at = "careen_agent_upgrade_phase_reached_timestamp_seconds{phase=\"Trial\"}";
     let last = (WALL + 410) as f64;
     has(&text, at, last);
+}
+
+#[test]
+fn a_night_that_is_waited_for_is_no_work_of_its_phase() {
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    up.reached = vec![reached("Accepted", 0), reached("Deployed", 40_000)];
+    up.reached[0].waited = 39_900;
+    up.bill.waiting = watch(39_900);
+    let seen = Observation {
+        wall: WALL + 40_020,
+        ..quiet()
+    };
+    let text = text(&shown(record, seen));
+    let of =
+        |phase: &str| format!("careen_agent_upgrade_phase_duration_seconds{{phase=\"{phase}\"}}");
+    has(&text, &of("Accepted"), 100.0);
+    has(&text, &of("Deployed"), 20.0);
+    has(&text, "careen_agent_upgrade_working_seconds", 120.0);
+    has(&text, "careen_agent_upgrade_waiting_seconds", 39_900.0);
+}
+
+#[test]
+fn while_it_waits_only_the_waiting_grows() {
+    let mut record = upgrade_in(Phase::Accepted);
+    let up = record.upgrade.as_mut().unwrap();
+    up.reached = vec![reached("Accepted", 0)];
+    let waits = Observation {
+        now: quiet().now.plus_seconds(10),
+        wall: WALL + 10,
+        ..quiet()
+    };
+    up.bill.waiting.start(Now::from(&waits));
+    let later = Observation {
+        now: waits.now.plus_seconds(7_200),
+        wall: waits.wall + 7_200,
+        ..waits
+    };
+    let text = text(&shown(record, later));
+    has(&text, "careen_agent_upgrade_working_seconds", 10.0);
+    has(&text, "careen_agent_upgrade_waiting_seconds", 7_200.0);
 }
 
 #[test]

@@ -228,6 +228,14 @@ fn what_is_in_the_way_is_told_while_it_goes_on() {
         ],
     );
     says(&node, &["upgrades here usually take 1m30s"]);
+    let waited = json!([{ "phase": "Accepted", "at": NOW - 9_000, "waited": 8_950 }]);
+    let waited = json!({ "phase": "Trial", "reached": waited });
+    let text = told(&answered("a", "InProgress", waited));
+    assert!(
+        text.contains("of that waiting") && text.contains("2h29m"),
+        "{text}"
+    );
+    assert!(!text.contains("upgrades here usually"), "{text}");
 }
 
 /// What a node says while it works, by phase and code.

@@ -111,6 +111,9 @@ pub struct Status {
     pub paused: Option<String>,
     /// When phases were reached, in wall time.
     pub reached: Vec<Reached>,
+    /// Since when it waits for the operator's hours or the end of a pause, in wall time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_since: Option<u64>,
 }
 
 /// How far careen-deploy or the drain is with the step under way.
@@ -264,6 +267,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         tries: up.tries,
         unguarded: is_unguarded(up),
         reached: up.reached.clone(),
+        waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
         ..Status::default()
     };
     let (answer, reason) = match &up.phase {

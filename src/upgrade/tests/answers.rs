@@ -23,6 +23,8 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
 - While `careen.dev/paused` is on the Node, `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
   reason `Paused`; one that is armed goes on. A request that waits for the pause to end leaves the last answer as it is: the condition alone says `Paused`.
 - `careen.dev/history`: the last ten upgrades and refused requests, as JSON of at most 4 KiB, the latest first; in the same write.
+  Of an upgrade `seconds` says how long it was `working` and `waiting` for the operator's hours or the end of a pause, and for how long the node was `cordoned`, `drained`
+  and `notReady` over it, each in seconds; an agent that did not count that leaves `seconds` out.
 - `careen.dev/plan-result`: the answer to `careen.dev/plan`, in a write of its own ([planning](plan.md)).
 - `InProgress` with a reason means that something is in the way, and that the upgrade goes on: a step that is tried again, a drain that will be
   held up.
@@ -122,7 +124,12 @@ const KEYS: [(&str, &str); 15] = [
     ),
     (
         "reached",
-        "phases, in the order in which they were reached: `phase` and `at`, in seconds since 1970 by the node's clock",
+        "phases, in the order in which they were reached: `phase` and `at`, in seconds since 1970 by the node's clock; `waited`, the seconds in \
+         it that were spent waiting for the operator's hours or the end of a pause, where there were any",
+    ),
+    (
+        "waitingSince",
+        "since when it waits for the operator's hours or the end of a pause, likewise",
     ),
 ];
 
@@ -140,7 +147,9 @@ fn full() -> Value {
     up.reached = vec![Reached {
         phase: "Accepted".into(),
         at: WALL,
+        waited: 0,
     }];
+    up.bill.waiting.start(bill::Now::from(&asked()));
     let seen = Observation {
         paused: Some("an audit".into()),
         running: Some(Step::Deploy {

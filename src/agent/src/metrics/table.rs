@@ -156,8 +156,22 @@ pub const TABLE: &[Metric] = &[
         "upgrade_phase_duration",
         "seconds",
         &["phase"],
-        "How long the upgrade was in a phase, all visits together, the present one up to now",
+        "How long the upgrade was at work in a phase, all visits together, the present one up to now; without the waiting",
         samples::durations,
+    ),
+    gauge(
+        "upgrade_working",
+        "seconds",
+        &[],
+        "How long the upgrade was at work: from its begin on, without the waiting",
+        samples::working,
+    ),
+    gauge(
+        "upgrade_waiting",
+        "seconds",
+        &[],
+        "How long the upgrade waited for the operator's hours or the end of a pause",
+        samples::waiting,
     ),
     gauge(
         "upgrade_cordoned",

@@ -4,7 +4,7 @@ use upgrade::reason::Wait;
 
 use super::{Case, Finding, Weight, meanwhile};
 use crate::cli::BY_HAND;
-use crate::expected::elapsed;
+use crate::expected::worked;
 use crate::span;
 use crate::standing::{Standing, is_answered};
 use crate::view::Ready;
@@ -163,13 +163,13 @@ pub(super) fn longer_than_usual(case: &Case<'_>) -> Option<Finding> {
     if case.standing != Standing::Working {
         return None;
     }
-    let (taken, usual) = (elapsed(case.node, case.now)?, case.expected.seconds()?);
+    let (taken, usual) = (worked(case.node, case.now)?, case.expected.seconds()?);
     if taken < usual.saturating_mul(SLOW) {
         return None;
     }
     Some(Finding {
         weight: Weight::Held,
-        what: format!("it takes {}, upgrades here usually take {}", span::short(taken), span::short(usual)),
+        what: format!("it is at work for {}, upgrades here usually take {}", span::short(taken), span::short(usual)),
         so: Some("every step has its deadline, so it ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
     })
 }

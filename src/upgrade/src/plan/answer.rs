@@ -99,7 +99,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
         moving: pods.moving,
         blocked: pods.blocked,
         expected_seconds: history::usual(
-            case.record.past.iter().filter_map(Past::lasted).collect(),
+            case.record.past.iter().filter_map(Past::worked).collect(),
         ),
         window_seconds,
         opens,
