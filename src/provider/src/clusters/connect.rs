@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
 use kube::api::Api;
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::config::Kubeconfig;
+use kubeconfig::Variables;
 use thiserror::Error;
 use upgrade::Version;
 
@@ -80,7 +81,7 @@ pub async fn client(
             "{what} is not let in; put the data itself there"
         )));
     }
-    let config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await;
+    let config = kubeconfig::config(parsed, None, &Variables::of_process());
     let mut config = config.map_err(|error| bad(watch::chain(&error)))?;
     config.connect_timeout = Some(Duration::from_secs(5));
     // The server ends each watch well before.
