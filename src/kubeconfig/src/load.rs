@@ -115,3 +115,76 @@ fn certificates(text: &[u8]) -> Result<Vec<Vec<u8>>, KubeconfigError> {
     let certificates = parts.into_iter().filter(|part| part.tag() == "CERTIFICATE");
     Ok(certificates.map(pem::Pem::into_contents).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A certificate as far as anybody looks here.
+    const AUTHORITY: &str =
+        "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
+
+    fn kubeconfig(cluster: Value, user: Value) -> Kubeconfig {
+        let content = json!({
+            "current-context": "here",
+            "contexts": [
+                { "name": "here", "context": { "cluster": "c", "user": "u", "namespace": "own" } },
+                { "name": "there", "context": { "cluster": "d", "user": "nobody" } },
+            ],
+            "clusters": [
+                { "name": "c", "cluster": cluster },
+                { "name": "d", "cluster": { "server": "https://d.example.org", "proxy-url": "http://p" } },
+            ],
+            "users": [{ "name": "u", "user": user }],
+        });
+        serde_json::from_value(content).unwrap()
+    }
+
+    /// But for the proxy, which kube takes from the environment by itself.
+    fn shown(mut config: Config) -> String {
+        config.proxy_url = None;
+        format!("{config:?}")
+    }
+
+    #[test]
+    fn all_but_the_proxy_is_what_kube_itself_makes_of_a_kubeconfig() {
+        let clusters = [
+            json!({ "server": "https://a.example.org:6443", "certificate-authority-data": AUTHORITY,
+                "tls-server-name": "b", "disable-compression": true }),
+            json!({ "server": "http://a.example.org", "insecure-skip-tls-verify": true }),
+        ];
+        let exec = json!({ "apiVersion": "client.authentication.k8s.io/v1", "command": "log-in",
+            "provideClusterInfo": true });
+        let users = [
+            json!({ "token": "x", "as": "somebody" }),
+            json!({ "exec": exec }),
+        ];
+        for (cluster, user) in clusters.into_iter().zip(users) {
+            let content = kubeconfig(cluster, user);
+            let own = config(content.clone(), None, &Variables::default()).unwrap();
+            assert_eq!(shown(own), shown(Config::try_from(content).unwrap()));
+        }
+    }
+
+    #[test]
+    fn another_context_has_a_cluster_and_a_proxy_of_its_own() {
+        let content = kubeconfig(json!({ "server": "https://a.example.org" }), json!({}));
+        let there = config(content.clone(), Some("there"), &Variables::default()).unwrap();
+        assert_eq!(there.cluster_url, "https://d.example.org/");
+        assert_eq!(there.proxy_url.unwrap(), "http://p:80/");
+        let nowhere = config(content, Some("nowhere"), &Variables::default()).unwrap_err();
+        assert!(nowhere.to_string().contains("nowhere"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_proxy_that_is_none_is_told_from_a_kubeconfig_that_cannot_be_read() {
+        let cluster = json!({ "server": "https://a.example.org", "proxy-url": "proxy:3128" });
+        let content = kubeconfig(cluster, json!({}));
+        let why = config(content, None, &Variables::default()).unwrap_err();
+        assert!(matches!(why, Error::Proxy(_)), "{why}");
+        let why = config(Kubeconfig::default(), None, &Variables::default()).unwrap_err();
+        assert!(matches!(why, Error::Kubeconfig(_)), "{why}");
+    }
+}

@@ -158,6 +158,8 @@ fn stamp(path: &Path) -> Option<(u64, u64, i64, i64, u64)> {
 mod tests {
     use super::*;
 
+    const SILENCE: Duration = Duration::from_secs(100);
+
     #[test]
     fn every_file_that_a_kubeconfig_names_is_watched() {
         let content = serde_json::json!({
@@ -169,5 +171,17 @@ mod tests {
         let content: Kubeconfig = serde_json::from_value(content).unwrap();
         let named = ["/ca.crt", "/own.pem", "/own.key", "/token"].map(PathBuf::from);
         assert_eq!(files(&content), named);
+    }
+
+    #[test]
+    fn the_proxy_that_kubelet_conf_names_leads_to_the_api_server() {
+        let content = serde_json::json!({
+            "current-context": "x",
+            "contexts": [{ "name": "x", "context": { "cluster": "c", "user": "u" } }],
+            "clusters": [{ "name": "c", "cluster": { "server": "https://x", "proxy-url": "socks5://site" } }],
+        });
+        let content: Kubeconfig = serde_json::from_value(content).unwrap();
+        let proxy = config(content, SILENCE).unwrap().proxy_url;
+        assert_eq!(proxy.unwrap(), "socks5://site:1080/");
     }
 }

@@ -183,6 +183,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_proxy_that_is_none_is_named_with_the_secret_and_without_its_password() {
+        let proxy = ", \"proxy-url\": \"ftp://me:hidden@proxy\"";
+        let why = refused("\"token\": \"x\"", proxy)
+            .await
+            .expect("it is refused");
+        assert!(why.starts_with("Secret c-kubeconfig"), "{why}");
+        assert!(why.contains("ftp://...@proxy"), "{why}");
+        assert!(!why.contains("hidden"), "{why}");
+    }
+
+    #[tokio::test]
     async fn what_is_no_kubeconfig_is_named_with_its_secret_and_nothing_of_it_shown() {
         for bytes in [b"\xff\xfe".as_slice(), b"", b"secret: [", b"[1, 2]"] {
             let why = client(&Key::new("t", "c"), bytes, &Arc::default())
