@@ -71,7 +71,23 @@ pub fn inferred(variables: &Variables) -> Result<Config, Error> {
 
 fn led(mut config: Config, proxy: Option<&str>, variables: &Variables) -> Result<Config, Error> {
     config.proxy_url = decide(&config.cluster_url, proxy, variables)?;
+    if config.proxy_url.is_some() {
+        config.cluster_url = with_port(config.cluster_url)?;
+    }
     Ok(config)
+}
+
+/// Of a server that names no port, kube's tunnel asks for 443, also without TLS (hyper-util 0.1, client/legacy/connect/proxy/tunnel.rs).
+fn with_port(server: Uri) -> Result<Uri, KubeconfigError> {
+    let plain = server.scheme_str() == Some("http") && server.port().is_none();
+    match server.host() {
+        Some(host) if plain => {
+            let path = server.path_and_query().map_or("/", |path| path.as_str());
+            let whole = format!("http://{host}:80{path}");
+            whole.parse().map_err(KubeconfigError::ParseClusterUrl)
+        }
+        _ => Ok(server),
+    }
 }
 
 fn chosen(content: &Kubeconfig, name: Option<&str>) -> Result<(Context, Cluster), KubeconfigError> {
@@ -176,6 +192,14 @@ mod tests {
         assert_eq!(there.proxy_url.unwrap(), "http://p:80/");
         let nowhere = config(content, Some("nowhere"), &Variables::default()).unwrap_err();
         assert!(nowhere.to_string().contains("nowhere"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_server_without_tls_is_asked_for_at_its_own_port() {
+        let cluster = json!({ "server": "http://a.example.org/below", "proxy-url": "http://p" });
+        let content = kubeconfig(cluster, json!({}));
+        let led = config(content, None, &Variables::default()).unwrap();
+        assert_eq!(led.cluster_url, "http://a.example.org:80/below");
     }
 
     #[test]
