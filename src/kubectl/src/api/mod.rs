@@ -54,7 +54,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When there is none or it cannot be used.
-    pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
+    pub fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
         let unusable = |error: &dyn std::error::Error| {
             Failure::Unreachable(format!("the kubeconfig cannot be used: {}", chain(error)))
         };
@@ -68,7 +68,11 @@ impl Cluster {
             Some(content) => kubeconfig::config(content, context, &variables),
             None => kubeconfig::inferred(&variables),
         };
-        let mut config = config.map_err(|error| unusable(&error))?;
+        let mut config = config.map_err(|error| match error {
+            // It may be a variable, and then the kubeconfig is well.
+            kubeconfig::Error::Proxy(bad) => Failure::Unreachable(bad.to_string()),
+            other => unusable(&other),
+        })?;
         config.read_timeout = Some(SILENCE);
         config.reset_reader_on_write = true;
         let client = Client::try_from(config).map_err(|error| unusable(&error))?;
