@@ -20,6 +20,7 @@ pub mod measured;
 pub mod node;
 pub mod pods;
 pub mod provider_process;
+pub mod proxy;
 pub mod replica;
 pub mod replicas;
 pub mod requests;

@@ -13,6 +13,7 @@ mod outage;
 mod outsider;
 mod overtaken;
 mod policy;
+mod proxies;
 mod rights;
 mod story;
 mod trial;

@@ -3,6 +3,7 @@
 mod asking;
 mod person;
 mod planning;
+mod proxies;
 mod reading;
 mod rights;
 mod watching;
