@@ -55,6 +55,23 @@ async fn a_plan_is_the_agents_own_answer_and_nothing_of_the_node_is_touched() ->
     Ok(())
 }
 
+/// The machine's clock says Tuesday, 22:13 of UTC.
+#[tokio::test]
+async fn a_plan_tells_what_is_left_of_the_nodes_hours_or_when_they_come() -> Result<()> {
+    let _own = own_nodes().await;
+    for (hours, told) in [
+        ("22:00-23:00", "s left"),
+        ("02:00-04:00", "it would wait until Wed 02:00 UTC"),
+    ] {
+        let policy = format!("[window]\nopen = [\"daily {hours}\"]\n");
+        let scene = Scene::with_policy("timed", &policy).await?;
+        let line = format!("plan {} --image {NEW_IMAGE}", scene.node.name);
+        let ran = careen(&line).await?.with(Exit::Done)?;
+        ensure!(ran.out.contains(told), "{hours}: {ran:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn what_a_person_has_paused_waits_until_they_resume_it() -> Result<()> {
     let _own = own_nodes().await;
