@@ -17,6 +17,7 @@ pub mod machine;
 pub mod machines;
 pub mod management;
 pub mod measured;
+pub mod metrics_proxy;
 pub mod node;
 pub mod pods;
 pub mod provider_process;

@@ -6,7 +6,7 @@ mod scene;
 
 use std::path::Path;
 
-use agent::metrics::{Disk, Linked, Shown, TABLE, reference, text};
+use agent::metrics::{Disk, Linked, Measure, Shown, TABLE, reference, text};
 use scene::*;
 use upgrade::bill::{Now, Stopwatch};
 use upgrade::record::Reached;
@@ -345,12 +345,26 @@ fn names_follow_the_conventions_of_prometheus() {
             "{name}"
         );
     }
-    for metric in TABLE {
-        assert!(
-            ["", "seconds", "bytes", "ratio"].contains(&metric.unit),
-            "{}: no base unit",
-            metric.name
-        );
+}
+
+/// A flag that is served as 2, or a ratio of 60, is one that every alert on it misreads.
+#[test]
+fn every_value_is_of_the_unit_that_the_table_says() {
+    for phase in phases() {
+        let shown = shown(upgrade_in(phase), quiet());
+        for metric in TABLE {
+            for sample in (metric.samples)(&shown) {
+                let (name, value) = (metric.full_name(), sample.value);
+                match metric.measure {
+                    Measure::Flag => assert!([0.0, 1.0].contains(&value), "{name}: {value}"),
+                    Measure::Ratio => assert!((0.0..=1.0).contains(&value), "{name}: {value}"),
+                    Measure::Count | Measure::Bytes => {
+                        assert!(value >= 0.0 && value.fract() == 0.0, "{name}: {value}");
+                    }
+                    Measure::Seconds => assert!(value >= 0.0, "{name}: {value}"),
+                }
+            }
+        }
     }
 }
 

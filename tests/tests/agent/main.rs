@@ -9,6 +9,7 @@ mod gone;
 mod hand;
 mod killed;
 mod life;
+mod offered;
 mod outage;
 mod outsider;
 mod overtaken;
