@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 27] = [
+    let changes: [fn(&mut Observation); 28] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -24,6 +24,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.staged = true,
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
+        |seen| seen.own_cordon = true,
         |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
         |seen| seen.version = None,
         |seen| seen.machine = "aarch64".into(),
@@ -234,6 +235,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         paused,
         opted_out,
         uncordoned,
+        own_cordon,
         hooks,
         api,
         running,
