@@ -362,7 +362,7 @@ fn a_snapshot_that_is_told_to_stop_leaves_nothing_of_itself_and_the_one_before_a
     let node = node();
     node.save();
     node.write(&format!("{KUBELET}/config.yaml"), "new config");
-    for files in 0..3 {
+    for files in 0..3_u32 {
         let left = std::cell::Cell::new(files);
         let goes_on = || left.replace(left.get().saturating_sub(1)) > 0;
         let id = upgrade_id("one");

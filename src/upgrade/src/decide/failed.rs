@@ -141,10 +141,10 @@ fn disarming(up: &Upgrade, failure: &Failure<'_>, seen: &Observation) -> Then {
 
 /// With the answer that this upgrade would have had.
 fn halt(up: &mut Upgrade, reason: &Reason) {
-    let mut detail = match reason {
-        Reason::ArmFailed { detail } => detail.clone(),
-        other => other.to_string(),
-    };
+    let mut detail = reason.to_string();
+    if let Reason::ArmFailed { detail: said } = reason {
+        detail.clone_from(said);
+    }
     if let Phase::Reverting { reason } = &up.phase {
         detail = format!("{detail}; the upgrade was on its way back: {reason}");
     }
