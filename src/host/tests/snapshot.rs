@@ -392,3 +392,25 @@ fn ids_with_dots_keep_apart() {
     assert!(snapshot::exists(&node.places, &upgrade_id("v1.36")));
     assert!(!Path::new(&node.places.snapshot(&upgrade_id("v1.35"))).exists());
 }
+
+#[test]
+fn a_snapshot_that_is_told_to_stop_leaves_nothing_of_itself_and_the_one_before_as_it_was() {
+    let node = node();
+    node.save();
+    node.write(&format!("{KUBELET}/config.yaml"), "new config");
+    for files in 0..3_u32 {
+        let left = std::cell::Cell::new(files);
+        let goes_on = || left.replace(left.get().saturating_sub(1)) > 0;
+        let id = upgrade_id("one");
+        assert!(!snapshot::save_while(&node.places, &id, &goes_on).unwrap());
+        let snapshots = node.places.snapshot(&id);
+        let others = fs::read_dir(snapshots.parent().unwrap()).unwrap();
+        let begun = others.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().ends_with("~new")
+        });
+        assert_eq!(begun.count(), 0, "stopped after {files} files");
+    }
+    node.restore();
+    assert_eq!(node.text("config.yaml"), "old config");
+}

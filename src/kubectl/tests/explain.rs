@@ -267,6 +267,32 @@ fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_f
 }
 
 #[test]
+fn what_is_in_the_way_of_a_way_back_is_told_beside_what_it_goes_back_for() {
+    let back = |code: &str, reason: &str| {
+        let cause = json!({ "code": "Unhealthy", "reason": "the kubelet is silent" });
+        let details =
+            json!({ "phase": "Reverting", "code": code, "reason": reason, "revertsFor": cause });
+        answered("worker-1", "InProgress", details)
+    };
+    let held_up = back("ArmFailed", "grubenv is read-only");
+    says(
+        &held_up,
+        &[
+            "it goes back: the kubelet is silent",
+            "when it says Failed: ",
+            "in the way now: grubenv is read-only",
+            "see to the node's disk",
+        ],
+    );
+    let text = told(&back("Unhealthy", "the kubelet is silent"));
+    assert!(
+        text.contains("it goes back: the kubelet is silent"),
+        "{text}"
+    );
+    assert!(!text.contains("in the way now"), "{text}");
+}
+
+#[test]
 fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_to_reboot() {
     let node = failed(
         "worker-1",

@@ -66,6 +66,7 @@ pub fn observe(
         paused: None,
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

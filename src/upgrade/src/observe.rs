@@ -54,6 +54,8 @@ pub struct Observation {
     pub opted_out: Option<String>,
     /// Pods may come to the Node. Once it was drained: somebody has taken the cordon off, ours or the one that was there before.
     pub uncordoned: bool,
+    /// The Node is cordoned, and the mark beside that is of the upgrade that the record speaks of.
+    pub own_cordon: bool,
     /// The operator's hooks that are there.
     pub hooks: Hooks,
     /// The API server.

@@ -89,6 +89,9 @@ pub struct Status {
     /// The reason's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// On the way back: what the upgrade goes back for. The reason is then what is in the way of that, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverts_for: Option<Cause>,
     /// The system that ran before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Digest>,
@@ -114,6 +117,24 @@ pub struct Status {
     /// Since when it waits for the operator's hours or the end of a pause, in wall time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<u64>,
+}
+
+/// A reason, by its code and in its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The code.
+    pub code: String,
+    /// The sentence.
+    pub reason: String,
+}
+
+impl From<&Reason> for Cause {
+    fn from(reason: &Reason) -> Self {
+        Self {
+            code: reason.code(),
+            reason: reason.told(),
+        }
+    }
 }
 
 /// How far careen-deploy or the drain is with the step under way.
@@ -266,6 +287,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         boot: seen.boot.cloned(),
         tries: up.tries,
         unguarded: is_unguarded(up),
+        reverts_for: reverts_for(up).map(Cause::from),
         reached: up.reached.clone(),
         waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
         ..Status::default()
@@ -278,7 +300,15 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         Phase::Failed { reason } | Phase::Halted { reason } => {
             (Answer::Failed, Some(reason.clone()))
         }
-        Phase::Reverting { reason } => (Answer::InProgress, Some(reason.clone())),
+        Phase::Reverting { reason } => {
+            // A trial of a former version leaves kubeadm's behind, which holds up no way out of it.
+            let stands = up
+                .retry
+                .as_ref()
+                .filter(|retry| retry.step != Step::Kubeadm.name());
+            let stands = stands.map_or(reason, |retry| &retry.reason);
+            (Answer::InProgress, Some(stands.clone()))
+        }
         Phase::Accepted
         | Phase::Fetched
         | Phase::Verified
@@ -308,6 +338,13 @@ fn is_unguarded(up: &Upgrade) -> bool {
         | Phase::Upgraded => true,
     };
     is_let_through && info.is_some_and(|info| !info.is_guarded())
+}
+
+const fn reverts_for(up: &Upgrade) -> Option<&Reason> {
+    match &up.phase {
+        Phase::Reverting { reason } => Some(reason),
+        _ => None,
+    }
 }
 
 /// What was upgraded, and runs its former system again: the boot loader could not start the new one, or a person picked the other. Said as

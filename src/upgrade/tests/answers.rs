@@ -27,7 +27,7 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
   and `notReady` over it, each in seconds; an agent that did not count that leaves `seconds` out.
 - `careen.dev/plan-result`: the answer to `careen.dev/plan`, in a write of its own ([planning](plan.md)).
 - `InProgress` with a reason means that something is in the way, and that the upgrade goes on: a step that is tried again, a drain that will be
-  held up.
+  held up. On the way back (`Reverting`) it is what the upgrade goes back for, unless something is in the way of that too.
 - A sentence is at most 4096 bytes long. A longer one is cut and says so; `careen-agent record` on the node has all of it. While the record cannot be
   written (`RecordUnwritten`) or the machine not be made out (`MachineUnseen`), what is told comes from the record as it was before.
 
@@ -106,6 +106,10 @@ const KEYS: [(&str, &str); 15] = [
     ("percent", "of the whole upgrade, 0 to 100"),
     ("code", "the reason's code"),
     ("reason", "the reason's sentence"),
+    (
+        "revertsFor",
+        "while the phase is `Reverting`: `code` and `reason` of what the upgrade goes back for; `code` and `reason` above are then what is in the way of that, or the same where nothing is",
+    ),
     ("from", "the commit that ran when the request was taken"),
     (
         "to",
@@ -165,6 +169,13 @@ fn full() -> Value {
     serde_json::to_value(report.status).unwrap()
 }
 
+/// One of a way back.
+fn going_back() -> Value {
+    let reason = Reason::NothingKept;
+    let report = told(upgrade_in(Phase::Reverting { reason }), None);
+    serde_json::to_value(report.status).unwrap()
+}
+
 #[test]
 fn the_page_about_answers_is_what_the_code_reports() {
     let mut text = format!(
@@ -181,11 +192,10 @@ fn the_page_about_answers_is_what_the_code_reports() {
 
 #[test]
 fn every_key_of_the_status_is_on_the_page_and_no_other() {
-    let full = full();
-    let there: BTreeSet<_> = full
-        .as_object()
-        .unwrap()
-        .keys()
+    let (full, back) = (full(), going_back());
+    let there: BTreeSet<_> = [&full, &back]
+        .into_iter()
+        .flat_map(|status| status.as_object().unwrap().keys())
         .map(String::as_str)
         .collect();
     let told: BTreeSet<_> = KEYS.into_iter().map(|(key, _)| key).collect();

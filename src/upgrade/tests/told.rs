@@ -5,7 +5,7 @@ mod scene;
 
 use scene::*;
 use upgrade::reason::{LONGEST, cut};
-use upgrade::report::{Answer, unseen, unwritten};
+use upgrade::report::{Answer, Cause, unseen, unwritten};
 use upgrade::*;
 
 fn disk_full() -> Reason {
@@ -24,6 +24,50 @@ fn a_record_that_cannot_be_written_is_what_an_upgrade_under_way_waits_for() {
         assert_eq!(told.status.code.as_deref(), Some("RecordUnwritten"));
         assert_eq!(told.status.phase, phase.name());
     }
+}
+
+#[test]
+fn what_is_in_the_way_of_a_way_back_is_told_beside_what_the_upgrade_goes_back_for() {
+    let reason = Reason::NothingKept;
+    let record = upgrade_in(Phase::Reverting {
+        reason: reason.clone(),
+    });
+    let free = report(&Ok(record.clone()), &asked(), None).unwrap();
+    assert_eq!(free.reason.as_ref(), Some(&reason));
+    assert_eq!(free.status.reverts_for, Some(Cause::from(&reason)));
+    let refused = Reason::DrainRefused {
+        detail: "a webhook".into(),
+    };
+    let seen = Observation {
+        finished: finished(Step::Release, Outcome::Failed(refused.clone())),
+        ..asked()
+    };
+    let (record, _) = next(&seen, &record);
+    let held = report(&Ok(record.clone()), &asked(), None).unwrap();
+    assert_eq!(held.reason.as_ref(), Some(&refused));
+    assert_eq!(held.status.code.as_deref(), Some("DrainRefused"));
+    assert_eq!(held.status.reverts_for, Some(Cause::from(&reason)));
+    let unwritten = unwritten(&Ok(record), &asked(), None, &disk_full());
+    assert_eq!(unwritten.status.code.as_deref(), Some("RecordUnwritten"));
+    assert_eq!(unwritten.status.reverts_for, Some(Cause::from(&reason)));
+}
+
+#[test]
+fn a_trial_that_was_given_up_while_kubeadm_was_to_be_tried_again_is_not_held_up_by_that() {
+    let mut record = upgrade_in(Phase::Reverting {
+        reason: Reason::NothingKept,
+    });
+    record.upgrade.as_mut().unwrap().retry = Some(record::Retry {
+        step: "Kubeadm".into(),
+        tries: 1,
+        due: Moment {
+            boot: boot(2),
+            at: SinceBoot(0),
+        },
+        reason: Reason::KubeadmFailed { detail: "x".into() },
+    });
+    let told = report(&Ok(record), &asked(), None).unwrap();
+    assert_eq!(told.reason, Some(Reason::NothingKept));
 }
 
 #[test]

@@ -162,6 +162,7 @@ fn calm(booted: Deployment) -> Observation {
         paused: None,
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

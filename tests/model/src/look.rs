@@ -39,6 +39,7 @@ pub fn look(
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks {
             pre: state.careful,
             post: state.careful,

@@ -172,6 +172,7 @@ impl FleetMachine {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: Hooks::default(),
             api: Api::Away,
             running: None,

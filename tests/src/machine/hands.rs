@@ -46,6 +46,7 @@ impl TestMachine {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
             running: None,

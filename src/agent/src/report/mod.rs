@@ -37,6 +37,8 @@ pub struct Wanted {
     pub report: Option<Report>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
+    /// Behind which finding of the server it was seen.
+    pub listing: u64,
     /// The API server is reached.
     pub reached: bool,
     /// The node is about to reboot: what is left to tell is told now.
@@ -89,11 +91,13 @@ struct Writer {
     written: Option<Written>,
 }
 
-/// What was written last, when, and to which object: a Node that was deleted and registered anew knows nothing.
+/// What was written last, when, and to which object: a Node that was deleted and registered anew knows nothing, and a server that went
+/// away may have come back as it was before, restored from a backup.
 struct Written {
     report: Report,
     at: Instant,
     uid: String,
+    listing: u64,
 }
 
 impl Writer {
@@ -127,9 +131,9 @@ impl Writer {
         self.written = self
             .written
             .take()
-            .filter(|written| written.uid == node.uid);
+            .filter(|written| written.uid == node.uid && written.listing == wanted.listing);
         if self.written.is_none() && patch::is_there(report, node) {
-            self.remember(report, node);
+            self.remember(wanted, report, node);
         }
         let written = self
             .written
@@ -147,12 +151,13 @@ impl Writer {
         lost.then(|| written.at + LOST)
     }
 
-    fn remember(&mut self, report: &Report, node: &NodeSeen) {
+    fn remember(&mut self, wanted: &Wanted, report: &Report, node: &NodeSeen) {
         let (report, uid) = (report.clone(), node.uid.clone());
         self.written = Some(Written {
             report,
             at: Instant::now(),
             uid,
+            listing: wanted.listing,
         });
     }
 
@@ -161,7 +166,7 @@ impl Writer {
             return;
         };
         match self.patch(report, node).await {
-            Ok(()) => self.after(report.clone(), node),
+            Ok(()) => self.after(wanted, report.clone(), node),
             Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => {
                 debug!("the report could not be written yet: {error}");
                 self.pause(RETRY).await;
@@ -186,13 +191,13 @@ impl Writer {
         Ok(())
     }
 
-    fn after(&mut self, report: Report, node: &Arc<NodeSeen>) {
+    fn after(&mut self, wanted: &Wanted, report: Report, node: &Arc<NodeSeen>) {
         let new = |last: &Report| {
             (&last.answer, last.now(), &last.status.phase)
                 != (&report.answer, report.now(), &report.status.phase)
         };
         let event = self.written.as_ref().is_none_or(|last| new(&last.report));
-        self.remember(&report, node);
+        self.remember(wanted, &report, node);
         if event {
             // In a task of its own: an Event is a courtesy, which neither the next report nor a reboot waits for.
             let (cluster, node) = (Arc::clone(&self.cluster), Arc::clone(node));
@@ -224,6 +229,7 @@ mod tests {
         Wanted {
             report: Some(report),
             node: Some(Arc::new(node.into())),
+            listing: 1,
             reached: true,
             hurry: true,
         }
@@ -238,6 +244,25 @@ mod tests {
         assert!(*settled.borrow());
         reporter.tell(something_to_tell());
         assert!(!*settled.borrow(), "before the writer had a chance to run");
+    }
+
+    #[tokio::test]
+    async fn what_was_told_is_due_again_when_the_server_was_away_and_has_lost_it() {
+        let told = something_to_tell();
+        let (report, node) = (told.report.as_ref().unwrap(), told.node.as_ref().unwrap());
+        let mut writer = Writer {
+            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
+            wanted: watch::channel(Wanted::default()).1,
+            settle: watch::Sender::new(true),
+            written: None,
+        };
+        writer.remember(&told, report, node);
+        assert_eq!(writer.due(&told), None, "the watch may be behind our write");
+        let back = Wanted {
+            listing: told.listing + 1,
+            ..told.clone()
+        };
+        assert!(writer.due(&back).is_some(), "this Node says nothing");
     }
 
     #[tokio::test]

@@ -36,6 +36,7 @@ impl World {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: Hooks::default(),
             api: if up {
                 Api::Reached {

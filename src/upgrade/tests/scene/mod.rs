@@ -78,6 +78,7 @@ pub fn quiet() -> Observation {
         paused: None,
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
