@@ -127,7 +127,11 @@ fn a_halted_upgrades_own_cordon_is_no_left_one_until_it_was_lifted_once() {
     let mut seen = asks_for('b');
     seen.own_cordon = true;
     let mut record = halted();
-    assert_eq!(next(&seen, &record).1, Act::Wait(None), "a person's to lift");
+    assert_eq!(
+        next(&seen, &record).1,
+        Act::Wait(None),
+        "a person's to lift"
+    );
     record.upgrade.as_mut().unwrap().released = true;
     assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
 }

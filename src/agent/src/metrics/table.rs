@@ -162,14 +162,14 @@ pub const TABLE: &[Metric] = &[
     ),
     gauge(
         "upgrade_working",
-        "seconds",
+        Measure::Seconds,
         &[],
         "How long the upgrade was at work: from its begin on, without the waiting",
         samples::working,
     ),
     gauge(
         "upgrade_waiting",
-        "seconds",
+        Measure::Seconds,
         &[],
         "How long the upgrade waited for the operator's hours or the end of a pause",
         samples::waiting,

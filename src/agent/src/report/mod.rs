@@ -307,6 +307,7 @@ mod tests {
             report: report.clone(),
             at,
             uid,
+            listing: wanted.listing,
         });
         wanted.node = Some(Arc::new(with(&report, &bare)));
         assert_eq!(writer.due_again(&wanted), None, "it stands there");
