@@ -14,6 +14,7 @@ const TURN: usize = 1;
 const UNSEEN: &[&str] = &[
     "a-person-reboots-around-the-trial",
     "a-person-reboots-on-the-way-back",
+    "an-image-without-the-guard-wants-the-policys-word",
     "damaged-grubenv-boots-the-old-system",
     "dripping-remote-is-given-up",
     "initramfs-hangs-falls-back",
@@ -21,7 +22,6 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-is-uninstalled-behind-an-upgrade",
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-daemonset-whose-agent-does-not-start-gives-way",
-    "an-image-without-the-guard-wants-the-policys-word",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
