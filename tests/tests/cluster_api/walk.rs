@@ -36,7 +36,7 @@ fn a_bad_image_holds_the_rollout_with_the_agents_reason_and_a_good_one_heals_it(
             .cluster
             .upgrade_deployment("w", LATEST.version)
             .await?;
-        // While its node is on the way back the Machine says why, too: held is held once that has failed.
+        // The Machine gives the reason on the way back already. Another image would then have to wait until the node has answered.
         let said = "failed: required check disk failed: no /dev/sdb";
         let held = |machines: &[Machine]| {
             let says = |machine: &&Machine| machine.message("Updating").contains(said);
