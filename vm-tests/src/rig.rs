@@ -2,6 +2,7 @@
 
 mod ask;
 mod console;
+mod held;
 mod look;
 mod losing;
 mod operator;

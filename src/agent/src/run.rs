@@ -273,11 +273,11 @@ impl<H: Hands> Agent<H> {
             ),
             None => "watching the Node".to_owned(),
         });
-        let (node, reached) = (self.link.node.clone(), self.link.is_reached());
         self.reporter.tell(Wanted {
             report,
-            node,
-            reached,
+            node: self.link.node.clone(),
+            listing: self.link.listings,
+            reached: self.link.is_reached(),
             hurry,
         });
     }

@@ -228,6 +228,14 @@ fn what_is_in_the_way_is_told_while_it_goes_on() {
         ],
     );
     says(&node, &["upgrades here usually take 1m30s"]);
+    let waited = json!([{ "phase": "Accepted", "at": NOW - 9_000, "waited": 8_950 }]);
+    let waited = json!({ "phase": "Trial", "reached": waited });
+    let text = told(&answered("a", "InProgress", waited));
+    assert!(
+        text.contains("of that waiting") && text.contains("2h29m"),
+        "{text}"
+    );
+    assert!(!text.contains("upgrades here usually"), "{text}");
 }
 
 /// What a node says while it works, by phase and code.
@@ -256,6 +264,32 @@ fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_f
     let text = hindered("Reverting", "RecordUnwritten");
     assert!(text.contains("in the way now: a sentence"), "{text}");
     assert!(!text.contains("when it says Failed"), "{text}");
+}
+
+#[test]
+fn what_is_in_the_way_of_a_way_back_is_told_beside_what_it_goes_back_for() {
+    let back = |code: &str, reason: &str| {
+        let cause = json!({ "code": "Unhealthy", "reason": "the kubelet is silent" });
+        let details =
+            json!({ "phase": "Reverting", "code": code, "reason": reason, "revertsFor": cause });
+        answered("worker-1", "InProgress", details)
+    };
+    let held_up = back("ArmFailed", "grubenv is read-only");
+    says(
+        &held_up,
+        &[
+            "it goes back: the kubelet is silent",
+            "when it says Failed: ",
+            "in the way now: grubenv is read-only",
+            "see to the node's disk",
+        ],
+    );
+    let text = told(&back("Unhealthy", "the kubelet is silent"));
+    assert!(
+        text.contains("it goes back: the kubelet is silent"),
+        "{text}"
+    );
+    assert!(!text.contains("in the way now"), "{text}");
 }
 
 #[test]

@@ -76,6 +76,17 @@ fn a_refusal_comes_first() {
 }
 
 #[test]
+fn an_image_without_a_guard_is_said_to_have_none_where_the_policy_would_let_it_through() {
+    let unguarded = Plan {
+        unguarded: true,
+        ..answer()
+    };
+    let said = "none in the image's initramfs";
+    assert!(plan_text(Some(unguarded)).contains(said));
+    assert!(!plan_text(Some(answer())).contains(said));
+}
+
+#[test]
 fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindrances() {
     let opens = || Some("Sat 22:00 Europe/Berlin".to_owned());
     let paused = || Some("an audit".to_owned());
@@ -192,7 +203,8 @@ fn an_agent_that_was_heard_of_lately_is_said_to_look_and_not_to_be_too_old() {
 fn a_history_is_read_from_the_latest_to_the_first() {
     let past = json!([
         { "id": "k-2", "answer": "Upgraded", "image": NEW, "from": "v1.35.4", "to": "v1.36.3",
-          "began": NOW - 4000, "ended": NOW - 3630, "tries": 1 },
+          "began": NOW - 4000, "ended": NOW - 3630, "tries": 1,
+          "seconds": { "working": 250, "waiting": 120, "cordoned": 200, "drained": 180, "notReady": 60 } },
         { "id": "k-1", "answer": "Failed", "image": NEW, "from": "v1.35.4", "to": "v1.36.3",
           "began": NOW - 9000, "ended": NOW - 8100, "tries": 2, "code": "UserCheck",
           "reason": "required check disk failed: no /dev/sdb" },
@@ -202,6 +214,19 @@ fn a_history_is_read_from_the_latest_to_the_first() {
     golden(
         "history.txt",
         &history::history(&told, false, false, Look::default()),
+    );
+    let wide = history::history(&told, false, true, Look::default());
+    let words =
+        |line| -> Vec<&str> { wide.lines().nth(line).unwrap().split_whitespace().collect() };
+    assert_eq!(
+        words(0)[1..7],
+        [
+            "TOOK", "WORKED", "WAITED", "CORDONED", "DRAINED", "NOTREADY"
+        ]
+    );
+    assert_eq!(
+        words(1)[2..8],
+        ["6m10s", "4m10s", "2m00s", "3m20s", "3m00s", "1m00s"]
     );
 }
 

@@ -284,7 +284,7 @@ fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_unt
         ] {
             assert!(told.contains(word), "no {word} in: {told}");
         }
-        assert!(snapshot::why_owed(&places, &upgrade_id("one")).is_some());
+        assert!(snapshot::owed(&places, &upgrade_id("one")).is_some());
     }
     fs::rename(&away, &folder).unwrap();
     assert_eq!(boot().status.code(), Some(0), "its upgrade is long over");
@@ -310,7 +310,11 @@ fn the_target_forgets_that_the_old_system_is_owed_its_state() {
     let places = running(&node);
     let id = upgrade_id("one");
     snapshot::save(&places, &id).unwrap();
-    snapshot::owe(&places, &id, "the disk was full").unwrap();
+    let owed = snapshot::Owed {
+        why: "the disk was full".to_owned(),
+        to: Some(node.old.clone()),
+    };
+    snapshot::owe(&places, &id, &owed).unwrap();
     node.store(Phase::Trial {
         boot: boot_id("b0"),
     });
@@ -318,7 +322,7 @@ fn the_target_forgets_that_the_old_system_is_owed_its_state() {
         node.run("restore", &node.new, false, &[]).status.code(),
         Some(0)
     );
-    assert_eq!(snapshot::why_owed(&places, &id), None);
+    assert_eq!(snapshot::owed(&places, &id), None);
 }
 
 #[test]

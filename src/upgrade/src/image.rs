@@ -22,6 +22,14 @@ pub struct ImageInfo {
     pub stage: Option<u32>,
 }
 
+impl ImageInfo {
+    /// Whether its initramfs has a guard that this version knows.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        self.stage == Some(STAGE_PROTOCOL)
+    }
+}
+
 /// What `careen-deploy verify` found in a fetched commit. Judged by the brain, against policy and request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageFacts {

@@ -230,6 +230,9 @@ pub struct Reached {
     pub phase: String,
     /// Seconds since 1970 by the node's clock.
     pub at: u64,
+    /// Seconds in it that were spent waiting for the operator's hours or the end of a pause, without those of a wait that still lasts.
+    #[serde(default, skip_serializing_if = "is_none_of_it")]
+    pub waited: u64,
 }
 
 impl Record {
@@ -333,4 +336,9 @@ const fn is_false(value: &bool) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
 const fn is_zero(value: &u32) -> bool {
     *value == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+const fn is_none_of_it(seconds: &u64) -> bool {
+    *seconds == 0
 }

@@ -1,7 +1,7 @@
 //! From power-on to the agent's first look: GRUB, kernel, the stage's guard, the units before the kubelet.
 
 use host::snapshot;
-use upgrade::{Home, Phase};
+use upgrade::{Home, Phase, Upgrade};
 
 use crate::cast::System;
 use crate::kept::Kept;
@@ -135,31 +135,53 @@ pub fn units(state: &mut State, part: u8) {
     state.pc = Pc::Units(part + 1);
 }
 
-/// Once behind each time that the target may have run. The unit does not run on a trial, which is counted when it is armed.
-fn restore(state: &mut State) {
+/// Whether `careen-restore` is about to put the kubelet's state back: once behind each time that the target may have run, and what is owed at
+/// each boot.
+#[must_use]
+pub fn restores(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let Some(up) = up.filter(|_| state.disk.snapshot.is_some()) else {
+        return false;
+    };
     let booted = state.running.system.deployment();
-    let upgrade = &state.disk.record.record().upgrade;
-    let (Some(up), Some(saved)) = (upgrade, state.disk.snapshot) else {
+    let is_due = snapshot::is_wanted(up, &booted) && state.disk.restored != Some(up.tries);
+    !is_target(up, state) && (is_due || state.disk.owed)
+}
+
+fn is_target(up: &Upgrade, state: &State) -> bool {
+    let booted = state.running.system.deployment();
+    up.to.as_ref().is_some_and(|to| to.same(&booted))
+}
+
+/// The unit does not run on a trial, which is counted when it is armed.
+fn restore(state: &mut State) {
+    let Some(up) = state.disk.record.record().upgrade.clone() else {
         return;
     };
-    let target_runs = up.to.as_ref().is_some_and(|to| to.same(&booted));
-    let (wanted, tries) = (snapshot::is_wanted(up, &booted), Some(up.tries));
-    if target_runs && !state.running.trial {
+    let failed = matches!(up.phase, Phase::Failed { .. });
+    if is_target(&up, state) && !state.running.trial && state.disk.snapshot.is_some() {
         state.disk.restored = None;
+        // Nothing but that note has it put back when its upgrade is over.
+        state.disk.owed &= failed;
     }
-    // What is armed may yet be tried: then it is put back once more.
-    let is_over = !matches!(up.phase, Phase::Armed { .. });
-    if wanted && state.disk.restored != tries {
-        state.disk.kubelet = saved;
-        state.disk.restored = tries.filter(|_| is_over);
+    if let (true, Some(saved)) = (restores(state), state.disk.snapshot) {
+        (state.disk.kubelet, state.disk.owed) = (saved, false);
+        // What is armed may yet be tried: then it is put back once more.
+        let is_armed = matches!(up.phase, Phase::Armed { .. });
+        state.disk.restored = (!is_armed && !failed).then_some(up.tries);
+        // Nobody else takes it away any more.
+        state.disk.snapshot = state.disk.snapshot.filter(|_| !failed);
     }
 }
 
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, has not run; an older one cannot read
-/// what a newer one wrote. Whoever picks an older system by hand with nothing saved any more has chosen that.
+/// what a newer one wrote, and does not come up where it could not be put back. Whoever picks an older system by hand with nothing saved any more has
+/// chosen that.
 fn kubelet(state: &mut State) {
     let letter = state.running.system.letter;
-    if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
+    if state.disk.kubelet > letter && state.disk.owed {
+        state.running.sick = true;
+    } else if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
         state.breaks("the kubelet can read its state");
     }
     if state.disk.kubelet < letter {

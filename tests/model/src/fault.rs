@@ -26,8 +26,12 @@ pub enum Fault {
     Kill,
     /// The step under way fails, whatever it has brought about so far.
     Fails(End),
+    /// The kubelet's state is not put back: the disk is full, or lets nothing be written there.
+    PutBackFails,
     /// The API server goes away, or comes back.
     Server(bool),
+    /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
+    LosesTheAnswer,
     /// The API server is put back to an older version.
     OlderServer,
     /// The requester writes something else, or takes the request back.
@@ -73,6 +77,9 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
     if state.suffers(Flaw::AgentDead) {
         return;
     }
+    if state.pc == Pc::Units(0) && boot::restores(state) {
+        out.push(Fault::PutBackFails);
+    }
     agent(state, out);
     if has_boundary(state) {
         world(state, out);
@@ -113,6 +120,9 @@ fn agent(state: &State, out: &mut Vec<Fault>) {
 
 fn world(state: &State, out: &mut Vec<Fault>) {
     out.push(Fault::Server(!state.cluster.up));
+    if state.cluster.told.is_some() {
+        out.push(Fault::LosesTheAnswer);
+    }
     if state.disk.etc < 2 {
         out.push(Fault::Etc);
     }
@@ -163,7 +173,9 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Cut(loss) => cut(&mut next, loss),
         Fault::Kill => steps::kill(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
+        Fault::PutBackFails => (next.disk.owed, next.pc) = (true, Pc::Units(1)),
         Fault::Server(up) => next.cluster.up = up,
+        Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',
         Fault::Asks(ask) => next.cluster.ask = ask,
         Fault::Pauses => next.cluster.paused = true,

@@ -30,6 +30,7 @@ pub fn look(
         one_shot: one_shot(state, home),
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: restored(state),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),
@@ -38,6 +39,7 @@ pub fn look(
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks {
             pre: state.careful,
             post: state.careful,
@@ -80,6 +82,19 @@ fn api(state: &State) -> Api {
             version: versioned.then(|| cast::version(state.cluster.server)),
         },
     }
+}
+
+/// By what lies on the disk, whichever upgrade it is of.
+fn restored(state: &State) -> Result<(), Reason> {
+    if !state.disk.owed {
+        return Ok(());
+    }
+    let text = || "x".to_owned();
+    Err(Reason::StateOwed {
+        id: text(),
+        detail: text(),
+        kept: text(),
+    })
 }
 
 fn integrity(state: &State) -> Result<(), String> {

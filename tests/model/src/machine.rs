@@ -42,7 +42,7 @@ pub fn calm(mutant: Option<Mutant>, state: &State) -> Option<State> {
             true
         }
         Pc::Acts(act) => {
-            tell(&mut next);
+            tell(mutant, &mut next);
             acts(&mut next, act);
             true
         }
@@ -50,7 +50,7 @@ pub fn calm(mutant: Option<Mutant>, state: &State) -> Option<State> {
             doing(mutant, &mut next, (what, part, etc));
             true
         }
-        Pc::Waits(until) => wait(&mut next, until),
+        Pc::Waits(until) => wait(mutant, &mut next, until),
     };
     goes_on.then_some(next)
 }
@@ -150,13 +150,11 @@ fn has_news(state: &State) -> bool {
 
 /// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back, and
 /// then a pause ends.
-fn wait(state: &mut State, until: Option<u16>) -> bool {
+fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
     if has_heard_all(state) {
-        if state.running.link.since.is_some()
-            && state.cluster.told != answer(state, state.disk.record.record())
-        {
+        if state.running.link.since.is_some() && has_to_tell(mutant, state) {
             // The reporter tries again until it is heard.
-            tell(state);
+            tell(mutant, state);
             return true;
         }
         match until {
@@ -233,15 +231,26 @@ fn glance(mutant: Option<Mutant>, state: &mut State, what: Do) -> bool {
     act == upgrade::Act::Cancel
 }
 
+/// Whether the Node does not say what is on the disk.
+fn has_to_tell(mutant: Option<Mutant>, state: &State) -> bool {
+    let wanted = answer(state, state.disk.record.record());
+    let was_accepted = wanted.is_some() && state.ghost.lost == wanted;
+    let counts_as_told = was_accepted && mutant == Some(Mutant::TakesTheAcceptedForTold);
+    state.cluster.told != wanted && !counts_as_told
+}
+
 /// The Node is told what is on the disk.
-pub fn tell(state: &mut State) {
-    let record = state.disk.record.record().clone();
-    tell_of(state, &record);
+fn tell(mutant: Option<Mutant>, state: &mut State) {
+    if has_to_tell(mutant, state) {
+        let record = state.disk.record.record().clone();
+        tell_of(state, &record);
+    }
 }
 
 fn tell_of(state: &mut State, record: &upgrade::Record) {
     if state.api_answers() && state.running.link.since.is_some() {
         state.cluster.told = answer(state, record);
+        state.ghost.lost = None;
         if state.cluster.told != answer(state, state.disk.record.record()) {
             state.breaks("I7: the Node is told only what is written");
         }

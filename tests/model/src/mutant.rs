@@ -1,6 +1,6 @@
 //! The brain that ships, and brains that are broken on purpose: each must be caught, or the model proves nothing.
 //!
-//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Three of them break the loop
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Four of them break the loop
 //! around it instead, where the mistake could only be made there; those are applied in `machine` and `steps`.
 
 use std::convert::Infallible;
@@ -46,10 +46,13 @@ pub enum Mutant {
     HearsNoPause,
     WorksOutsideTheHours,
     ForgetsThePostHooks,
+    TakesTheAcceptedForTold,
+    BlessesWithoutTheApiServer,
+    TakesARequestWhileStateIsOwed,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 28] = [
+pub const MUTANTS: [Mutant; 31] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -78,6 +81,9 @@ pub const MUTANTS: [Mutant; 28] = [
     Mutant::HearsNoPause,
     Mutant::WorksOutsideTheHours,
     Mutant::ForgetsThePostHooks,
+    Mutant::TakesTheAcceptedForTold,
+    Mutant::BlessesWithoutTheApiServer,
+    Mutant::TakesARequestWhileStateIsOwed,
 ];
 
 /// The model writes the record itself, as a step that a cut can come before.
@@ -140,11 +146,18 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::HearsNoPause {
         seen.paused = None;
     }
+    if mutant == Mutant::TakesARequestWhileStateIsOwed {
+        seen.restored = Ok(());
+    }
     if mutant == Mutant::IgnoresChangedEtc {
         seen.etc_stale = false;
     }
     if mutant == Mutant::BlessesBeforeHealth && seen.on_trial() {
         seen.health = well();
+    }
+    // What only the API server shows counts as seen where it is away.
+    if mutant == Mutant::BlessesWithoutTheApiServer && seen.on_trial() && seen.api == Api::Away {
+        (seen.health.ready, seen.health.version) = (Check::Pass, Check::Pass);
     }
     if let (Mutant::IgnoresTheSkew, Api::Reached { version: known, .. }) = (mutant, &mut seen.api) {
         *known = known.take().map(|_| version('f'));

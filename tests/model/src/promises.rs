@@ -194,6 +194,9 @@ pub fn stored(state: &mut State, next: &Record) {
     let begins = former.is_none_or(|former| former.id != up.id || former.phase.is_end())
         && (!up.phase.is_end() || former.is_none_or(|former| former.id != up.id));
     if begins {
+        if state.disk.owed && !up.phase.is_end() {
+            state.breaks("no request is taken while the old system is owed its kubelet's state");
+        }
         state.ghost.trials = 0;
         // Another upgrade that ends in this very write was answered since.
         let last = former.is_none_or(|former| former.phase.is_end());
@@ -240,6 +243,9 @@ pub fn broken(state: &State) -> Option<&'static str> {
     match () {
         () if !boots => Some("I1: some proven system boots"),
         () if state.ghost.trials > TRIALS => Some("I3: at most so many trials of one request"),
+        () if disk.owed && disk.snapshot.is_none() => {
+            Some("what the old system is owed is kept until it has it back")
+        }
         () if !old_is_there => Some("I5: the old system is there until the end"),
         () if !bounded => Some("I10: nothing grows without bound"),
         () => None,

@@ -131,7 +131,12 @@ fn drain(state: &mut State, part: u8) {
     }
 }
 
+/// What a trial has left is not saved in the place of what is owed.
 fn snapshot(state: &mut State, part: u8) {
+    if state.disk.owed {
+        fails(state, Do::Snapshot, End::Again);
+        return;
+    }
     if part == 0 {
         (state.disk.snapshot, state.disk.restored) = (None, None);
         return;
@@ -221,6 +226,8 @@ fn undo(state: &mut State, letter: char, part: u8) {
         3 => {
             state.disk.fetched.remove(&letter);
         }
+        // What is owed stays.
+        _ if state.disk.owed => {}
         _ => (state.disk.snapshot, state.disk.restored) = (None, None),
     }
 }
@@ -237,7 +244,9 @@ fn clean(state: &mut State, part: u8) {
         1 => state.disk.unflushed = None,
         _ => {
             clear_folders(state);
+            // What the new system has made of it is the node's from now on.
             (state.disk.snapshot, state.disk.restored) = (None, None);
+            state.disk.owed = false;
         }
     }
 }

@@ -88,6 +88,8 @@ pub struct Disk {
     pub snapshot: Option<char>,
     /// Behind which trial it was put back, since the target may have run last.
     pub restored: Option<u32>,
+    /// It was to be put back, and that failed.
+    pub owed: bool,
     /// The kubelet's state, by the system that wrote it last.
     pub kubelet: char,
     /// How often somebody has changed the running system's /etc.
@@ -222,6 +224,8 @@ pub struct Ghost {
     pub by_hand: bool,
     /// Pre-hooks were begun, and no post-hooks since.
     pub hooked: bool,
+    /// The answer that the API server has accepted and lost, until another is given.
+    pub lost: Option<Told>,
     /// The first promise that was broken.
     pub broken: Option<&'static str>,
 }
@@ -275,6 +279,7 @@ impl State {
                 fetched: BTreeSet::new(),
                 snapshot: None,
                 restored: None,
+                owed: false,
                 kubelet: 'a',
                 etc: 0,
                 etc_noted: 0,
@@ -310,6 +315,7 @@ impl State {
                 condemned: None,
                 by_hand: false,
                 hooked: false,
+                lost: None,
                 broken: None,
             },
         }

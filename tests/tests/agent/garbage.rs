@@ -104,6 +104,29 @@ async fn a_boot_loader_that_cannot_do_it_is_refused_by_name() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_node_that_owes_its_kubelet_the_state_of_before_a_trial_begins_nothing_until_it_is_back()
+-> Result<()> {
+    let mut scene = Scene::new("owed").await?;
+    scene.machine.set_restored(Err(Reason::StateOwed {
+        id: "before".to_owned(),
+        detail: "the disk is full".to_owned(),
+        kept: "/sysroot/ostree/careen/snapshot-before".to_owned(),
+    }));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    assert!(annotation(&node, names::FAILURE_REASON).contains("the disk is full"));
+    assert!(scene.machine.begun().is_empty());
+    scene.machine.set_restored(Ok(()));
+    scene
+        .node
+        .annotate(json!({ names::UPGRADE_ID: "again" }))
+        .await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn garbage_in_our_own_answers_is_written_over() -> Result<()> {
     let mut scene = Scene::new("garbage").await?;
     scene.kill_agent()?;

@@ -131,6 +131,11 @@ pub const RECIPES: &[Recipe] = &[
         initramfs: Some(Initramfs::WithoutPrepareRoot),
         ..V2
     },
+    Recipe {
+        name: "initramfs-hangs",
+        initramfs: Some(Initramfs::Hanging),
+        ..V2
+    },
     bad(
         "panic",
         &[

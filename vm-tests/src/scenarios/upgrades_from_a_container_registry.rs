@@ -47,6 +47,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     for (image, code) in [(unsigned, "Unsigned"), (missing, "NoSuchImage")] {
         rig.ask_raw(&image).await?;
         rig.expect_failed(&[code], 5 * MINUTE).await?;
+        rig.expect_journal(&[("REASON", code)]).await?;
+        rig.expect_journal(&[("STEP", "Fetch")]).await?;
         rig.expect_untouched(&before, &traces).await?;
         rig.withdraw().await?;
     }
@@ -56,7 +58,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let id = view.status.and_then(|status| status.id);
     let id = id.context("the status on the Node has no id")?;
     expect_hook_ran(rig, id.as_str()).await?;
-    rig.expect_journal(id.as_str(), "Upgraded").await
+    let ended = [("UPGRADE_ID", id.as_str()), ("PHASE", "Upgraded")];
+    rig.expect_journal(&ended).await
 }
 
 /// A hook that starts a service, and says for which upgrade.

@@ -21,6 +21,20 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// How many requests had been made when the upgrade was asked for.
+    #[must_use]
+    pub fn begin(&self) -> usize {
+        let first = self.recording.moments.first();
+        let begin = first.map_or(0, |moment| moment.after);
+        begin.min(self.log.requests.len())
+    }
+
+    /// Its steps: each write of the record since it was asked for. Those of the upgrade before lie before.
+    pub fn steps(&self) -> impl Iterator<Item = &Mark> {
+        let begin = self.begin();
+        self.marks.iter().filter(move |mark| mark.after >= begin)
+    }
+
     /// Where a cut behind so many requests falls.
     ///
     /// # Errors

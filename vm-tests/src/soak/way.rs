@@ -37,6 +37,28 @@ impl Way {
         }
     }
 
+    /// The phases that it comes through when nothing is cut, as the Node spells them.
+    #[must_use]
+    pub const fn phases(self) -> &'static [&'static str] {
+        match self {
+            Self::Upgrade => &[
+                "Accepted", "Fetched", "Verified", "Deployed", "Drained", "Armed", "Trial",
+                "Healthy", "Blessed", "Upgraded",
+            ],
+            Self::Fallback => &[
+                "Accepted",
+                "Fetched",
+                "Verified",
+                "Deployed",
+                "Drained",
+                "Armed",
+                "Trial",
+                "Reverting",
+                "Failed",
+            ],
+        }
+    }
+
     /// How it ends when nothing is cut.
     #[must_use]
     pub const fn answer(self) -> Answer {
@@ -88,5 +110,14 @@ mod tests {
             assert_eq!(Way::called(way.name()), Some(way));
         }
         assert_eq!(Way::called("sideways"), None);
+    }
+
+    #[test]
+    fn each_phase_of_a_way_is_one_that_there_is_and_its_last_is_its_answer() {
+        for way in Way::ALL {
+            let known = |phase: &&str| upgrade::Phase::NAMES.contains(phase);
+            assert!(way.phases().iter().all(known), "{way}");
+            assert_eq!(way.phases().last(), Some(&way.answer().as_str()), "{way}");
+        }
     }
 }

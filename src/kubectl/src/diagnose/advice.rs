@@ -127,6 +127,14 @@ const ADVICE: &[(&str, Advice)] = &[
         ),
     ),
     (
+        "StateOwed",
+        advice(
+            "mend what the sentence says, reboot the node (or run `systemctl start careen-restore` with its kubelet stopped); \
+             docs/operating.md says how to give the saved state up instead",
+            Then::Retry,
+        ),
+    ),
+    (
         "Paused",
         advice(
             "`kubectl careen resume` lets it go on, `cancel` gives it up",

@@ -68,8 +68,9 @@ pub struct Case<'a> {
 }
 
 /// Looks, in the order in which their findings are shown.
-const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 14] = [
+const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 15] = [
     ended::verdict,
+    waiting::way_back,
     waiting::hindrance,
     waiting::pause,
     waiting::no_answer,

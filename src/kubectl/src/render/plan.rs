@@ -115,6 +115,15 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
                 ),
             ));
         }
+        if plan.unguarded {
+            lines.push((
+                "guard",
+                toned(
+                    Tone::Held,
+                    "none in the image's initramfs, as the node's policy allows: a hang there wants a person",
+                ),
+            ));
+        }
     }
     lines.extend(
         preview

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::expected::{Expected, elapsed, in_phase_since};
+use crate::expected::{Expected, elapsed, in_phase_since, waited};
 use crate::span;
 use crate::standing::Standing;
 use crate::view::{NodeView, Ready};
@@ -19,6 +19,7 @@ pub struct NodeReport {
     pub code: Option<String>,
     pub reason: Option<String>,
     pub elapsed_seconds: Option<u64>,
+    pub waited_seconds: Option<u64>,
     pub expected_seconds: Option<u64>,
     pub remaining_seconds: Option<u64>,
     pub kubelet: String,
@@ -58,6 +59,7 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
             .filter(|_| speaks(standing))
             .map(str::to_owned),
         elapsed_seconds: elapsed(node, now),
+        waited_seconds: waited(node, now),
         expected_seconds: expected.seconds().filter(|_| standing == Standing::Working),
         remaining_seconds: expected.left(node, now),
         kubelet: node.kubelet.clone(),

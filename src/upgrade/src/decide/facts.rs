@@ -1,6 +1,6 @@
 //! Whether a fetched image may run here: the judgement on what `careen-deploy verify` found.
 
-use crate::image::{ImageFacts, ImageInfo, Room, STAGE_PROTOCOL};
+use crate::image::{ImageFacts, ImageInfo, Room};
 use crate::observe::Observation;
 use crate::policy::Policy;
 use crate::reason::Reason;
@@ -54,7 +54,7 @@ pub(crate) fn judge(
     if facts.kernel.is_none() {
         return Err(Reason::NoKernel { commit: commit() });
     }
-    if info.stage != Some(STAGE_PROTOCOL) && !policy.unguarded {
+    if !info.is_guarded() && !policy.unguarded {
         let (commit, found) = (commit(), info.stage);
         return Err(Reason::NoStage { commit, found });
     }

@@ -92,6 +92,8 @@ fn unguarded(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<Reason
 }
 
 fn bad(up: &mut Upgrade, seen: &Observation, reason: Reason) -> Act {
+    // What held up the trial holds up no way out of it.
+    up.retry = None;
     up.phase = Phase::Reverting { reason };
     leave(up, seen)
 }

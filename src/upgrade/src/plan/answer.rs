@@ -95,10 +95,11 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
         etc_conflicts: found.etc_conflicts,
         room: rooms(found.facts.root, found.facts.boot),
         kept_goes: found.kept_goes,
+        unguarded: case.policy.unguarded && info.is_some_and(|info| !info.is_guarded()),
         moving: pods.moving,
         blocked: pods.blocked,
         expected_seconds: history::usual(
-            case.record.past.iter().filter_map(Past::lasted).collect(),
+            case.record.past.iter().filter_map(Past::worked).collect(),
         ),
         window_seconds,
         opens,

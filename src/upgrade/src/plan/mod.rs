@@ -92,6 +92,9 @@ pub struct Plan {
     pub room: Vec<PlaceRoom>,
     /// The kept old deployment goes first, to make room.
     pub kept_goes: bool,
+    /// The image has no guard in its initramfs, and the policy lets it through.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unguarded: bool,
     /// Pods that will move, by namespace and name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moving: Vec<String>,

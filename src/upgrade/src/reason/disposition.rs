@@ -48,6 +48,7 @@ impl Reason {
             | Self::NothingKept
             | Self::ControlPlane { .. }
             | Self::NoWatchdog { .. }
+            | Self::StateOwed { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }

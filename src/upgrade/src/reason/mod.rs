@@ -83,6 +83,16 @@ pub enum Reason {
         "the policy says require-watchdog = true, but this node has {found}; accepted is a hardware watchdog that runs on across a reboot (its driver loaded, watchdog.stop_on_reboot=0 on the kernel's command line): mend it and ask again with a new careen.dev/upgrade-id"
     )]
     NoWatchdog { found: String },
+    /// What the last trial has changed of the kubelet's state could not be put back yet.
+    #[error(
+        "the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}; it is kept in {kept}: mend what is said here, reboot (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id",
+        unit = names::RESTORE_UNIT
+    )]
+    StateOwed {
+        id: String,
+        detail: String,
+        kept: String,
+    },
 
     // Waiting.
     /// The requester has paused the Node.

@@ -15,6 +15,22 @@ fn a_good_image_is_told_with_what_changes_and_no_reason() {
 }
 
 #[test]
+fn an_image_without_a_guard_is_refused_and_where_the_policy_lets_it_through_said_to_have_none() {
+    let mut bare = found();
+    bare.facts.info.as_mut().unwrap().stage = None;
+    let plan = answered(bare.clone(), Pods::default());
+    assert_eq!(plan.code.as_deref(), Some("NoStage"));
+    let policy = Policy {
+        unguarded: true,
+        ..Policy::default()
+    };
+    let plan = answered_by(&policy, bare, Pods::default());
+    assert_eq!((plan.code, plan.unguarded), (None, true));
+    let guarded = answered_by(&policy, found(), Pods::default());
+    assert!(!guarded.unguarded);
+}
+
+#[test]
 fn an_image_that_would_be_refused_is_told_with_the_reason_and_all_the_same_with_what_changes() {
     let mut unfit = found();
     unfit.facts.info.as_mut().unwrap().kubernetes = "v1.37.0".parse().unwrap();

@@ -26,6 +26,7 @@ fn full() -> Plan {
         etc_conflicts_left_out: 1,
         room: vec![PlaceRoom::default()],
         kept_goes: true,
+        unguarded: true,
         moving: vec!["shop/web-1".to_owned()],
         moving_left_out: 1,
         blocked: vec![Blocked::default()],

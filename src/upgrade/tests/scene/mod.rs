@@ -69,6 +69,7 @@ pub fn quiet() -> Observation {
         one_shot: OneShot::Clear,
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: Ok(()),
         control_plane: None,
         machine: "x86_64".into(),
         etc_stale: false,
@@ -77,6 +78,7 @@ pub fn quiet() -> Observation {
         paused: None,
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
@@ -117,6 +119,15 @@ pub fn healthy() -> Health {
         ready: Check::Pass,
         version: Check::Pass,
         required: vec![],
+    }
+}
+
+/// What a node says whose kubelet runs on what the trial of `u1` has left.
+pub fn owed() -> Reason {
+    Reason::StateOwed {
+        id: "u1".into(),
+        detail: "No space left on device".into(),
+        kept: "/sysroot/ostree/careen/snapshot-u1".into(),
     }
 }
 
