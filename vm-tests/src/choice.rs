@@ -18,6 +18,7 @@ const UNSEEN: &[&str] = &[
     "damaged-grubenv-boots-the-old-system",
     "dripping-remote-is-given-up",
     "initramfs-hangs-falls-back",
+    "kubectl-careen-takes-a-node-there-and-back",
     "a-daemonset-brings-the-first-agent",
     "a-daemonset-is-uninstalled-behind-an-upgrade",
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",

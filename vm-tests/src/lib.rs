@@ -15,6 +15,7 @@ pub mod demo;
 pub mod guest;
 pub mod images;
 pub mod joined;
+pub mod kubectl_careen;
 pub mod lanes;
 pub mod node;
 pub mod passed;

@@ -30,7 +30,7 @@ const CONTENT: [&str; 11] = [
 ];
 /// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
 const RIG: &str = "vm-tests/src";
-const NOT_THE_RIG: [&str; 11] = [
+const NOT_THE_RIG: [&str; 12] = [
     "bench",
     "bin",
     "choice.rs",
@@ -38,6 +38,7 @@ const NOT_THE_RIG: [&str; 11] = [
     "daemonset.rs",
     "demo",
     "demo.rs",
+    "kubectl_careen.rs",
     "passed.rs",
     "registry.rs",
     "scenarios",
@@ -45,7 +46,7 @@ const NOT_THE_RIG: [&str; 11] = [
 ];
 /// Of these depends whoever uses them. With the DaemonSet goes its pod's program, which is built apart from those of a node, and what it
 /// is shipped with.
-const PARTS: [(&str, &[&str]); 4] = [
+const PARTS: [(&str, &[&str]); 5] = [
     ("crate::clock::", &["vm-tests/src/clock.rs"]),
     (
         "crate::daemonset::",
@@ -54,6 +55,14 @@ const PARTS: [(&str, &[&str]); 4] = [
             "src/installer",
             "vm-tests/src/daemonset.rs",
             "vm-tests/src/registry.rs",
+        ],
+    ),
+    (
+        "crate::kubectl_careen::",
+        &[
+            "src/kubeconfig",
+            "src/kubectl",
+            "vm-tests/src/kubectl_careen.rs",
         ],
     ),
     ("crate::registry::", &["vm-tests/src/registry.rs"]),

@@ -42,6 +42,7 @@ mod initramfs_without_its_root_falls_back;
 mod kernel_panic_falls_back;
 mod kubeadm_fails_falls_back;
 mod kubeadm_hangs_falls_back;
+mod kubectl_careen_takes_a_node_there_and_back;
 mod kubelet_and_containerd_killed_in_every_phase;
 mod kubelet_crash_loop_falls_back;
 mod logind_hangs_and_comes_back;
@@ -125,6 +126,7 @@ pub const ALL: &[Scenario] = &[
     kernel_panic_falls_back::SCENARIO,
     kubeadm_fails_falls_back::SCENARIO,
     kubeadm_hangs_falls_back::SCENARIO,
+    kubectl_careen_takes_a_node_there_and_back::SCENARIO,
     kubelet_and_containerd_killed_in_every_phase::SCENARIO,
     memory_is_short_during_the_upgrade::SCENARIO,
     new_system_without_network_falls_back::SCENARIO,
@@ -164,6 +166,12 @@ pub fn is_on_cluster_api(name: &str) -> bool {
         cluster_api_upgrades_a_node::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)
+}
+
+/// Whether a scenario types `kubectl careen`, which is built before it begins: its time is for the node.
+#[must_use]
+pub fn types_kubectl_careen(name: &str) -> bool {
+    name == kubectl_careen_takes_a_node_there_and_back::SCENARIO.name
 }
 
 /// Whether a scenario wants a registry, whose programs must be there before it begins: in a lane there is no network.
