@@ -31,8 +31,6 @@ MACHINES ?= 40
 SEEDS ?= 10
 
 .PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-kills soak-power soak-report soak-rollouts old-record faults attacker cluster-api newest-cluster-api part-of-cluster-api newest-tests newest-rollout rig demo demo-capi vm vm-shell bench packages packages-check
-||||||| 0b0367c
-.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-report soak-rollouts faults attacker cluster-api newest-cluster-api part-of-cluster-api newest-tests newest-rollout rig demo demo-capi vm vm-shell bench packages packages-check
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
