@@ -59,11 +59,11 @@ fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<tar
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
 faults: setup ## every layer that the table of fault classes names (docs/reliability.md), but for the scenarios on the VM (`make vm S=all`)
-	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model -p careen-fuzz
+	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-installer -p careen-model -p careen-fuzz
 	cargo test --quiet -p careen-tests --test agent
 
 attacker: setup ## what an attacker tries (docs/reliability.md): a captured node, a pod, the image, the remote, the registry, names on the node
-	cargo test --quiet -p careen-tests --test agent -- captured outsider rights garbage
+	cargo test --quiet -p careen-tests --test agent --test provider -- captured outsider rights garbage
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
 	cargo test --quiet -p careen-provider --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p host --test snapshot --test manifest --test journal
