@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 
+use super::cut::Cut;
 use super::marks::Mark;
 use super::recording::{Moment, Recording};
 use super::way::Way;
@@ -33,6 +34,13 @@ impl Recorded {
     pub fn steps(&self) -> impl Iterator<Item = &Mark> {
         let begin = self.begin();
         self.marks.iter().filter(move |mark| mark.after >= begin)
+    }
+
+    /// What the record said last whose bytes the cut cannot have taken. All that was written to the disk before it is there as well.
+    #[must_use]
+    pub fn surely(&self, cut: &Cut) -> Option<&Mark> {
+        let safe = cut.safe(&self.log);
+        self.steps().filter(|mark| mark.after <= safe).last()
     }
 
     /// Where a cut behind so many requests falls.

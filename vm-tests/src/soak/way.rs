@@ -59,6 +59,13 @@ impl Way {
         }
     }
 
+    /// Whether a phase is this one of the way's or comes behind it. What is none of the way's, as that of an upgrade only asked for, is not.
+    #[must_use]
+    pub fn has_come_to(self, wanted: &str, phase: &str) -> bool {
+        let place = |name: &str| self.phases().iter().position(|known| *known == name);
+        place(phase).is_some_and(|at| Some(at) >= place(wanted))
+    }
+
     /// How it ends when nothing is cut.
     #[must_use]
     pub const fn answer(self) -> Answer {
@@ -110,6 +117,15 @@ mod tests {
             assert_eq!(Way::called(way.name()), Some(way));
         }
         assert_eq!(Way::called("sideways"), None);
+    }
+
+    #[test]
+    fn a_way_has_come_to_a_phase_in_it_and_in_all_behind_it() {
+        let way = Way::Fallback;
+        assert!(way.has_come_to("Trial", "Trial") && way.has_come_to("Trial", "Reverting"));
+        for before in ["", "Fetched", "Armed"] {
+            assert!(!way.has_come_to("Trial", before), "{before}");
+        }
     }
 
     #[test]
