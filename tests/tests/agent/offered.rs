@@ -1,4 +1,8 @@
-//! An agent's metrics leave its node by the shipped proxy alone, and only to whom the shipped rights name.
+//! What is shipped for a cluster is taken by its API server: the DaemonSet that brings agents, its chart, and what reads their metrics. An agent's
+//! metrics leave its node by the shipped proxy alone, and only to whom the shipped rights name.
+
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use careen_tests::cluster::{PATIENCE, plane};
@@ -11,6 +15,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams, ValidationDi
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vm_tests::cluster_api::{documents, objects};
+use vm_tests::programs;
 
 /// Somebody else of the cluster, with an account and no rights.
 const STRANGER: Account<'_> = ("shop", "till");
@@ -77,6 +82,106 @@ async fn every_object_that_is_shipped_is_taken_and_none_has_a_field_that_nobody_
         "{refused:#}"
     );
     Ok(())
+}
+
+/// A file that is shipped for the DaemonSet that brings agents.
+fn of_the_installer(file: &str) -> PathBuf {
+    programs::home().join("../packaging/daemonset").join(file)
+}
+
+/// The administrator, with the namespace that the DaemonSet comes into; its pods have the account that every namespace has.
+async fn with_its_namespace() -> Result<Client> {
+    let admin = plane().await?.client().await?;
+    account(&admin, ("careen", "default")).await?;
+    for object in documents(&of_the_installer("namespace.yaml"))? {
+        objects::apply(&admin, &object).await?;
+    }
+    Ok(admin)
+}
+
+/// What Helm would send for these values, by its own engine.
+fn rendered(values: &str) -> Result<Vec<Value>> {
+    let mut helm = Command::new(programs::helm()?);
+    helm.arg("template").arg(of_the_installer("chart"));
+    let output = helm.arg(values).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "{values}: {said}");
+    let text = String::from_utf8(output.stdout)?;
+    Ok(serde_saphyr::from_multiple(&text)?)
+}
+
+/// A pod of the DaemonSet among these, in a namespace.
+fn pod_of(objects: &[Value], space: &str) -> Result<Value> {
+    let daemonset = objects.iter().find(|one| one["kind"] == "DaemonSet");
+    let template = &daemonset.context("no DaemonSet")?["spec"]["template"];
+    Ok(json!({
+        "apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+        "metadata": { "name": "installer", "namespace": space, "labels": template["metadata"]["labels"] },
+    }))
+}
+
+/// All of them are taken, and pods of the DaemonSet among them are let into its namespace.
+async fn are_taken(admin: &Client, objects: &[Value]) -> Result<()> {
+    for object in objects {
+        tried(admin, object).await?;
+    }
+    tried(admin, &pod_of(objects, "careen")?).await.map(drop)
+}
+
+#[tokio::test]
+async fn the_manifests_that_install_agents_and_take_them_away_are_taken_to_the_last_field()
+-> Result<()> {
+    let admin = with_its_namespace().await?;
+    for manifest in ["install.yaml", "uninstall.yaml"] {
+        let objects = documents(&of_the_installer(manifest))?;
+        let taken = are_taken(&admin, &objects).await;
+        taken.context(manifest)?;
+    }
+    Ok(())
+}
+
+/// What `helm install` and the `helm upgrade` of an uninstall come to at the API server.
+#[tokio::test]
+async fn and_so_is_what_the_chart_makes_of_all_its_values_in_either_mode() -> Result<()> {
+    let admin = with_its_namespace().await?;
+    let of_a_site = [
+        "image=x",
+        "nodeSelector.ostree=yes",
+        "tolerations[0].key=dedicated",
+        "tolerations[0].operator=Exists",
+        "priorityClassName=system-node-critical",
+        "resources.limits.memory=256Mi",
+        "imagePullSecrets[0].name=key",
+    ];
+    for mode in ["install", "uninstall"] {
+        for values in ["image=x".to_owned(), of_a_site.join(",")] {
+            let values = format!("{values},mode={mode}");
+            let taken = are_taken(&admin, &rendered(&values)?).await;
+            taken.context(values)?;
+        }
+    }
+    let share = "image=x,maxUnavailable=10%";
+    are_taken(&admin, &rendered(share)?).await
+}
+
+/// What `namespace.yaml` is for: Helm makes none of its own that would do.
+#[tokio::test]
+async fn a_namespace_that_forbids_folders_of_the_host_lets_no_such_pod_in() -> Result<()> {
+    let admin = plane().await?.client().await?;
+    let level = json!({ "pod-security.kubernetes.io/enforce": "baseline" });
+    account(&admin, ("careen-baseline", "default")).await?;
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "careen-baseline", "labels": level },
+    });
+    objects::apply(&admin, &namespace).await?;
+    let pod = pod_of(&rendered("image=x")?, "careen-baseline")?;
+    // The server hears of the level a moment after it is there.
+    let refusal = || async {
+        let refused = tried(&admin, &pod).await.err().context("it was taken")?;
+        anyhow::ensure!(format!("{refused:#}").contains("hostPath"), "{refused:#}");
+        Ok(())
+    };
+    objects::until("the pod refused", PATIENCE, refusal).await
 }
 
 /// The DaemonSet itself is taken anywhere; what it may have is asked of its pods.
