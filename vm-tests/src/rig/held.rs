@@ -7,7 +7,26 @@ use super::{BOOT, Rig, UPGRADE};
 
 /// A step that takes logind's lock waits for it from here on, and no reboot that logind is asked for comes, for as long as the agent waits for an
 /// answer. Nor does systemd end a logind that is silent for minutes.
-const LOGIND_HANGS: &str = "until systemctl --quiet is-active systemd-logind; do sleep 0.1; done; systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main systemd-logind";
+pub const LOGIND_HANGS: &str = "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main systemd-logind";
+/// It answers again.
+pub const LOGIND_GOES_ON: &str = "systemctl kill --signal=CONT --kill-whom=main systemd-logind && systemctl service-watchdogs yes";
+
+/// Hooks that wait until something was [`killed_in`] their phase, and a check that passes only then: the phases in which they run last as long. The
+/// check does not wait, for the trial begins with what the first round of checks has found.
+pub const HELD_BY_PROGRAMS: &str = r#"
+program() {
+  mkdir -p /etc/careen/$1 && printf '#!/bin/sh\n%s\n' "$2" >/etc/careen/$1/50-rig && chmod 755 /etc/careen/$1/50-rig
+}
+killed_in() { echo "[ -e /run/careen-rig/killed-in-$1 ]"; }
+program pre.d "until $(killed_in Deployed); do sleep 0.1; done" &&
+  program required.d "$(killed_in Trial)" &&
+  program post.d "until $(killed_in Blessed); do sleep 0.1; done""#;
+
+/// Says in the guest that something was killed in this phase, of this boot.
+#[must_use]
+pub fn killed_in(phase: &str) -> String {
+    format!("touch /run/careen-rig/killed-in-{phase}")
+}
 
 /// /etc goes with the new system, and so does the hook.
 const POST_HOOK_WAITS: &str = r"mkdir -p /etc/careen/post.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/go ]; do sleep 0.1; done\n' >/etc/careen/post.d/50-rig && chmod 755 /etc/careen/post.d/50-rig";
@@ -23,7 +42,9 @@ impl Rig {
     /// # Errors
     /// When it does not come up.
     pub async fn hang_logind(&mut self) -> Result<()> {
-        self.guest.run_within(LOGIND_HANGS, BOOT).await?;
+        let is_up = "until systemctl --quiet is-active systemd-logind; do sleep 0.1; done";
+        let hang = format!("{is_up}; {LOGIND_HANGS}");
+        self.guest.run_within(&hang, BOOT).await?;
         self.progress.step("logind hangs");
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 mod a_daemonset_brings_the_first_agent;
 mod a_daemonset_is_uninstalled_behind_an_upgrade;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
+mod a_daemonset_serves_images_without_an_agent;
 mod a_daemonset_whose_agent_does_not_start_gives_way;
 mod a_damaged_old_kernel_starts_no_unproven_system;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
@@ -44,6 +45,7 @@ mod kubeadm_fails_falls_back;
 mod kubeadm_hangs_falls_back;
 mod kubectl_careen_takes_a_node_there_and_back;
 mod kubelet_and_containerd_killed_in_every_phase;
+mod kubelet_and_containerd_killed_on_the_way_back;
 mod kubelet_crash_loop_falls_back;
 mod logind_hangs_and_comes_back;
 mod memory_is_short_during_the_upgrade;
@@ -92,6 +94,7 @@ pub const ALL: &[Scenario] = &[
     a_daemonset_brings_the_first_agent::SCENARIO,
     a_daemonset_is_uninstalled_behind_an_upgrade::SCENARIO,
     a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+    a_daemonset_serves_images_without_an_agent::SCENARIO,
     a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
     a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
     a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
@@ -128,6 +131,7 @@ pub const ALL: &[Scenario] = &[
     kubeadm_hangs_falls_back::SCENARIO,
     kubectl_careen_takes_a_node_there_and_back::SCENARIO,
     kubelet_and_containerd_killed_in_every_phase::SCENARIO,
+    kubelet_and_containerd_killed_on_the_way_back::SCENARIO,
     memory_is_short_during_the_upgrade::SCENARIO,
     new_system_without_network_falls_back::SCENARIO,
     node_never_ready_falls_back::SCENARIO,
@@ -181,6 +185,7 @@ pub fn wants_a_registry(name: &str) -> bool {
         a_daemonset_brings_the_first_agent::SCENARIO,
         a_daemonset_is_uninstalled_behind_an_upgrade::SCENARIO,
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+        a_daemonset_serves_images_without_an_agent::SCENARIO,
         a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,
     ];
