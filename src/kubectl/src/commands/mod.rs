@@ -11,6 +11,7 @@ mod history;
 mod interrupt;
 mod pause;
 mod plan;
+mod rollout;
 mod show;
 mod status;
 

@@ -24,7 +24,7 @@ pub struct Advice {
 
 /// Where the code is of a newer agent than this program.
 pub const UNKNOWN: Advice = advice(
-    "this version of kubectl careen does not know that reason: docs/reasons.md of the agent's version does",
+    "this version of kubectl careen does not know that reason: the docs of the agent's version do, on their page of reasons",
     Then::Retry,
 );
 
@@ -93,7 +93,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "LoaderUnfit",
         advice(
-            "mend the boot loader as docs/bootloader.md says",
+            "mend of the boot loader what the sentence names, as the runbook says",
             Then::Retry,
         ),
     ),
@@ -102,7 +102,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "RememberedBad",
         advice(
-            "docs/runbook.md has a section of the reason that stands in brackets, by which it failed here before; `careen-agent record` on the node \
+            "the reason that stands in brackets is the one by which it failed here before; `careen-agent record` on the node \
              lists the image under `bad`. Ask for a mended one; asking for this one once more tries it again",
             Then::Either,
         ),
@@ -130,7 +130,7 @@ const ADVICE: &[(&str, Advice)] = &[
         "StateOwed",
         advice(
             "mend what the sentence says, reboot the node (or run `systemctl start careen-restore` with its kubelet stopped); \
-             docs/operating.md says how to give the saved state up instead",
+             how to give the saved state up instead say the docs, on their page of what is done by hand",
             Then::Retry,
         ),
     ),

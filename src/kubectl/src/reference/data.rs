@@ -48,6 +48,10 @@ const NODE: &[Field] = &[
         "id",
         "the id of the request that stands, or of the last answer",
     ),
+    (
+        "soakSeconds",
+        "for how long the new system must be healthy at least, where the request says that",
+    ),
     ("tries", "trial boots so far"),
     ("ready", "whether the Node is Ready"),
     ("cordoned", "whether it takes no pods"),
@@ -109,7 +113,7 @@ pub(super) fn section() -> String {
     let tables = [
         (
             "**A node**: `status` prints a list of them, and with `--watch` (as `upgrade`, `retry` and `rollback` with it) one a line for each change. `explain` \
-             prints one, with `headline`, `facts`, `findings` and `runbook` beside these.",
+             prints one, with `headline`, `facts`, `findings` and `runbook` (the runbook's section about `code`, as Markdown) beside these.",
             NODE,
         ),
         ("**An upgrade that has ended**: `history`, a list.", PAST),

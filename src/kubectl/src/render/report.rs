@@ -26,6 +26,7 @@ pub struct NodeReport {
     pub to_version: Option<String>,
     pub image: Option<String>,
     pub id: Option<String>,
+    pub soak_seconds: Option<u64>,
     pub tries: u32,
     pub ready: bool,
     pub cordoned: bool,
@@ -66,6 +67,7 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         to_version: status.and_then(|status| status.to_version.as_ref().map(ToString::to_string)),
         image: node.image().map(str::to_owned),
         id: id(node),
+        soak_seconds: soak_seconds(node),
         tries: status.map_or(0, |status| status.tries),
         ready: node.ready == Ready::Yes,
         cordoned: node.cordoned,
@@ -95,6 +97,12 @@ const fn speaks(standing: Standing) -> bool {
 fn asked_at(node: &NodeView) -> Option<u64> {
     let asked = node.asked.as_ref()?;
     asked.since.map(span::seconds)
+}
+
+/// Of a request that says it in its accepted form.
+fn soak_seconds(node: &NodeView) -> Option<u64> {
+    let asked = node.asked.as_ref()?;
+    asked.raw.soak_seconds().ok().flatten()
 }
 
 /// That of the request that stands, or of the last answer.
