@@ -95,7 +95,7 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
         units_are_ours: units::are_in_place(node),
         is_whole: true,
     };
-    let is_whole = !is_missed(&seen, node) || node.agents.bundle(&seen.brought).is_ok();
+    let is_whole = !is_missed(&seen) || node.agents.bundle(&seen.brought).is_ok();
     Ok(Seen { is_whole, ..seen })
 }
 
@@ -129,7 +129,7 @@ fn image_goes_first(node: &Node) -> bool {
 
 /// Whether something else runs than should, for no reason that is seen here. Only then are the digests looked at: the launcher does it at every
 /// start, and all programs are read for it.
-fn is_missed(seen: &Seen, node: &Node) -> bool {
+fn is_missed(seen: &Seen) -> bool {
     let is_to_run = seen.wanted.as_ref() == Some(&seen.brought)
         && seen.given_up.as_ref() != Some(&seen.brought);
     let runs = match (seen.service.active, &seen.launched) {
