@@ -145,6 +145,7 @@ fn snapshot(state: &mut State, part: u8) {
         state.breaks("the snapshot holds what the old kubelet wrote");
     }
     state.disk.snapshot = Some(state.disk.kubelet);
+    state.disk.restored = up(state).map(|up| up.tries);
 }
 
 /// The position is computed at the moment it is written.
