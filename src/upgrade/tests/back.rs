@@ -70,14 +70,17 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
         deployments: on_trial().deployments,
         ..asked()
     };
-    let (second, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    let (saving, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(
         begun(&act),
-        Some("Arm"),
+        Some("Snapshot"),
         "the first trial left no verdict: a second is due"
     );
+    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+    let (second, act) = next(&seen, &saving);
+    assert_eq!(begun(&act), Some("Arm"));
     assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
-    seen.boot = boot(5);
+    (seen.boot, seen.finished) = (boot(5), None);
     let (third, _) = next(&seen, &second);
     assert!(matches!(
         phase_of(&third),

@@ -33,7 +33,7 @@ pub fn note(places: &Places, upgrade: &Upgrade) -> Result<()> {
 
 /// Notes in a snapshot that is being made that the target has not run since: who turns back before the next trial has nothing to put back.
 pub(super) fn nothing_is_due(folder: &Path, trials: u32) -> Result<()> {
-    durable::write_plain(&folder.join(NOTE), format!("{trials}\n").as_bytes(), 0o600)
+    durable::write_plain(&folder.join(NOTE), format!("{trials}\n").as_bytes(), 0o600).map(drop)
 }
 
 /// The target runs again, though no trial of it was counted: somebody has booted it by hand. It is to be put back once more.
