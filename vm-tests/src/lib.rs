@@ -31,6 +31,7 @@ pub mod rig;
 pub mod runner;
 pub mod scenario;
 pub mod scenarios;
+pub mod secure_registry;
 pub mod shell;
 pub mod soak;
 pub mod workload;

@@ -179,6 +179,7 @@ impl<H: Hands> Agent<H> {
         let doing = self.doing();
         let report = unwritten(read, seen, doing.as_ref(), &why);
         self.say(Some(report), is_rebooting(seen));
+        self.metrics.trouble();
         Wake::At(AGAIN)
     }
 

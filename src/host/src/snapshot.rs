@@ -20,7 +20,7 @@ use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-pub use once::{begin_anew, is_noted, is_over, note};
+pub use once::{begin_anew, is_over, note};
 pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
 pub use tidy::keep_only;
 use way::{There, Way};
@@ -58,12 +58,21 @@ struct Saved {
 }
 
 /// Saves the state as it is now. What lies there under this id is of a former request, or of a try that was cut short, and
-/// goes: the brain asks for a snapshot only before the first arming, and never again once it is taken.
+/// goes, and so does that of the trial before: it was put back, and the system has served since.
 ///
 /// # Errors
 /// When it is not whole on the disk, or another is owed: what would be saved now is what a trial has left.
 pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
-    save_while(places, id, &|| true).map(drop)
+    save_while(places, &Before { id, trials: 0 }, &|| true).map(drop)
+}
+
+/// What a snapshot is taken before.
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'a> {
+    /// The upgrade that is to be tried next.
+    pub id: &'a UpgradeId,
+    /// How many trials it has had.
+    pub trials: u32,
 }
 
 /// As [`save`], and asks before each file whether it goes on. Returns whether it has come to its end: else nothing of it is left, and
@@ -71,9 +80,13 @@ pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
 ///
 /// # Errors
 /// As [`save`].
-pub fn save_while(places: &Places, id: &UpgradeId, goes_on: &dyn Fn() -> bool) -> Result<bool> {
+pub fn save_while(
+    places: &Places,
+    before: &Before<'_>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<bool> {
     none_is_owed(places)?;
-    let folder = places.snapshot(id);
+    let folder = places.snapshot(before.id);
     durable::make_private_folder(&places.state())?;
     let new = unfinished(&folder);
     remove_tree(&new)?;
@@ -87,6 +100,7 @@ pub fn save_while(places: &Places, id: &UpgradeId, goes_on: &dyn Fn() -> bool) -
     let index = serde_json::to_vec(&index);
     let index = index.map_err(|error| Error::damaged(&new, error.to_string()))?;
     durable::write_plain(&new.join(INDEX), &index, 0o600)?;
+    once::nothing_is_due(&new, before.trials)?;
     durable::sync_folder(&new)?;
     // A cut here leaves none, which nobody wants back before the arming; the step is begun anew.
     remove_tree(&folder)?;

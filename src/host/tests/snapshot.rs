@@ -402,7 +402,8 @@ fn a_snapshot_that_is_told_to_stop_leaves_nothing_of_itself_and_the_one_before_a
         let left = std::cell::Cell::new(files);
         let goes_on = || left.replace(left.get().saturating_sub(1)) > 0;
         let id = upgrade_id("one");
-        assert!(!snapshot::save_while(&node.places, &id, &goes_on).unwrap());
+        let before = snapshot::Before { id: &id, trials: 0 };
+        assert!(!snapshot::save_while(&node.places, &before, &goes_on).unwrap());
         let snapshots = node.places.snapshot(&id);
         let others = fs::read_dir(snapshots.parent().unwrap()).unwrap();
         let begun = others.filter(|entry| {

@@ -69,6 +69,8 @@ fn the_deadman_leaves_a_held_and_a_healthy_trial_alone() {
     node.store(Phase::Healthy {
         boot: boot_id(THIS_BOOT),
     });
+    assert_eq!(at("9000000"), Some(WOULD_REBOOT), "it was never blessed");
+    node.store(Phase::Blessed);
     assert_eq!(at("9000000"), Some(0));
 }
 
@@ -96,13 +98,15 @@ fn the_deadman_of_the_initramfs_looks_at_no_record() {
 }
 
 #[test]
-fn no_emergency_shell_opens_on_a_trial_until_it_is_judged_good() {
+fn no_emergency_shell_opens_on_a_trial_until_it_is_the_default() {
     let node = armed();
     let fallback = || node.run("fallback", &node.new, true, &[]).status.code();
     assert_eq!(fallback(), Some(WOULD_REBOOT));
     node.store(Phase::Healthy {
         boot: boot_id(THIS_BOOT),
     });
+    assert_eq!(fallback(), Some(WOULD_REBOOT), "the old one is still there");
+    node.store(Phase::Blessed);
     assert_eq!(fallback(), Some(0));
 }
 
@@ -203,9 +207,7 @@ fn the_gate_opens_with_the_verdict() {
         node.run("gate", &node.new, true, &[]).status.code(),
         Some(1)
     );
-    node.store(Phase::Healthy {
-        boot: boot_id(THIS_BOOT),
-    });
+    node.store(Phase::Blessed);
     assert_eq!(
         node.run("gate", &node.new, true, &[]).status.code(),
         Some(0)
@@ -253,6 +255,35 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
     };
     node.store_upgrade(again);
     assert_eq!(boots("of a second trial"), "saved");
+}
+
+/// Saved at noon, and nothing was ever armed: what a person has changed since then stays.
+#[test]
+fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later() {
+    for tries in 0..2 {
+        let node = armed();
+        let places = running(&node);
+        let config = places.root.join("var/lib/kubelet/config.yaml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
+        fs::write(&config, "saved").unwrap();
+        let id = upgrade_id("one");
+        let before = snapshot::Before {
+            id: &id,
+            trials: tries,
+        };
+        assert!(snapshot::save_while(&places, &before, &|| true).unwrap());
+        let reason = upgrade::Reason::ForeignDefault {
+            default: "x".into(),
+        };
+        node.store_upgrade(Upgrade {
+            tries,
+            ..node.upgrade(Phase::Halted { reason })
+        });
+        fs::write(&config, "changed by a person").unwrap();
+        let ended = node.run("restore", &node.old, false, &[]);
+        assert_eq!(ended.status.code(), Some(0));
+        assert_eq!(fs::read_to_string(&config).unwrap(), "changed by a person");
+    }
 }
 
 #[test]

@@ -308,11 +308,10 @@ impl Upgrade {
             | Phase::Trial { .. }
             | Phase::Healthy { .. }
             | Phase::Blessed => true,
-            // Drained for its second trial it has its snapshot already, and is armed in the same turn.
-            Phase::Deployed => self.snapshot,
             Phase::Accepted
             | Phase::Fetched
             | Phase::Verified
+            | Phase::Deployed
             | Phase::Upgraded
             | Phase::Reverting { .. }
             | Phase::Failed { .. }

@@ -53,7 +53,6 @@ fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
 #[test]
 fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() {
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().snapshot = true;
     for _ in 0..20 {
         let mut seen = armed_with_a_changed_etc(OneShot::Clear);
         let (after, act) = next(&seen, &record);
@@ -65,7 +64,10 @@ fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() 
         let deployed = Outcome::Done(Effect::Deployed(deployment('b')));
         seen.etc_stale = false;
         seen.finished = finished(Step::Deploy { commit }, deployed);
-        let (after, act) = next(&seen, &record);
+        let (saving, act) = next(&seen, &record);
+        assert_eq!(begun(&act), Some("Snapshot"));
+        seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+        let (after, act) = next(&seen, &saving);
         assert_eq!(begun(&act), Some("Arm"));
         record = after;
     }

@@ -166,6 +166,7 @@ fn restore(state: &mut State) {
     }
     if let (true, Some(saved)) = (restores(state), state.disk.snapshot) {
         (state.disk.kubelet, state.disk.owed) = (saved, false);
+        state.ghost.served = true;
         // What is armed may yet be tried: then it is put back once more.
         let is_armed = matches!(up.phase, Phase::Armed { .. });
         state.disk.restored = (!is_armed && !failed).then_some(up.tries);

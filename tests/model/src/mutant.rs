@@ -32,6 +32,7 @@ pub enum Mutant {
     IgnoresTheBadImage,
     TrustsMemoryOverWhatIsSeen,
     SkipsTheSnapshot,
+    SavesBeforeTheFirstTrialAlone,
     IgnoresTheSkew,
     IgnoresChangedEtc,
     HearsNoWithdrawal,
@@ -52,7 +53,7 @@ pub enum Mutant {
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 31] = [
+pub const MUTANTS: [Mutant; 32] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -67,6 +68,7 @@ pub const MUTANTS: [Mutant; 31] = [
     Mutant::IgnoresTheBadImage,
     Mutant::TrustsMemoryOverWhatIsSeen,
     Mutant::SkipsTheSnapshot,
+    Mutant::SavesBeforeTheFirstTrialAlone,
     Mutant::IgnoresTheSkew,
     Mutant::IgnoresChangedEtc,
     Mutant::HearsNoWithdrawal,
@@ -190,6 +192,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     match mutant {
         Mutant::CountsNoAttempt => up.tries = 0,
         Mutant::SkipsTheSnapshot => up.snapshot = true,
+        Mutant::SavesBeforeTheFirstTrialAlone if up.tries > 0 => up.snapshot = true,
         Mutant::KeepsTheCordon => up.released = true,
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,

@@ -78,6 +78,9 @@ fn arms(
     if state.disk.snapshot.is_none() {
         state.breaks("the kubelet's state is saved before the node is armed");
     }
+    if state.ghost.served {
+        state.breaks("what is saved is no older than what the old system wrote last");
+    }
     if !seen.runs_default() || state.disk.menu.first().map(|one| one.letter) == Some(OWN.letter) {
         state.breaks("I1: armed only where the running system is the default");
     }

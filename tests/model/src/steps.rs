@@ -145,6 +145,9 @@ fn snapshot(state: &mut State, part: u8) {
         state.breaks("the snapshot holds what the old kubelet wrote");
     }
     state.disk.snapshot = Some(state.disk.kubelet);
+    let up = state.disk.record.record().upgrade.as_ref();
+    state.disk.restored = up.map(|up| up.tries);
+    state.ghost.served = false;
 }
 
 /// The position is computed at the moment it is written.
@@ -208,6 +211,7 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
     };
     if lifted {
         state.cluster.cordon = Cordon::None;
+        state.ghost.served = true;
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
     // Pods come back where they may.

@@ -224,6 +224,8 @@ pub struct Ghost {
     pub by_hand: bool,
     /// Pre-hooks were begun, and no post-hooks since.
     pub hooked: bool,
+    /// The old system has served since the kubelet's state was saved last.
+    pub served: bool,
     /// The answer that the API server has accepted and lost, until another is given.
     pub lost: Option<Told>,
     /// The first promise that was broken.
@@ -315,6 +317,7 @@ impl State {
                 condemned: None,
                 by_hand: false,
                 hooked: false,
+                served: false,
                 lost: None,
                 broken: None,
             },

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, condition, is_cordoned};
+use careen_tests::provider_process::free_address;
+use careen_tests::replica::get;
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -178,7 +180,9 @@ async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
 #[tokio::test]
 async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_it_can()
 -> Result<()> {
-    let scene = Scene::new("unwritten").await?;
+    let metrics = free_address()?;
+    let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
+    let scene = Scene::with_policy("unwritten", &policy).await?;
     let state = scene
         .node
         .folder
@@ -200,6 +204,8 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
             .contains("record.a.new")
     );
     assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
+    let shown = get(metrics, "/metrics").await?;
+    assert!(shown.contains("careen_agent_trouble 1"), "{shown}");
     for copy in &copies {
         std::fs::remove_dir(copy)?;
     }

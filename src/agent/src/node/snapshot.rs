@@ -7,6 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use host::Places;
+use host::journal::Store;
+use host::snapshot::Before;
 use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time::sleep;
 use upgrade::step::Effect;
@@ -36,8 +38,10 @@ impl Snapshots {
         cancel: watch::Receiver<bool>,
     ) -> Result<Ended, Reason> {
         let (places, id) = (places.clone(), id.clone());
+        let trials = trials(&places)?;
         let save = move |goes_on: &dyn Fn() -> bool| {
-            let whole = host::snapshot::save_while(&places, &id, goes_on)?;
+            let before = Before { id: &id, trials };
+            let whole = host::snapshot::save_while(&places, &before, goes_on)?;
             if whole {
                 saved::keep(&places, Some(&id));
             }
@@ -71,6 +75,12 @@ impl Snapshots {
         thread.spawn(work).map_err(failed)?;
         outcome(ended, progress).await
     }
+}
+
+/// How many trials the upgrade has had, by the record that says that its state is about to be saved.
+fn trials(places: &Places) -> Result<u32, Reason> {
+    let record = Store::new(&places.sysroot).read()?;
+    Ok(record.upgrade.map_or(0, |upgrade| upgrade.tries))
 }
 
 /// Waits for the end as long as it comes nearer.

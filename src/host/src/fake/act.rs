@@ -61,7 +61,8 @@ impl World {
                 );
                 self.disk.snapshot = None;
                 self.point("between the former snapshot and this one")?;
-                (self.disk.snapshot, self.disk.restored) = (Some(self.disk.kubelet), None);
+                self.disk.snapshot = Some(self.disk.kubelet);
+                self.disk.restored = self.record().upgrade.map(|up| up.tries);
             }
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,

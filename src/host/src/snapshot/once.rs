@@ -2,7 +2,7 @@
 //! writes then is newer than what was saved. An upgrade that a person must look at keeps its snapshot through any number of boots.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use upgrade::{Upgrade, UpgradeId};
 
@@ -10,7 +10,7 @@ use super::owed;
 use crate::error::Result;
 use crate::{Places, durable};
 
-/// The note within a snapshot: of which trial it was put back.
+/// The note within a snapshot: up to which trial nothing is to be put back any more.
 const NOTE: &str = "restored";
 
 /// Whether it was put back since the target may have run last.
@@ -31,10 +31,9 @@ pub fn note(places: &Places, upgrade: &Upgrade) -> Result<()> {
     durable::write(&path(places, &upgrade.id), text.as_bytes(), 0o600)
 }
 
-/// Whether it was ever put back since [`begin_anew`].
-#[must_use]
-pub fn is_noted(places: &Places, id: &UpgradeId) -> bool {
-    path(places, id).exists()
+/// Notes in a snapshot that is being made that the target has not run since: who turns back before the next trial has nothing to put back.
+pub(super) fn nothing_is_due(folder: &Path, trials: u32) -> Result<()> {
+    durable::write_plain(&folder.join(NOTE), format!("{trials}\n").as_bytes(), 0o600).map(drop)
 }
 
 /// The target runs again, though no trial of it was counted: somebody has booted it by hand. It is to be put back once more.

@@ -1,6 +1,7 @@
 //! What follows when a step has failed: once more, something else, or the end of the request.
 
 use super::fold::post_hooks_over;
+use super::old::count_none;
 use super::{System, give_up};
 use crate::id::Moment;
 use crate::observe::Observation;
@@ -56,11 +57,14 @@ pub(super) fn failed(
             up.retry = Some(again);
             up.phase = Phase::Accepted;
         }
-        Then::ArmAgain => disarm(up, again),
+        Then::ArmAgain => disarm(up, again, seen),
         Then::Settled => up.retry = None,
         Then::LeaveLying => up.cleaned = true,
         Then::GoOn => post_hooks_over(up),
-        Then::GiveUp => give_up(up, reason.clone()),
+        Then::GiveUp => {
+            count_none(up, seen);
+            give_up(up, reason.clone());
+        }
         Then::Halt => halt(up, reason),
     }
 }
@@ -195,8 +199,8 @@ const fn post_hooks(failure: &Failure<'_>) -> Then {
 }
 
 /// The reboot did not come: this trial boot did not happen, and the one-shot must not wait for some later reboot.
-fn disarm(up: &mut Upgrade, again: Retry) {
-    up.tries = up.tries.saturating_sub(1);
-    up.phase = Phase::Drained;
+fn disarm(up: &mut Upgrade, again: Retry, seen: &Observation) {
+    count_none(up, seen);
+    (up.phase, up.snapshot) = (Phase::Drained, false);
     up.retry = Some(again);
 }

@@ -242,6 +242,7 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     }
     match (place_of_target(up, seen), seen.one_shot) {
         (Err(reason), _) => {
+            count_none(up, seen);
             give_up(up, reason);
             revert(up, seen)
         }
@@ -256,9 +257,17 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
 /// The new system would boot with an /etc that is not the one of now, or pods be ended by the reboot: back to before the arming, which counts
 /// as none.
 fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    up.tries = up.tries.saturating_sub(1);
-    up.phase = Phase::Drained;
+    count_none(up, seen);
+    (up.phase, up.snapshot) = (Phase::Drained, false);
     prepare(up, seen, policy)
+}
+
+/// The trial that was armed in this very boot did not come about: this system has kept control all the while, and there is nothing to put back.
+pub(super) fn count_none(up: &mut Upgrade, seen: &Observation) {
+    let armed_here = matches!(&up.phase, Phase::Armed { boot } if *boot == seen.boot);
+    if armed_here {
+        up.tries = up.tries.saturating_sub(1);
+    }
 }
 
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
@@ -278,10 +287,11 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
     revert(up, seen)
 }
 
-/// Where the next trial begins. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
+/// Where the next trial begins, with a snapshot of its own: since the last one was put back, this system has served. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
 /// be off and pods be back, whether or not that was still written down, so the node is drained once more.
 fn again_from(up: &mut Upgrade) -> Phase {
-    (up.cleaned, up.redeployed, up.recordoned) = (false, 0, 0);
+    (up.cleaned, up.snapshot) = (false, false);
+    (up.redeployed, up.recordoned) = (0, 0);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
         (up.prepared, up.excluded) = (false, None);
