@@ -9,6 +9,7 @@ use crate::look::look;
 use crate::machine::act_of;
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Running, State};
+use crate::{fault, promises};
 
 /// Seconds from the kernel's start to the agent's.
 const TO_THE_AGENT: u16 = 30;
@@ -16,6 +17,9 @@ const TO_THE_AGENT: u16 = 30;
 /// An orderly way down: what was written is on the disk.
 pub fn go_down(state: &mut State) {
     state.disk.unflushed = None;
+    if state.running.staged {
+        fault::own_default(state);
+    }
     fall(state);
 }
 
@@ -24,8 +28,11 @@ pub fn fall(state: &mut State) {
     state.running.link = Link::NEW;
     state.running.now = 0;
     state.running.well = false;
+    state.running.well_since = None;
     state.running.sick = false;
     state.running.inhibited = false;
+    state.running.dead = false;
+    state.running.staged = false;
     state.pc = Pc::Loader;
 }
 
@@ -68,7 +75,10 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         kubeadm: state.disk.kubelet == system.letter,
         sick: false,
         inhibited: false,
+        dead: false,
+        staged: false,
         well: false,
+        well_since: None,
         link: Link::NEW,
     };
     let there = state.disk.folders.contains(&(system.letter, system.serial));
@@ -89,6 +99,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
 pub fn guard(mutant: Option<Mutant>, state: &mut State) {
     let seen = look(state, Home::Stage, None, None);
     let (record, act) = mutant::decide(mutant, state, &seen);
+    promises::rises(state, record.as_ref());
     let act = act_of(&act);
     state.pc = match record {
         Some(record) => Pc::GuardWrites(Kept::new(record), act),

@@ -18,7 +18,7 @@ pub struct Kept {
 
 impl Kept {
     /// Keeps a record. Left out is what no decision looks at and what would make each state a new one: the generation (that
-    /// it rises is checked when it is written), of the phases reached all but the last, with their times, and what is counted. That a wait is
+    /// it rises is checked when it is decided, in `promises::rises`), of the phases reached all but the last, with their times, and what is counted. That a wait is
     /// counted stays: who begins or ends one writes, who goes on waiting does not.
     #[must_use]
     pub fn new(mut record: Record) -> Self {

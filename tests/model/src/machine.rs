@@ -1,10 +1,10 @@
 //! What happens when nothing breaks in: exactly one next state, or none at rest.
 
-use upgrade::{Home, Phase, Step, deadman};
+use upgrade::{Home, Observation, Phase, Step, deadman};
 
 use crate::cast::{self, System};
 use crate::kept::Kept;
-use crate::look::{is_well, look};
+use crate::look::{fails, is_well, look};
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Answer, Do, Flaw, Link, Pc, State, Told};
 use crate::{boot, promises, steps};
@@ -61,7 +61,7 @@ fn turn(
     state: &mut State,
     finished: Option<(Do, crate::world::End)>,
 ) -> bool {
-    if state.suffers(Flaw::AgentDead) {
+    if state.suffers(Flaw::AgentDead) || state.running.dead {
         return without_agent(state);
     }
     if deadman_is_due(state) {
@@ -72,6 +72,8 @@ fn turn(
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.
     state.running.well |= seen.on_trial() && is_well(&seen.health);
+    soak(state, &seen);
+    state.ghost.unseen &= !seen.uncordoned;
     if state.running.link.asked == Some(None) {
         state.ghost.condemned = None;
     }
@@ -96,6 +98,15 @@ fn turn(
     true
 }
 
+/// What the soak of a careful operator is judged by.
+fn soak(state: &mut State, seen: &Observation) {
+    if !state.careful || !seen.on_trial() || fails(&seen.health) {
+        state.running.well_since = None;
+    } else if is_well(&seen.health) {
+        state.running.well_since.get_or_insert(state.running.now);
+    }
+}
+
 /// Nobody judges: the timer calls the deadman, once its time has come.
 fn without_agent(state: &mut State) -> bool {
     // Whoever picked it by hand sees that nothing comes.
@@ -103,9 +114,21 @@ fn without_agent(state: &mut State) -> bool {
         boot::go_down(state);
         return true;
     }
-    let waits = state.running.now < DEADMAN_AT;
-    state.running.now = state.running.now.max(DEADMAN_AT);
-    waits
+    let next = [Some(DEADMAN_AT), held_until(state)];
+    let next = next.into_iter().flatten();
+    let Some(next) = next.filter(|at| *at > state.running.now).min() else {
+        return false;
+    };
+    state.running.now = next;
+    true
+}
+
+/// Until when the record asks the deadman of this boot for patience, in seconds.
+fn held_until(state: &State) -> Option<u16> {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let hold = up.and_then(|up| up.hold.as_ref());
+    let hold = hold.filter(|hold| hold.boot == cast::boot_id(state.running.boot))?;
+    u16::try_from(hold.at.0.div_ceil(1000)).ok()
 }
 
 /// Seconds until the operator's hours come, or the clock is looked at again.
@@ -128,6 +151,7 @@ fn hear(state: &mut State) {
         link.fresh = false;
     } else if up {
         (link.asked, link.paused) = (Some(cluster.ask), cluster.paused);
+        link.cordon = Some(cluster.cordon);
         link.since = Some(link.since.map_or((now, false), |(since, _)| (since, true)));
     } else {
         link.since = None;
@@ -145,7 +169,9 @@ fn has_heard_all(state: &State) -> bool {
 /// Whether the Node says other than was heard.
 fn has_news(state: &State) -> bool {
     let (link, cluster) = (state.running.link, state.cluster);
-    link.asked != Some(cluster.ask) || link.paused != cluster.paused
+    link.asked != Some(cluster.ask)
+        || link.paused != cluster.paused
+        || link.cordon != Some(cluster.cordon)
 }
 
 /// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back, and
@@ -225,6 +251,7 @@ fn glance(mutant: Option<Mutant>, state: &mut State, what: Do) -> bool {
     }
     let seen = look(state, Home::Agent, Some(what), None);
     let (record, act) = mutant::decide(mutant, state, &seen);
+    promises::rises(state, record.as_ref());
     if let Some(record) = record {
         store(state, Kept::new(record));
     }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use upgrade::window::Hours;
 use upgrade::{
     Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
-    Record, Step, Upgrade,
+    Record, SinceBoot, Step, Upgrade,
 };
 
 use crate::cast::{digest, version};
@@ -50,10 +50,17 @@ pub enum Mutant {
     TakesTheAcceptedForTold,
     BlessesWithoutTheApiServer,
     TakesARequestWhileStateIsOwed,
+    KeepsTheGeneration,
+    IgnoresChangedEtcOnceArmed,
+    IgnoresATakenOffCordon,
+    IgnoresAStagedSystem,
+    LeavesACordonThatComesBack,
+    SoaksForNoTime,
+    HoldsTheDeadmanForEver,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 32] = [
+pub const MUTANTS: [Mutant; 39] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -86,7 +93,17 @@ pub const MUTANTS: [Mutant; 32] = [
     Mutant::TakesTheAcceptedForTold,
     Mutant::BlessesWithoutTheApiServer,
     Mutant::TakesARequestWhileStateIsOwed,
+    Mutant::KeepsTheGeneration,
+    Mutant::IgnoresChangedEtcOnceArmed,
+    Mutant::IgnoresATakenOffCordon,
+    Mutant::IgnoresAStagedSystem,
+    Mutant::LeavesACordonThatComesBack,
+    Mutant::SoaksForNoTime,
+    Mutant::HoldsTheDeadmanForEver,
 ];
+
+/// For how many seconds a careful operator wants a new system to be healthy without a break.
+pub const SOAK: u16 = 300;
 
 /// The model writes the record itself, as a step that a cut can come before.
 struct Later;
@@ -101,13 +118,16 @@ impl Journal for Later {
 
 /// The policy: the defaults, but for fewer tries of a step, which end sooner and are otherwise like more; and for what a careful
 /// operator sets. The hours end as a misfortune, and come again when that is waited for.
-fn policy(state: &State, keeps_hours: bool) -> Policy {
+fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     let mut policy = Policy {
         tries: 2,
         ..Policy::default()
     };
     policy.load_balancer.exclude = state.careful;
-    if state.shut && keeps_hours {
+    if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
+        policy.health.soak_seconds = SOAK.into();
+    }
+    if state.shut && mutant != Some(Mutant::WorksOutsideTheHours) {
         // The clock on the wall stands at midnight, an hour before.
         policy
             .window
@@ -125,7 +145,7 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
     if let Some(mutant) = mutant {
         mislead(mutant, &mut record, &mut shown);
     }
-    let policy = policy(state, mutant != Some(Mutant::WorksOutsideTheHours));
+    let policy = policy(state, mutant);
     let decision = upgrade::decide(&shown, &Ok(record), &Ok(policy));
     let Ok((mut next, mut act)) = decision.commit(&mut Later);
     if let Some(mutant) = mutant {
@@ -154,6 +174,7 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::IgnoresChangedEtc {
         seen.etc_stale = false;
     }
+    mislead_about_others(mutant, seen);
     if mutant == Mutant::BlessesBeforeHealth && seen.on_trial() {
         seen.health = well();
     }
@@ -172,6 +193,16 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
         Some(up) if up.phase.is_end() => mislead_after(mutant, up, seen),
         Some(up) => mislead_about(mutant, up, seen),
         None => {}
+    }
+}
+
+/// Changes what is seen of what other people do to the node.
+fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
+    match mutant {
+        Mutant::IgnoresATakenOffCordon => seen.uncordoned = false,
+        Mutant::IgnoresAStagedSystem => seen.staged = false,
+        Mutant::LeavesACordonThatComesBack => seen.own_cordon = false,
+        _ => {}
     }
 }
 
@@ -196,6 +227,9 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::KeepsTheCordon => up.released = true,
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
+        Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
+            seen.etc_stale = false;
+        }
         Mutant::NeverDisarms if !matches!(up.phase, Phase::Armed { .. }) => {
             seen.one_shot = OneShot::Clear;
         }
@@ -221,10 +255,18 @@ fn distort(
     (next, act): (&mut Option<Record>, &mut Act),
 ) {
     let was_armed = is_armed(former);
+    if let (Mutant::KeepsTheGeneration, Some(next)) = (mutant, next.as_mut()) {
+        next.generation = former.generation;
+    }
     let changed = next.as_mut().and_then(|next| next.upgrade.as_mut());
     let leaves = matches!(act, Act::Begin(Step::Reboot { .. })) && seen.on_trial();
     match (mutant, changed) {
         (Mutant::ForgetsTheIntent, Some(up)) => up.intent = None,
+        (Mutant::HoldsTheDeadmanForEver, Some(up)) => {
+            if let Some(hold) = &mut up.hold {
+                hold.at = SinceBoot(u64::MAX);
+            }
+        }
         (Mutant::CountsTheAttemptAfterTheReboot, Some(up)) => {
             if matches!(up.phase, Phase::Armed { .. }) && !was_armed {
                 up.tries = up.tries.saturating_sub(1);

@@ -49,7 +49,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Snapshot => snapshot(state, part),
         Do::Arm(system) => arm(state, system, part),
         Do::Disarm => disarm(state, part),
-        Do::Reboot(_) => boot::go_down(state),
+        Do::Reboot(force) => reboot(state, force),
         Do::Kubeadm => kubeadm(state),
         Do::Bless(_) => bless(state, part),
         Do::Release => release(mutant, state),
@@ -115,7 +115,8 @@ fn clear_folders(state: &mut State) {
 }
 
 /// The number of the upgrade that marks what it sets.
-fn number(state: &State) -> u8 {
+#[must_use]
+pub fn number(state: &State) -> u8 {
     let up = state.disk.record.record().upgrade.as_ref();
     up.map_or(0, |up| crate::cast::id_number(&up.id))
 }
@@ -126,8 +127,10 @@ fn drain(state: &mut State, part: u8) {
         if state.cluster.cordon == Cordon::None {
             state.cluster.cordon = Cordon::Ours(number);
         }
+        // Whoever set it knows of it, however late the watch is.
+        state.running.link.cordon = Some(state.cluster.cordon);
     } else {
-        state.cluster.pods = false;
+        (state.cluster.pods, state.ghost.unseen) = (false, false);
     }
 }
 
@@ -166,6 +169,12 @@ fn disarm(state: &mut State, part: u8) {
     } else {
         GrubEnv::Clear
     };
+}
+
+/// By force no service is stopped any more, and so nothing that is staged comes about (ostree-finalize-staged.service).
+fn reboot(state: &mut State, force: bool) {
+    state.running.staged &= !force;
+    boot::go_down(state);
 }
 
 fn kubeadm(state: &mut State) {

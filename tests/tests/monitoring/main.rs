@@ -15,6 +15,7 @@ use careen_tests::management::Management;
 use careen_tests::node::TestNode;
 use careen_tests::replica::{Replica, get};
 use careen_tests::scene::Scene;
+use kube::api::{Patch, PatchParams};
 use prometheus::{Prometheus, free, promtool};
 use scraping::Scraping;
 use serde_json::json;
@@ -81,7 +82,28 @@ async fn falls_back_then_upgrades(prometheus: &Prometheus, scene: &mut Scene) ->
         .await
 }
 
-/// A Machine whose node works and fails; core asks meanwhile.
+/// The agent's last word on this request: it fell back, and what that took.
+async fn agent_falls_back(scene: &Management, node: &str, id: &str) -> Result<()> {
+    let reached = [("Accepted", 1000), ("Trial", 1600), ("Failed", 2000)];
+    let reached = reached.map(|(phase, at)| json!({ "phase": phase, "at": at }));
+    let status = json!({ "id": id, "phase": "Failed", "percent": 100, "code": "UserCheck", "tries": 1, "reached": reached });
+    let seconds =
+        json!({ "working": 1000, "waiting": 0, "cordoned": 500, "drained": 450, "notReady": 200 });
+    let past = json!([{
+        "id": id, "answer": "Failed", "image": "x", "began": 1000, "ended": 2000, "tries": 1, "code": "UserCheck", "seconds": seconds,
+    }]);
+    let annotations = json!({
+        names::ANSWER: "Failed", names::STATUS: status.to_string(), names::HISTORY: past.to_string(),
+    });
+    let change =
+        json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": false } });
+    let how = PatchParams::default();
+    let nodes = scene.nodes();
+    nodes.patch(node, &how, &Patch::Merge(change)).await?;
+    Ok(())
+}
+
+/// A Machine whose node works and falls back; core asks meanwhile.
 async fn a_machine_is_upgraded(
     prometheus: &Prometheus,
     scene: &Management,
@@ -99,8 +121,11 @@ async fn a_machine_is_upgraded(
     while prometheus.numbers(asked).await?.is_empty() {
         replica.call(&bundle, "Discovery", json!({})).await?;
     }
-    scene.agent_fails("watched-0", &id, "CheckFailed").await?;
-    prometheus.until("careen_provider_upgrades_total").await
+    agent_falls_back(scene, "watched-0", &id).await?;
+    prometheus.until("careen_provider_upgrades_total").await?;
+    prometheus
+        .until("ALERTS{alertname=\"CareenMachinesFallBack\",alertstate=\"firing\",reason=\"UserCheck\"}")
+        .await
 }
 
 /// As promtool wants it, which reads the older of both formats: a counter's help goes by its whole name there.
