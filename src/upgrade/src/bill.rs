@@ -1,5 +1,5 @@
 //! What an upgrade costs: how long the node was cordoned, without its pods, and away, and how much of the time it only waited for its
-//! operator. For display alone.
+//! operator. For display; and once it has ended, for how many minutes of the hours the next drain wants.
 
 use serde::{Deserialize, Serialize};
 

@@ -136,10 +136,21 @@ impl Past {
     /// How long it was at work, in seconds, if that says how long the next one takes. Hours and pauses are other ones then.
     #[must_use]
     pub fn worked(&self) -> Option<u64> {
+        self.taught(|seconds| seconds.working)
+    }
+
+    /// For how long it kept the node from its users, in seconds, if that says how long the next one does. What was fetched before took
+    /// nothing from them, and a pause under the cordon is another one then.
+    #[must_use]
+    pub fn kept(&self) -> Option<u64> {
+        self.taught(|seconds| seconds.cordoned.min(seconds.working))
+    }
+
+    fn taught(&self, counted: fn(Seconds) -> u64) -> Option<u64> {
         let whole = self.answer == Answer::Upgraded && self.tries > 0;
         let lasted = self.ended.saturating_sub(self.began);
-        let working = self.seconds.map_or(lasted, |seconds| seconds.working);
-        Some(working).filter(|_| whole).filter(teaches)
+        let seconds = self.seconds.map_or(lasted, counted);
+        Some(seconds).filter(|_| whole).filter(teaches)
     }
 }
 
@@ -158,6 +169,11 @@ fn cut(text: &str, longest: usize) -> String {
 pub fn usual(mut known: Vec<u64>) -> Option<u64> {
     known.sort_unstable();
     known.get(known.len() / 2).copied()
+}
+
+/// For how long upgrades keep this node from its users by its own past, likewise.
+pub(crate) fn usually_kept(past: &[Past]) -> Option<u64> {
+    usual(past.iter().filter_map(Past::kept).collect())
 }
 
 /// Puts it before the others and forgets the oldest.

@@ -51,7 +51,7 @@ pub struct Record {
     /// How they ended.
     #[serde(default, skip_serializing_if = "Tally::is_blank")]
     pub tally: Tally,
-    /// The last of them, the latest first: for display alone.
+    /// The last of them, the latest first: for display, and for how many minutes of the hours the next drain wants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Past>,
     /// What a newer version wrote and this one does not know.

@@ -112,17 +112,11 @@ const fn has_boundary(state: &State) -> bool {
     )
 }
 
-/// Whether an agent also dies for good between the verdict that the new system is healthy and the blessing.
-const DIES_BEHIND_THE_VERDICT: bool = false;
-
-/// A trial without a good verdict: whatever becomes of the agent, the deadman ends it.
+/// A trial whose system is not the default: whatever becomes of the agent, the deadman ends it.
 fn must_end(state: &State) -> bool {
     let default = state.disk.menu.first();
     let serves = default.is_some_and(|one| one.same(state.running.system));
-    let open = phase(state).is_some_and(|phase| match phase {
-        Phase::Healthy { .. } => DIES_BEHIND_THE_VERDICT,
-        phase => !phase.has_good_verdict(),
-    });
+    let open = phase(state).is_some_and(|phase| !phase.is_proven());
     state.running.trial && !serves && open
 }
 

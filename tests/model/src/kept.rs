@@ -19,7 +19,8 @@ pub struct Kept {
 impl Kept {
     /// Keeps a record. Left out is what no decision looks at and what would make each state a new one: the generation (that
     /// it rises is checked when it is decided, in `promises::rises`), of the phases reached all but the last, with their times, and what is counted. That a wait is
-    /// counted stays: who begins or ends one writes, who goes on waiting does not.
+    /// counted stays: who begins or ends one writes, who goes on waiting does not. The past is looked at where hours that are open have
+    /// an end, and here they have none.
     #[must_use]
     pub fn new(mut record: Record) -> Self {
         record.generation = 0;

@@ -28,8 +28,8 @@
 //!   wait short, and time zones (`upgrade`'s tests).
 //! - The cluster is one server with one Node; a patch is done or fails. A conflict is a step that fails for a while (`Fails`): by it
 //!   nothing has come about, and the step is tried again. Left out: single fields and the watch (the cluster tests), wall time, by which nothing but those hours goes.
-//! - An agent dies for good only where a verdict is still owed: behind one the deadman asks no more, and outside a trial nothing of ours
-//!   would bring it back. Left out: one that dies between the verdict and the blessing (`fault::DIES_BEHIND_THE_VERDICT`).
+//! - An agent dies for good only where the new system is not the default yet: behind that the deadman asks no more, and outside a trial
+//!   nothing of ours would bring it back.
 //! - The soak is the operator's, beside hooks and hours. Left out: a longer one that a requester asks for.
 //! - What is kept is there to be picked at the menu. Left out: a request for it (`kept:`), which needs a kubelet that reads what a newer one wrote.
 //! - Somebody who takes the cordon off and sets one again between two looks is not seen by anybody. Left out: what libostree makes of a staged system when

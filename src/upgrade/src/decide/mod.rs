@@ -83,7 +83,7 @@ fn unreadable(seen: &Observation) -> Act {
 
 fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     // An upgrade that is under way goes on with the last policy that held when somebody breaks it meanwhile.
-    let in_force = in_force(policy);
+    let in_force = &with_the_past(in_force(policy), &next.past);
     if let (Some(up), Some(finished)) = (&mut next.upgrade, &seen.finished) {
         fold::fold(up, finished, seen, in_force);
         memory::check_fetched(up, finished, &next.bad);
@@ -104,6 +104,13 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         return Act::Wait(Some(seen.now.plus_seconds(ANSWER)));
     }
     act
+}
+
+/// The policy, with what it leaves to this node's own past.
+fn with_the_past(policy: &Policy, past: &[Past]) -> Policy {
+    let mut policy = policy.clone();
+    policy.window.usual_seconds = history::usually_kept(past);
+    policy
 }
 
 /// Whether an upgrade has ended over another request, which stands already: nothing would change any more to wake us for it,

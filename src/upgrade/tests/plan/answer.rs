@@ -123,6 +123,43 @@ fn an_image_that_turns_out_to_be_the_one_that_runs_changes_nothing() {
     assert!(plan.moving.is_empty() && plan.room.is_empty());
 }
 
+/// What is answered about image `b` where it has failed here before.
+fn after_a_failure(asked: &str) -> Plan {
+    let Turn::Look(look) = asks("ostree:careen:os q1", &quiet()) else {
+        panic!()
+    };
+    let mut record = upgrade_in(Phase::Failed {
+        reason: Reason::Unhealthy {
+            check: "the container runtime".into(),
+            detail: "no answer".into(),
+            seconds: 600,
+        },
+    });
+    // It ends here, and is remembered.
+    record = next(&quiet(), &record).0;
+    let case = Case {
+        asked,
+        look: &look,
+        record: &record,
+        seen: &quiet(),
+        policy: &Policy::default(),
+    };
+    answer(&case, found(), Pods::default())
+}
+
+#[test]
+fn a_failure_that_is_remembered_is_told_whoever_asks() {
+    for asked in ["ostree:careen:os u1", "ostree:careen:os u2"] {
+        let before = after_a_failure(asked).failed_before.unwrap();
+        assert_eq!(before.code, "Unhealthy");
+        let reason = before.reason.unwrap();
+        assert!(reason.contains("the container runtime"), "{reason}");
+    }
+    let code = after_a_failure("ostree:careen:os u2").code;
+    assert_eq!(code, None, "another id asks again, and is taken");
+    assert_eq!(answered(found(), Pods::default()).failed_before, None);
+}
+
 #[test]
 fn an_image_that_turns_out_to_be_one_that_failed_here_is_told_as_the_upgrade_would_tell_it() {
     let asked = "ostree:careen:os q1";

@@ -16,6 +16,10 @@ fn full() -> Plan {
         at: WALL,
         code: some(),
         reason: some(),
+        failed_before: Some(Failure {
+            code: "x".to_owned(),
+            reason: some(),
+        }),
         commit: Some(digest('b')),
         kubelet: change.clone(),
         kernel: change,
@@ -33,6 +37,7 @@ fn full() -> Plan {
         expected_seconds: Some(1),
         window_seconds: Some(1),
         opens: some(),
+        too_short: some(),
         paused: some(),
     }
 }
