@@ -114,6 +114,20 @@ fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_th
 }
 
 #[test]
+fn who_sets_the_cordon_again_while_the_node_is_disarmed_has_it_drained_all_the_same() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    let (record, act) = next(&uncordoned(OneShot::Set), &armed);
+    assert_eq!(begun(&act), Some("Disarm"));
+    let cordoned_again = Observation {
+        uncordoned: false,
+        finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
+        ..uncordoned(OneShot::Clear)
+    };
+    let (_, act) = next(&cordoned_again, &record);
+    assert_eq!(begun(&act), Some("Drain"), "pods may be back");
+}
+
+#[test]
 fn a_node_that_is_uncordoned_again_and_again_is_given_back() {
     let mut record = upgrade_in(Phase::Drained);
     for _ in 0..20 {

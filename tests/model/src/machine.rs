@@ -337,6 +337,10 @@ fn step_of(step: &Step) -> Do {
 
 /// The agent dies and is started again; the boot goes on.
 pub fn restart(state: &mut State) {
+    // What the agent knew of the cordon goes with it, and an armed node reboots without hearing of the Node again.
+    let is_taken =
+        phase(state).is_some_and(|phase| matches!(phase, Phase::Drained | Phase::Armed { .. }));
+    state.ghost.unseen |= is_taken && state.cluster.pods;
     state.running.link = Link::NEW;
     state.pc = Pc::Turn(None);
 }

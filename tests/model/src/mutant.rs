@@ -209,7 +209,8 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
 /// Changes what is remembered or seen when no upgrade is under way any more.
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
-        up.released = true;
+        // That it sees its cordon all the same would heal it.
+        (up.released, seen.own_cordon) = (true, false);
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
     if mutant == Mutant::SpinsOnARefusedReboot && seen.finished.as_ref().is_some_and(reboot) {

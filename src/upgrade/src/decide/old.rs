@@ -161,17 +161,26 @@ fn drained(
 /// Somebody has taken the cordon off since the drain: pods may be back, and the reboot would end them unasked. The node is taken once more, a
 /// bounded number of times, for whoever does that may be a program.
 fn drain_anew(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    match back_before_the_drain(up, policy) {
+        Ok(()) => take::take(up, seen, policy),
+        Err(reason) => {
+            give_up(up, reason);
+            revert(up, seen)
+        }
+    }
+}
+
+fn back_before_the_drain(up: &mut Upgrade, policy: &Policy) -> Result<(), Reason> {
     if up.recordoned >= policy.tries {
         let detail = format!(
             "the cordon was taken off {} times after the drain; find out who uncordons this Node, and ask again",
             up.recordoned
         );
-        give_up(up, Reason::DrainRefused { detail });
-        return revert(up, seen);
+        return Err(Reason::DrainRefused { detail });
     }
     up.recordoned = up.recordoned.saturating_add(1);
     (up.phase, up.drain_begun) = (Phase::Deployed, None);
-    take::take(up, seen, policy)
+    Ok(())
 }
 
 /// /etc has changed since the deployment. The node is cordoned by now, so this is done a bounded number of times.
@@ -259,6 +268,13 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
 fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     count_none(up, seen);
     (up.phase, up.snapshot) = (Phase::Drained, false);
+    // Written down before the one-shot goes, in which time the cordon may be set again and pods be back all the same.
+    if seen.uncordoned
+        && let Err(reason) = back_before_the_drain(up, policy)
+    {
+        give_up(up, reason);
+        return revert(up, seen);
+    }
     prepare(up, seen, policy)
 }
 
