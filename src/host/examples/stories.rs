@@ -1,4 +1,4 @@
-//! Every record that an upgrade writes on its way, to a good image and to each bad one: `stories <folder>` leaves a root for each, with the record in it.
+//! Every record that an upgrade writes on its way, to a good image and to each bad one that is tried: `stories <folder>` leaves a root for each, with the record in it.
 //!
 //! `.ci/old-record` gives them to an old version.
 

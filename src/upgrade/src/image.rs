@@ -44,6 +44,10 @@ pub struct ImageFacts {
     /// That of the commit that ran when this was looked at; nothing where it cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<u64>,
+    /// What a trial of it on this node would lack of those who judge and end it, in words for a person; nothing where it lacks nothing, or the
+    /// version that looked did not ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
     /// Room on the root file system.
     pub root: Room,
     /// Room on the file system of /boot.

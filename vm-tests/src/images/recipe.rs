@@ -94,6 +94,14 @@ pub const RECIPES: &[Recipe] = &[
         initramfs: Some(Initramfs::WithoutStage),
         ..V2
     },
+    // Masked where nothing that the node keeps in /etc can enable it.
+    bad(
+        "no-deadman",
+        &[Link(
+            "usr/lib/systemd/system/careen-deadman.timer",
+            "/dev/null",
+        )],
+    ),
     Recipe {
         name: "no-kernel",
         initramfs: None,

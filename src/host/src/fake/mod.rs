@@ -26,6 +26,8 @@ pub enum Flaw {
     Tampered,
     /// Userspace comes up without the agent; the deadman timer ends it.
     AgentDead,
+    /// It has neither the agent nor the deadman timer, or starts neither.
+    Unattended,
     /// The kubelet never answers.
     KubeletDown,
     /// A check of `required.d` is not going to pass.

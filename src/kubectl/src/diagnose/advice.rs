@@ -159,6 +159,14 @@ const ADVICE: &[(&str, Advice)] = &[
     ("NoKernel", LOOK_AT_IMAGE),
     ("NoImageInfo", LOOK_AT_IMAGE),
     ("NoStage", LOOK_AT_IMAGE),
+    (
+        "NoAgent",
+        advice(
+            "see to what the sentence names: in the image, install the package and run `systemctl preset-all` before it is committed; on the node, \
+             `systemctl unmask` or `systemctl enable` what somebody has shut out there; an image without Careen wants the DaemonSet",
+            Then::Either,
+        ),
+    ),
     ("WrongArchitecture", LOOK_AT_IMAGE),
     ("VersionMismatch", LOOK_AT_REQUEST),
     (

@@ -59,6 +59,7 @@ impl Reason {
             | Self::NoKernel { .. }
             | Self::NoImageInfo { .. }
             | Self::NoStage { .. }
+            | Self::NoAgent { .. }
             | Self::WrongArchitecture { .. }
             | Self::VersionMismatch { .. }
             | Self::Downgrade { .. }
