@@ -75,13 +75,16 @@ async fn work(small: &Small, (node, manner): (&str, Manner), id: &str, version: 
         json!({ "id": id, "phase": "Trial", "percent": 60 }),
     );
     tokio::time::sleep(STEP).await;
+    arrives(small, node, (id, version));
+}
+
+/// Its node has the version that was asked for under this id.
+pub fn arrives(small: &Small, node: &str, (id, version): (&str, &str)) {
     small.change("nodes", node, |node| {
         node["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
     });
-    say(
-        "Upgraded",
-        json!({ "id": id, "phase": "Upgraded", "percent": 100 }),
-    );
+    let status = json!({ "id": id, "phase": "Upgraded", "percent": 100 });
+    say(small, node, "Upgraded", status);
 }
 
 fn say(small: &Small, node: &str, answer: &str, mut status: Value) {

@@ -1,6 +1,6 @@
 //! What the process counts of an upgrade that has ended, with a death in between.
 
-use crate::agent::Manner;
+use crate::agent::{Manner, arrives, asked};
 use crate::life::Life;
 use crate::scene::{NODE, Scene};
 
@@ -13,20 +13,23 @@ fn value(life: &Life, name: &str) -> Option<f64> {
     line.trim().parse().ok()
 }
 
+fn is_taken_up(scene: &Scene) -> bool {
+    let node = scene.small.get("nodes", NODE).unwrap_or_default();
+    node["metadata"]["annotations"][upgrade::names::ANSWER] == "InProgress"
+}
+
 const UPGRADED: &str = "requests_total{outcome=\"upgraded\",reason=\"\"}";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_ends_while_nobody_lives_is_counted_by_the_successor_and_by_no_other() {
-    let scene = Scene::new(Manner::Upgrades).await;
-    // Behind the mark and the condition, with the request.
-    scene.small.dies_at(3);
+    // It takes the request up, and comes to its end only when we say so.
+    let scene = Scene::new(Manner::Dawdles).await;
     scene.annotate();
     let life = scene.provider();
-    scene.small.until_dead().await;
+    scene.until("taken up", is_taken_up).await;
     drop(life);
-    scene.small.lives_on();
-    let has_ended = |scene: &Scene| scene.node_is_asked() && !scene.works(NODE);
-    scene.until("the node upgraded", has_ended).await;
+    let (id, version) = asked(&scene.small, NODE).unwrap();
+    arrives(&scene.small, NODE, (&id, &version));
     let successor = scene.provider();
     let counted = |_: &Scene| value(&successor, UPGRADED) == Some(1.0);
     scene.until("counted", counted).await;
