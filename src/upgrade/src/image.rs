@@ -46,8 +46,8 @@ pub struct ImageFacts {
     pub running: Option<u64>,
     /// What a trial of it on this node would lack of those who judge and end it, in words for a person; nothing where it lacks nothing, or the
     /// version that looked did not ask.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lacks: Vec<String>,
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub lacks: Box<[String]>,
     /// Room on the root file system.
     pub root: Room,
     /// Room on the file system of /boot.

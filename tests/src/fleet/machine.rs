@@ -249,7 +249,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         kernel: Some("6.12.0".to_owned()),
         timestamp: 0,
         running: None,
-        lacks: Vec::new(),
+        lacks: Box::default(),
         root: room,
         boot: room,
     })

@@ -29,7 +29,7 @@ pub(super) fn facts(commit: Digest) -> ImageFacts {
         kernel,
         timestamp: 0,
         running: None,
-        lacks: Vec::new(),
+        lacks: Box::default(),
         root: room,
         boot: room,
     }

@@ -78,7 +78,7 @@ fn whole(version: u32) -> Image {
 
 fn lacks(world: &World, image: &Image) -> Vec<String> {
     let commit = world.fetched(image);
-    world.verb("verify", &commit).verified().lacks
+    world.verb("verify", &commit).verified().lacks.into_vec()
 }
 
 /// A node that runs this image.
@@ -241,7 +241,7 @@ fn a_plan_finds_the_same_in_a_small_part_of_the_image() {
         };
         let (world, third) = with_lists(&packages, &image);
         let found = plan(&world, &["--commit", third.as_str()]).unwrap();
-        assert_eq!(found.facts.lacks, expected, "{at:?}");
+        assert_eq!(found.facts.lacks.into_vec(), expected, "{at:?}");
     }
     let bare = enabled(with_units(Image::new(3)), ETC).with(LIST, &packages);
     let (world, third) = with_lists(&packages, &bare);

@@ -91,7 +91,7 @@ impl World {
         let unattended = self.flaw == Flaw::Unattended;
         let lacks = unattended.then(|| upgrade::names::AGENT_UNIT.to_owned());
         ImageFacts {
-            lacks: Vec::from_iter(lacks),
+            lacks: Box::from_iter(lacks),
             ..facts()
         }
     }
@@ -187,7 +187,7 @@ fn facts() -> ImageFacts {
         kernel: Some("6.12".to_owned()),
         timestamp: 1,
         running: None,
-        lacks: Vec::new(),
+        lacks: Box::default(),
         root: room,
         boot: room,
     }

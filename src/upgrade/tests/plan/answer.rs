@@ -33,7 +33,7 @@ fn an_image_without_a_guard_is_refused_and_where_the_policy_lets_it_through_said
 #[test]
 fn an_image_whose_trial_nobody_would_judge_is_refused_in_a_plan_too() {
     let mut bare = found();
-    bare.facts.lacks = vec!["careen-agent.service".into()];
+    bare.facts.lacks = Box::new(["careen-agent.service".into()]);
     let plan = answered(bare, Pods::default());
     assert_eq!(plan.code.as_deref(), Some("NoAgent"));
     assert!(plan.reason.unwrap().contains("careen-agent.service"));

@@ -50,7 +50,7 @@ pub fn facts(letter: char) -> ImageFacts {
         kernel: Some("6.12".into()),
         timestamp: 0,
         running: None,
-        lacks: Vec::new(),
+        lacks: Box::default(),
         root: Room { need: 1, free: 2 },
         boot: Room { need: 1, free: 2 },
     }

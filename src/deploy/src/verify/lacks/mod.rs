@@ -26,15 +26,16 @@ const OWN_UNITS: &str = "etc/systemd/system";
 ///
 /// # Errors
 /// When the commit or /etc cannot be read.
-pub fn of(site: &Site, tree: &Tree) -> Result<Vec<String>, Reason> {
+pub fn of(site: &Site, tree: &Tree) -> Result<Box<[String]>, Reason> {
     let Some(current) = site.current() else {
-        return Ok(Vec::new());
+        return Ok(Box::default());
     };
     let root = tree.folder()?;
     let units = units(&site.folder(&current), tree, &root)
         .map_err(|error| site.broken(format!("reading units in /etc: {error}")))?;
     let var = var(site, &current);
-    Ok(lacking(&units, |path| is_there(path, &root, &var)))
+    let lacks = lacking(&units, |path| is_there(path, &root, &var));
+    Ok(lacks.into())
 }
 
 /// All that systemd will find there, and of each name what counts.
