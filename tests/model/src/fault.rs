@@ -273,7 +273,7 @@ fn pick(state: &mut State, at: usize) {
 
 fn uncordon(state: &mut State) {
     state.cluster.cordon = Cordon::None;
-    state.ghost.unseen |= !state.cluster.pods;
+    state.ghost.returned |= !state.cluster.pods;
     state.cluster.pods = true;
 }
 

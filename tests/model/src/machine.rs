@@ -73,7 +73,6 @@ fn turn(
     // Shown in this boot, and true: what the blessing is judged by.
     state.running.well |= seen.on_trial() && is_well(&seen.health);
     soak(state, &seen);
-    state.ghost.unseen &= !seen.uncordoned;
     if state.running.link.asked == Some(None) {
         state.ghost.condemned = None;
     }

@@ -130,7 +130,7 @@ fn drain(state: &mut State, part: u8) {
         // Whoever set it knows of it, however late the watch is.
         state.running.link.cordon = Some(state.cluster.cordon);
     } else {
-        (state.cluster.pods, state.ghost.unseen) = (false, false);
+        (state.cluster.pods, state.ghost.returned) = (false, false);
     }
 }
 
@@ -219,6 +219,7 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
         state.cluster.cordon = Cordon::None;
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
+    state.ghost.returned = false;
     // Pods come back where they may.
     state.cluster.pods |= state.cluster.cordon == Cordon::None;
 }

@@ -233,8 +233,8 @@ pub struct Ghost {
     pub by_hand: bool,
     /// Pre-hooks were begun, and no post-hooks since.
     pub hooked: bool,
-    /// Pods are there since somebody took the cordon off, and the agent has decided nothing yet that knew of it.
-    pub unseen: bool,
+    /// Pods are back on a drained node since somebody took the cordon off.
+    pub returned: bool,
     /// The answer that the API server has accepted and lost, until another is given.
     pub lost: Option<Told>,
     /// The first promise that was broken.
@@ -329,7 +329,7 @@ impl State {
                 condemned: None,
                 by_hand: false,
                 hooked: false,
-                unseen: false,
+                returned: false,
                 lost: None,
                 broken: None,
             },
