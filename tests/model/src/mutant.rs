@@ -208,6 +208,8 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
         up.released = true;
+        // What is its own and over would be lifted all the same.
+        seen.own_cordon = false;
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
     if mutant == Mutant::SpinsOnARefusedReboot && seen.finished.as_ref().is_some_and(reboot) {
