@@ -32,7 +32,8 @@
 //!   nothing of ours would bring it back.
 //! - The soak is the operator's, beside hooks and hours. Left out: a longer one that a requester asks for.
 //! - What is kept is there to be picked at the menu. Left out: a request for it (`kept:`), which needs a kubelet that reads what a newer one wrote.
-//! - Somebody who takes the cordon off and sets one again between two looks is not seen by anybody. Left out: what libostree makes of a staged system when
+//! - Of a cordon that is taken off an agent knows what it was told in this life: one that has just started, armed, reboots before it has heard of any.
+//!   Left out: what libostree makes of a staged system when
 //!   the menu is written.
 //! - A killed agent takes its step with it at the part that it has reached. Left out: a `careen-deploy` that outlives it.
 //! - People do one thing at a time, and none changes the default within the second in which the blessing swaps it.

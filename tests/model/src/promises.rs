@@ -101,6 +101,7 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     if state.disk.etc_carried != state.disk.etc {
         state.breaks("I9: the new system has the /etc that the old one has");
     }
+    // Of a cordon that was taken off an agent that has just started has not heard yet.
     if state.cluster.pods && !state.ghost.unseen {
         state.breaks("the pods are gone before the node is armed");
     }

@@ -223,6 +223,7 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
         state.ghost.served = true;
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
+    state.ghost.unseen = false;
     // Pods come back where they may.
     state.cluster.pods |= state.cluster.cordon == Cordon::None;
 }

@@ -96,6 +96,11 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
             own_cordon: true,
             ..seen()
         },
+        Observation {
+            api: Api::Away,
+            now: MOMENTS[1],
+            ..seen()
+        },
     ]
 }
 
