@@ -271,7 +271,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "WindowClosed",
         advice(
-            "nothing is wrong: it begins when the hours of its policy file do",
+            "nothing is wrong, unless its hours are never long enough: it begins when the hours of its policy file have room",
             Then::Nothing,
         ),
     ),
