@@ -179,6 +179,7 @@ impl<H: Hands> Agent<H> {
         let doing = self.doing();
         let report = unwritten(read, seen, doing.as_ref(), &why);
         self.say(Some(report), is_rebooting(seen));
+        self.metrics.trouble();
         Wake::At(AGAIN)
     }
 
@@ -273,11 +274,11 @@ impl<H: Hands> Agent<H> {
             ),
             None => "watching the Node".to_owned(),
         });
-        let (node, reached) = (self.link.node.clone(), self.link.is_reached());
         self.reporter.tell(Wanted {
             report,
-            node,
-            reached,
+            node: self.link.node.clone(),
+            listing: self.link.listings,
+            reached: self.link.is_reached(),
             hurry,
         });
     }

@@ -70,14 +70,17 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
         deployments: on_trial().deployments,
         ..asked()
     };
-    let (second, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    let (saving, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(
         begun(&act),
-        Some("Arm"),
+        Some("Snapshot"),
         "the first trial left no verdict: a second is due"
     );
+    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+    let (second, act) = next(&seen, &saving);
+    assert_eq!(begun(&act), Some("Arm"));
     assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
-    seen.boot = boot(5);
+    (seen.boot, seen.finished) = (boot(5), None);
     let (third, _) = next(&seen, &second);
     assert!(matches!(
         phase_of(&third),
@@ -141,6 +144,39 @@ fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
 }
 
 #[test]
+fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_last() {
+    let back = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (record, act) = next(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(
+        (phase_of(&record), begun(&act)),
+        (Phase::Drained, Some("Snapshot"))
+    );
+    let drained_anew = Observation {
+        finished: finished(drain(), Outcome::Done(Effect::Plain)),
+        ..back
+    };
+    let mut given_back = upgrade_in(Phase::Deployed);
+    given_back.upgrade.as_mut().unwrap().snapshot = true;
+    assert_eq!(begun(&next(&drained_anew, &given_back).1), Some("Snapshot"));
+}
+
+#[test]
+fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
+    let gone = Observation {
+        deployments: vec![deployment('a')],
+        ..asked()
+    };
+    let armed = upgrade_in(Phase::Armed { boot: asked().boot });
+    let (record, _) = next(&gone, &armed);
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+    assert_eq!(record.upgrade.unwrap().tries, 0);
+}
+
+#[test]
 fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
     let back = Observation {
         boot: boot(3),
@@ -168,15 +204,16 @@ fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_befo
 {
     let mut record = upgrade_in(Phase::Deployed);
     let up = record.upgrade.as_mut().unwrap();
-    up.snapshot = true;
+    assert!(!up.may_arm_next(&deployment('a')), "a snapshot comes first");
     let mut seen = back_unheard(100);
+    seen.request = Asked::This(pinned('b'));
+    seen.finished = finished(drain(), Outcome::Done(Effect::Plain));
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Snapshot"));
+    let up = record.upgrade.as_ref().unwrap();
     assert!(up.may_arm_next(&seen.booted), "so /etc is looked at");
     seen.etc_stale = true;
-    seen.request = Asked::This(pinned('b'));
-    seen.finished = finished(
-        Step::Drain { spent_seconds: 0 },
-        Outcome::Done(Effect::Plain),
-    );
+    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
     assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
 }
 

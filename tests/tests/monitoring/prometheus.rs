@@ -79,11 +79,11 @@ fn now() -> u64 {
 }
 
 impl Prometheus {
-    /// Scrapes these jobs every other second, with our alerts in force.
-    pub async fn start(jobs: &[(&str, SocketAddr)]) -> Result<Self> {
+    /// Scrapes every other second what these `scrape_configs` name, with our alerts in force.
+    pub async fn start(scrape_configs: &Value) -> Result<Self> {
         let data = tempfile::tempdir()?;
         let config = data.path().join("prometheus.yml");
-        fs::write(&config, configuration(jobs).to_string())?;
+        fs::write(&config, configuration(scrape_configs).to_string())?;
         let address = free()?;
         let log = File::create(data.path().join("log"))?;
         let child = Command::new(folder()?.join("prometheus"))
@@ -141,6 +141,14 @@ impl Prometheus {
         objects::until(query, PATIENCE, answered).await
     }
 
+    /// Where it reads now.
+    pub async fn targets(&self) -> Result<Vec<String>> {
+        let data = self.api("targets?state=active").await?;
+        let targets = data["activeTargets"].as_array().into_iter().flatten();
+        let urls = targets.filter_map(|target| target["scrapeUrl"].as_str());
+        Ok(urls.map(str::to_owned).collect())
+    }
+
     /// Rules that could not be evaluated, with why.
     pub async fn unhealthy_rules(&self) -> Result<Vec<String>> {
         let data = self.api("rules").await?;
@@ -156,12 +164,11 @@ impl Prometheus {
 }
 
 /// JSON is YAML.
-fn configuration(jobs: &[(&str, SocketAddr)]) -> Value {
-    let job = |(name, address): &(&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
+fn configuration(scrape_configs: &Value) -> Value {
     json!({
         "global": { "scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s" },
         "rule_files": [shipped("alerts.yaml")],
-        "scrape_configs": jobs.iter().map(job).collect::<Vec<_>>(),
+        "scrape_configs": scrape_configs,
     })
 }
 

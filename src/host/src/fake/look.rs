@@ -27,6 +27,7 @@ impl World {
             },
             loader: Ok(()),
             watchdog: Ok(()),
+            restored: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: self.etc_is_stale(),
@@ -35,6 +36,7 @@ impl World {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: Hooks::default(),
             api: if up {
                 Api::Reached {

@@ -161,17 +161,26 @@ fn drained(
 /// Somebody has taken the cordon off since the drain: pods may be back, and the reboot would end them unasked. The node is taken once more, a
 /// bounded number of times, for whoever does that may be a program.
 fn drain_anew(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    match back_before_the_drain(up, policy) {
+        Ok(()) => take::take(up, seen, policy),
+        Err(reason) => {
+            give_up(up, reason);
+            revert(up, seen)
+        }
+    }
+}
+
+fn back_before_the_drain(up: &mut Upgrade, policy: &Policy) -> Result<(), Reason> {
     if up.recordoned >= policy.tries {
         let detail = format!(
             "the cordon was taken off {} times after the drain; find out who uncordons this Node, and ask again",
             up.recordoned
         );
-        give_up(up, Reason::DrainRefused { detail });
-        return revert(up, seen);
+        return Err(Reason::DrainRefused { detail });
     }
     up.recordoned = up.recordoned.saturating_add(1);
     (up.phase, up.drain_begun) = (Phase::Deployed, None);
-    take::take(up, seen, policy)
+    Ok(())
 }
 
 /// /etc has changed since the deployment. The node is cordoned by now, so this is done a bounded number of times.
@@ -242,6 +251,7 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     }
     match (place_of_target(up, seen), seen.one_shot) {
         (Err(reason), _) => {
+            count_none(up, seen);
             give_up(up, reason);
             revert(up, seen)
         }
@@ -256,9 +266,24 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
 /// The new system would boot with an /etc that is not the one of now, or pods be ended by the reboot: back to before the arming, which counts
 /// as none.
 fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    up.tries = up.tries.saturating_sub(1);
-    up.phase = Phase::Drained;
+    count_none(up, seen);
+    (up.phase, up.snapshot) = (Phase::Drained, false);
+    // Written down before the one-shot goes, in which time the cordon may be set again and pods be back all the same.
+    if seen.uncordoned
+        && let Err(reason) = back_before_the_drain(up, policy)
+    {
+        give_up(up, reason);
+        return revert(up, seen);
+    }
     prepare(up, seen, policy)
+}
+
+/// The trial that was armed in this very boot did not come about: this system has kept control all the while, and there is nothing to put back.
+pub(super) fn count_none(up: &mut Upgrade, seen: &Observation) {
+    let armed_here = matches!(&up.phase, Phase::Armed { boot } if *boot == seen.boot);
+    if armed_here {
+        up.tries = up.tries.saturating_sub(1);
+    }
 }
 
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
@@ -278,10 +303,11 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
     revert(up, seen)
 }
 
-/// Where the next trial begins. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
+/// Where the next trial begins, with a snapshot of its own: since the last one was put back, this system has served. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
 /// be off and pods be back, whether or not that was still written down, so the node is drained once more.
 fn again_from(up: &mut Upgrade) -> Phase {
-    (up.cleaned, up.redeployed, up.recordoned) = (false, 0, 0);
+    (up.cleaned, up.snapshot) = (false, false);
+    (up.redeployed, up.recordoned) = (0, 0);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
         (up.prepared, up.excluded) = (false, None);
