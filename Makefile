@@ -14,7 +14,7 @@ WAY ?= annotate
 # machine it is late for that, and runs a part (three minutes).
 BEGUN := $(shell date +%s)
 WARM := $(wildcard $(CARGO_TARGET_DIR)/debug/vm-tests)
-WITHIN := $(if $(WARM),29,54)
+WITHIN := $(if $(WARM),27,52)
 WITHIN_FOR_A_PART := $(if $(WARM),41,65)
 # The features of all programs together, so that nothing is compiled a second time for one of them.
 BIG_TESTS := cargo test --workspace --exclude upgrade --exclude host
