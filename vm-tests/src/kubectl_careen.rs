@@ -9,8 +9,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::guest::Output;
+use crate::patience::within;
 use crate::programs;
-use crate::rig::Rig;
+use crate::rig::{Rig, UPGRADE};
 
 /// Of our packages the one that holds it, and the name of its program.
 const NAME: &str = "kubectl-careen";
@@ -45,16 +46,19 @@ impl KubectlCareen {
     /// Runs it in a pipe, as a script does, and gives what it printed. What it says to people stands on the rig's own screen.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// When it cannot be started, or has not ended within the time of an upgrade.
     pub async fn run(&self, line: &str) -> Result<Output> {
         let mut command = Command::new(&self.program);
         command
             .args(line.split_whitespace())
             .env("KUBECONFIG", &self.kubeconfig)
             .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
+            .stdout(Stdio::piped())
             .kill_on_drop(true);
-        let output = command.output().await.context("cannot start it")?;
+        // Not `output`, which would keep what it says to people from the screen.
+        let child = command.spawn().context("cannot start it")?;
+        let ended = within(UPGRADE, child.wait_with_output()).await;
+        let output = ended.with_context(|| late(line))??;
         Ok(Output {
             code: output.status.code().unwrap_or(-1),
             text: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -81,13 +85,19 @@ impl KubectlCareen {
     /// Runs it on a terminal, where it asks back and draws, and types this answer. Gives what a person saw, as the terminal was told to draw it.
     ///
     /// # Errors
-    /// When there is no terminal to be had.
+    /// When there is no terminal to be had, or it has not ended within the time of an upgrade.
     pub async fn on_terminal(&self, line: &str, answer: &str) -> Result<Output> {
-        let call = format!("\"{}\" {line}", self.program.display());
+        // What script(1) lends has no size as long as nobody gives it one, and without one nothing is drawn.
+        let call = format!(
+            "stty cols 120 rows 40 -echo; exec \"{}\" {line}",
+            self.program.display()
+        );
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--flush", "--command", &call])
             .arg("/dev/null")
             .env("KUBECONFIG", &self.kubeconfig)
+            // Whatever the rig itself was started on: a dumb one cannot be drawn on.
+            .env("TERM", "xterm")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -98,11 +108,16 @@ impl KubectlCareen {
         };
         stdin.write_all(format!("{answer}\n").as_bytes()).await?;
         // The terminal stays open until it has ended: `wait_with_output` would close it if it held it.
-        let output = child.wait_with_output().await?;
+        let ended = within(UPGRADE, child.wait_with_output()).await;
         drop(stdin);
+        let output = ended.with_context(|| late(line))??;
         Ok(Output {
             code: output.status.code().unwrap_or(-1),
             text: String::from_utf8_lossy(&output.stdout).into_owned(),
         })
     }
+}
+
+fn late(line: &str) -> String {
+    format!("{line:?} has not ended within {UPGRADE:?}")
 }

@@ -35,6 +35,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
 
     a_bad_image_is_explained(rig, &kubectl, &bad).await?;
     rig.expect_old_system(&before).await?;
+    // The short deadline was for the bad one.
+    rig.policy("").await?;
 
     rig.progress.step("kubectl careen upgrade, on a terminal");
     rig.expect_a_new_answer();
@@ -54,9 +56,10 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_old_system(&before).await
 }
 
+/// An emulated node takes its time to answer.
 async fn plan(kubectl: &KubectlCareen, image: &str) -> Result<Value> {
     kubectl
-        .json(&format!("plan {NAME} --image {image}"), 0)
+        .json(&format!("plan {NAME} --image {image} --timeout 10m"), 0)
         .await
 }
 
