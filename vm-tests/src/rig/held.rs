@@ -32,9 +32,9 @@ pub fn killed_in(phase: &str) -> String {
 const POST_HOOK_WAITS: &str = r"mkdir -p /etc/careen/post.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/go ]; do sleep 0.1; done\n' >/etc/careen/post.d/50-rig && chmod 755 /etc/careen/post.d/50-rig";
 const POST_HOOK_GOES_ON: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/go";
 
-/// Past our inhibitor, as a person does who is in a hurry: without logind, which since systemd 257 refuses root too while a lock is held.
-const REBOOT: &str =
-    "systemctl --quiet --no-block --job-mode=replace-irreversibly start reboot.target";
+/// Past our inhibitor, as a person does who is in a hurry: without logind, which since systemd 257 refuses root too while a lock is held. The agent
+/// is stopped first: of a shutdown's many stops logind's may come before, and a step that no longer waits for its lock would lead to the next phase.
+const REBOOT: &str = "systemctl --quiet stop careen-agent && systemctl --quiet --no-block --job-mode=replace-irreversibly start reboot.target";
 
 impl Rig {
     /// logind hangs in this boot, as soon as it has come up.
