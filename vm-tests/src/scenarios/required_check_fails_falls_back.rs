@@ -14,8 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// State of an app that an older version could not read after a newer one.
 const SAVED: &str = "mkdir -p /etc/careen/snapshot.d /var/lib/rig && echo /var/lib/rig/state > /etc/careen/snapshot.d/rig && echo old > /var/lib/rig/state && sync";
-/// In the trial: it is changed, and held so that nobody may write it.
-const HELD: &str = "echo new > /var/lib/rig/state && chattr +i /var/lib/rig/state && sync";
+/// In the trial: it is changed, and held so that nobody may write it. The test channel comes up early in a boot, before /var is mounted.
+const HELD: &str = "until [ -e /var/lib/rig/state ]; do sleep 0.2; done; echo new > /var/lib/rig/state && chattr +i /var/lib/rig/state && sync";
 const STATE: &str = "cat /var/lib/rig/state";
 /// The state that is kept for the old system.
 const KEPT: &str = "ls -d /sysroot/ostree/careen/snapshot-* 2>/dev/null | wc -l";
