@@ -21,12 +21,15 @@ const UNSEEN: &[&str] = &[
     "a-person-reboots-around-the-trial",
     "a-person-reboots-on-the-way-back",
     "an-image-without-the-guard-wants-the-policys-word",
+    "bad-requests-are-refused",
     "damaged-grubenv-boots-the-old-system",
     "dripping-remote-is-given-up",
     "initramfs-hangs-falls-back",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",
     "kubelet-and-containerd-killed-on-the-way-back",
+    "required-check-fails-falls-back",
+    "upgrades-from-a-container-registry",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.

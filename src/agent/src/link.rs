@@ -195,6 +195,7 @@ mod tests {
         Observation {
             home: upgrade::Home::Agent,
             now: SinceBoot(0),
+            started: SinceBoot(0),
             wall: 0,
             boot: "b007".parse().unwrap(),
             booted,

@@ -52,9 +52,11 @@ pub async fn run<H: Hands>(setup: Setup<H>, stop: impl Future<Output = ()>) {
     agent.systemd.ready();
     loop {
         let wake = agent.turn();
+        // Whoever is asked to stop begins nothing more, not even what a step that has just ended would lead to.
         tokio::select! {
-            () = agent.wait(wake) => {}
+            biased;
             () = &mut stop => break,
+            () = agent.wait(wake) => {}
         }
     }
     agent.systemd.stopping();

@@ -47,6 +47,7 @@ pub fn observe(
     Ok(Observation {
         home: Home::Stage,
         now: now(args),
+        started: now(args),
         wall: os::wall(),
         boot: os::boot_id(&args.boot_id)?,
         booted,

@@ -17,6 +17,8 @@ pub struct Observation {
     pub home: Home,
     /// Since this boot.
     pub now: SinceBoot,
+    /// When whoever looks was started.
+    pub started: SinceBoot,
     /// Seconds since 1970: for display, and for the hours in which the operator lets upgrades begin. Nothing else is decided by
     /// it, for an initramfs may have no clock.
     pub wall: u64,

@@ -32,7 +32,7 @@ fn without_api(seconds: u64) -> Observation {
 #[test]
 fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
     let (record, act) = next(&without_api(30), &reverting());
-    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
     let reached = Observation {
         api: quiet().api,
         ..without_api(32)
@@ -43,7 +43,7 @@ fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
 #[test]
 fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
     let commit = Some(digest('b'));
-    let (_, act) = next(&without_api(90), &reverting());
+    let (_, act) = next(&without_api(95), &reverting());
     assert_eq!(act, Act::Begin(Step::Undo { commit }));
     let blessed = Observation {
         boot: boot(3),
@@ -59,8 +59,24 @@ fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
         };
         next(&seen, &upgrade_in(Phase::Blessed)).1
     };
-    assert_eq!(clean(30), Act::Wait(Some(SinceBoot(90_000))));
-    assert_eq!(clean(90), Act::Begin(Step::Clean));
+    assert_eq!(clean(30), Act::Wait(Some(SinceBoot(95_000))));
+    assert_eq!(clean(95), Act::Begin(Step::Clean));
+}
+
+/// The kubelet's state is put back before the agent starts, and that may take minutes.
+#[test]
+fn an_agent_that_starts_late_waits_as_long_as_one_that_starts_early() {
+    let late = |seen: Observation| Observation {
+        started: SinceBoot(400_000),
+        ..seen
+    };
+    let wait = Act::Wait(Some(SinceBoot(490_000)));
+    assert_eq!(next(&late(without_api(401)), &reverting()).1, wait);
+    let on_trial = upgrade_in(Phase::Trial { boot: boot(2) });
+    assert_eq!(next(&late(back_unheard(401)), &on_trial).1, wait);
+    let commit = Some(digest('b'));
+    let (_, act) = next(&late(without_api(490)), &reverting());
+    assert_eq!(act, Act::Begin(Step::Undo { commit }));
 }
 
 #[test]
@@ -124,7 +140,7 @@ fn before_the_second_trial_the_requester_is_heard() {
         &back_unheard(20),
         &upgrade_in(Phase::Trial { boot: boot(2) }),
     );
-    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
     let withdrawn = Observation {
         request: Asked::Nothing,
         api: quiet().api,
@@ -140,7 +156,7 @@ fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     let mut waiting = next(&back_unheard(20), &trial).0;
     waiting.upgrade.as_mut().unwrap().snapshot = true;
-    assert_eq!(begun(&next(&back_unheard(90), &waiting).1), Some("Arm"));
+    assert_eq!(begun(&next(&back_unheard(95), &waiting).1), Some("Arm"));
 }
 
 #[test]

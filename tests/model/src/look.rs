@@ -21,6 +21,7 @@ pub fn look(
     Observation {
         home,
         now: moment(run.now),
+        started: SinceBoot(0),
         wall: 0,
         boot: cast::boot_id(run.boot),
         booted: run.system.deployment(),

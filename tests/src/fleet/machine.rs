@@ -150,6 +150,7 @@ impl FleetMachine {
         Observation {
             home: Home::Agent,
             now: upgrade::SinceBoot(up),
+            started: upgrade::SinceBoot(0),
             wall: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),

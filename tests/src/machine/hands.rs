@@ -26,6 +26,7 @@ impl TestMachine {
         Observation {
             home: Home::Agent,
             now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
+            started: upgrade::SinceBoot(0),
             wall: 1_700_000_000 + up.as_secs(),
             boot: boot
                 .parse()

@@ -11,7 +11,7 @@ use upgrade::deploy::Done;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, Step,
+    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, SinceBoot, Step,
     UpgradeId, Version, names,
 };
 
@@ -43,6 +43,7 @@ pub struct Node {
 /// What does not change while we run.
 #[derive(Clone)]
 struct Fixed {
+    started: SinceBoot,
     boot: BootId,
     booted: Deployment,
     version: Option<Version>,
@@ -67,6 +68,7 @@ impl Node {
         }
         let (booted, _) = boot::booted(&self.places.sysroot, &self.places.root)?;
         let fixed = Fixed {
+            started: os::since_boot()?,
             boot: os::boot_id(Path::new(os::BOOT_ID))?,
             booted,
             version: image_info::read(&self.places.root)
@@ -85,6 +87,7 @@ impl Node {
         Ok(Observation {
             home: Home::Agent,
             now: os::since_boot()?,
+            started: fixed.started,
             wall: os::wall(),
             boot: fixed.boot,
             booted: booted.clone(),

@@ -14,6 +14,7 @@ impl World {
         Observation {
             home,
             now: self.running.now,
+            started: SinceBoot(0),
             wall: 1_700_000_000 + self.elapsed / 1000,
             boot: self.running.boot.clone(),
             booted: self.running.system.clone(),

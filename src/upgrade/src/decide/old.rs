@@ -11,9 +11,9 @@ use crate::record::Upgrade;
 use crate::step::{Step, skew};
 use crate::target::{Source, Target, Wanted};
 
-/// Since boot, how long the API server is waited for where it is asked and not needed: the agent has only just started then.
+/// Seconds that the API server is waited for, where it is asked and not needed, by an agent that has only just started.
 /// Cleaning up takes tens of seconds, in which no pod could come back under our cordon; arming hears no withdrawal any more.
-const CONNECTING: SinceBoot = SinceBoot(90_000);
+const CONNECTING: u64 = 90;
 
 /// From `Accepted` to `Drained`: the next step towards arming.
 pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
@@ -125,9 +125,9 @@ fn drained(
     seen: &Observation,
     policy: &Policy,
 ) -> Act {
-    if seen.request == Asked::Unknown && seen.now < CONNECTING {
+    if let (Asked::Unknown, Some(wait)) = (&seen.request, connecting(seen)) {
         // Back from a trial: the request may have been taken back meanwhile, the API server been upgraded.
-        return Act::Wait(Some(CONNECTING));
+        return wait;
     }
     if let Some(Err(reason)) = skew_now(up, seen, policy) {
         give_up(up, reason);
@@ -349,9 +349,14 @@ pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
     }
     match seen.api {
         Api::Reached { .. } => Some(Act::Begin(Step::Release)),
-        Api::Away if seen.now < CONNECTING => Some(Act::Wait(Some(CONNECTING))),
-        Api::Away => None,
+        Api::Away => connecting(seen),
     }
+}
+
+/// Counted from the agent's start and not the boot's: what puts the kubelet's state back runs before it, and may take minutes.
+fn connecting(seen: &Observation) -> Option<Act> {
+    let until = seen.started.plus_seconds(CONNECTING);
+    (seen.now < until).then_some(Act::Wait(Some(until)))
 }
 
 /// The hooks that undo what the pre-hooks did, while the node is not given back yet.

@@ -61,6 +61,7 @@ pub fn quiet() -> Observation {
     Observation {
         home: Home::Agent,
         now: SinceBoot(100_000),
+        started: SinceBoot(5_000),
         wall: WALL,
         boot: boot(1),
         booted: deployment('a'),

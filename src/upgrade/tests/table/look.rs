@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 29] = [
+    let changes: [fn(&mut Observation); 30] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -30,6 +30,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.version = None,
         |seen| seen.machine = "aarch64".into(),
         |seen| (seen.now, seen.wall) = (SinceBoot(1_000), 0),
+        |seen| seen.started = seen.now,
         // Past every deadline, and past the hold behind it.
         |seen| seen.now = SinceBoot(1_000_000),
         |seen| seen.now = SinceBoot(10_000_000),
@@ -219,6 +220,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
     let mut fields = named!(
         home,
         now,
+        started,
         wall,
         boot,
         booted,

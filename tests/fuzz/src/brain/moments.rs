@@ -240,6 +240,7 @@ fn calm(booted: Deployment) -> Observation {
     Observation {
         home: Home::Agent,
         now: SinceBoot(60_000),
+        started: SinceBoot(5_000),
         wall: 1_800_000_000,
         boot: boot.unwrap_or_else(|bad| unreachable!("{bad}")),
         deployments: vec![booted.clone()],
