@@ -16,7 +16,7 @@ use careen_tests::node::TestNode;
 use careen_tests::replica::{Replica, get};
 use careen_tests::scene::Scene;
 use kube::api::{Patch, PatchParams};
-use prometheus::{Prometheus, free, promtool};
+use prometheus::{Of, Prometheus, free, promtool};
 use scraping::Scraping;
 use serde_json::json;
 use upgrade::names;
@@ -25,14 +25,18 @@ use vm_tests::cluster_api::objects;
 
 #[test]
 fn the_alerts_parse_and_fire_for_their_reasons_alone() -> Result<()> {
-    promtool(&["check", "rules", "alerts.yaml"], None)?;
-    promtool(&["test", "rules", "alerts_test.yaml"], None)
+    for of in [Of::Debian, Of::Upstream] {
+        promtool(of, &["check", "rules", "alerts.yaml"], None)?;
+        promtool(of, &["test", "rules", "alerts_test.yaml"], None)?;
+    }
+    Ok(())
 }
 
 /// Not whether there is a token where it says, which is so in the pod alone.
 #[test]
 fn the_scrape_configuration_is_one_to_prometheus() -> Result<()> {
-    promtool(&["check", "config", "--syntax-only", "scrape.yaml"], None)
+    let arguments = ["check", "config", "--syntax-only", "scrape.yaml"];
+    promtool(Of::Upstream, &arguments, None)
 }
 
 #[test]
@@ -153,7 +157,26 @@ async fn is_well_formed(address: SocketAddr) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("metrics");
     fs::write(&file, older_format(text))?;
-    promtool(&["check", "metrics"], Some(&file))
+    for of in [Of::Debian, Of::Upstream] {
+        promtool(of, &["check", "metrics"], Some(&file))?;
+    }
+    Ok(())
+}
+
+/// Every query of the dashboard, and every rule.
+async fn answers_all(prometheus: &Prometheus) -> Result<()> {
+    let mut unanswered = Vec::new();
+    for query in dashboard::queries()? {
+        match prometheus.numbers(&query.text).await {
+            Ok(numbers) if !numbers.is_empty() => {}
+            Ok(_) => unanswered.push(format!("{}: nothing: {}", query.panel, query.text)),
+            Err(error) => unanswered.push(format!("{}: {error:#}: {}", query.panel, query.text)),
+        }
+    }
+    ensure!(unanswered.is_empty(), "{}", unanswered.join("\n"));
+    let bad = prometheus.unhealthy_rules().await?;
+    ensure!(bad.is_empty(), "{}", bad.join("\n"));
+    Ok(())
 }
 
 #[tokio::test]
@@ -168,7 +191,9 @@ async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes
     scraping::is_reached_at(&node.node, "127.0.0.1").await?;
     let metrics = replica.addresses.metrics;
     scraping::pod(&management.admin, "one", metrics.port(), "Running").await?;
-    let prometheus = Prometheus::start(&scraping.configs).await?;
+    let debian = scraping::told([("careen-agent", agent), ("careen-provider", metrics)]);
+    let debian = Prometheus::start(Of::Debian, &debian).await?;
+    let prometheus = Prometheus::start(Of::Upstream, &scraping.configs).await?;
     let instances = [
         ("careen-agent", node.node.name.clone()),
         ("careen-provider", metrics.to_string()),
@@ -180,17 +205,9 @@ async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes
     falls_back_then_upgrades(&prometheus, &mut node).await?;
     a_machine_is_upgraded(&prometheus, &management, &replica).await?;
     is_well_formed(agent).await?;
-    let mut unanswered = Vec::new();
-    for query in dashboard::queries()? {
-        match prometheus.numbers(&query.text).await {
-            Ok(numbers) if !numbers.is_empty() => {}
-            Ok(_) => unanswered.push(format!("{}: nothing: {}", query.panel, query.text)),
-            Err(error) => unanswered.push(format!("{}: {error:#}: {}", query.panel, query.text)),
-        }
+    for one in [&debian, &prometheus] {
+        answers_all(one).await?;
     }
-    ensure!(unanswered.is_empty(), "{}", unanswered.join("\n"));
-    let bad = prometheus.unhealthy_rules().await?;
-    ensure!(bad.is_empty(), "{}", bad.join("\n"));
     let counted = prometheus
         .numbers("careen_agent_requests_total{outcome=\"fell_back\",reason=\"UserCheck\"}")
         .await?;
@@ -213,7 +230,7 @@ async fn every_node_that_has_an_address_and_every_pod_that_lives_is_a_target_and
     scraping::is_reached_at(&six, "fd00::7").await?;
     scraping::pod(admin, "lives", 7, "Running").await?;
     scraping::pod(admin, "evicted", 8, "Failed").await?;
-    let prometheus = Prometheus::start(&scraping.configs).await?;
+    let prometheus = Prometheus::start(Of::Upstream, &scraping.configs).await?;
     let port = scraping.port;
     let wanted = [
         format!("https://127.0.0.7:{port}/metrics"),

@@ -64,6 +64,12 @@ impl Scraping {
     }
 }
 
+/// What one without discovery is given: these jobs at these addresses.
+pub fn told<const N: usize>(jobs: [(&str, SocketAddr); N]) -> Value {
+    let job = |(name, address): (&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
+    json!(jobs.map(job).to_vec())
+}
+
 /// The address by which a kubelet says that its node is reached.
 pub async fn is_reached_at(node: &TestNode, address: &str) -> Result<()> {
     let addresses = json!([{ "type": "InternalIP", "address": address }]);

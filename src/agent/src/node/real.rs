@@ -11,8 +11,8 @@ use upgrade::deploy::Done;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, SinceBoot, Step,
-    UpgradeId, Version, names,
+    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, SinceBoot,
+    Step, UpgradeId, Version, names,
 };
 
 use super::deploy::{self, Deploy};
