@@ -1,7 +1,6 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
 use super::{Act, disarm, give_up, hold, take, withdrawn};
-use crate::id::SinceBoot;
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::phase::Phase;
