@@ -82,7 +82,7 @@ cluster-api: managers-v1.13 managers-v1.14 ## careen-provider beside the real ma
 managers-%: setup
 	@for manager in core bootstrap control-plane in-memory; do vm-tests/cluster-api/build.sh $* $$manager >/dev/null || exit 1; done
 
-monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
+monitoring: setup ## alerts, dashboard and scrape configuration against two real Prometheuses that see nodes upgraded (Debian's, fetched into the cache, and upstream's, built there: some minutes)
 	$(BIG_TESTS) --quiet --test monitoring
 
 soak: soak-model soak-disks soak-kills soak-long soak-power soak-rollouts ## all six below, one after the other (a night; wants a quiet machine)
