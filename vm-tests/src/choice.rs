@@ -18,14 +18,10 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-serves-images-without-an-agent",
     "a-full-disk-holds-the-upgrade-until-there-is-room",
     "a-person-reboots-around-the-trial",
-    "a-person-reboots-on-the-way-back",
     "damaged-grubenv-boots-the-old-system",
-    "dripping-remote-is-given-up",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",
     "kubelet-and-containerd-killed-on-the-way-back",
-    "required-check-fails-falls-back",
-    "upgrades-from-a-container-registry",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
