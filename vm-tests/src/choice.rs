@@ -16,7 +16,6 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-is-uninstalled-behind-an-upgrade",
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-daemonset-serves-images-without-an-agent",
-    "a-full-disk-holds-the-upgrade-until-there-is-room",
     "a-person-reboots-around-the-trial",
     "damaged-grubenv-boots-the-old-system",
     "kubectl-careen-takes-a-node-there-and-back",

@@ -8,8 +8,8 @@ use super::{BOOT, Rig, UPGRADE};
 /// A step that takes logind's lock waits for it from here on, and no reboot that logind is asked for comes, for as long as the agent waits for an
 /// answer. Nor does systemd end a logind that is silent for minutes.
 pub const LOGIND_HANGS: &str = "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main systemd-logind";
-/// It answers again.
-pub const LOGIND_GOES_ON: &str = "systemctl kill --signal=CONT --kill-whom=main systemd-logind && systemctl service-watchdogs yes";
+/// It answers again, and reboots at once where it was asked to: nothing can be told to systemd behind this.
+pub const LOGIND_GOES_ON: &str = "systemctl service-watchdogs yes && systemctl kill --signal=CONT --kill-whom=main systemd-logind";
 
 /// Hooks that wait until something was [`killed_in`] their phase, and a check that passes only then: the phases in which they run last as long. The
 /// check does not wait, for the trial begins with what the first round of checks has found.

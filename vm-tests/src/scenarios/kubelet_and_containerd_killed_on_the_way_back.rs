@@ -28,7 +28,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     // It would reboot at once. The kubelet of this image is dead as it is.
     rig.hang_logind().await?;
     let judged = on_the_way_back("\"name\": \"Reverting\"");
-    rig.kill_in(judged, &["containerd"], LOGIND_GOES_ON).await?;
+    rig.kill_in(judged, &["containerd"], "true").await?;
+    rig.guest.run(LOGIND_GOES_ON).await?;
 
     rig.wait_boot(Some(&trial)).await?;
     ensure!(
