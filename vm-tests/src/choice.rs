@@ -17,7 +17,6 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-daemonset-serves-images-without-an-agent",
     "a-person-reboots-around-the-trial",
-    "damaged-grubenv-boots-the-old-system",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",
     "kubelet-and-containerd-killed-on-the-way-back",
