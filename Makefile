@@ -7,7 +7,7 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
-# `make demo`: annotate, daemonset or cluster-api.
+# `make demo`: annotate, daemonset, cluster-api or tutorial.
 WAY ?= annotate
 # `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API (a quarter of an hour; another ten minutes to
 # build its managers with an empty cache), so that all of it should end within 45 minutes with a warm cache and 80 with an empty one. On a slow
@@ -30,7 +30,7 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-power soak-report soak-rollouts faults attacker cluster-api newest-cluster-api part-of-cluster-api newest-tests newest-rollout rig demo demo-capi vm vm-shell bench packages packages-check
+.PHONY: manifests help setup tools check docs test fuzz integration monitoring soak soak-model soak-disks soak-long soak-kills soak-power soak-report soak-rollouts old-record faults attacker cluster-api newest-cluster-api part-of-cluster-api newest-tests newest-rollout rig demo demo-capi vm vm-shell bench packages packages-check
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -59,11 +59,11 @@ fuzz: setup ## every parser at the edge under libFuzzer, MINUTES=10 each; T=<tar
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
 faults: setup ## every layer that the table of fault classes names (docs/reliability.md), but for the scenarios on the VM (`make vm S=all`)
-	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-model -p careen-fuzz
+	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-installer -p careen-model -p careen-fuzz
 	cargo test --quiet -p careen-tests --test agent
 
 attacker: setup ## what an attacker tries (docs/reliability.md): a captured node, a pod, the image, the remote, the registry, names on the node
-	cargo test --quiet -p careen-tests --test agent -- captured outsider rights garbage
+	cargo test --quiet -p careen-tests --test agent --test provider -- captured outsider rights garbage
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
 	cargo test --quiet -p careen-provider --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p host --test snapshot --test manifest --test journal
@@ -82,16 +82,19 @@ cluster-api: managers-v1.13 managers-v1.14 ## careen-provider beside the real ma
 managers-%: setup
 	@for manager in core bootstrap control-plane in-memory; do vm-tests/cluster-api/build.sh $* $$manager >/dev/null || exit 1; done
 
-monitoring: setup ## alerts and dashboard against a real Prometheus (Debian's, fetched into the cache) that sees nodes upgraded
+monitoring: setup ## alerts, dashboard and scrape configuration against two real Prometheuses that see nodes upgraded (Debian's, fetched into the cache, and upstream's, built there: some minutes)
 	$(BIG_TESTS) --quiet --test monitoring
 
-soak: soak-model soak-disks soak-long soak-power soak-rollouts ## all five below, one after the other (a night; wants a quiet machine)
+soak: soak-model soak-disks soak-kills soak-long soak-power soak-rollouts ## all six below, one after the other (a night; wants a quiet machine)
 
 soak-model: setup ## the model of the chain at large (a minute)
 	cargo run --quiet -p careen-model
 
 soak-disks: setup ## DISK_CUTS=2000 power cuts on libostree, careen-deploy and the record without a machine (a quarter of an hour)
 	CAREEN_POWER_CUTS=$(DISK_CUTS) CAREEN_POWER_SEED=$(SEED) cargo test -p careen-deploy --test power -- --nocapture
+
+soak-kills: setup ## careen-deploy killed, and asked to end, at each change that it makes on the disk (`make test` takes six of each verb)
+	CAREEN_KILLS=all cargo test -p careen-deploy --test sysroot killed:: -- --nocapture
 
 soak-long: setup ## UPGRADES=100 in a row on one disk, which stays as full as it was
 	CAREEN_UPGRADES=$(UPGRADES) cargo test -p careen-deploy --test sysroot long -- --nocapture
@@ -104,6 +107,9 @@ soak-report: rig ## add up what all runs of soak-power came to, into docs/reliab
 
 soak-rollouts: setup ## the wide rollouts of `make cluster-api`, with MACHINES=40 and SEEDS=10, of both minors (an hour)
 	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) $(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13 -- misfortunes at_once
+
+old-record: setup ## the oldest agent whose record has a frozen sample, built anew (OLD=<commit> another), and today's read and write each other's records
+	@.ci/old-record $(OLD)
 
 # The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
 test: check integration ## what CI runs: every layer, the VM's five core scenarios (one of them power cuts at four markers, by turns) and another by turns, then Cluster API's newest version and one of its two scenarios by turns, or late a part of that (not vm S=all, bench)
@@ -125,7 +131,7 @@ newest-tests:
 newest-rollout:
 	$(CARGO_TARGET_DIR)/debug/vm-tests run cluster-api --turn-from "$$(git rev-parse HEAD)"
 
-demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it
+demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it; WAY=tutorial types docs/tutorial.md line by line
 	$(RIG) demo $(WAY)
 
 demo-capi: WAY := cluster-api

@@ -122,6 +122,20 @@ impl Namespace {
         Ok(())
     }
 
+    /// Waits until a pod is being deleted.
+    ///
+    /// # Errors
+    /// When nobody deletes it.
+    pub async fn until_ending(&self, name: &str) -> Result<()> {
+        let ending =
+            |pod: Option<&Pod>| pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some());
+        let wait = await_condition(self.pods(), name, ending);
+        tokio::time::timeout(PATIENCE, wait)
+            .await
+            .context("nobody deletes the pod")??;
+        Ok(())
+    }
+
     /// Lets a pod succeed.
     ///
     /// # Errors

@@ -278,8 +278,11 @@ pub async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconf
     kubeconfig_of(plane, admin, (manifests::NAMESPACE, names::MANAGER)).await
 }
 
-/// The same over its restarts, for the ExtensionConfig names it.
-fn free_address() -> Result<SocketAddr> {
+/// An address that nobody has at this moment; the same over the provider's restarts, for the ExtensionConfig names it.
+///
+/// # Errors
+/// When there is none.
+pub fn free_address() -> Result<SocketAddr> {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?)
 }

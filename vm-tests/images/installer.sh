@@ -1,9 +1,11 @@
 #!/bin/sh
-# Writes an OCI archive with the image of the DaemonSet: installer.sh ROOT CONTEXT NAME OUT.TAR. CONTEXT is of packaging/daemonset/context.sh.
-# In place of the Debian of Containerfile it has from the rig's Debian ROOT what journalctl needs: the node gets it under emulation.
+# Writes an OCI archive with the image of the DaemonSet: installer.sh ROOT LAYER CONFIG NAME OUT.TAR [PROGRAM...]. LAYER is what the steps of its
+# recipe leave, CONFIG a file that says how it is run. In place of the recipe's Debian it has from the rig's Debian ROOT those PROGRAMs and
+# what they need: the node gets it under emulation.
 # (blob and pack are those of containers.sh, which is left alone: every image of the rig is built anew when it changes.)
 set -eu
-root=$1 context=$2 name=$3 out=$4
+root=$1 recipe=$2 config=$3 name=$4 out=$5
+shift 5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 blobs=$work/oci/blobs/sha256
@@ -18,18 +20,20 @@ blob() {
 }
 pack() { tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$1" -cf "$2" .; }
 
-# What the loader finds for journalctl, and what that opens by itself: journals are compressed with zstd.
-libraries=$(chroot "$root" ldd /usr/bin/journalctl | grep -o '/[^ ]*')
-for file in /usr/bin/journalctl $libraries $(cd "$root" && find usr/lib -name 'libzstd.so.1'); do
-  (cd "$root" && cp --dereference --parents "./${file#/}" "$work/layer/")
+# What the loader finds for a program, and what journalctl opens by itself: journals are compressed with zstd.
+for program in "$@"; do
+  libraries=$(chroot "$root" ldd "$program" | grep -o '/[^ ]*')
+  for file in "$program" $libraries $(cd "$root" && find usr/lib -name 'libzstd.so.1'); do
+    (cd "$root" && cp --dereference --parents "./${file#/}" "$work/layer/")
+  done
 done
-cp -a --no-preserve=ownership "$context/." "$work/layer/"
+cp -a --no-preserve=ownership "$recipe/." "$work/layer/"
 mkdir -p "$work/layer/run" "$work/layer/tmp"
 pack "$work/layer" "$work/layer.tar"
 diff_id=sha256:$(sha256sum "$work/layer.tar" | cut -d' ' -f1)
 layer=$(blob "$work/layer.tar" layer.v1.tar)
-printf '{"architecture":"amd64","os":"linux","config":{"Entrypoint":["/careen-installer"],"Env":["PATH=/usr/bin:/bin"]},"rootfs":{"type":"layers","diff_ids":["%s"]}}' \
-  "$diff_id" >"$work/config"
+printf '{"architecture":"amd64","os":"linux","config":%s,"rootfs":{"type":"layers","diff_ids":["%s"]}}' \
+  "$(cat "$config")" "$diff_id" >"$work/config"
 config=$(blob "$work/config" config.v1+json)
 printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":%s,"layers":[%s]}' \
   "$config" "$layer" >"$work/manifest"

@@ -6,13 +6,19 @@ use anyhow::{Result, ensure};
 use tokio::process::Command;
 use upgrade::names;
 
-use crate::images::installer;
+use crate::images::{PodAgent, installer};
 use crate::programs;
 use crate::registry::Registry;
 use crate::rig::Rig;
 
 /// The agent that runs, by where its program lies. It has mounts of its own, so the path may begin at the mount that it lies on.
 const AGENT: &str = "readlink /proc/$(systemctl show --value -p MainPID careen-agent)/exe";
+
+/// What its pods say. The kubelet keeps it for a while when they are gone.
+const LOGS: &str = "/var/log/pods/careen_careen-*/installer/*.log";
+
+/// What a pod puts on the host.
+const INSTALLED: [&str; 3] = [names::AGENTS_DIR, names::POD_UNITS, names::POD_GENERATOR];
 
 /// A registry that the node's containerd pulls the DaemonSet's images from.
 #[derive(Debug)]
@@ -28,13 +34,26 @@ impl DaemonSet {
     pub async fn offered(rig: &mut Rig, versions: &[&str]) -> Result<Self> {
         let registry = Registry::start(&rig.dir().join("registry")).await?;
         registry.introduce_to(&mut rig.guest).await?;
+        let this = Self { registry };
         for version in versions {
-            rig.progress
-                .step(&format!("pushing version {version} of the DaemonSet"));
-            let archive = installer(version)?;
-            registry.push_archive(&archive, &name(version)).await?;
+            this.push(rig, version, PodAgent::Ours).await?;
         }
-        Ok(Self { registry })
+        Ok(this)
+    }
+
+    /// Pushes one whose agent ends with an error as often as it is started.
+    ///
+    /// # Errors
+    /// When something does not build or answer.
+    pub async fn offer_broken(&self, rig: &Rig, version: &str) -> Result<()> {
+        self.push(rig, version, PodAgent::Broken).await
+    }
+
+    async fn push(&self, rig: &Rig, version: &str, agent: PodAgent) -> Result<()> {
+        rig.progress
+            .step(&format!("pushing version {version} of the DaemonSet"));
+        let archive = installer(version, agent)?;
+        self.registry.push_archive(&archive, &name(version)).await
     }
 
     /// Applies one of the manifests that we ship, with this version's image. Gives what kubectl says.
@@ -71,6 +90,66 @@ pub async fn rolled_out(rig: &Rig) -> Result<String> {
         "10m",
     ];
     kubectl(rig, &status).await
+}
+
+/// Waits until a pod has said this.
+///
+/// # Errors
+/// When none does within the time of an upgrade.
+pub async fn said(rig: &mut Rig, text: &str) -> Result<()> {
+    rig.progress.step(&format!("its pod says {text:?}"));
+    rig.wait_guest(&format!(
+        "until grep -qsF '{text}' {LOGS}; do sleep 1; done"
+    ))
+    .await
+}
+
+/// No pod counts as ready, so the roll-out goes no further.
+///
+/// # Errors
+/// When one does, or there is none.
+pub async fn expect_not_ready(rig: &Rig) -> Result<()> {
+    let path = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}";
+    let list = ["get", "pods", "--namespace", "careen", "--output", path];
+    let ready = kubectl(rig, &list).await?;
+    ensure!(ready == "False", "of its pods, ready are {ready:?}");
+    Ok(())
+}
+
+/// All that a pod has put on the host is there.
+///
+/// # Errors
+/// When some of it is not.
+pub async fn expect_installed(rig: &mut Rig) -> Result<()> {
+    let list = format!("ls -d {}", INSTALLED.join(" "));
+    rig.guest.run(&list).await.map(drop)
+}
+
+/// Nothing that a pod has put on the host is left, and the image's agent serves.
+///
+/// # Errors
+/// When it is not so.
+pub async fn expect_removed(rig: &mut Rig) -> Result<()> {
+    let list = format!("ls -d {} 2>/dev/null || :", INSTALLED.join(" "));
+    let left = rig.guest.run(&list).await?;
+    ensure!(left.is_empty(), "the uninstall has left {left}");
+    let agent = agent(rig).await?;
+    ensure!(
+        agent.ends_with("/libexec/careen/careen-agent"),
+        "after the uninstall {agent} runs"
+    );
+    Ok(())
+}
+
+/// Waits until the agent that runs is the one of this version: between two starts none does.
+///
+/// # Errors
+/// When it does not within the time of an upgrade.
+pub async fn agent_is_back(rig: &mut Rig, version: &str) -> Result<()> {
+    rig.wait_guest(&format!(
+        "until {AGENT} | grep -q '/{version}-'; do sleep 1; done"
+    ))
+    .await
 }
 
 /// Where the agent that runs on the node lies.

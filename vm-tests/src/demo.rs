@@ -1,10 +1,11 @@
-//! The story of Careen on one machine, in each of the three ways in which it is used.
+//! The story of Careen on one machine, in each of the three ways in which it is used, and as the tutorial tells it.
 
 mod annotate;
 mod capi;
 mod daemonset;
 mod live;
 mod table;
+mod tutorial;
 
 use std::process::Command;
 use std::time::Instant;
@@ -18,7 +19,7 @@ use crate::images::Commit;
 use crate::node::{NAME, Seen};
 use crate::rig::Rig;
 
-/// How upgrades are asked for, and how the agent has come to the node.
+/// How upgrades are asked for, and how the agent has come to the node; or who types it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Way {
     /// Annotate a Node: an upgrade, then a bad image and the way back
@@ -27,6 +28,8 @@ pub enum Way {
     Daemonset,
     /// Cluster API: a rollout that holds at a bad image, and the image that heals it
     ClusterApi,
+    /// The tutorial: each of its lines, as a newcomer types them (half an hour)
+    Tutorial,
 }
 
 /// What was seen of one upgrade, from the request to the answer.
@@ -46,6 +49,7 @@ pub async fn run(way: Way) -> Result<()> {
         Way::Annotate => annotate::run().await?,
         Way::Daemonset => daemonset::run().await?,
         Way::ClusterApi => capi::run().await?,
+        Way::Tutorial => tutorial::run().await?,
     }
     println!("\nThe ways to use it; this was {}:", way.command());
     for way in Way::value_variants() {
@@ -143,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn there_are_three_ways_and_each_says_what_it_is() {
+    fn there_are_three_ways_and_the_tutorial_and_each_says_what_it_is() {
         let ways = Way::value_variants();
-        assert_eq!(ways.len(), 3);
+        assert_eq!(ways.len(), 4);
         assert!(ways.iter().all(|way| !way.help().is_empty()));
     }
 }

@@ -66,12 +66,11 @@ pub async fn in_a_lane<T: DeserializeOwned>(arguments: &[&str], programs: &Path)
 
 /// Begins a lane, which the kernel kills when we end, however we end.
 fn begin(arguments: &[&str], programs: &Path) -> Result<Child> {
-    let this = std::env::current_exe().context("where is this program?")?;
     let mut lane = Command::new("setpriv");
     lane.args(["--pdeathsig", "KILL", "--", "unshare", "--net", "--"])
         .args(["sh", "-c"])
         .arg("ip link set lo up && exec \"$0\" \"$@\"")
-        .arg(this)
+        .arg(this_program())
         .args(arguments)
         .env("CAREEN_PROGRAMS", programs)
         .stdin(Stdio::null())
@@ -80,6 +79,12 @@ fn begin(arguments: &[&str], programs: &Path) -> Result<Child> {
         .process_group(0)
         .kill_on_drop(true);
     lane.spawn().context("cannot run setpriv")
+}
+
+/// This program as it runs, whatever lies under its name by now: a rig that is built anew meanwhile takes the file away, and a run of hours would go on
+/// with another program, or with none. The kernel leads from here to the file itself (proc(5)), as long as we live.
+fn this_program() -> String {
+    format!("/proc/{}/exe", std::process::id())
 }
 
 /// Waits for a lane; a Ctrl-C it gets passed on, and the time to keep its evidence.
@@ -95,4 +100,30 @@ async fn to_its_end(lane: Child) -> Result<Output> {
         kill.args(["-s", "INT", &pid.to_string()]).status().await?;
     }
     Ok(end.await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// Which the test tells by a program that takes its own file away, as a build does, and then has itself begun by another.
+    #[test]
+    fn a_rig_that_was_built_anew_meanwhile_still_begins_its_lanes_with_itself() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let rig = folder.path().join("rig");
+        fs::copy("/bin/bash", &rig)?;
+        let beginning = this_program().replace(&std::process::id().to_string(), "$$");
+        let script = format!(r#"rm "$0"; sh -c 'exec "$0" -c "echo begun"' {beginning}; exit"#);
+        let output = std::process::Command::new(&rig)
+            .args(["-c", &script])
+            .arg(&rig)
+            .output()?;
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "begun\n",
+            "{output:?}"
+        );
+        Ok(())
+    }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use vm_tests::cluster_api::adopted;
 use vm_tests::soak::Soak;
-use vm_tests::{bench, choice, demo, registry, runner, scenarios, shell, soak};
+use vm_tests::{bench, choice, demo, kubectl_careen, registry, runner, scenarios, shell, soak};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -148,6 +148,9 @@ async fn run(wanted: Run) -> Result<bool> {
     let any = |is: fn(&str) -> bool| chosen.iter().any(|scenario| is(scenario.name));
     if any(scenarios::is_on_cluster_api) {
         adopted::build()?;
+    }
+    if any(scenarios::types_kubectl_careen) {
+        kubectl_careen::build()?;
     }
     if any(scenarios::wants_a_registry) {
         registry::prepare()?;

@@ -30,7 +30,7 @@ const CONTENT: [&str; 11] = [
 ];
 /// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
 const RIG: &str = "vm-tests/src";
-const NOT_THE_RIG: [&str; 11] = [
+const NOT_THE_RIG: [&str; 13] = [
     "bench",
     "bin",
     "choice.rs",
@@ -38,14 +38,16 @@ const NOT_THE_RIG: [&str; 11] = [
     "daemonset.rs",
     "demo",
     "demo.rs",
+    "kubectl_careen.rs",
     "passed.rs",
     "registry.rs",
     "scenarios",
+    "secure_registry.rs",
     "soak",
 ];
 /// Of these depends whoever uses them. With the DaemonSet goes its pod's program, which is built apart from those of a node, and what it
 /// is shipped with.
-const PARTS: [(&str, &[&str]); 4] = [
+const PARTS: [(&str, &[&str]); 6] = [
     ("crate::clock::", &["vm-tests/src/clock.rs"]),
     (
         "crate::daemonset::",
@@ -56,7 +58,19 @@ const PARTS: [(&str, &[&str]); 4] = [
             "vm-tests/src/registry.rs",
         ],
     ),
+    (
+        "crate::kubectl_careen::",
+        &[
+            "src/kubeconfig",
+            "src/kubectl",
+            "vm-tests/src/kubectl_careen.rs",
+        ],
+    ),
     ("crate::registry::", &["vm-tests/src/registry.rs"]),
+    (
+        "crate::secure_registry::",
+        &["vm-tests/src/secure_registry.rs"],
+    ),
     ("crate::soak::", &["vm-tests/src/soak"]),
 ];
 const SCENARIOS: &str = "vm-tests/src/scenarios";

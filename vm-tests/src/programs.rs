@@ -67,6 +67,23 @@ pub fn helm() -> Result<PathBuf> {
     built("helm")
 }
 
+/// One of our own programs, built of this source tree: the package and its program have the same name.
+///
+/// # Errors
+/// When it does not compile.
+pub fn ours(name: &str) -> Result<PathBuf> {
+    let target = cache()?.join("target");
+    let status = Command::new("cargo")
+        .current_dir(home().parent().unwrap_or(Path::new("/")))
+        .args(["build", "--quiet", "-p", name])
+        .env("CARGO_TARGET_DIR", &target)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(status.success(), "cargo build -p {name}: {status}");
+    Ok(target.join("debug").join(name))
+}
+
 /// The folder of this crate in the source tree, for the scripts and manifests beside it.
 ///
 /// Asked of the environment when it runs, not when it was compiled: clones share one target folder, where cargo takes a

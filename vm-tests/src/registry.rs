@@ -64,33 +64,13 @@ impl Registry {
     pub async fn start(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir)?;
         let [port] = ports::free()?;
-        let (config, log) = (dir.join("config.yml"), dir.join("registry.log"));
-        fs::write(&config, configuration(dir, port))?;
-        let arguments = ["serve".to_owned(), config.display().to_string()];
-        let process = Process::start(&tools()?.join("docker-registry"), &arguments, &log)?;
-        let mut this = Self {
+        let this = Self {
             port,
             dir: dir.to_owned(),
-            process,
+            process: serving(dir, "plain", port, "").await?,
         };
-        this.wait(&log).await?;
         this.write_skopeo()?;
         Ok(this)
-    }
-
-    async fn wait(&mut self, log: &Path) -> Result<()> {
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
-            self.process.check()?;
-            if begun.elapsed() > PATIENCE {
-                bail!(
-                    "docker-registry does not listen after {PATIENCE:?}; the end of its log:\n{}",
-                    tail(log)
-                );
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
     }
 
     fn write_skopeo(&self) -> Result<()> {
@@ -105,6 +85,12 @@ impl Registry {
         fs::write(&path, script)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
         Ok(())
+    }
+
+    /// Where its files lie.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// As programs on this machine call it.
@@ -177,13 +163,36 @@ impl Drop for Registry {
     }
 }
 
+/// A registry of what lies in `dir`, under a name of its own there, with more settings of its server.
+pub(crate) async fn serving(dir: &Path, name: &str, port: u16, more: &str) -> Result<Process> {
+    let (config, log) = (
+        dir.join(format!("{name}.yml")),
+        dir.join(format!("{name}.log")),
+    );
+    fs::write(&config, configuration(dir, port, more))?;
+    let arguments = ["serve".to_owned(), config.display().to_string()];
+    let mut process = Process::start(&tools()?.join("docker-registry"), &arguments, &log)?;
+    let begun = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+        process.check()?;
+        if begun.elapsed() > PATIENCE {
+            bail!(
+                "docker-registry does not listen after {PATIENCE:?}; the end of its log:\n{}",
+                tail(&log)
+            );
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(process)
+}
+
 fn store(dir: &Path) -> PathBuf {
     dir.join("store")
 }
 
-fn configuration(dir: &Path, port: u16) -> String {
+fn configuration(dir: &Path, port: u16, more: &str) -> String {
     format!(
-        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {} }} }}\nhttp: {{ addr: \"127.0.0.1:{port}\" }}\n",
+        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {} }} }}\nhttp: {{ addr: \"127.0.0.1:{port}\"{more} }}\n",
         store(dir).display()
     )
 }

@@ -26,6 +26,9 @@ pub const PORT: u16 = 8421;
 
 const CHUNK: usize = 64 * 1024;
 
+/// A slow line gives a little all the time. Much at long last would be silence between, which a client may take for a dead line.
+const PIECES_PER_SECOND: u64 = 10;
+
 /// A server; dropping it closes its port.
 #[derive(Debug)]
 pub struct RepoServer {
@@ -160,7 +163,7 @@ fn below(root: &Path, path: &str) -> Option<PathBuf> {
 
 fn chunks(file: File, shared: Arc<Shared>) -> impl Stream<Item = io::Result<Frame<Bytes>>> {
     stream::try_unfold((file, shared), |(mut file, shared)| async move {
-        let mut buffer = vec![0; CHUNK];
+        let mut buffer = vec![0; piece(shared.limit.load(Ordering::Relaxed))];
         let read = file.read(&mut buffer).await?;
         if read == 0 {
             return Ok(None);
@@ -169,6 +172,16 @@ fn chunks(file: File, shared: Arc<Shared>) -> impl Stream<Item = io::Result<Fram
         shared.wait_for_line(read).await;
         Ok(Some((Frame::data(Bytes::from(buffer)), (file, shared))))
     })
+}
+
+/// How many bytes are sent at once, at so many per second.
+fn piece(limit: u64) -> usize {
+    match limit {
+        0 => CHUNK,
+        _ => usize::try_from(limit / PIECES_PER_SECOND)
+            .unwrap_or(CHUNK)
+            .clamp(1, CHUNK),
+    }
 }
 
 impl Shared {
@@ -185,6 +198,14 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slow_line_gives_a_little_all_the_time() {
+        assert_eq!(piece(0), CHUNK, "no limit");
+        assert_eq!(piece(1_000_000), CHUNK);
+        assert_eq!(piece(20_000), 2_000);
+        assert_eq!(piece(1), 1, "slower yet, and not nothing");
+    }
 
     #[test]
     fn a_path_outside_the_repository_is_not_served() {

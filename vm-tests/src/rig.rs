@@ -2,6 +2,8 @@
 
 mod ask;
 mod console;
+mod held;
+mod killed;
 mod look;
 mod losing;
 mod operator;
@@ -30,6 +32,8 @@ use crate::qemu::{Firmware, Machine, Running};
 use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
+pub use held::{HELD_BY_PROGRAMS, LOGIND_GOES_ON, LOGIND_HANGS, killed_in};
+pub use killed::{EACH_AND_BOTH, In};
 pub use story::{Before, UPGRADE};
 pub use told::expect_same;
 pub use traces::Traces;

@@ -184,6 +184,43 @@ mod tests {
         assert!(reason.to_string().contains("no answer in 1 s"), "{reason}");
     }
 
+    /// The example of docs/policy.md, for what is below this folder in place of /sys.
+    fn documented(supplies: &Path) -> String {
+        let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+        let page = fs::read_to_string(Path::new(&here).join("../../docs/policy.md")).unwrap();
+        let (_, example) = page.split_once("`/etc/careen/pre.d/10-power`:").unwrap();
+        let (_, script) = example.split_once("```sh\n").unwrap();
+        let (script, _) = script.split_once("```").unwrap();
+        let sys = "/sys/class/power_supply";
+        assert!(script.contains(sys), "{script}");
+        script.replace(sys, supplies.to_str().unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_hook_that_the_docs_show_holds_a_node_whose_battery_is_low_and_no_other() {
+        let low = "BAT0 at 20 %, wanted are 50";
+        for (kind, scope, capacity, said) in [
+            ("Battery", "System", "50", None),
+            ("Battery", "System", "20", Some(low)),
+            ("Battery", "Device", "20", None),
+            ("Mains", "System", "0", None),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            let supply = root.path().join("supplies/BAT0");
+            fs::create_dir_all(&supply).unwrap();
+            for (file, word) in [("type", kind), ("scope", scope), ("capacity", capacity)] {
+                fs::write(supply.join(file), format!("{word}\n")).unwrap();
+            }
+            let script = documented(&root.path().join("supplies"));
+            write(root.path(), "etc/careen/pre.d/10-power", &script);
+            let failed = match ended(root.path(), Step::PreHooks).await {
+                Err(Reason::HookFailed { detail, .. }) => Some(detail),
+                other => other.map(|_| None).unwrap(),
+            };
+            assert_eq!(failed.as_deref(), said, "{kind} {scope} {capacity}");
+        }
+    }
+
     #[tokio::test]
     async fn a_hook_that_others_may_write_is_not_run_and_has_failed() {
         let root = tempfile::tempdir().unwrap();

@@ -24,6 +24,8 @@ pub struct Link {
     pub opted_out: Option<String>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
+    /// How often the server was found again. The Node as it was listed then is not older than what was answered before.
+    pub listings: u64,
     /// The Node is older than this upgrade's last cordon, as far as its cordon goes.
     cordon_to_be_seen: Option<String>,
 }
@@ -37,6 +39,7 @@ impl Default for Link {
             paused: None,
             opted_out: None,
             node: None,
+            listings: 0,
             cordon_to_be_seen: None,
         }
     }
@@ -48,6 +51,7 @@ impl Link {
         match news {
             News::Away(_) => self.api = Api::Away,
             News::Reached(version, node) => {
+                self.listings = self.listings.saturating_add(1);
                 self.see(node.map(Arc::from));
                 self.reached(version, now);
             }
@@ -88,6 +92,15 @@ impl Link {
     pub fn is_schedulable(&self) -> bool {
         let node = self.node.as_ref();
         self.cordon_to_be_seen.is_none() && node.is_some_and(|node| node.schedulable)
+    }
+
+    /// Whether the Node is cordoned with the mark of this record's upgrade.
+    #[must_use]
+    pub fn is_cordoned_for(&self, record: &Record) -> bool {
+        let up = record.upgrade.as_ref();
+        let node = self.node.as_ref().filter(|node| !node.schedulable);
+        let mark = node.and_then(|node| node.cordoned_by.as_deref());
+        mark.is_some() && mark == up.map(|up| up.id.as_str())
     }
 
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
@@ -182,6 +195,7 @@ mod tests {
         Observation {
             home: upgrade::Home::Agent,
             now: SinceBoot(0),
+            started: SinceBoot(0),
             wall: 0,
             boot: "b007".parse().unwrap(),
             booted,
@@ -191,6 +205,7 @@ mod tests {
             one_shot: upgrade::OneShot::Clear,
             loader: Ok(()),
             watchdog: Ok(()),
+            restored: Ok(()),
             control_plane: None,
             machine: String::new(),
             etc_stale: false,
@@ -199,6 +214,7 @@ mod tests {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: upgrade::Hooks::default(),
             api: Api::Away,
             running: None,
@@ -256,6 +272,20 @@ mod tests {
         let mut link = Link::default();
         link.take(node(None, false), SinceBoot(1));
         assert!(link.is_schedulable());
+    }
+
+    #[test]
+    fn only_a_cordon_under_the_mark_of_the_records_upgrade_is_its_own() {
+        let mut link = Link::default();
+        let mut own = |mark, cordoned| {
+            link.take(node(mark, cordoned), SinceBoot(1));
+            link.is_cordoned_for(&verified())
+        };
+        assert!(own(Some("u1"), true));
+        assert!(!own(Some("u1"), false), "kubectl uncordon leaves the mark");
+        assert!(!own(Some("u0"), true), "a former upgrade's");
+        assert!(!own(None, true), "a person's");
+        assert!(!link.is_cordoned_for(&Record::default()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::{info, warn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use upgrade::Report;
+use upgrade::{Outcome, Report, UpgradeId};
 
 use crate::report::sentence;
 
@@ -82,9 +82,47 @@ impl Chronicle {
     }
 }
 
+/// Tells of one step: whose it is stands in each entry, so that a search by node or upgrade finds its end too.
+#[derive(Clone, Debug)]
+pub struct StepStory {
+    /// Our Node's name, as far as it is known.
+    pub node: Option<String>,
+    /// The upgrade that it is for.
+    pub id: Option<UpgradeId>,
+    /// Its name.
+    pub step: &'static str,
+}
+
+impl StepStory {
+    /// It begins.
+    pub fn begins(&self) {
+        let (node, upgrade_id, step) = self.fields();
+        info!(node, upgrade_id, step, "step={step} begin");
+    }
+
+    /// It has ended.
+    pub fn ends(&self, outcome: &Outcome) {
+        let (node, upgrade_id, step) = self.fields();
+        match outcome {
+            Outcome::Done(_) => info!(node, upgrade_id, step, "step={step} end: done"),
+            Outcome::Cancelled => info!(node, upgrade_id, step, "step={step} end: cancelled"),
+            Outcome::Failed(why) => {
+                let reason = why.code();
+                warn!(node, upgrade_id, step, reason, "step={step} end: {why}");
+            }
+        }
+    }
+
+    fn fields(&self) -> (Option<&str>, Option<&str>, &'static str) {
+        let id = self.id.as_ref().map(UpgradeId::as_str);
+        (self.node.as_deref(), id, self.step)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     use std::os::unix::fs::MetadataExt;
     use std::sync::{Arc, Mutex};
     use tracing_subscriber::fmt::MakeWriter;
@@ -123,21 +161,95 @@ mod tests {
         }
     }
 
-    fn told(reports: &[Report]) -> String {
+    /// What is written while something is done.
+    fn written(act: impl FnOnce()) -> String {
         let lines = Lines::default();
         let subscriber = tracing_subscriber::fmt()
             .with_writer(lines.clone())
             .without_time()
             .with_ansi(false)
             .finish();
-        tracing::subscriber::with_default(subscriber, || {
-            let mut chronicle = Chronicle::default();
-            for report in reports {
-                chronicle.tell(report, Some("worker-1"));
-            }
-        });
+        tracing::subscriber::with_default(subscriber, act);
         let bytes = lines.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
+    }
+
+    fn tell(reports: &[Report]) {
+        let mut chronicle = Chronicle::default();
+        for report in reports {
+            chronicle.tell(report, Some("worker-1"));
+        }
+    }
+
+    fn told(reports: &[Report]) -> String {
+        written(|| tell(reports))
+    }
+
+    fn fetch() -> StepStory {
+        StepStory {
+            node: Some("worker-1".to_owned()),
+            id: "u1".parse().ok(),
+            step: "Fetch",
+        }
+    }
+
+    fn failed() -> Outcome {
+        Outcome::Failed(upgrade::Reason::ApiAway {
+            detail: "refused".to_owned(),
+        })
+    }
+
+    /// The fields of all that is written, as the journal names them.
+    #[derive(Clone, Default)]
+    struct Fields(Arc<Mutex<BTreeSet<String>>>);
+
+    impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Fields {
+        fn on_event(
+            &self,
+            event: &tracing::Event<'_>,
+            _: tracing_subscriber::layer::Context<'_, S>,
+        ) {
+            let names = event.fields().map(|field| field.name().to_uppercase());
+            let beside = names.filter(|name| name != "MESSAGE");
+            self.0.lock().unwrap().extend(beside);
+        }
+    }
+
+    #[test]
+    fn begin_and_end_of_a_step_say_whose_it_is_and_a_failed_one_why() {
+        let text = written(|| {
+            fetch().begins();
+            fetch().ends(&Outcome::Cancelled);
+            fetch().ends(&failed());
+        });
+        assert_eq!(text.lines().count(), 3, "{text}");
+        for line in text.lines() {
+            for field in ["node=\"worker-1\"", "upgrade_id=\"u1\"", "step=\"Fetch\""] {
+                assert!(line.contains(field), "{field}: {line}");
+            }
+        }
+        assert_eq!(text.matches("reason=\"ApiAway\"").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn the_fields_that_the_docs_name_are_those_that_are_written() {
+        let fields = Fields::default();
+        let subscriber = tracing_subscriber::registry().with(fields.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            fetch().begins();
+            fetch().ends(&failed());
+            tell(&[report("Accepted", Some("RemoteAway"))]);
+        });
+        let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+        let page = std::path::Path::new(&here).join("../../docs/monitoring.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let (_, section) = page.split_once("\n## In the journal\n").unwrap();
+        let cells = section.lines().filter_map(|row| row.strip_prefix("| `"));
+        let documented = cells.map(|cell| cell.split('`').next().unwrap().to_owned());
+        assert_eq!(
+            documented.collect::<BTreeSet<_>>(),
+            *fields.0.lock().unwrap()
+        );
     }
 
     #[test]
@@ -158,6 +270,15 @@ mod tests {
         ] {
             assert!(text.contains(field), "{field}: {text}");
         }
+    }
+
+    #[test]
+    fn an_upgrade_that_nothing_guarded_is_told_as_such() {
+        let mut upgraded = report("Upgraded", None);
+        upgraded.status.unguarded = true;
+        let text = told(&[upgraded]);
+        let said = "Upgraded: the new system has no guard in its initramfs";
+        assert!(text.contains(said), "{text}");
     }
 
     #[test]

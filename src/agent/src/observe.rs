@@ -28,6 +28,9 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         paused: link.paused.clone(),
         opted_out: link.opted_out.clone(),
         uncordoned: link.is_schedulable(),
+        own_cordon: read
+            .as_ref()
+            .is_ok_and(|record| link.is_cordoned_for(record)),
         api: link.api.clone(),
         running: around.running,
         finished: around.finished,

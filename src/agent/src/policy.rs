@@ -106,6 +106,7 @@ fn find<'a>(text: &'a str, field: &str) -> (usize, &'a str) {
 mod tests {
     use super::parse;
     use upgrade::Reason;
+    use upgrade::window::LastBegin;
 
     fn refused(text: &str) -> (usize, usize, String) {
         match parse("policy.toml", text) {
@@ -184,6 +185,27 @@ mod tests {
         assert_eq!((line, column), (3, 3), "{detail}");
         for part in ["window.open: ", "Sun 4-6", "Mon-Fri 22:00-06:00"] {
             assert!(detail.contains(part), "{detail}");
+        }
+    }
+
+    #[test]
+    fn the_minutes_that_a_drain_wants_of_the_hours_are_a_number_or_the_usual_ones() {
+        let of = |value: &str| format!("[window]\nlast-begin-minutes = {value}\n");
+        for (value, taken) in [
+            ("0", LastBegin::Minutes(0)),
+            ("1440", LastBegin::Minutes(1440)),
+            ("\"usual\"", LastBegin::Usual),
+        ] {
+            let policy = parse("policy.toml", &of(value)).unwrap();
+            assert_eq!(policy.window.last_begin, taken);
+        }
+        // Of what is out of range the key is shown, of what is of no use the value.
+        for (value, column) in [("1441", 1), ("-1", 22), ("\"long\"", 22), ("1.5", 22)] {
+            let (line, at, detail) = refused(&of(value));
+            assert_eq!((line, at), (2, column), "{detail}");
+            for part in ["window.last-begin-minutes", "\"usual\", or 0 to 1440"] {
+                assert!(detail.contains(part), "{value}: {detail}");
+            }
         }
     }
 

@@ -52,9 +52,11 @@ pub async fn run<H: Hands>(setup: Setup<H>, stop: impl Future<Output = ()>) {
     agent.systemd.ready();
     loop {
         let wake = agent.turn();
+        // Whoever is asked to stop begins nothing more, not even what a step that has just ended would lead to.
         tokio::select! {
-            () = agent.wait(wake) => {}
+            biased;
             () = &mut stop => break,
+            () = agent.wait(wake) => {}
         }
     }
     agent.systemd.stopping();
@@ -179,6 +181,7 @@ impl<H: Hands> Agent<H> {
         let doing = self.doing();
         let report = unwritten(read, seen, doing.as_ref(), &why);
         self.say(Some(report), is_rebooting(seen));
+        self.metrics.trouble();
         Wake::At(AGAIN)
     }
 
@@ -273,11 +276,11 @@ impl<H: Hands> Agent<H> {
             ),
             None => "watching the Node".to_owned(),
         });
-        let (node, reached) = (self.link.node.clone(), self.link.is_reached());
         self.reporter.tell(Wanted {
             report,
-            node,
-            reached,
+            node: self.link.node.clone(),
+            listing: self.link.listings,
+            reached: self.link.is_reached(),
             hurry,
         });
     }

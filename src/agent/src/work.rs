@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tracing::{info, warn};
 use upgrade::step::Effect;
 use upgrade::{Doing, Finished, Outcome, Policy, Reason, Step, UpgradeId};
 
 use crate::cluster::{ApiError, Cluster};
 use crate::drain::{self, Drain};
 use crate::hands::{Ended, Errand, Hands};
+use crate::log::StepStory;
 
 /// What every step may use.
 pub struct Tools<H> {
@@ -64,17 +64,20 @@ impl Work {
             cancel: cancelled,
             doing,
         };
-        let (name, upgrade_id) = (step.name(), errand.id.clone());
-        let begun = upgrade_id.as_ref().map(UpgradeId::as_str);
-        info!(node, upgrade_id = begun, step = name, "step={name} begin");
-        let whose = upgrade_id.clone();
+        let whose = errand.id.clone();
+        let story = StepStory {
+            node: node.clone(),
+            id: errand.id.clone(),
+            step: step.name(),
+        };
+        story.begins();
         let task = tokio::spawn(async move {
             let outcome = match perform(&tools, errand, node).await {
                 Ok(Ended::Done(effect)) => Outcome::Done(effect),
                 Ok(Ended::Cancelled) => Outcome::Cancelled,
                 Err(reason) => Outcome::Failed(reason),
             };
-            log_end(name, upgrade_id.as_ref(), &outcome);
+            story.ends(&outcome);
             outcome
         });
         Self {
@@ -104,18 +107,6 @@ impl Work {
                 Some(Finished { step: self.step.clone(), outcome })
             }
             Ok(()) = self.doing.changed() => None,
-        }
-    }
-}
-
-fn log_end(step: &str, id: Option<&UpgradeId>, outcome: &Outcome) {
-    let upgrade_id = id.map(UpgradeId::as_str);
-    match outcome {
-        Outcome::Done(_) => info!(upgrade_id, step, "step={step} end: done"),
-        Outcome::Cancelled => info!(upgrade_id, step, "step={step} end: cancelled"),
-        Outcome::Failed(why) => {
-            let reason = why.code();
-            warn!(upgrade_id, step, reason, "step={step} end: {why}");
         }
     }
 }

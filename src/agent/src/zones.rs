@@ -49,6 +49,9 @@ fn offsets(zone: &TimeZone) -> Rules {
 }
 
 #[cfg(test)]
+mod real;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

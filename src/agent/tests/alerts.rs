@@ -117,3 +117,53 @@ fn every_alert_leads_to_its_section_of_the_docs_and_every_section_has_its_alert(
     let anchors: Vec<_> = names.iter().map(|name| name.to_lowercase()).collect();
     assert_eq!(leads, anchors);
 }
+
+/// What stands between the first of these and the second behind it.
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
+    let (_, rest) = text
+        .split_once(begin)
+        .unwrap_or_else(|| panic!("no {begin}"));
+    rest.split_once(end).unwrap_or_else(|| panic!("no {end}")).0
+}
+
+#[test]
+fn the_scrape_configuration_in_the_docs_is_the_shipped_one() {
+    let shipped = read("packaging/monitoring/scrape.yaml");
+    let docs = read("docs/monitoring.md");
+    let block = between(&docs, "```yaml\nscrape_configs:\n", "```");
+    assert_eq!(format!("scrape_configs:\n{block}"), shipped);
+}
+
+#[test]
+fn every_job_that_an_alert_or_a_panel_goes_by_is_scraped() {
+    let scrape = read("packaging/monitoring/scrape.yaml");
+    let jobs: Vec<_> = scrape
+        .lines()
+        .filter_map(|line| line.strip_prefix("- job_name: "))
+        .collect();
+    for file in ["alerts.yaml", "alerts_test.yaml", "dashboard.json"] {
+        let text = read(&format!("packaging/monitoring/{file}")).replace("\\\"", "\"");
+        let mut asked = text.split("job=\"").skip(1);
+        let stranger = asked.find(|rest| !jobs.contains(&rest.split('"').next().unwrap()));
+        assert_eq!(stranger, None, "{file}: only {jobs:?} are scraped");
+    }
+}
+
+/// From the policy to Prometheus there are three addresses and a token, each written down at both of its ends.
+#[test]
+fn policy_proxy_and_scraper_meet_where_the_files_and_the_docs_say() {
+    let docs = read("docs/monitoring.md");
+    let proxy = read("packaging/monitoring/agent-proxy.yaml");
+    let scrape = read("packaging/monitoring/scrape.yaml");
+    let listens = between(&docs, "[metrics]\nlisten = \"", "\"");
+    assert_eq!(between(&proxy, "#   listen = \"", "\""), listens);
+    assert_eq!(between(&proxy, "--upstream=http://", "/\n"), listens);
+    let port = between(&proxy, "--secure-listen-address=[$(IP)]:", "\n");
+    assert_eq!(between(&scrape, "replacement: '$1:", "'"), port);
+    let audience = between(&proxy, "--auth-token-audiences=", "\n");
+    assert_eq!(between(&docs, "{audience: ", ","), audience);
+    let folder = between(&docs, "as a volume, at `", "`");
+    let file = between(&docs, "path: ", "}");
+    let token = between(&scrape, "{credentials_file: ", "}");
+    assert_eq!(format!("{folder}/{file}"), token);
+}

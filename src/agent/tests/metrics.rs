@@ -6,7 +6,7 @@ mod scene;
 
 use std::path::Path;
 
-use agent::metrics::{Disk, Linked, Shown, TABLE, reference, text};
+use agent::metrics::{Disk, Linked, Measure, Shown, TABLE, reference, text};
 use scene::*;
 use upgrade::bill::{Now, Stopwatch};
 use upgrade::record::Reached;
@@ -58,6 +58,7 @@ fn reached(phase: &str, at: u64) -> Reached {
     Reached {
         phase,
         at: WALL + at,
+        waited: 0,
     }
 }
 
@@ -184,6 +185,47 @@ fn all_visits_to_a_phase_are_added_up() {
 }
 
 #[test]
+fn a_night_that_is_waited_for_is_no_work_of_its_phase() {
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    up.reached = vec![reached("Accepted", 0), reached("Deployed", 40_000)];
+    up.reached[0].waited = 39_900;
+    up.bill.waiting = watch(39_900);
+    let seen = Observation {
+        wall: WALL + 40_020,
+        ..quiet()
+    };
+    let text = text(&shown(record, seen));
+    let of =
+        |phase: &str| format!("careen_agent_upgrade_phase_duration_seconds{{phase=\"{phase}\"}}");
+    has(&text, &of("Accepted"), 100.0);
+    has(&text, &of("Deployed"), 20.0);
+    has(&text, "careen_agent_upgrade_working_seconds", 120.0);
+    has(&text, "careen_agent_upgrade_waiting_seconds", 39_900.0);
+}
+
+#[test]
+fn while_it_waits_only_the_waiting_grows() {
+    let mut record = upgrade_in(Phase::Accepted);
+    let up = record.upgrade.as_mut().unwrap();
+    up.reached = vec![reached("Accepted", 0)];
+    let waits = Observation {
+        now: quiet().now.plus_seconds(10),
+        wall: WALL + 10,
+        ..quiet()
+    };
+    up.bill.waiting.start(Now::from(&waits));
+    let later = Observation {
+        now: waits.now.plus_seconds(7_200),
+        wall: waits.wall + 7_200,
+        ..waits
+    };
+    let text = text(&shown(record, later));
+    has(&text, "careen_agent_upgrade_working_seconds", 10.0);
+    has(&text, "careen_agent_upgrade_waiting_seconds", 7_200.0);
+}
+
+#[test]
 fn the_present_phase_and_a_running_watch_go_up_to_now() {
     let mut record = upgrade_in(Phase::Drained);
     let up = record.upgrade.as_mut().unwrap();
@@ -303,12 +345,26 @@ fn names_follow_the_conventions_of_prometheus() {
             "{name}"
         );
     }
-    for metric in TABLE {
-        assert!(
-            ["", "seconds", "bytes", "ratio"].contains(&metric.unit),
-            "{}: no base unit",
-            metric.name
-        );
+}
+
+/// A flag that is served as 2, or a ratio of 60, is one that every alert on it misreads.
+#[test]
+fn every_value_is_of_the_unit_that_the_table_says() {
+    for phase in phases() {
+        let shown = shown(upgrade_in(phase), quiet());
+        for metric in TABLE {
+            for sample in (metric.samples)(&shown) {
+                let (name, value) = (metric.full_name(), sample.value);
+                match metric.measure {
+                    Measure::Flag => assert!([0.0, 1.0].contains(&value), "{name}: {value}"),
+                    Measure::Ratio => assert!((0.0..=1.0).contains(&value), "{name}: {value}"),
+                    Measure::Count | Measure::Bytes => {
+                        assert!(value >= 0.0 && value.fract() == 0.0, "{name}: {value}");
+                    }
+                    Measure::Seconds => assert!(value >= 0.0, "{name}: {value}"),
+                }
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod find;
 mod once;
+mod owed;
 mod tidy;
 mod way;
 
@@ -19,7 +20,8 @@ use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-pub use once::{begin_anew, is_noted, is_over, note, owe, why_owed};
+pub use once::{begin_anew, is_over, note};
+pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
 pub use tidy::keep_only;
 use way::{There, Way};
 
@@ -56,12 +58,35 @@ struct Saved {
 }
 
 /// Saves the state as it is now. What lies there under this id is of a former request, or of a try that was cut short, and
-/// goes: the brain asks for a snapshot only before the first arming, and never again once it is taken.
+/// goes, and so does that of the trial before: it was put back, and the system has served since.
 ///
 /// # Errors
-/// When it is not whole on the disk.
+/// When it is not whole on the disk, or another is owed: what would be saved now is what a trial has left.
 pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
-    let folder = places.snapshot(id);
+    save_while(places, &Before { id, trials: 0 }, &|| true).map(drop)
+}
+
+/// What a snapshot is taken before.
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'a> {
+    /// The upgrade that is to be tried next.
+    pub id: &'a UpgradeId,
+    /// How many trials it has had.
+    pub trials: u32,
+}
+
+/// As [`save`], and asks before each file whether it goes on. Returns whether it has come to its end: else nothing of it is left, and
+/// what lay there stays.
+///
+/// # Errors
+/// As [`save`].
+pub fn save_while(
+    places: &Places,
+    before: &Before<'_>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<bool> {
+    none_is_owed(places)?;
+    let folder = places.snapshot(before.id);
     durable::make_private_folder(&places.state())?;
     let new = unfinished(&folder);
     remove_tree(&new)?;
@@ -69,28 +94,41 @@ pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
         .mode(0o700)
         .create(&new)
         .at("making folder", &new)?;
+    let Some(index) = fill(places, &new, goes_on)? else {
+        return remove_tree(&new).map(|()| false);
+    };
+    let index = serde_json::to_vec(&index);
+    let index = index.map_err(|error| Error::damaged(&new, error.to_string()))?;
+    durable::write_plain(&new.join(INDEX), &index, 0o600)?;
+    once::nothing_is_due(&new, before.trials)?;
+    durable::sync_folder(&new)?;
+    // A cut here leaves none, which nobody wants back before the arming; the step is begun anew.
+    remove_tree(&folder)?;
+    durable::rename(&new, &folder).map(|()| true)
+}
+
+/// Puts what there is to save into a folder; nothing when it was not to go on.
+fn fill(places: &Places, folder: &Path, goes_on: &dyn Fn() -> bool) -> Result<Option<Index>> {
     let (way, sources) = (Way::from(&places.root)?, sources(places)?);
     let mut saving = Saving {
         way: &way,
-        folder: &new,
+        folder,
         room: ALL,
         files: Vec::new(),
     };
     for path in find::all(&way, &sources)? {
+        if !goes_on() {
+            return Ok(None);
+        }
         saving.take(path)?;
     }
     let files = saving.files;
-    let index = serde_json::to_vec(&Index {
+    let index = Index {
         format: 1,
         sources,
         files,
-    });
-    let index = index.map_err(|error| Error::damaged(&new, error.to_string()))?;
-    durable::write_plain(&new.join(INDEX), &index, 0o600)?;
-    durable::sync_folder(&new)?;
-    // A cut here leaves none, which nobody wants back before the arming; the step is begun anew.
-    remove_tree(&folder)?;
-    durable::rename(&new, &folder)
+    };
+    Ok(goes_on().then_some(index))
 }
 
 /// Whether there is a snapshot of this upgrade.
@@ -206,6 +244,8 @@ fn clear(way: &Way, path: &str) -> Result<bool> {
 /// # Errors
 /// When it is still there.
 pub fn forget(places: &Places, id: &UpgradeId) -> Result<()> {
+    // First: half of one can be put back no more.
+    owed::settle(places, id)?;
     remove_tree(&places.snapshot(id))?;
     remove_tree(&unfinished(&places.snapshot(id)))
 }

@@ -113,3 +113,30 @@ fn a_snapshot_that_the_full_disk_does_not_take_leaves_a_former_one_alone() {
     assert_eq!(snapshot::restore(&places, &id).unwrap(), 1);
     assert_eq!(fs::read_to_string(&config).unwrap(), "old");
 }
+
+#[test]
+fn that_a_snapshot_is_owed_is_noted_also_on_a_full_disk() {
+    let small = Small::new();
+    let places = Places::running(small.0.path());
+    let config = small.0.path().join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "old").unwrap();
+    let id = upgrade_id("one");
+    snapshot::save(&places, &id).unwrap();
+    small.fill();
+    let owed = snapshot::Owed {
+        why: "No space left on device".to_owned(),
+        to: None,
+    };
+    // As at each boot that puts nothing back: before it is begun, and with what went wrong.
+    snapshot::owe(&places, &id, &owed).unwrap();
+    snapshot::owe(&places, &id, &owed).unwrap();
+    snapshot::keep_only(&places, None).unwrap();
+    let noted = snapshot::owed(&places, &id).unwrap();
+    assert!(noted.why.contains("the disk took no more"), "{noted:?}");
+    small.make_room();
+    fs::write(&config, "new").unwrap();
+    assert_eq!(snapshot::restore(&places, &id).unwrap(), 1);
+    snapshot::forget(&places, &id).unwrap();
+    assert_eq!(snapshot::owed(&places, &id), None);
+}

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use disk::{content, upgrade_id};
+use disk::{content, deployment, upgrade_id};
 use host::{Places, snapshot};
 use tempfile::TempDir;
 
@@ -332,6 +332,42 @@ fn snapshots_that_no_record_tells_of_go_and_its_own_stays() {
     assert_eq!(left(), ["record.a"]);
 }
 
+/// What could not be put back of upgrade `one`.
+fn owed() -> snapshot::Owed {
+    snapshot::Owed {
+        why: "the disk was full".to_owned(),
+        to: Some(deployment('a', 0)),
+    }
+}
+
+#[test]
+fn what_is_owed_is_taken_away_by_no_tidying_up_and_found_without_a_record() {
+    let node = node();
+    node.save();
+    snapshot::owe(&node.places, &upgrade_id("one"), &owed()).unwrap();
+    snapshot::keep_only(&node.places, Some(&upgrade_id("two"))).unwrap();
+    snapshot::keep_only(&node.places, None).unwrap();
+    let all = snapshot::all_owed(&node.places).unwrap();
+    assert_eq!(all, [(upgrade_id("one"), owed())]);
+    snapshot::forget(&node.places, &upgrade_id("one")).unwrap();
+    assert_eq!(snapshot::all_owed(&node.places).unwrap(), []);
+}
+
+#[test]
+fn what_a_trial_has_left_is_not_saved_while_the_state_of_before_it_is_owed() {
+    let node = node();
+    node.save();
+    snapshot::owe(&node.places, &upgrade_id("one"), &owed()).unwrap();
+    node.write("var/lib/kubelet/config.yaml", "of the trial");
+    for id in ["one", "two"] {
+        let error = snapshot::save(&node.places, &upgrade_id(id)).unwrap_err();
+        assert!(error.to_string().contains("the disk was full"), "{error}");
+    }
+    assert!(!snapshot::exists(&node.places, &upgrade_id("two")));
+    node.restore();
+    assert_eq!(node.text("config.yaml"), "old config");
+}
+
 #[test]
 fn modes_come_back() {
     let node = node();
@@ -355,4 +391,27 @@ fn ids_with_dots_keep_apart() {
     snapshot::forget(&node.places, &upgrade_id("v1.35")).unwrap();
     assert!(snapshot::exists(&node.places, &upgrade_id("v1.36")));
     assert!(!Path::new(&node.places.snapshot(&upgrade_id("v1.35"))).exists());
+}
+
+#[test]
+fn a_snapshot_that_is_told_to_stop_leaves_nothing_of_itself_and_the_one_before_as_it_was() {
+    let node = node();
+    node.save();
+    node.write(&format!("{KUBELET}/config.yaml"), "new config");
+    for files in 0..3_u32 {
+        let left = std::cell::Cell::new(files);
+        let goes_on = || left.replace(left.get().saturating_sub(1)) > 0;
+        let id = upgrade_id("one");
+        let before = snapshot::Before { id: &id, trials: 0 };
+        assert!(!snapshot::save_while(&node.places, &before, &goes_on).unwrap());
+        let snapshots = node.places.snapshot(&id);
+        let others = fs::read_dir(snapshots.parent().unwrap()).unwrap();
+        let begun = others.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().ends_with("~new")
+        });
+        assert_eq!(begun.count(), 0, "stopped after {files} files");
+    }
+    node.restore();
+    assert_eq!(node.text("config.yaml"), "old config");
 }

@@ -47,11 +47,26 @@ fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
             Flaw::KubeletDown | Flaw::NeverReady => matches!(reason, Reason::Unhealthy { .. }),
             Flaw::UserCheck => matches!(reason, Reason::UserCheck { .. }),
             Flaw::NoNetwork => matches!(reason, Reason::NoApiFromNewSystem),
-            Flaw::None => false,
+            // Refused before it is tried: below.
+            Flaw::Unattended | Flaw::None => false,
         };
         assert!(fits, "{flaw:?} gave {reason:?}\n{}", world.log().join("\n"));
         let bad = world.record().bad;
         assert_eq!(bad.len(), 1, "{flaw:?}: the image is not remembered");
+    }
+}
+
+/// Once in it, nothing would end its trial.
+#[test]
+fn an_image_without_agent_and_deadman_is_never_tried_whatever_is_cut_where() {
+    for cut in [Cut::Power, Cut::Kill] {
+        for at in 0..=points(Flaw::Unattended) {
+            let mut world = World::new(Flaw::Unattended).with_cuts(&[(at, cut)]);
+            let phase = world.live();
+            let reason = reason(phase, &world);
+            assert!(matches!(reason, Reason::NoAgent { .. }), "{reason:?}");
+            assert_eq!(world.trials(), 0, "{cut:?} at {at}");
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
-    stop_unless_busy(node, systemd)?;
+    stop_unless_busy(node, systemd, Standing::Waits)?;
     let switched = switch(node, systemd);
     systemd.start(names::AGENT_UNIT)?;
     switched?;
@@ -108,15 +108,19 @@ fn start(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 }
 
 /// Between a look at the record and the stop of the agent it may have begun something: so the look that counts is the one after the stop,
-/// when nobody is left who could.
+/// when nobody is left who could. `at_most` is what the change may stand beside.
 ///
 /// # Errors
 /// [`Failed::Overtaken`] when it has, and whatever else fails; then the agent is started again.
-pub fn stop_unless_busy(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+pub fn stop_unless_busy(
+    node: &Node,
+    systemd: &dyn Systemd,
+    at_most: Standing,
+) -> Result<(), Failed> {
     let stopped = systemd.stop(names::AGENT_UNIT).map_err(Failed::from);
-    let free = stopped.and_then(|()| match standing(node, systemd)? {
-        Standing::Free => Ok(()),
-        Standing::UnderWay | Standing::Frozen => Err(Failed::Overtaken),
+    let free = stopped.and_then(|()| match standing(node, systemd)? <= at_most {
+        true => Ok(()),
+        false => Err(Failed::Overtaken),
     });
     if free.is_err() {
         systemd.start(names::AGENT_UNIT)?;

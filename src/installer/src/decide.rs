@@ -79,9 +79,18 @@ fn left(seen: &Seen) -> Decision {
 fn not_in_place(seen: &Seen) -> Decision {
     match seen.standing {
         Standing::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
-        Standing::UnderWay | Standing::Frozen if seen.can_run => under_way(seen),
-        Standing::UnderWay | Standing::Frozen => orphaned(seen),
+        Standing::Waits | Standing::UnderWay | Standing::Frozen if !seen.can_run => orphaned(seen),
+        // It may last for days, and the roll-out goes to no further node before this one is done.
+        Standing::Waits => waiting(Act::Install, beside_a_wait(seen)),
+        Standing::UnderWay | Standing::Frozen => under_way(seen),
     }
+}
+
+fn beside_a_wait(seen: &Seen) -> String {
+    format!(
+        "installing {}; the upgrade of this node waits for its hours or the end of a pause, and goes on with it",
+        seen.brought
+    )
 }
 
 /// Somebody has emptied the folder, or the disk has spoilt what lay there. No agent is changed where there is none, and without one the upgrade
@@ -115,7 +124,7 @@ fn damaged(seen: &Seen) -> Decision {
             Act::Mend,
             format!("{} is damaged on the disk; bringing it again", seen.brought),
         ),
-        (Active::Running, Standing::Free) => waiting(
+        (Active::Running, Standing::Free | Standing::Waits) => waiting(
             Act::Install,
             format!(
                 "{} is damaged on the disk; installing it again",
@@ -164,7 +173,7 @@ fn soon(seen: &Seen) -> Decision {
     match (has_run, seen.standing) {
         // Links are part of what is frozen. It runs, and that is what readiness is about.
         (true, Standing::Frozen) => well(seen),
-        (true, Standing::Free | Standing::UnderWay) => {
+        (true, Standing::Free | Standing::Waits | Standing::UnderWay) => {
             waiting(Act::Prove, format!("{} runs", seen.brought))
         }
         (false, _) => waiting(Act::Nothing, started(seen.brought.as_str())),
@@ -188,9 +197,20 @@ fn well(seen: &Seen) -> Decision {
         act: Act::Nothing,
         health: Health {
             ready: true,
-            text: format!("{} runs{status}", serves(seen)),
+            text: format!("{} runs{}{status}", serves(seen), in_place_of(seen)),
         },
     }
+}
+
+/// An update that changes nothing must not look like one that does.
+fn in_place_of(seen: &Seen) -> String {
+    if !seen.image_goes_first {
+        return String::new();
+    }
+    format!(
+        "; what this pod brings, {}, does not, for it is no newer",
+        seen.brought
+    )
 }
 
 fn waiting(act: Act, text: String) -> Decision {

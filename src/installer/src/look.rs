@@ -18,6 +18,8 @@ const STEPS: &str = "careen-deploy-*";
 pub struct Seen {
     /// What the pod brings.
     pub brought: AgentId,
+    /// What the image has is of the same version or newer, so that it runs in place of what the pod brings.
+    pub image_goes_first: bool,
     /// What shall run.
     pub wanted: Option<AgentId>,
     /// What has shown that it runs.
@@ -82,6 +84,7 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
     let service = systemd.service(names::AGENT_UNIT)?;
     let seen = Seen {
         brought: node.brought.id.clone(),
+        image_goes_first: image_goes_first(node),
         wanted: node.agents.id(Role::Wanted)?,
         proven: node.agents.id(Role::Proven)?,
         given_up: node.agents.given_up(),
@@ -92,7 +95,7 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
         units_are_ours: units::are_in_place(node),
         is_whole: true,
     };
-    let is_whole = !is_missed(&seen, node) || node.agents.bundle(&seen.brought).is_ok();
+    let is_whole = !is_missed(&seen) || node.agents.bundle(&seen.brought).is_ok();
     Ok(Seen { is_whole, ..seen })
 }
 
@@ -114,19 +117,25 @@ pub fn has_a_proven_one(node: &Node) -> bool {
     proven.is_ok_and(|id| id.is_some_and(|id| node.agents.bundle(&id).is_ok()))
 }
 
+/// As the launcher chooses, which says what it started.
+fn image_goes_first(node: &Node) -> bool {
+    let images = |last: &Launched| match last.ran {
+        Some(_) => None,
+        None => last.release.parse::<Release>().ok(),
+    };
+    let image = node.agents.launched().as_ref().and_then(images);
+    image.is_some_and(|image| image >= node.brought.release)
+}
+
 /// Whether something else runs than should, for no reason that is seen here. Only then are the digests looked at: the launcher does it at every
 /// start, and all programs are read for it.
-fn is_missed(seen: &Seen, node: &Node) -> bool {
+fn is_missed(seen: &Seen) -> bool {
     let is_to_run = seen.wanted.as_ref() == Some(&seen.brought)
         && seen.given_up.as_ref() != Some(&seen.brought);
     let runs = match (seen.service.active, &seen.launched) {
         (Active::Running, Some(last)) => match &last.ran {
             Some(id) => *id == seen.brought,
-            // The image's own, which goes before one that is no newer.
-            None => {
-                let image = last.release.parse::<Release>();
-                image.is_ok_and(|image| image >= node.brought.release)
-            }
+            None => seen.image_goes_first,
         },
         // An image from before the launcher.
         (Active::Running, None) => true,

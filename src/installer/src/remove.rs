@@ -33,11 +33,12 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     }
     match standing(node, systemd)? {
         Standing::Free => {}
-        Standing::UnderWay | Standing::Frozen => {
+        // Nobody would be left to end it.
+        Standing::Waits | Standing::UnderWay | Standing::Frozen => {
             return Ok(told(false, keep_going(node, systemd)?));
         }
     }
-    stop_unless_busy(node, systemd)?;
+    stop_unless_busy(node, systemd, Standing::Free)?;
     // Its program goes with us.
     systemd.stop(names::PLAN_UNIT)?;
     units::remove(node)?;

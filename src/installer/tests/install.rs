@@ -1,5 +1,5 @@
 //! A pod comes to a node: what runs there afterwards, and what it leaves alone.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod world;
 
@@ -58,6 +58,28 @@ fn an_older_one_lies_there_and_the_images_runs_on() {
     assert!(health.ready, "{}", health.text);
     assert!(health.text.contains("the image's own"), "{}", health.text);
     assert_eq!(world.runs().as_deref(), Some("0.2.0"));
+}
+
+/// Who updates to it sees that nothing was updated. A build of the day is older than the release it leads to, however late it is.
+#[test]
+fn a_pod_whose_agent_is_no_newer_than_the_images_says_that_it_does_not_run() {
+    let day = "0.1.0~202611221200.abcdef123456";
+    for brings in [day, "0.1.0"] {
+        let world = World::with_image("0.1.0");
+        let health = world.settle(&pod(brings));
+        let [_, said] = health
+            .text
+            .split("what this pod brings, ")
+            .collect::<Vec<_>>()[..]
+        else {
+            panic!("{}", health.text);
+        };
+        assert!(said.starts_with(&format!("{brings}-")), "{said}");
+        assert!(said.contains("does not, for it is no newer"), "{said}");
+    }
+    let world = World::with_image(day);
+    let health = world.settle(&pod("0.1.0"));
+    assert!(!health.text.contains("no newer"), "{}", health.text);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::view::NodeView;
 /// What the past teaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Seconds of each upgrade that went well, the shortest first.
+    /// Seconds at work of each upgrade that went well, the shortest first.
     known: Vec<u64>,
 }
 
@@ -18,7 +18,7 @@ impl Expected {
     /// From all that these nodes remember.
     #[must_use]
     pub fn learn<'a>(nodes: impl IntoIterator<Item = &'a NodeView>) -> Self {
-        let mut known: Vec<u64> = nodes.into_iter().flat_map(lasted).collect();
+        let mut known: Vec<u64> = nodes.into_iter().flat_map(worked_before).collect();
         known.sort_unstable();
         Self { known }
     }
@@ -29,12 +29,12 @@ impl Expected {
         history::usual(self.known.clone())
     }
 
-    /// Seconds that the upgrade under way has left by it; 0 where it takes longer already.
+    /// Seconds of work that the upgrade under way has left by it; 0 where it takes longer already.
     #[must_use]
     pub fn left(&self, node: &NodeView, now: u64) -> Option<u64> {
         let is_under_way = Standing::of(node) == Standing::Working;
         let expected = self.seconds().filter(|_| is_under_way)?;
-        Some(expected.saturating_sub(elapsed(node, now)?))
+        Some(expected.saturating_sub(worked(node, now)?))
     }
 
     /// Of so many upgrades.
@@ -45,12 +45,12 @@ impl Expected {
 }
 
 /// The good upgrades that one node remembers.
-fn lasted(node: &NodeView) -> Vec<u64> {
+fn worked_before(node: &NodeView) -> Vec<u64> {
     let past = node.history.iter().flatten();
-    let mut known: Vec<u64> = past.filter_map(Past::lasted).collect();
+    let mut known: Vec<u64> = past.filter_map(Past::worked).collect();
     // An agent without a history still shows its last one.
     if known.is_empty() && Standing::of(node) == Standing::Upgraded {
-        known.extend(elapsed(node, u64::MAX).filter(|_| tries(node) > 0));
+        known.extend(worked(node, u64::MAX).filter(|_| tries(node) > 0));
     }
     known.retain(history::teaches);
     known
@@ -73,6 +73,25 @@ pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
         Standing::Idle | Standing::Asked | Standing::Held => return None,
     };
     Some(span::between(began, until))
+}
+
+/// Seconds of these in which it waited for its operator: outside of the hours, or paused.
+#[must_use]
+pub fn waited(node: &NodeView, now: u64) -> Option<u64> {
+    let all = elapsed(node, now)?;
+    let status = node.status.as_ref()?;
+    let before = status.reached.iter().map(|phase| phase.waited);
+    let since = status
+        .waiting_since
+        .map_or(0, |since| span::between(since, now));
+    let waited = before.fold(since, u64::saturating_add);
+    Some(waited.min(all))
+}
+
+/// Seconds of these in which it was at work.
+#[must_use]
+pub fn worked(node: &NodeView, now: u64) -> Option<u64> {
+    Some(elapsed(node, now)?.saturating_sub(waited(node, now)?))
 }
 
 /// Since when it is in the phase that it is in.

@@ -20,7 +20,7 @@ pub enum Failure {
     #[error("the API server answers with an error: {0}")]
     Unwell(String),
     /// A right is missing.
-    #[error("{0}; docs/kubectl-careen.md lists the rights that each command needs")]
+    #[error("{0}; the page of kubectl careen lists, under Rights, what each command needs")]
     Forbidden(String),
     /// No such node.
     #[error("{0}")]

@@ -82,6 +82,18 @@ impl Fleet {
         is_meant.then(|| (name, NodeView::from(node)))
     }
 
+    /// From now on this one is meant too.
+    pub fn mean(&mut self, name: &str) {
+        if let Some(meant) = &mut self.meant {
+            meant.insert(name.to_owned());
+        }
+    }
+
+    /// It is gone.
+    pub fn forget(&mut self, name: &str) {
+        self.nodes.remove(name);
+    }
+
     /// Whether all that is there has been seen.
     #[must_use]
     pub const fn is_whole(&self) -> bool {

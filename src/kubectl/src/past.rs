@@ -60,6 +60,7 @@ fn last(node: &NodeView) -> Option<Past> {
         to: status.to_version.clone(),
         began: status.reached.first()?.at,
         ended: status.reached.last()?.at,
+        seconds: None,
         tries: status.tries,
         code: status.code.clone(),
         reason: status.reason.clone(),

@@ -85,9 +85,30 @@ fn runbook(node: &NodeView) -> Option<String> {
 fn what_is_in_the_way_leads_to_the_runbook_as_a_failure_does() {
     let details = json!({ "phase": "Deployed", "code": "BudgetBlocks", "reason": "a budget" });
     let change = json!({ "metadata": { "annotations": answer_to("k-1", "InProgress", details) } });
-    assert_eq!(
-        runbook(&node("worker-1", change)).as_deref(),
-        Some("docs/runbook.md#budgetblocks")
+    let section = runbook(&node("worker-1", change)).unwrap();
+    assert!(
+        section.contains("PodDisruptionBudget") && section.contains("**Do:**"),
+        "{section}"
+    );
+}
+
+#[test]
+fn the_runbook_is_read_on_a_screen_without_a_second_window() {
+    let node = failed("worker-1", "Failed", "UserCheck", "x");
+    let explanation = diagnose::explain(&node, NOW, &Expected::default());
+    let look = Look {
+        width: Some(60),
+        ..Look::default()
+    };
+    let text = explain::explain(&explanation, look);
+    let (_, section) = text.split_once("\nthe runbook:\n").unwrap();
+    assert!(
+        section.contains("  Do: mend the image or the check"),
+        "{text}"
+    );
+    assert!(
+        section.lines().all(|line| line.chars().count() <= 60),
+        "{section}"
     );
 }
 
@@ -228,6 +249,14 @@ fn what_is_in_the_way_is_told_while_it_goes_on() {
         ],
     );
     says(&node, &["upgrades here usually take 1m30s"]);
+    let waited = json!([{ "phase": "Accepted", "at": NOW - 9_000, "waited": 8_950 }]);
+    let waited = json!({ "phase": "Trial", "reached": waited });
+    let text = told(&answered("a", "InProgress", waited));
+    assert!(
+        text.contains("of that waiting") && text.contains("2h29m"),
+        "{text}"
+    );
+    assert!(!text.contains("upgrades here usually"), "{text}");
 }
 
 /// What a node says while it works, by phase and code.
@@ -259,6 +288,32 @@ fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_f
 }
 
 #[test]
+fn what_is_in_the_way_of_a_way_back_is_told_beside_what_it_goes_back_for() {
+    let back = |code: &str, reason: &str| {
+        let cause = json!({ "code": "Unhealthy", "reason": "the kubelet is silent" });
+        let details =
+            json!({ "phase": "Reverting", "code": code, "reason": reason, "revertsFor": cause });
+        answered("worker-1", "InProgress", details)
+    };
+    let held_up = back("ArmFailed", "grubenv is read-only");
+    says(
+        &held_up,
+        &[
+            "it goes back: the kubelet is silent",
+            "when it says Failed: ",
+            "in the way now: grubenv is read-only",
+            "see to the node's disk",
+        ],
+    );
+    let text = told(&back("Unhealthy", "the kubelet is silent"));
+    assert!(
+        text.contains("it goes back: the kubelet is silent"),
+        "{text}"
+    );
+    assert!(!text.contains("in the way now"), "{text}");
+}
+
+#[test]
 fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_to_reboot() {
     let node = failed(
         "worker-1",
@@ -274,7 +329,7 @@ fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_
         "{text}"
     );
     assert!(!text.contains("proven"), "{text}");
-    says(&node, &["reboot into it", "docs/runbook.md#foreigndefault"]);
+    says(&node, &["reboot into it", "ostree admin undeploy 0"]);
     let refused = failed("worker-1", "Refused", "ForeignDefault", "x");
     assert!(!told(&refused).contains("reboot into it"));
 }
@@ -370,7 +425,10 @@ fn a_node_of_a_machine_is_asked_there() {
     );
     says(
         &node,
-        &["belongs to Machine site-7xk2p", "docs/cluster-api.md"],
+        &[
+            "belongs to Machine site-7xk2p",
+            "the docs have a page of Cluster API",
+        ],
     );
 }
 

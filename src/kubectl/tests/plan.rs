@@ -17,6 +17,7 @@ use upgrade::plan::Plan;
 fn answer() -> Plan {
     serde_json::from_value(json!({
         "asked": NEW, "at": NOW,
+        "failedBefore": { "code": "UserCheck", "reason": "required check disk failed: no /dev/sdb" },
         "kubelet": { "from": "v1.35.4", "to": "v1.36.3" },
         "kernel": { "from": "6.12.48", "to": "6.12.48" },
         "packages": [
@@ -76,6 +77,17 @@ fn a_refusal_comes_first() {
 }
 
 #[test]
+fn an_image_without_a_guard_is_said_to_have_none_where_the_policy_would_let_it_through() {
+    let unguarded = Plan {
+        unguarded: true,
+        ..answer()
+    };
+    let said = "none in the image's initramfs";
+    assert!(plan_text(Some(unguarded)).contains(said));
+    assert!(!plan_text(Some(answer())).contains(said));
+}
+
+#[test]
 fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindrances() {
     let opens = || Some("Sat 22:00 Europe/Berlin".to_owned());
     let paused = || Some("an audit".to_owned());
@@ -101,6 +113,53 @@ fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindra
         verdict(said(None, None)),
         "verdict        nothing is in its way that can be seen now"
     );
+}
+
+#[test]
+fn an_image_that_failed_here_before_is_not_called_free_of_hindrances_and_would_be_taken_all_the_same()
+ {
+    let failed = json!({
+        "asked": NEW, "at": NOW, "failedBefore": { "code": "Unhealthy" },
+    });
+    let text = plan_text(Some(serde_json::from_value(failed).unwrap()));
+    let lines: Vec<_> = text.lines().skip(2).take(2).map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "verdict        it would be taken, with what stands below in its way",
+            "failed here    before, with Unhealthy; a new request tries it again",
+        ]
+    );
+}
+
+#[test]
+fn of_hours_that_are_too_short_it_is_said_when_they_open_again_or_that_they_never_do_for_long_enough()
+ {
+    let said = |opens: Option<&str>, too_short: Option<&str>| {
+        let plan = Plan {
+            window_seconds: Some(300),
+            opens: opens.map(str::to_owned),
+            too_short: too_short.map(str::to_owned),
+            ..Plan::default()
+        };
+        let text = plan_text(Some(plan));
+        let of = |name: &str| {
+            let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
+            line.unwrap().trim().to_owned()
+        };
+        (of("verdict"), of("window"))
+    };
+    assert_eq!(
+        said(Some("Sat 22:00 UTC"), None),
+        (
+            "it would wait until Sat 22:00 UTC".to_owned(),
+            "5m00s left: not enough for a drain, it opens again Sat 22:00 UTC".to_owned()
+        )
+    );
+    let never = "it is never open for more than 25 min";
+    let (verdict, window) = said(None, Some(never));
+    assert!(verdict.ends_with("with what stands below in its way"));
+    assert_eq!(window, never);
 }
 
 /// What follows the title of the pods.
@@ -192,7 +251,8 @@ fn an_agent_that_was_heard_of_lately_is_said_to_look_and_not_to_be_too_old() {
 fn a_history_is_read_from_the_latest_to_the_first() {
     let past = json!([
         { "id": "k-2", "answer": "Upgraded", "image": NEW, "from": "v1.35.4", "to": "v1.36.3",
-          "began": NOW - 4000, "ended": NOW - 3630, "tries": 1 },
+          "began": NOW - 4000, "ended": NOW - 3630, "tries": 1,
+          "seconds": { "working": 250, "waiting": 120, "cordoned": 200, "drained": 180, "notReady": 60 } },
         { "id": "k-1", "answer": "Failed", "image": NEW, "from": "v1.35.4", "to": "v1.36.3",
           "began": NOW - 9000, "ended": NOW - 8100, "tries": 2, "code": "UserCheck",
           "reason": "required check disk failed: no /dev/sdb" },
@@ -202,6 +262,19 @@ fn a_history_is_read_from_the_latest_to_the_first() {
     golden(
         "history.txt",
         &history::history(&told, false, false, Look::default()),
+    );
+    let wide = history::history(&told, false, true, Look::default());
+    let words =
+        |line| -> Vec<&str> { wide.lines().nth(line).unwrap().split_whitespace().collect() };
+    assert_eq!(
+        words(0)[1..7],
+        [
+            "TOOK", "WORKED", "WAITED", "CORDONED", "DRAINED", "NOTREADY"
+        ]
+    );
+    assert_eq!(
+        words(1)[2..8],
+        ["6m10s", "4m10s", "2m00s", "3m20s", "3m00s", "1m00s"]
     );
 }
 

@@ -1,10 +1,13 @@
 //! Where a node stands, and what may be written to it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
 
+use std::time::Duration;
+
 use k8s_openapi::jiff::Timestamp;
 use kubectl::request::{self, Turn, Wish};
+use kubectl::span::Span;
 use kubectl::standing::{Fate, Standing};
 use kubectl::view::NodeView;
 use scene::*;
@@ -17,6 +20,7 @@ fn wish() -> Wish {
         kubernetes: None,
         despite_failure: false,
         once_more: false,
+        soak: None,
     }
 }
 
@@ -169,6 +173,90 @@ fn an_upgrade_does_not_repeat_what_has_failed_and_a_retry_does() {
     assert_eq!(request::upgrade(&node, &again), Turn::Write);
 }
 
+/// A node that runs another image by now, with a history of `image`, the latest first.
+fn with_a_past(past: &[(&str, &str, u32)]) -> NodeView {
+    let one = |(image, answer, tries): &(&str, &str, u32)| json!({ "answer": answer, "image": image, "began": NOW - 60, "ended": NOW, "tries": tries, "code": "Unhealthy" });
+    let good = json!({ "answer": "Upgraded", "image": other_image().image, "began": NOW, "ended": NOW, "tries": 1 });
+    let past: Vec<Value> = std::iter::once(good).chain(past.iter().map(one)).collect();
+    let answered = answer_to("k-3", "Upgraded", json!({}));
+    let answered = with(answered, names::IMAGE, &other_image().image);
+    annotated(
+        "a",
+        with(answered, names::HISTORY, &Value::from(past).to_string()),
+    )
+}
+
+fn is_refused(node: &NodeView, image: &str) -> bool {
+    let wish = Wish {
+        image: image.to_owned(),
+        ..wish()
+    };
+    matches!(request::upgrade(node, &wish), Turn::Refuse(_))
+}
+
+#[test]
+fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came_in_between() {
+    let node = with_a_past(&[(NEW, "Failed", 1)]);
+    let Turn::Refuse(why) = request::upgrade(&node, &wish()) else {
+        panic!("it would be drained and tried again")
+    };
+    for part in ["2025-11-22 08:26:40Z", "Unhealthy", "`--again`"] {
+        assert!(why.contains(part), "{why}");
+    }
+    assert!(
+        request::retry(&node).is_err(),
+        "so it is not `retry` that is advised: {why}"
+    );
+    let again = Wish {
+        despite_failure: true,
+        ..wish()
+    };
+    assert_eq!(request::upgrade(&node, &again), Turn::Write);
+    assert_eq!(request::upgrade(&node, &Wish::kept(false)), Turn::Write);
+}
+
+#[test]
+fn an_image_is_known_by_its_commit_or_its_digest_wherever_it_comes_from() {
+    let commit = "b".repeat(64);
+    let elsewhere = format!("ostree:mirror:edge/b@{commit}");
+    let node = with_a_past(&[(NEW, "Failed", 1)]);
+    assert!(is_refused(&node, &elsewhere));
+    assert!(
+        !is_refused(&node, "ostree:site:edge/stable"),
+        "it may lead elsewhere by now"
+    );
+    assert!(!is_refused(&node, &NEW.replace('b', "c")), "a mended one");
+
+    let digest = "c".repeat(64);
+    let wrapped = |host: &str| format!("docker://{host}/os@sha256:{digest}");
+    let node = with_a_past(&[(&wrapped("r.example.com"), "Failed", 1)]);
+    assert!(is_refused(&node, &wrapped("mirror.example.com")));
+    assert!(is_refused(
+        &node,
+        &format!("{}@{commit}", wrapped("r.example.com"))
+    ));
+    let other = format!("docker://r.example.com/os@sha256:{}", "d".repeat(64));
+    assert!(!is_refused(&node, &other));
+}
+
+/// Whether a ref leads elsewhere by now only the remote knows: who has published a mended image names its commit.
+#[test]
+fn a_ref_under_which_an_image_failed_is_not_asked_for_unmeant_and_its_commit_is() {
+    let by_ref = "ostree:site:edge/stable";
+    let node = with_a_past(&[(by_ref, "Failed", 1)]);
+    assert!(is_refused(&node, by_ref));
+    assert!(!is_refused(&node, NEW));
+}
+
+#[test]
+fn what_went_well_since_or_never_came_to_a_trial_is_asked_for() {
+    let upgraded_since = [(NEW, "Upgraded", 1), (NEW, "Failed", 1)];
+    assert!(!is_refused(&with_a_past(&upgraded_since), NEW));
+    assert!(!is_refused(&with_a_past(&[(NEW, "Failed", 0)]), NEW));
+    let held_up_since = [(NEW, "Failed", 0), (NEW, "Failed", 1)];
+    assert!(is_refused(&with_a_past(&held_up_since), NEW));
+}
+
 /// A person who is not sure that the first call went through asks again, and a script that is run anew does.
 #[test]
 fn a_rollback_asked_for_twice_does_not_go_forward_again_unless_that_is_meant() {
@@ -306,9 +394,51 @@ fn a_request_is_one_patch_of_our_own_keys_on_the_node_as_it_was_read() {
             names::IMAGE: NEW,
             names::KUBERNETES_VERSION: null,
             names::UPGRADE_ID: "k-2",
+            names::SOAK: null,
         },
     } });
     assert_eq!(patch, expected);
+}
+
+fn soaking(seconds: u64) -> Wish {
+    wish().soaking(Some(Span(Duration::from_secs(seconds))))
+}
+
+/// It would go on for whoever asks next, who does not know of it.
+#[test]
+fn a_soak_is_of_the_request_that_it_was_given_with_and_of_no_other() {
+    let soak = |patch: Value| patch["metadata"]["annotations"][names::SOAK].clone();
+    let id = "k-2".parse().unwrap();
+    let left = with(answer_to("k-1", "Failed", json!({})), names::SOAK, "600");
+    let node = annotated("a", left);
+    let patch = |wish: &Wish| soak(request::asking(&node, wish, &id));
+    assert_eq!(patch(&other_image()), Value::Null);
+    assert_eq!(patch(&Wish::kept(false)), Value::Null);
+    assert_eq!(patch(&soaking(3600)), "3600", "an annotation is a text");
+    assert_eq!(soak(request::withdrawing(&node)), Value::Null);
+
+    let again = request::retry(&node).unwrap();
+    assert_eq!(
+        patch(&again),
+        "600",
+        "it is the same that is asked for again"
+    );
+    let longer = again.soaking(Some(Span(Duration::from_secs(900))));
+    assert_eq!(patch(&longer), "900");
+}
+
+#[test]
+fn a_request_that_is_to_soak_otherwise_is_not_joined() {
+    let asked = annotated("a", request("k-1"));
+    assert_eq!(request::upgrade(&asked, &soaking(600)), Turn::Write);
+    let soaks = annotated("a", with(request("k-1"), names::SOAK, "600"));
+    assert_eq!(request::upgrade(&soaks, &soaking(600)), Turn::Join);
+    assert_eq!(request::upgrade(&soaks, &wish()), Turn::Write);
+    let turn = request::upgrade(&working("a", "Trial", 60), &soaking(600));
+    assert!(matches!(turn, Turn::Refuse(_)), "{turn:?}");
+    let runs = answered("a", "Upgraded", json!({ "to": "b".repeat(64) }));
+    let turn = request::upgrade(&runs, &soaking(600));
+    assert!(matches!(turn, Turn::Done(_)), "{turn:?}");
 }
 
 #[test]

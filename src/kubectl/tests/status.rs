@@ -201,6 +201,26 @@ fn what_is_left_is_told_of_an_upgrade_under_way_until_it_takes_longer_than_expec
 }
 
 #[test]
+fn hours_that_a_node_waits_for_take_nothing_from_what_is_left() {
+    let expected = Expected::learn([&annotated("a", past(&[370]))]);
+    let mut accepted = reached("Accepted", 9_200);
+    accepted["waited"] = json!(9_000);
+    let reached = json!([accepted, reached("Deployed", 100)]);
+    let works = json!({ "phase": "Deployed", "percent": 35, "reached": reached });
+    let node = answered("a", "InProgress", works.clone());
+    assert_eq!(expected.left(&node, NOW), Some(170));
+    let mut waits = works;
+    waits["waitingSince"] = json!(NOW);
+    let node = answered("a", "InProgress", waits);
+    assert_eq!(expected.left(&node, NOW + 50_000), Some(170), "it waits");
+    let told = report::of(&node, NOW + 50_000, &expected);
+    assert_eq!(
+        (told.elapsed_seconds, told.waited_seconds),
+        (Some(59_200), Some(59_000))
+    );
+}
+
+#[test]
 fn on_a_narrow_screen_the_time_left_outlives_the_expected_one() {
     let heads = |width| {
         let look = Look {

@@ -33,8 +33,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
+use kube::config::Kubeconfig;
+use kubeconfig::Variables;
 use provider::engine::Policy;
 use provider::hooks::Limits;
 use provider::lease::Candidate;
@@ -173,20 +174,16 @@ fn serve(cli: &Cli) -> Result<()> {
                 _ = tokio::signal::ctrl_c() => {}
             }
         };
-        run(client(cli).await?, setup(cli), |_, _| {}, stop).await?;
+        run(client(cli)?, setup(cli), |_, _| {}, stop).await?;
         Ok(())
     })
 }
 
-async fn client(cli: &Cli) -> Result<Client> {
+fn client(cli: &Cli) -> Result<Client> {
+    let variables = Variables::of_process();
     let config = match &cli.kubeconfig {
-        None => Config::infer()
-            .await
-            .context("no --kubeconfig, and not in a cluster")?,
-        Some(path) => {
-            let content = Kubeconfig::read_from(path)?;
-            Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?
-        }
+        None => kubeconfig::inferred(&variables).context("no --kubeconfig was given")?,
+        Some(path) => kubeconfig::config(Kubeconfig::read_from(path)?, None, &variables)?,
     };
     Ok(Client::try_from(config)?)
 }

@@ -1,5 +1,7 @@
 //! What is counted, for `/metrics`.
 
+mod costs;
+
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -10,7 +12,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::engine::Ended;
 use crate::hooks::{Hook, Reply};
+use costs::Costs;
 
 type Labels = Vec<(&'static str, String)>;
 
@@ -25,6 +29,7 @@ pub struct Metrics {
     uncovered: Family<Labels, Counter>,
     finished: Family<Labels, Counter>,
     cordoned: Counter<f64, AtomicU64>,
+    costs: Costs,
     gauges: Gauges,
 }
 
@@ -60,6 +65,7 @@ impl Default for Metrics {
             uncovered: Family::default(),
             finished: Family::default(),
             cordoned: Counter::default(),
+            costs: Costs::default(),
             gauges: Gauges::default(),
             registry: Registry::default(),
         };
@@ -99,6 +105,7 @@ impl Default for Metrics {
             "Seconds for which nodes were cordoned while they worked",
             this.cordoned.clone(),
         );
+        this.costs.register(&mut registry);
         this.gauges.register(&mut registry);
         Self { registry, ..this }
     }
@@ -187,6 +194,11 @@ impl Metrics {
         self.finished
             .get_or_create(&vec![("outcome", outcome.to_owned())])
             .inc();
+    }
+
+    /// How a request of ours ended is known, and what it took.
+    pub fn ended(&self, ended: &Ended) {
+        self.costs.count(ended);
     }
 
     /// So many nodes were cordoned for so long.

@@ -47,6 +47,7 @@ pub fn observe(
     Ok(Observation {
         home: Home::Stage,
         now: now(args),
+        started: now(args),
         wall: os::wall(),
         boot: os::boot_id(&args.boot_id)?,
         booted,
@@ -57,6 +58,7 @@ pub fn observe(
         one_shot: grubenv::one_shot(&places.grubenv()),
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: Ok(()),
         control_plane: None,
         machine: os::machine()?,
         etc_stale: false,
@@ -65,6 +67,7 @@ pub fn observe(
         paused: None,
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

@@ -24,16 +24,15 @@ pub fn has_passed(args: &Args) -> Option<bool> {
     let read = Store::new(&args.places.sysroot).read();
     // The record speaks of the latest upgrade. The argument of a trial outlives the blessing until the next reboot, and a
     // further upgrade may be in the record by then: what is the default is no trial, whatever is written there.
-    Some(!seen.on_trial() || has_good_verdict(&read, &seen))
+    Some(!seen.on_trial() || is_proven(&read, &seen))
 }
 
-fn has_good_verdict(read: &RecordRead, seen: &Observation) -> bool {
+fn is_proven(read: &RecordRead, seen: &Observation) -> bool {
     let upgrade = read
         .as_ref()
         .ok()
         .and_then(|record| record.upgrade.as_ref());
     upgrade.is_some_and(|upgrade| {
-        upgrade.phase.has_good_verdict()
-            && upgrade.to.as_ref().is_some_and(|to| to.same(&seen.booted))
+        upgrade.phase.is_proven() && upgrade.to.as_ref().is_some_and(|to| to.same(&seen.booted))
     })
 }

@@ -4,81 +4,131 @@
 use std::process::ExitCode;
 
 use host::journal::Store;
+use host::snapshot::Owed;
 use host::{Error, boot, mounts, snapshot};
-use upgrade::{Deployment, Phase, Upgrade, names};
+use upgrade::{Deployment, Phase, Upgrade, UpgradeId, names};
 
 use crate::args::Args;
 
-/// Restores when a trial may have written. Never fails the boot: the kubelet may start on what there is.
+/// Restores when a trial may have written, and whatever this system is owed. Never fails the boot: the kubelet may start on what there is.
 pub fn run(args: &Args) -> ExitCode {
     let places = &args.places;
-    let record = match Store::new(&places.sysroot).read() {
-        Ok(record) => record,
-        Err(reason) => return failed(&format!("nothing is restored: {reason}")),
-    };
     let booted = match boot::booted(&places.sysroot, &places.root) {
         Ok((booted, _)) => booted,
-        Err(error) => return failed(&format!("nothing is restored: {error}")),
+        Err(error) => return code(not_now(args, &error)),
     };
-    match record.upgrade {
-        Some(upgrade) if snapshot::exists(places, &upgrade.id) => by(args, &upgrade, &booted),
-        Some(_) | None => ExitCode::SUCCESS,
+    let read = Store::new(&places.sysroot).read();
+    let upgrade = read.as_ref().ok().and_then(|read| read.upgrade.as_ref());
+    let of_the_record = match (&read, upgrade) {
+        (Err(reason), _) => failed(&format!("nothing is restored by it: {reason}")),
+        (Ok(_), Some(upgrade)) if is_kept(args, &upgrade.id) => by(args, upgrade, &booted),
+        (Ok(_), _) => true,
+    };
+    // Behind the record's: what is owed from before is older, and what the record's upgrade has saved may be what that trial had left.
+    let of_others = others(args, upgrade.map(|upgrade| &upgrade.id), &booted);
+    code(of_the_record && of_others)
+}
+
+/// Which system runs cannot be told now, and may be when the agent looks, which would end the upgrade: what was due is owed until then.
+fn not_now(args: &Args, error: &Error) -> bool {
+    let read = Store::new(&args.places.sysroot).read();
+    let upgrade = read.ok().and_then(|read| read.upgrade);
+    let due = |up: &Upgrade| is_kept(args, &up.id) && is_due(args, up, &up.from);
+    if let Some(up) = upgrade.filter(due) {
+        owe(args, &up.id, Some(&up.from), &error.to_string());
+    }
+    failed(&format!("nothing is restored: {error}"))
+}
+
+/// What is owed to this system by upgrades that the record tells of no more.
+fn others(args: &Args, current: Option<&UpgradeId>, booted: &Deployment) -> bool {
+    let all = match snapshot::all_owed(&args.places) {
+        Ok(all) => all,
+        Err(error) => return failed(&format!("what is owed cannot be told: {error}")),
+    };
+    let of_others = all.iter().filter(|(id, _)| Some(id) != current);
+    let mine = of_others.filter(|(_, owed)| owed.to.as_ref().is_some_and(|to| to.same(booted)));
+    mine.fold(true, |well, (id, owed)| late(args, id, owed) && well)
+}
+
+/// What another upgrade owes is put back once, and nobody else takes it away.
+fn late(args: &Args, id: &UpgradeId, owed: &Owed) -> bool {
+    match put_back(args, id) {
+        Ok(changed) => is_back(
+            changed,
+            writable(args).and_then(|()| snapshot::forget(&args.places, id)),
+        ),
+        Err(error) => stays_owed(args, id, owed.to.as_ref(), &error),
     }
 }
 
-fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> ExitCode {
+/// Whether there is something to put back, or was to be: what is owed and damaged is told as that at each boot.
+fn is_kept(args: &Args, id: &UpgradeId) -> bool {
+    snapshot::exists(&args.places, id) || snapshot::owed(&args.places, id).is_some()
+}
+
+fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     if upgrade.to.as_ref().is_some_and(|to| to.same(booted)) {
         return target_runs(args, upgrade);
     }
     if !is_due(args, upgrade, booted) {
-        return ExitCode::SUCCESS;
+        return true;
     }
+    let (id, to) = (&upgrade.id, Some(&upgrade.from));
     // Before it is begun: who is killed in it, by the power or because the unit's time is up, has not put it back.
-    owe(args, upgrade, "it was begun and did not end");
-    let done =
-        snapshot::open(&args.places, &upgrade.id).and_then(|saved| saved.put_back(&args.places));
-    match done {
-        Ok(changed) => is_back(args, upgrade, changed),
-        Err(error) => stays_owed(args, upgrade, &error),
+    owe(args, id, to, "it was begun and did not end");
+    match put_back(args, id) {
+        Ok(changed) => is_back(changed, no_more_due(args, upgrade)),
+        Err(error) => stays_owed(args, id, to, &error),
     }
 }
 
 /// What could not be put back is due at each boot, also once its upgrade has failed and is over.
 fn is_due(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     let places = &args.places;
-    snapshot::why_owed(places, &upgrade.id).is_some()
+    let owed = snapshot::owed(places, &upgrade.id);
+    owed.is_some_and(|owed| owed.to.is_none_or(|to| to.same(booted)))
         || (snapshot::is_wanted(upgrade, booted) && !snapshot::is_over(places, upgrade))
 }
 
-/// What the target writes now is not for the old system: there it is put back once more.
-fn target_runs(args: &Args, upgrade: &Upgrade) -> ExitCode {
+fn put_back(args: &Args, id: &UpgradeId) -> host::Result<usize> {
+    snapshot::open(&args.places, id)?.put_back(&args.places)
+}
+
+/// What the target writes now is not for the old system: there it is put back once more. What is owed by an upgrade that is over stays owed, for
+/// nothing but that note has it put back.
+fn target_runs(args: &Args, upgrade: &Upgrade) -> bool {
     let (places, id) = (&args.places, &upgrade.id);
-    if !snapshot::is_noted(places, id) && snapshot::why_owed(places, id).is_none() {
-        return ExitCode::SUCCESS;
+    let is_marked = snapshot::is_over(places, upgrade) || snapshot::owed(places, id).is_some();
+    if !is_marked || matches!(upgrade.phase, Phase::Failed { .. }) {
+        return true;
     }
     let begun = writable(args).and_then(|()| snapshot::begin_anew(places, id));
     told(begun, "that the target runs could not be noted")
 }
 
-fn is_back(args: &Args, upgrade: &Upgrade, changed: usize) -> ExitCode {
+fn is_back(changed: usize, noted: host::Result<()>) -> bool {
     eprintln!(
         "careen-stage: the kubelet's state of before the trial is back; files changed: {changed}"
     );
-    let noted = match upgrade.phase {
+    told(noted, "that it was put back could not be noted")
+}
+
+fn no_more_due(args: &Args, upgrade: &Upgrade) -> host::Result<()> {
+    match upgrade.phase {
         // Late: the upgrade is over, and nobody else takes it away.
         Phase::Failed { .. } => snapshot::forget(&args.places, &upgrade.id),
         // The trial has not begun by the record, and may yet, without being armed or counted anew: a power cut can bring the one-shot back
         // that the loader had cleared for whoever picked this system in its menu.
         Phase::Armed { .. } => snapshot::begin_anew(&args.places, &upgrade.id),
         _ => snapshot::note(&args.places, upgrade),
-    };
-    told(noted, "that it was put back could not be noted")
+    }
 }
 
 /// The kubelet starts on what there is, and a person can do by hand what is said here.
-fn stays_owed(args: &Args, upgrade: &Upgrade, error: &Error) -> ExitCode {
-    owe(args, upgrade, &error.to_string());
-    let folder = args.places.snapshot(&upgrade.id);
+fn stays_owed(args: &Args, id: &UpgradeId, to: Option<&Deployment>, error: &Error) -> bool {
+    owe(args, id, to, &error.to_string());
+    let folder = args.places.snapshot(id);
     failed(&format!(
         "the kubelet's state of before the trial could not be put back: {error}. It is kept in {} and tried again at the next boot; \
          to do so at once, mend what is said here, stop the kubelet, run `systemctl start {}`, and start the kubelet",
@@ -87,8 +137,12 @@ fn stays_owed(args: &Args, upgrade: &Upgrade, error: &Error) -> ExitCode {
     ))
 }
 
-fn owe(args: &Args, upgrade: &Upgrade, why: &str) {
-    let noted = writable(args).and_then(|()| snapshot::owe(&args.places, &upgrade.id, why));
+fn owe(args: &Args, id: &UpgradeId, to: Option<&Deployment>, why: &str) {
+    let owed = Owed {
+        why: why.to_owned(),
+        to: to.cloned(),
+    };
+    let noted = writable(args).and_then(|()| snapshot::owe(&args.places, id, &owed));
     // The kubelet's state matters more than the note.
     told(noted, "that it is to be put back could not be noted");
 }
@@ -102,14 +156,23 @@ fn writable(args: &Args) -> host::Result<()> {
     mounts::make_writable(&args.places.sysroot)
 }
 
-fn told(done: host::Result<()>, what: &str) -> ExitCode {
+/// Whether it went well; what did not is said.
+fn told(done: host::Result<()>, what: &str) -> bool {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => true,
         Err(error) => failed(&format!("{what}: {error}")),
     }
 }
 
-fn failed(why: &str) -> ExitCode {
+fn failed(why: &str) -> bool {
     eprintln!("careen-stage: {why}");
-    ExitCode::FAILURE
+    false
+}
+
+const fn code(well: bool) -> ExitCode {
+    if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

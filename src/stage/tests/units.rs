@@ -51,6 +51,13 @@ fn the_kubelets_state_is_put_back_in_every_boot_but_a_trial() {
 }
 
 #[test]
+fn a_slow_card_has_ten_minutes_for_the_kubelets_state() {
+    let text = fs::read_to_string(source().join("systemd/system/careen-restore.service")).unwrap();
+    // 256 MiB at most, each file flushed: a card that writes 1 MB/s needs half of it.
+    assert!(text.lines().any(|line| line == "TimeoutStartSec=600"));
+}
+
+#[test]
 fn a_restart_of_the_agent_puts_no_state_back_under_a_running_kubelet() {
     let agent = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
     let named = agent
@@ -67,7 +74,9 @@ const LEFT_OPEN: &str = "# What systemd-analyze security leaves open, and why:";
 #[test]
 fn every_service_says_what_it_leaves_open_and_why() {
     let mut found = 0;
-    for file in fs::read_dir(source().join("systemd/system")).unwrap() {
+    let folders = ["systemd/system", "dracut/55careen"];
+    let files = folders.map(|folder| fs::read_dir(source().join(folder)).unwrap());
+    for file in files.into_iter().flatten() {
         let path = file.unwrap().path();
         if path.extension().is_none_or(|end| end != "service") {
             continue;
@@ -82,7 +91,7 @@ fn every_service_says_what_it_leaves_open_and_why() {
         );
         found += 1;
     }
-    assert_eq!(found, 8);
+    assert_eq!(found, 11);
 }
 
 #[test]

@@ -69,6 +69,8 @@ fn the_deadman_leaves_a_held_and_a_healthy_trial_alone() {
     node.store(Phase::Healthy {
         boot: boot_id(THIS_BOOT),
     });
+    assert_eq!(at("9000000"), Some(WOULD_REBOOT), "it was never blessed");
+    node.store(Phase::Blessed);
     assert_eq!(at("9000000"), Some(0));
 }
 
@@ -96,13 +98,15 @@ fn the_deadman_of_the_initramfs_looks_at_no_record() {
 }
 
 #[test]
-fn no_emergency_shell_opens_on_a_trial_until_it_is_judged_good() {
+fn no_emergency_shell_opens_on_a_trial_until_it_is_the_default() {
     let node = armed();
     let fallback = || node.run("fallback", &node.new, true, &[]).status.code();
     assert_eq!(fallback(), Some(WOULD_REBOOT));
     node.store(Phase::Healthy {
         boot: boot_id(THIS_BOOT),
     });
+    assert_eq!(fallback(), Some(WOULD_REBOOT), "the old one is still there");
+    node.store(Phase::Blessed);
     assert_eq!(fallback(), Some(0));
 }
 
@@ -203,9 +207,7 @@ fn the_gate_opens_with_the_verdict() {
         node.run("gate", &node.new, true, &[]).status.code(),
         Some(1)
     );
-    node.store(Phase::Healthy {
-        boot: boot_id(THIS_BOOT),
-    });
+    node.store(Phase::Blessed);
     assert_eq!(
         node.run("gate", &node.new, true, &[]).status.code(),
         Some(0)
@@ -255,6 +257,35 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
     assert_eq!(boots("of a second trial"), "saved");
 }
 
+/// Saved at noon, and nothing was ever armed: what a person has changed since then stays.
+#[test]
+fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later() {
+    for tries in 0..2 {
+        let node = armed();
+        let places = running(&node);
+        let config = places.root.join("var/lib/kubelet/config.yaml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
+        fs::write(&config, "saved").unwrap();
+        let id = upgrade_id("one");
+        let before = snapshot::Before {
+            id: &id,
+            trials: tries,
+        };
+        assert!(snapshot::save_while(&places, &before, &|| true).unwrap());
+        let reason = upgrade::Reason::ForeignDefault {
+            default: "x".into(),
+        };
+        node.store_upgrade(Upgrade {
+            tries,
+            ..node.upgrade(Phase::Halted { reason })
+        });
+        fs::write(&config, "changed by a person").unwrap();
+        let ended = node.run("restore", &node.old, false, &[]);
+        assert_eq!(ended.status.code(), Some(0));
+        assert_eq!(fs::read_to_string(&config).unwrap(), "changed by a person");
+    }
+}
+
 #[test]
 fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_until_it_is() {
     let node = armed();
@@ -284,7 +315,7 @@ fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_unt
         ] {
             assert!(told.contains(word), "no {word} in: {told}");
         }
-        assert!(snapshot::why_owed(&places, &upgrade_id("one")).is_some());
+        assert!(snapshot::owed(&places, &upgrade_id("one")).is_some());
     }
     fs::rename(&away, &folder).unwrap();
     assert_eq!(boot().status.code(), Some(0), "its upgrade is long over");
@@ -310,7 +341,11 @@ fn the_target_forgets_that_the_old_system_is_owed_its_state() {
     let places = running(&node);
     let id = upgrade_id("one");
     snapshot::save(&places, &id).unwrap();
-    snapshot::owe(&places, &id, "the disk was full").unwrap();
+    let owed = snapshot::Owed {
+        why: "the disk was full".to_owned(),
+        to: Some(node.old.clone()),
+    };
+    snapshot::owe(&places, &id, &owed).unwrap();
     node.store(Phase::Trial {
         boot: boot_id("b0"),
     });
@@ -318,7 +353,7 @@ fn the_target_forgets_that_the_old_system_is_owed_its_state() {
         node.run("restore", &node.new, false, &[]).status.code(),
         Some(0)
     );
-    assert_eq!(snapshot::why_owed(&places, &id), None);
+    assert_eq!(snapshot::owed(&places, &id), None);
 }
 
 #[test]

@@ -1,8 +1,10 @@
-//! What an upgrade costs the node's users: how long it was cordoned, without its pods, and away. For display alone.
+//! What an upgrade costs: how long the node was cordoned, without its pods, and away, and how much of the time it only waited for its
+//! operator. For display; and once it has ended, for how many minutes of the hours the next drain wants.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BootId, Moment, SinceBoot};
+use crate::observe::Observation;
 
 /// No reboot takes longer than this, in seconds: it is the clock on the wall that has jumped.
 const LONGEST: u64 = 30 * 24 * 3600;
@@ -18,6 +20,25 @@ pub struct Bill {
     /// Not Ready: from the begin of a reboot until the Node is seen Ready with the boot that came of it, a trial only once it has
     /// proved itself.
     pub not_ready: Stopwatch,
+    /// Waiting for the operator: outside of the hours, or paused. A soak is none of it, for the next upgrade has it too.
+    pub waiting: Stopwatch,
+}
+
+/// What an upgrade took, in seconds, as it is told once it has ended. Who waits may be cordoned too: the last three are no shares
+/// of the first two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Seconds {
+    /// From its begin to its end, without the waiting.
+    pub working: u64,
+    /// Outside of the operator's hours, or paused.
+    pub waiting: u64,
+    /// Under our cordon.
+    pub cordoned: u64,
+    /// Without pods.
+    pub drained: u64,
+    /// Not Ready.
+    pub not_ready: u64,
 }
 
 /// Adds up times, also across reboots.
@@ -56,6 +77,25 @@ impl Bill {
     #[must_use]
     pub fn is_blank(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// That of an upgrade that ends now, so many seconds after it began.
+    #[must_use]
+    pub fn seconds(&self, lasted: u64, now: Now<'_>) -> Seconds {
+        let waiting = self.waiting.shows(now);
+        // A reboot that was asked for in this boot did not come, and has taken nobody's time.
+        let not_ready = if self.not_ready.started_in(now.boot) {
+            self.not_ready.seconds
+        } else {
+            self.not_ready.shows(now)
+        };
+        Seconds {
+            working: lasted.saturating_sub(waiting),
+            waiting,
+            cordoned: self.cordoned.shows(now),
+            drained: self.drained.shows(now),
+            not_ready,
+        }
     }
 }
 
@@ -101,6 +141,16 @@ impl Since {
             return in_this_boot;
         }
         by_wall.max(in_this_boot)
+    }
+}
+
+impl<'a> From<&'a Observation> for Now<'a> {
+    fn from(seen: &'a Observation) -> Self {
+        Self {
+            boot: &seen.boot,
+            at: seen.now,
+            wall: seen.wall,
+        }
     }
 }
 

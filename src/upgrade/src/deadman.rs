@@ -21,7 +21,7 @@ pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
         .and_then(|record| record.upgrade.as_ref());
     let mine = upgrade.filter(|up| up.to.as_ref().is_some_and(|to| to.same(&seen.booted)));
     match mine {
-        Some(up) if up.phase.has_good_verdict() || held(up, seen) => false,
+        Some(up) if up.phase.is_proven() || held(up, seen) => false,
         Some(up) if up.deadline_seconds > 0 => over(seen, up.deadline_seconds),
         // Nobody can say how long this trial may take, so the default holds.
         Some(_) | None => over(seen, policy::Health::default().deadline_seconds),

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bill::{Now, Seconds};
 use crate::id::UpgradeId;
 use crate::phase::Phase;
 use crate::reason::Reason;
@@ -47,6 +48,9 @@ pub struct Past {
     pub began: u64,
     /// When it ended, likewise.
     pub ended: u64,
+    /// What it took, where the agent counted that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Seconds>,
     /// Trial boots.
     #[serde(default)]
     pub tries: u32,
@@ -60,15 +64,18 @@ pub struct Past {
 
 impl Past {
     /// An upgrade that has come to its end at this moment.
-    pub(crate) fn ended(up: &Upgrade, wall: u64) -> Self {
+    pub(crate) fn ended(up: &Upgrade, now: Now<'_>) -> Self {
         let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
+        let began = up.reached.first().map_or(now.wall, |first| first.at);
+        let lasted = now.wall.saturating_sub(began);
         let past = Self {
             id: Some(up.id.clone()),
             from: up.from_version.clone(),
             to: info.map(|info| info.kubernetes.clone()),
-            began: up.reached.first().map_or(wall, |first| first.at),
+            began,
+            seconds: Some(up.bill.seconds(lasted, now)),
             tries: up.tries,
-            ..Self::new(&up.request, wall)
+            ..Self::new(&up.request, now.wall)
         };
         match &up.phase {
             Phase::Failed { reason } | Phase::Halted { reason } => past.failed(reason),
@@ -110,6 +117,7 @@ impl Past {
             to: None,
             began: wall,
             ended: wall,
+            seconds: None,
             tries: 0,
             code: None,
             reason: None,
@@ -125,11 +133,23 @@ impl Past {
         }
     }
 
-    /// How long it took, in seconds, if that says how long the next one takes.
+    /// How long it was at work, in seconds, if that says how long the next one takes. Hours and pauses are other ones then.
     #[must_use]
-    pub fn lasted(&self) -> Option<u64> {
+    pub fn worked(&self) -> Option<u64> {
+        self.taught(|seconds| seconds.working)
+    }
+
+    /// For how long it kept the node from its users, in seconds, if that says how long the next one does. What was fetched before took
+    /// nothing from them, and a pause under the cordon is another one then.
+    #[must_use]
+    pub fn kept(&self) -> Option<u64> {
+        self.taught(|seconds| seconds.cordoned.min(seconds.working))
+    }
+
+    fn taught(&self, counted: fn(Seconds) -> u64) -> Option<u64> {
         let whole = self.answer == Answer::Upgraded && self.tries > 0;
-        let seconds = self.ended.saturating_sub(self.began);
+        let lasted = self.ended.saturating_sub(self.began);
+        let seconds = self.seconds.map_or(lasted, counted);
         Some(seconds).filter(|_| whole).filter(teaches)
     }
 }
@@ -149,6 +169,11 @@ fn cut(text: &str, longest: usize) -> String {
 pub fn usual(mut known: Vec<u64>) -> Option<u64> {
     known.sort_unstable();
     known.get(known.len() / 2).copied()
+}
+
+/// For how long upgrades keep this node from its users by its own past, likewise.
+pub(crate) fn usually_kept(past: &[Past]) -> Option<u64> {
+    usual(past.iter().filter_map(Past::kept).collect())
 }
 
 /// Puts it before the others and forgets the oldest.

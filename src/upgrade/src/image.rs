@@ -22,6 +22,14 @@ pub struct ImageInfo {
     pub stage: Option<u32>,
 }
 
+impl ImageInfo {
+    /// Whether its initramfs has a guard that this version knows.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        self.stage == Some(STAGE_PROTOCOL)
+    }
+}
+
 /// What `careen-deploy verify` found in a fetched commit. Judged by the brain, against policy and request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageFacts {
@@ -36,6 +44,10 @@ pub struct ImageFacts {
     /// That of the commit that ran when this was looked at; nothing where it cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<u64>,
+    /// What a trial of it on this node would lack of those who judge and end it, in words for a person; nothing where it lacks nothing, or the
+    /// version that looked did not ask.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub lacks: Box<[String]>,
     /// Room on the root file system.
     pub root: Room,
     /// Room on the file system of /boot.

@@ -17,6 +17,8 @@ pub struct Observation {
     pub home: Home,
     /// Since this boot.
     pub now: SinceBoot,
+    /// When whoever looks was started.
+    pub started: SinceBoot,
     /// Seconds since 1970: for display, and for the hours in which the operator lets upgrades begin. Nothing else is decided by
     /// it, for an initramfs may have no clock.
     pub wall: u64,
@@ -36,6 +38,8 @@ pub struct Observation {
     pub loader: Result<(), Reason>,
     /// Whether a hardware watchdog would end a trial that hangs before any software of ours runs; asked where requests are taken.
     pub watchdog: Result<(), Reason>,
+    /// Whether the old system has got back all of the kubelet's state that a trial has changed.
+    pub restored: Result<(), Reason>,
     /// A sign that this node runs a control plane.
     pub control_plane: Option<String>,
     /// This machine, as `uname -m` says it.
@@ -52,6 +56,8 @@ pub struct Observation {
     pub opted_out: Option<String>,
     /// Pods may come to the Node. Once it was drained: somebody has taken the cordon off, ours or the one that was there before.
     pub uncordoned: bool,
+    /// The Node is cordoned, and the mark beside that is of the upgrade that the record speaks of.
+    pub own_cordon: bool,
     /// The operator's hooks that are there.
     pub hooks: Hooks,
     /// The API server.

@@ -111,9 +111,9 @@ impl Phase {
         )
     }
 
-    /// Whether a verdict on the trial is recorded: the deadman has no more to do.
+    /// Whether the new system is the default for good: the deadman has no more to do. One that is only healthy may yet have to leave.
     #[must_use]
-    pub const fn has_good_verdict(&self) -> bool {
-        matches!(self, Self::Healthy { .. } | Self::Blessed | Self::Upgraded)
+    pub const fn is_proven(&self) -> bool {
+        matches!(self, Self::Blessed | Self::Upgraded)
     }
 }

@@ -51,7 +51,7 @@ pub struct Record {
     /// How they ended.
     #[serde(default, skip_serializing_if = "Tally::is_blank")]
     pub tally: Tally,
-    /// The last of them, the latest first: for display alone.
+    /// The last of them, the latest first: for display, and for how many minutes of the hours the next drain wants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Past>,
     /// What a newer version wrote and this one does not know.
@@ -230,6 +230,9 @@ pub struct Reached {
     pub phase: String,
     /// Seconds since 1970 by the node's clock.
     pub at: u64,
+    /// Seconds in it that were spent waiting for the operator's hours or the end of a pause, without those of a wait that still lasts.
+    #[serde(default, skip_serializing_if = "is_none_of_it")]
+    pub waited: u64,
 }
 
 impl Record {
@@ -305,11 +308,10 @@ impl Upgrade {
             | Phase::Trial { .. }
             | Phase::Healthy { .. }
             | Phase::Blessed => true,
-            // Drained for its second trial it has its snapshot already, and is armed in the same turn.
-            Phase::Deployed => self.snapshot,
             Phase::Accepted
             | Phase::Fetched
             | Phase::Verified
+            | Phase::Deployed
             | Phase::Upgraded
             | Phase::Reverting { .. }
             | Phase::Failed { .. }
@@ -333,4 +335,9 @@ const fn is_false(value: &bool) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
 const fn is_zero(value: &u32) -> bool {
     *value == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+const fn is_none_of_it(seconds: &u64) -> bool {
+    *seconds == 0
 }

@@ -40,6 +40,9 @@ impl Answer {
     }
 }
 
+/// What is said of an image that the policy has let through without a guard, where nothing else is to be said.
+pub const UNGUARDED: &str = "the new system has no guard in its initramfs, as the policy allows (unguarded = true): a hang there wants a person";
+
 /// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -86,6 +89,9 @@ pub struct Status {
     /// The reason's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// On the way back: what the upgrade goes back for. The reason is then what is in the way of that, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverts_for: Option<Cause>,
     /// The system that ran before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Digest>,
@@ -100,11 +106,35 @@ pub struct Status {
     pub boot: Option<BootId>,
     /// Trial boots so far.
     pub tries: u32,
+    /// The image has no guard in its initramfs, and the policy has let it through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unguarded: bool,
     /// Why nothing new is begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
     /// When phases were reached, in wall time.
     pub reached: Vec<Reached>,
+    /// Since when it waits for the operator's hours or the end of a pause, in wall time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_since: Option<u64>,
+}
+
+/// A reason, by its code and in its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The code.
+    pub code: String,
+    /// The sentence.
+    pub reason: String,
+}
+
+impl From<&Reason> for Cause {
+    fn from(reason: &Reason) -> Self {
+        Self {
+            code: reason.code(),
+            reason: reason.told(),
+        }
+    }
 }
 
 /// How far careen-deploy or the drain is with the step under way.
@@ -256,7 +286,10 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             .map(|i| i.kubernetes.clone()),
         boot: seen.boot.cloned(),
         tries: up.tries,
+        unguarded: is_unguarded(up),
+        reverts_for: reverts_for(up).map(Cause::from),
         reached: up.reached.clone(),
+        waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
         ..Status::default()
     };
     let (answer, reason) = match &up.phase {
@@ -267,7 +300,15 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         Phase::Failed { reason } | Phase::Halted { reason } => {
             (Answer::Failed, Some(reason.clone()))
         }
-        Phase::Reverting { reason } => (Answer::InProgress, Some(reason.clone())),
+        Phase::Reverting { reason } => {
+            // A trial of a former version leaves kubeadm's behind, which holds up no way out of it.
+            let stands = up
+                .retry
+                .as_ref()
+                .filter(|retry| retry.step != Step::Kubeadm.name());
+            let stands = stands.map_or(reason, |retry| &retry.reason);
+            (Answer::InProgress, Some(stands.clone()))
+        }
         Phase::Accepted
         | Phase::Fetched
         | Phase::Verified
@@ -279,6 +320,31 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         | Phase::Blessed => (Answer::InProgress, hindrance(up, seen)),
     };
     with_reason(answer, status, reason)
+}
+
+/// Whether the image was found to have no guard, and was let through all the same: one that was refused was never deployed.
+fn is_unguarded(up: &Upgrade) -> bool {
+    let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
+    let is_let_through = match up.phase {
+        Phase::Accepted | Phase::Fetched => false,
+        Phase::Reverting { .. } | Phase::Failed { .. } | Phase::Halted { .. } => up.to.is_some(),
+        Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Upgraded => true,
+    };
+    is_let_through && info.is_some_and(|info| !info.is_guarded())
+}
+
+const fn reverts_for(up: &Upgrade) -> Option<&Reason> {
+    match &up.phase {
+        Phase::Reverting { reason } => Some(reason),
+        _ => None,
+    }
 }
 
 /// What was upgraded, and runs its former system again: the boot loader could not start the new one, or a person picked the other. Said as

@@ -1,13 +1,17 @@
 //! How far an upgrade stands in the way of changing the agent that serves it.
 
 use crate::phase::Phase;
-use crate::record::Record;
+use crate::reason::Reason;
+use crate::record::{Record, Upgrade};
 
 /// Whether the agents on a node may be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Nothing is under way.
     Free,
+    /// An upgrade waits for its operator, hours or days: for the maintenance window, or the end of a pause. It has begun no step, and its users
+    /// have the node. Another agent waits as well; none at all would never end it.
+    Waits,
     /// An upgrade is under way: nothing new is installed and nothing removed.
     UnderWay,
     /// A trial is armed or runs, or the way back is taken: what either system will run, and what leads to it, stays as it is to the byte.
@@ -18,20 +22,26 @@ impl Standing {
     /// As the record says.
     #[must_use]
     pub fn of(record: &Record) -> Self {
-        match record.upgrade.as_ref().map(|up| (&up.phase, up.tries)) {
-            None | Some((Phase::Upgraded | Phase::Failed { .. } | Phase::Halted { .. }, _)) => {
-                Self::Free
+        let Some(up) = &record.upgrade else {
+            return Self::Free;
+        };
+        match (&up.phase, up.tries) {
+            (Phase::Upgraded | Phase::Failed { .. } | Phase::Halted { .. }, _) => Self::Free,
+            (Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed, 0)
+                if waits(up) =>
+            {
+                Self::Waits
             }
-            // Between two trials the next boot is as near.
-            Some((
+            (
                 Phase::Accepted
                 | Phase::Fetched
                 | Phase::Verified
                 | Phase::Deployed
                 | Phase::Drained,
                 0,
-            )) => Self::UnderWay,
-            Some((
+            ) => Self::UnderWay,
+            // Between two trials the next boot is as near.
+            (
                 Phase::Accepted
                 | Phase::Fetched
                 | Phase::Verified
@@ -43,7 +53,20 @@ impl Standing {
                 | Phase::Blessed
                 | Phase::Reverting { .. },
                 _,
-            )) => Self::Frozen,
+            ) => Self::Frozen,
         }
     }
+}
+
+/// Whether it waits for the operator with nothing begun. Both marks go in the same write that notes the next step, before that is begun. A step
+/// whose outcome is not known may still run, and a node that is being taken from its users is not to be kept from them for an agent's sake.
+fn waits(up: &Upgrade) -> bool {
+    let closed = matches!(up.waits, Some(Reason::WindowClosed { .. }));
+    (up.held || closed) && up.intent.is_none() && !is_taken(up)
+}
+
+fn is_taken(up: &Upgrade) -> bool {
+    let begun =
+        up.prepared || up.post_hooks_due || up.excluded.is_some() || up.drain_begun.is_some();
+    begun && !up.released
 }

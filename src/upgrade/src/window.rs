@@ -3,11 +3,15 @@
 //! They are read by the clock on the wall of one time zone. The zone's rules come in as values, so that nothing here reads a
 //! file or a clock: who reads the policy file fills them in.
 
+mod last_begin;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+
+pub use last_begin::{ACCEPTED as LAST_BEGIN, LastBegin, Shut};
 
 use crate::id::{Malformed, malformed};
 use crate::zone::{Rules, ZoneName};
@@ -36,9 +40,15 @@ pub struct Window {
     pub zone: ZoneName,
     /// What nobody on the node notices (fetch, verify, rehearsal) may begin at any time.
     pub fetch_outside: bool,
+    /// How many minutes of the hours must be left when the node is taken from its users.
+    #[serde(rename = "last-begin-minutes")]
+    pub last_begin: LastBegin,
     /// The rules of the zone.
     #[serde(skip)]
     pub rules: Rules,
+    /// For how long upgrades usually keep this node from its users, in seconds. It stands in no file: who has the record fills it in.
+    #[serde(skip)]
+    pub usual_seconds: Option<u64>,
 }
 
 /// The same hours on some days of each week. They belong to the day on which they begin.
@@ -76,10 +86,9 @@ impl Window {
             return Door::Open { until: None };
         }
         let now = i64::try_from(wall).unwrap_or(0);
-        let spans = self.spans(now);
-        match spans.first() {
+        match self.runs(now).first() {
             Some((begin, end)) if *begin <= now => Door::Open {
-                until: Some(unsigned(without_a_gap(*end, &spans))),
+                until: Some(unsigned(*end)),
             },
             // Each week has these hours.
             next => Door::Closed {
@@ -103,6 +112,18 @@ impl Window {
         spans
     }
 
+    /// The same with hours as one that overlap or follow each other.
+    fn runs(&self, now: i64) -> Vec<(i64, i64)> {
+        let mut runs: Vec<(i64, i64)> = Vec::new();
+        for (begin, end) in self.spans(now) {
+            match runs.last_mut() {
+                Some((_, last)) if begin <= *last => *last = end.max(*last),
+                Some(_) | None => runs.push((begin, end)),
+            }
+        }
+        runs
+    }
+
     /// A moment by the zone's clock, for a person. Hours come again each week, so the day of the week says which day it is.
     #[must_use]
     pub fn shown(&self, moment: u64) -> String {
@@ -112,15 +133,6 @@ impl Window {
         let (hour, minute) = (minute / 60, minute % 60);
         format!("{} {hour:02}:{minute:02} {}", WEEK[weekday(day)], self.zone)
     }
-}
-
-/// The end of what goes on where the first span ends, and so on.
-fn without_a_gap(first: i64, spans: &[(i64, i64)]) -> i64 {
-    let later = spans.iter();
-    later.fold(first, |end, (begin, next)| match *begin <= end {
-        true => end.max(*next),
-        false => end,
-    })
 }
 
 fn weekday(day: i64) -> usize {

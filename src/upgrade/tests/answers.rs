@@ -17,15 +17,17 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
 - The annotations `controlplane.cluster.x-k8s.io/inplace-upgrade` (the answer), `controlplane.cluster.x-k8s.io/failure-reason` (the sentence, only
   with `Failed`) and `careen.dev/status` (JSON, below), and the condition `CareenUpgrading`, in one write.
 - The condition is `True` while the answer is `InProgress`, else `False`. Its `reason` is the code of the [reason](reasons.md) when there is one,
-  else the phase; its `message` is that reason's sentence, else what is being done, else the phase.
+  else the phase; its `message` is that reason's sentence, else what is being done, else that the image has no guard where it has none, else the phase.
 - An Event (namespace `default`, about the Node, reporting controller `careen.dev/agent`, action `Upgrade`) for each new answer, reason or phase, with the
   reason and the message of the condition: `Warning` when the answer is `Failed` or a reason is named, else `Normal`. Nobody should decide by Events.
 - While `careen.dev/paused` is on the Node, `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
   reason `Paused`; one that is armed goes on. A request that waits for the pause to end leaves the last answer as it is: the condition alone says `Paused`.
 - `careen.dev/history`: the last ten upgrades and refused requests, as JSON of at most 4 KiB, the latest first; in the same write.
+  Of an upgrade `seconds` says how long it was `working` and `waiting` for the operator's hours or the end of a pause, and for how long the node was `cordoned`, `drained`
+  and `notReady` over it, each in seconds; an agent that did not count that leaves `seconds` out.
 - `careen.dev/plan-result`: the answer to `careen.dev/plan`, in a write of its own ([planning](plan.md)).
 - `InProgress` with a reason means that something is in the way, and that the upgrade goes on: a step that is tried again, a drain that will be
-  held up.
+  held up. On the way back (`Reverting`) it is what the upgrade goes back for, unless something is in the way of that too.
 - A sentence is at most 4096 bytes long. A longer one is cut and says so; `careen-agent record` on the node has all of it. While the record cannot be
   written (`RecordUnwritten`) or the machine not be made out (`MachineUnseen`), what is told comes from the record as it was before.
 
@@ -93,7 +95,7 @@ fn table_of_phases() -> String {
 }
 
 /// Every key of the status, with what it says.
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 17] = [
     (
         "id",
         "the upgrade's id: `careen.dev/upgrade-id`, or one that the agent made",
@@ -104,6 +106,10 @@ const KEYS: [(&str, &str); 14] = [
     ("percent", "of the whole upgrade, 0 to 100"),
     ("code", "the reason's code"),
     ("reason", "the reason's sentence"),
+    (
+        "revertsFor",
+        "while the phase is `Reverting`: `code` and `reason` of what the upgrade goes back for; `code` and `reason` above are then what is in the way of that, or the same where nothing is",
+    ),
     ("from", "the commit that ran when the request was taken"),
     (
         "to",
@@ -113,12 +119,21 @@ const KEYS: [(&str, &str); 14] = [
     ("boot", "the id of the boot that speaks"),
     ("tries", "trial boots so far"),
     (
+        "unguarded",
+        "the image has no guard in its initramfs, and the policy's `unguarded = true` has let it through",
+    ),
+    (
         "paused",
         "why nothing new is begun, while `careen.dev/paused` is on the Node",
     ),
     (
         "reached",
-        "phases, in the order in which they were reached: `phase` and `at`, in seconds since 1970 by the node's clock",
+        "phases, in the order in which they were reached: `phase` and `at`, in seconds since 1970 by the node's clock; `waited`, the seconds in \
+         it that were spent waiting for the operator's hours or the end of a pause, where there were any",
+    ),
+    (
+        "waitingSince",
+        "since when it waits for the operator's hours or the end of a pause, likewise",
     ),
 ];
 
@@ -127,6 +142,7 @@ fn full() -> Value {
     let mut record = upgrade_in(Phase::Verified);
     let up = record.upgrade.as_mut().unwrap();
     up.target.commit = Some(digest('b'));
+    up.facts.as_mut().unwrap().info.as_mut().unwrap().stage = None;
     up.warning = Some(Reason::BudgetBlocks {
         pdb: "web".into(),
         pod: "shop/web-1".into(),
@@ -135,7 +151,9 @@ fn full() -> Value {
     up.reached = vec![Reached {
         phase: "Accepted".into(),
         at: WALL,
+        waited: 0,
     }];
+    up.bill.waiting.start(bill::Now::from(&asked()));
     let seen = Observation {
         paused: Some("an audit".into()),
         running: Some(Step::Deploy {
@@ -148,6 +166,13 @@ fn full() -> Value {
         text: "checking out".into(),
     };
     let report = report(&Ok(record), &seen, Some(&doing)).unwrap();
+    serde_json::to_value(report.status).unwrap()
+}
+
+/// One of a way back.
+fn going_back() -> Value {
+    let reason = Reason::NothingKept;
+    let report = told(upgrade_in(Phase::Reverting { reason }), None);
     serde_json::to_value(report.status).unwrap()
 }
 
@@ -167,11 +192,10 @@ fn the_page_about_answers_is_what_the_code_reports() {
 
 #[test]
 fn every_key_of_the_status_is_on_the_page_and_no_other() {
-    let full = full();
-    let there: BTreeSet<_> = full
-        .as_object()
-        .unwrap()
-        .keys()
+    let (full, back) = (full(), going_back());
+    let there: BTreeSet<_> = [&full, &back]
+        .into_iter()
+        .flat_map(|status| status.as_object().unwrap().keys())
         .map(String::as_str)
         .collect();
     let told: BTreeSet<_> = KEYS.into_iter().map(|(key, _)| key).collect();

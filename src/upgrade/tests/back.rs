@@ -32,7 +32,7 @@ fn without_api(seconds: u64) -> Observation {
 #[test]
 fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
     let (record, act) = next(&without_api(30), &reverting());
-    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
     let reached = Observation {
         api: quiet().api,
         ..without_api(32)
@@ -43,7 +43,7 @@ fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
 #[test]
 fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
     let commit = Some(digest('b'));
-    let (_, act) = next(&without_api(90), &reverting());
+    let (_, act) = next(&without_api(95), &reverting());
     assert_eq!(act, Act::Begin(Step::Undo { commit }));
     let blessed = Observation {
         boot: boot(3),
@@ -59,8 +59,24 @@ fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
         };
         next(&seen, &upgrade_in(Phase::Blessed)).1
     };
-    assert_eq!(clean(30), Act::Wait(Some(SinceBoot(90_000))));
-    assert_eq!(clean(90), Act::Begin(Step::Clean));
+    assert_eq!(clean(30), Act::Wait(Some(SinceBoot(95_000))));
+    assert_eq!(clean(95), Act::Begin(Step::Clean));
+}
+
+/// The kubelet's state is put back before the agent starts, and that may take minutes.
+#[test]
+fn an_agent_that_starts_late_waits_as_long_as_one_that_starts_early() {
+    let late = |seen: Observation| Observation {
+        started: SinceBoot(400_000),
+        ..seen
+    };
+    let wait = Act::Wait(Some(SinceBoot(490_000)));
+    assert_eq!(next(&late(without_api(401)), &reverting()).1, wait);
+    let on_trial = upgrade_in(Phase::Trial { boot: boot(2) });
+    assert_eq!(next(&late(back_unheard(401)), &on_trial).1, wait);
+    let commit = Some(digest('b'));
+    let (_, act) = next(&late(without_api(490)), &reverting());
+    assert_eq!(act, Act::Begin(Step::Undo { commit }));
 }
 
 #[test]
@@ -70,14 +86,17 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
         deployments: on_trial().deployments,
         ..asked()
     };
-    let (second, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    let (saving, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(
         begun(&act),
-        Some("Arm"),
+        Some("Snapshot"),
         "the first trial left no verdict: a second is due"
     );
+    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+    let (second, act) = next(&seen, &saving);
+    assert_eq!(begun(&act), Some("Arm"));
     assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
-    seen.boot = boot(5);
+    (seen.boot, seen.finished) = (boot(5), None);
     let (third, _) = next(&seen, &second);
     assert!(matches!(
         phase_of(&third),
@@ -121,7 +140,7 @@ fn before_the_second_trial_the_requester_is_heard() {
         &back_unheard(20),
         &upgrade_in(Phase::Trial { boot: boot(2) }),
     );
-    assert_eq!(act, Act::Wait(Some(SinceBoot(90_000))));
+    assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
     let withdrawn = Observation {
         request: Asked::Nothing,
         api: quiet().api,
@@ -137,7 +156,40 @@ fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     let mut waiting = next(&back_unheard(20), &trial).0;
     waiting.upgrade.as_mut().unwrap().snapshot = true;
-    assert_eq!(begun(&next(&back_unheard(90), &waiting).1), Some("Arm"));
+    assert_eq!(begun(&next(&back_unheard(95), &waiting).1), Some("Arm"));
+}
+
+#[test]
+fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_last() {
+    let back = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (record, act) = next(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
+    assert_eq!(
+        (phase_of(&record), begun(&act)),
+        (Phase::Drained, Some("Snapshot"))
+    );
+    let drained_anew = Observation {
+        finished: finished(drain(), Outcome::Done(Effect::Plain)),
+        ..back
+    };
+    let mut given_back = upgrade_in(Phase::Deployed);
+    given_back.upgrade.as_mut().unwrap().snapshot = true;
+    assert_eq!(begun(&next(&drained_anew, &given_back).1), Some("Snapshot"));
+}
+
+#[test]
+fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
+    let gone = Observation {
+        deployments: vec![deployment('a')],
+        ..asked()
+    };
+    let armed = upgrade_in(Phase::Armed { boot: asked().boot });
+    let (record, _) = next(&gone, &armed);
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+    assert_eq!(record.upgrade.unwrap().tries, 0);
 }
 
 #[test]
@@ -168,15 +220,16 @@ fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_befo
 {
     let mut record = upgrade_in(Phase::Deployed);
     let up = record.upgrade.as_mut().unwrap();
-    up.snapshot = true;
+    assert!(!up.may_arm_next(&deployment('a')), "a snapshot comes first");
     let mut seen = back_unheard(100);
+    seen.request = Asked::This(pinned('b'));
+    seen.finished = finished(drain(), Outcome::Done(Effect::Plain));
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Snapshot"));
+    let up = record.upgrade.as_ref().unwrap();
     assert!(up.may_arm_next(&seen.booted), "so /etc is looked at");
     seen.etc_stale = true;
-    seen.request = Asked::This(pinned('b'));
-    seen.finished = finished(
-        Step::Drain { spent_seconds: 0 },
-        Outcome::Done(Effect::Plain),
-    );
+    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
     assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
 }
 

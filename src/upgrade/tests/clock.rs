@@ -35,11 +35,13 @@ fn moments() -> Vec<Observation> {
 /// The record without the times that are for display alone.
 fn without_times((mut record, act): (Record, Act)) -> (Record, Act) {
     if let Some(up) = &mut record.upgrade {
-        up.reached.iter_mut().for_each(|reached| reached.at = 0);
+        for reached in &mut up.reached {
+            (reached.at, reached.waited) = (0, 0);
+        }
         up.bill = bill::Bill::default();
     }
     for past in &mut record.past {
-        (past.began, past.ended) = (0, 0);
+        (past.began, past.ended, past.seconds) = (0, 0, None);
     }
     (record, act)
 }

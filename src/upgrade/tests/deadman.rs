@@ -51,11 +51,22 @@ fn the_agent_may_ask_for_patience_in_this_boot_alone() {
 }
 
 #[test]
-fn a_good_verdict_and_a_system_that_is_the_default_are_left_alone_for_ever() {
-    assert!(!is_due(
-        &at(90_000),
-        &Ok(upgrade_in(Phase::Healthy { boot: boot(2) }))
-    ));
+fn a_healthy_system_that_nobody_makes_the_default_has_an_hour_for_it_and_then_ends() {
+    let well = Observation {
+        health: healthy(),
+        ..at(200)
+    };
+    let (record, act) = next(&well, &trial());
+    assert_eq!(begun(&act), Some("Bless"));
+    assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
+    let hour = 200 + 3600;
+    assert!(!is_due(&at(hour), &Ok(record.clone())));
+    assert!(is_due(&at(hour + 60), &Ok(record)), "its agent has died");
+}
+
+#[test]
+fn a_system_that_is_the_default_is_left_alone_for_ever() {
+    assert!(!is_due(&at(90_000), &Ok(upgrade_in(Phase::Blessed))));
     let blessed = Observation {
         deployments: vec![deployment('b'), deployment('a')],
         ..at(90_000)

@@ -73,6 +73,69 @@ fn a_request_that_is_refused_lifts_no_halted_cordon() {
     assert!(record.refused.is_some());
 }
 
+/// Ended long ago and given back; by now the Node is cordoned with its mark all the same.
+fn left_cordon(phase: Phase) -> (Observation, Record) {
+    let mut record = upgrade_in(phase);
+    record.spent = Some(pinned('b'));
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned, up.closed) = (true, true, true);
+    let seen = Observation {
+        own_cordon: true,
+        ..asked()
+    };
+    (seen, record)
+}
+
+#[test]
+fn a_cordon_of_ours_that_shows_up_behind_the_end_is_lifted() {
+    let reason = Reason::Withdrawn;
+    for phase in [Phase::Upgraded, Phase::Failed { reason }] {
+        let (mut seen, record) = left_cordon(phase);
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+        // Also before the next upgrade, which would take it for somebody else's.
+        seen.request = Asked::This(pinned('c'));
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+        seen.own_cordon = false;
+        assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
+    }
+}
+
+#[test]
+fn a_node_that_is_still_seen_with_the_cordon_that_was_lifted_is_not_released_over_and_over() {
+    for outcome in [
+        Outcome::Done(Effect::Plain),
+        Outcome::Failed(Reason::ApiAway { detail: "x".into() }),
+    ] {
+        let (mut seen, record) = left_cordon(Phase::Upgraded);
+        seen.finished = finished(Step::Release, outcome);
+        let due = seen.now.plus_seconds(60);
+        let (record, act) = next(&seen, &record);
+        assert_eq!(act, Act::Wait(Some(due)));
+        (seen.finished, seen.now) = (None, due);
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+    }
+}
+
+#[test]
+fn a_left_cordon_waits_for_an_api_server_that_is_away() {
+    let (seen, record) = left_cordon(Phase::Upgraded);
+    assert_eq!(next(&api_away(seen), &record).1, Act::Wait(None));
+}
+
+#[test]
+fn a_halted_upgrades_own_cordon_is_no_left_one_until_it_was_lifted_once() {
+    let mut seen = asks_for('b');
+    seen.own_cordon = true;
+    let mut record = halted();
+    assert_eq!(
+        next(&seen, &record).1,
+        Act::Wait(None),
+        "a person's to lift"
+    );
+    record.upgrade.as_mut().unwrap().released = true;
+    assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+}
+
 /// A trial's reboot was just refused, and no upgrade is under way that could count it.
 fn refused_reboot() -> Observation {
     let refused = Outcome::Failed(Reason::RebootRefused {

@@ -1,6 +1,7 @@
-//! The table of fault classes in docs/reliability.md names tests that are there.
+//! The tests that docs/reliability.md names are there, and run by the verb of make that it names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,16 +24,20 @@ fn source() -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
 }
 
-/// The section about fault classes.
-fn section() -> String {
-    let text = fs::read_to_string(source().join("docs/reliability.md")).unwrap();
-    let (_, rest) = text.split_once("\n## Fault classes\n").unwrap();
+fn page() -> String {
+    fs::read_to_string(source().join("docs/reliability.md")).unwrap()
+}
+
+/// The section below this heading.
+fn section(heading: &str) -> String {
+    let page = page();
+    let (_, rest) = page.split_once(&format!("\n## {heading}\n")).unwrap();
     rest.split("\n## ").next().unwrap().to_owned()
 }
 
 /// The rows that name tests: their cells.
 fn rows() -> Vec<Vec<String>> {
-    let section = section();
+    let section = section("Fault classes");
     let (_, tables) = section.split_once("\n| class |").unwrap();
     let lines = tables.lines().filter(|line| line.starts_with("| "));
     lines
@@ -40,40 +45,132 @@ fn rows() -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What stands between backticks and begins with the name of a layer.
-fn named(cell: &str) -> Vec<&str> {
-    let quoted = cell.split('`').skip(1).step_by(2);
-    quoted
-        .filter(|word| {
-            let first = word.split('/').next().unwrap_or_default();
-            word.contains('/') && LAYERS.iter().any(|(layer, _)| *layer == first)
-        })
-        .collect()
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
 }
 
-fn is_there(name: &str) -> bool {
+/// What stands between backticks and begins with the name of a layer.
+fn named(cell: &str) -> Vec<&str> {
+    let in_a_layer = |word: &&str| {
+        let first = word.split('/').next().unwrap_or_default();
+        word.contains('/') && LAYERS.iter().any(|(layer, _)| *layer == first)
+    };
+    quoted(cell).filter(in_a_layer).collect()
+}
+
+/// The file that a name by layer, file and function means, and the function.
+fn place(name: &str) -> (String, &str) {
     let (path, function) = name.split_once("::").unwrap_or((name, ""));
     let (layer, below) = path.split_once('/').unwrap();
     let (_, folder) = LAYERS.iter().find(|(known, _)| *known == layer).unwrap();
-    let file = source().join(folder).join(below.replace('-', "_") + ".rs");
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let wanted = match layer {
-        "vm" => format!("name: \"{below}\""),
-        _ => format!("fn {function}("),
-    };
-    text.contains(&wanted)
+    (format!("{folder}/{}.rs", below.replace('-', "_")), function)
 }
 
-#[test]
-fn every_test_that_the_table_of_fault_classes_names_is_there() {
-    let rows = rows();
-    let tests: Vec<_> = rows
-        .iter()
-        .flat_map(|row| named(&row[row.len() - 2]))
-        .collect();
-    assert!(tests.len() > 80, "only {} tests are named", tests.len());
-    let missing: Vec<_> = tests.into_iter().filter(|name| !is_there(name)).collect();
-    assert!(missing.is_empty(), "not there: {missing:#?}");
+fn is_there(name: &str) -> bool {
+    let (file, function) = place(name);
+    let text = fs::read_to_string(source().join(file)).unwrap_or_default();
+    text.contains(&match name.strip_prefix("vm/") {
+        Some(scenario) => format!("name: \"{scenario}\""),
+        None => format!("fn {function}("),
+    })
+}
+
+/// Every source file, by its path in the source tree.
+fn sources() -> BTreeMap<String, String> {
+    let mut folders = ["src", "tests", "vm-tests/src", "vm-tests/tests"]
+        .map(PathBuf::from)
+        .to_vec();
+    let mut files = BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(source().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = fs::read_to_string(source().join(&path)).unwrap();
+                files.insert(path.to_str().unwrap().to_owned(), text);
+            }
+        }
+    }
+    files
+}
+
+/// Whether a word reads as a sentence, as names of tests do and hardly any other.
+fn is_sentence(word: &str) -> bool {
+    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
+    word.bytes().all(is_name) && word.matches('_').count() > 2
+}
+
+/// What a line names that is nowhere: files, and tests in the file that is named before them or, without one, in any.
+fn missing<'a>(line: &'a str, sources: &BTreeMap<String, String>) -> Vec<&'a str> {
+    let mut file = "";
+    let mut missing = Vec::new();
+    for word in quoted(line) {
+        let function = word.rsplit("::").next().unwrap_or_default();
+        let wanted = if word.ends_with(".rs") {
+            file = word;
+            ""
+        } else if word.contains("::") || is_sentence(word) {
+            function
+        } else {
+            continue;
+        };
+        let anywhere = file.is_empty() || word.contains("::");
+        let in_file = |path: &str| anywhere || format!("/{path}").ends_with(&format!("/{file}"));
+        let has = |text: &str| wanted.is_empty() || text.contains(&format!("fn {wanted}("));
+        if !sources
+            .iter()
+            .any(|(path, text)| in_file(path) && has(text))
+        {
+            missing.push(word);
+        }
+    }
+    missing
+}
+
+/// The commands of a verb of make.
+fn recipe(verb: &str) -> Vec<String> {
+    let makefile = fs::read_to_string(source().join("Makefile")).unwrap();
+    let (_, rest) = makefile.split_once(&format!("\n{verb}:")).unwrap();
+    let lines = rest.lines().skip(1);
+    lines
+        .map_while(|line| Some(line.strip_prefix('\t')?.to_owned()))
+        .collect()
+}
+
+/// The name of the package that a file belongs to, and its path in that.
+fn package(file: &str) -> (String, &Path) {
+    let is_whole = |folder: &&Path| source().join(folder).join("Cargo.toml").exists();
+    let folder = Path::new(file).ancestors().skip(1).find(is_whole).unwrap();
+    let manifest = source().join(folder).join("Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap();
+    let name = manifest.split('"').nth(1).unwrap().to_owned();
+    (name, Path::new(file).strip_prefix(folder).unwrap())
+}
+
+/// Whether a call of `cargo test` runs the test of this name in this file.
+fn runs(call: &str, file: &str, name: &str) -> bool {
+    let (package, inside) = package(file);
+    let inside = inside.with_extension("");
+    let mut parts = inside.iter().map(|part| part.to_str().unwrap());
+    let target = match parts.next() {
+        Some("tests") => parts.next(),
+        _ => None,
+    };
+    let path = [parts.collect::<Vec<_>>(), vec![name]].concat().join("::");
+    let (call, filters) = call.split_once(" -- ").unwrap_or((call, ""));
+    let has = |flags: &str| format!("{call} ").contains(&format!(" {flags} "));
+    let chosen = match target {
+        Some(target) => has(&format!("--test {target}")),
+        None => has("--lib") || has("--bins"),
+    };
+    let all = !["--test", "--lib", "--bins"].into_iter().any(has);
+    let mut filters = filters.split_whitespace().peekable();
+    has(&format!("-p {package}"))
+        && (all || chosen)
+        && (filters.peek().is_none() || filters.any(|filter| path.contains(filter)))
 }
 
 #[test]
@@ -87,5 +184,83 @@ fn every_fault_class_has_one_row_with_tests_or_a_word_about_them() {
         let tests = &row[row.len() - 2];
         let excused = tests.starts_with("not covered yet") || tests == "none needed";
         assert!(excused || !named(tests).is_empty(), "{class}: {tests}");
+    }
+}
+
+#[test]
+fn every_test_that_the_page_names_by_layer_is_there() {
+    let page = page();
+    let names = named(&page).into_iter().map(str::to_owned);
+    let names = names.filter(|name| name.contains("::") || name.starts_with("vm/"));
+    let on_the_vm = page.split("on the VM `").skip(1);
+    let scenarios = on_the_vm.map(|rest| format!("vm/{}", rest.split('`').next().unwrap()));
+    let tests: Vec<_> = names.chain(scenarios).collect();
+    assert!(tests.len() > 80, "only {} tests are named", tests.len());
+    let lost: Vec<_> = tests.iter().filter(|name| !is_there(name)).collect();
+    assert!(lost.is_empty(), "not there: {lost:#?}");
+}
+
+#[test]
+fn every_test_that_the_page_names_is_in_the_file_that_is_named_before_it() {
+    let (page, sources) = (page(), sources());
+    let lines = page.lines();
+    let lost: Vec<_> = lines.flat_map(|line| missing(line, &sources)).collect();
+    assert!(lost.is_empty(), "not there: {lost:#?}");
+}
+
+#[test]
+fn make_faults_runs_every_test_of_a_fault_class_but_those_on_the_vm() {
+    let (section, recipe) = (section("Fault classes"), recipe("faults"));
+    let left: Vec<_> = named(&section)
+        .into_iter()
+        .filter(|name| name.contains("::"))
+        .filter(|name| {
+            let (file, function) = place(name);
+            !recipe.iter().any(|call| runs(call, &file, function))
+        })
+        .collect();
+    assert!(left.is_empty(), "not run: {left:#?}");
+}
+
+#[test]
+fn make_attacker_runs_every_test_of_what_an_attacker_tries() {
+    let (section, recipe, sources) = (section("The attacker"), recipe("attacker"), sources());
+    let tests: Vec<_> = quoted(&section).filter(|word| is_sentence(word)).collect();
+    assert!(tests.len() > 80, "only {} tests are named", tests.len());
+    let is_run = |name: &str| {
+        let wanted = format!("fn {name}(");
+        let mut files = sources.iter().filter(|(_, text)| text.contains(&wanted));
+        files.any(|(file, _)| recipe.iter().any(|call| runs(call, file, name)))
+    };
+    let left: Vec<_> = tests.into_iter().filter(|name| !is_run(name)).collect();
+    assert!(left.is_empty(), "not run: {left:#?}");
+}
+
+#[test]
+fn a_name_that_is_nowhere_is_found() {
+    let sources = BTreeMap::from([
+        (
+            "src/a/tests/one.rs".to_owned(),
+            "fn it_is_in_one() {}".to_owned(),
+        ),
+        (
+            "src/a/tests/two.rs".to_owned(),
+            "fn it_is_in_two() {}".to_owned(),
+        ),
+    ]);
+    for sound in [
+        "`one.rs`: `it_is_in_one`",
+        "`it_is_in_two`",
+        "`a_short_name`, `min-free`",
+    ] {
+        assert!(missing(sound, &sources).is_empty(), "{sound}");
+    }
+    for lost in [
+        "`one.rs`: `it_is_in_two`",
+        "`three.rs`",
+        "`it_is_in_none`",
+        "`agent::none`",
+    ] {
+        assert_eq!(missing(lost, &sources).len(), 1, "{lost}");
     }
 }

@@ -155,6 +155,23 @@ fn a_drain_is_stopped_by_the_end_of_the_hours_and_looks_for_it() {
 }
 
 #[test]
+fn a_slow_snapshot_of_a_drained_node_is_stopped_by_the_end_of_the_hours_and_the_node_given_back() {
+    let record = upgrade_in(Phase::Drained);
+    let saving = Observation {
+        running: Some(Step::Snapshot),
+        ..asked()
+    };
+    assert_eq!(by_night(&saving, &record).1, Act::Cancel);
+    let stopped = Observation {
+        finished: finished(Step::Snapshot, Outcome::Cancelled),
+        ..asked()
+    };
+    let (record, act) = by_night(&stopped, &record);
+    assert_eq!(begun(&act), Some("Release"));
+    assert!(!record.upgrade.unwrap().snapshot, "there is none");
+}
+
+#[test]
 fn a_fetch_that_runs_when_the_hours_end_comes_to_its_end() {
     let target = "ostree:careen:os".parse().unwrap();
     let fetching = Observation {

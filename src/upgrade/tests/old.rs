@@ -112,6 +112,54 @@ fn a_leftover_one_shot_that_cannot_be_cleared_is_no_hot_loop_whatever_the_phase(
     );
 }
 
+/// Clears it in vain, again and again, until the upgrade is over.
+fn fails_to_disarm(record: Record, seen: impl Fn(u64) -> Observation) -> Record {
+    let mut record = record;
+    for failures in 0..20 {
+        if !phase_of(&record).is_end() {
+            record = next(&seen(100 + failures * 400), &record).0;
+        }
+    }
+    record
+}
+
+fn reverting(reason: &Reason) -> Record {
+    upgrade_in(Phase::Reverting {
+        reason: reason.clone(),
+    })
+}
+
+#[test]
+fn a_way_back_on_which_the_one_shot_is_never_cleared_ends_with_a_person_and_both_reasons() {
+    let before = Reason::NoApiFromNewSystem;
+    let record = fails_to_disarm(reverting(&before), disarming_failed);
+    let Phase::Halted { reason } = phase_of(&record) else {
+        panic!("{:?}", phase_of(&record));
+    };
+    let said = reason.to_string();
+    assert!(said.contains("read-only file system"), "{said}");
+    assert!(said.contains(&before.to_string()), "{said}");
+    assert_eq!(record.answered, 1);
+    let later = Observation {
+        finished: None,
+        ..disarming_failed(100_000)
+    };
+    let (_, act) = next(&later, &record);
+    assert_eq!(begun(&act), Some("Disarm"), "nothing may stay armed");
+}
+
+#[test]
+fn a_bad_trial_in_which_the_one_shot_is_never_cleared_is_no_end_for_the_old_system_comes_back() {
+    let in_trial = |seconds| Observation {
+        booted: deployment('b'),
+        trial: true,
+        boot: boot(2),
+        ..disarming_failed(seconds)
+    };
+    let record = fails_to_disarm(reverting(&Reason::NoApiFromNewSystem), in_trial);
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+}
+
 #[test]
 fn a_foreign_default_halts_instead_of_arming() {
     let seen = Observation {

@@ -4,6 +4,7 @@
 mod scene;
 
 use scene::*;
+use upgrade::bill::{Seconds, Stopwatch};
 use upgrade::history::{self, BYTES, LENGTH, Past};
 use upgrade::record::Reached;
 use upgrade::report::Answer;
@@ -16,6 +17,7 @@ fn ended(phase: Phase) -> Record {
     up.reached = vec![Reached {
         phase: "Accepted".into(),
         at: WALL - 100,
+        waited: 0,
     }];
     next(&asked(), &record).0
 }
@@ -29,6 +31,11 @@ fn past(id: &str, reason: &str) -> Past {
         to: "v1.36.3".parse().ok(),
         began: WALL,
         ended: WALL + 100,
+        seconds: Some(Seconds {
+            working: 60,
+            waiting: 40,
+            ..Seconds::default()
+        }),
         tries: 1,
         code: Some("Unhealthy".into()),
         reason: Some(reason.into()),
@@ -45,8 +52,70 @@ fn a_good_end_is_remembered_with_its_times_and_versions_once() {
     assert_eq!((past.began, past.ended), (WALL - 100, WALL));
     assert_eq!((&past.code, &past.reason), (&None, &None));
     assert_eq!(past.to, "v1.36.3".parse().ok());
-    assert_eq!(past.lasted(), Some(100));
+    assert_eq!(past.worked(), Some(100));
     assert_eq!(next(&asked(), &record).0.past, record.past);
+}
+
+/// The scene's good end, begun a day before, of which so many seconds were waited.
+fn after_a_day(waited: u64) -> Past {
+    let mut record = upgrade_in(Phase::Upgraded);
+    let up = record.upgrade.as_mut().unwrap();
+    up.reached = vec![Reached {
+        phase: "Accepted".into(),
+        at: WALL - 86_400,
+        waited,
+    }];
+    let watch = |seconds| Stopwatch {
+        seconds,
+        since: None,
+    };
+    (up.bill.waiting, up.bill.cordoned) = (watch(waited), watch(200));
+    (up.bill.drained, up.bill.not_ready) = (watch(150), watch(90));
+    next(&asked(), &record).0.past[0].clone()
+}
+
+#[test]
+fn an_upgrade_that_waited_all_day_for_its_hours_teaches_how_long_its_work_took() {
+    let past = after_a_day(86_400 - 300);
+    let seconds = Seconds {
+        working: 300,
+        waiting: 86_100,
+        cordoned: 200,
+        drained: 150,
+        not_ready: 90,
+    };
+    assert_eq!(past.seconds, Some(seconds));
+    assert_eq!(past.worked(), Some(300));
+    assert_eq!(past.ended - past.began, 86_400, "the whole time stands too");
+}
+
+#[test]
+fn a_day_that_nobody_waited_teaches_nothing() {
+    assert_eq!(after_a_day(0).worked(), None);
+}
+
+/// An upgrade of the past as agents and clients know it that do not tell waiting from work.
+#[derive(serde::Deserialize)]
+struct Former {
+    began: u64,
+    ended: u64,
+    tries: u32,
+}
+
+#[test]
+fn those_who_do_not_know_the_split_read_the_same_whole_times() {
+    let text = history::json(&[past("u1", "x")]);
+    let read: Vec<Former> = serde_json::from_str(&text).unwrap();
+    assert_eq!((read[0].began, read[0].ended), (WALL, WALL + 100));
+    assert_eq!(read[0].tries, 1);
+}
+
+#[test]
+fn what_was_remembered_before_the_split_is_read_and_teaches_by_its_whole_time() {
+    let text = r#"[{"answer":"Upgraded","image":"kept:","began":1000,"ended":1370,"tries":1}]"#;
+    let read: Vec<Past> = serde_json::from_str(text).unwrap();
+    assert_eq!((read[0].seconds, read[0].worked()), (None, Some(370)));
+    assert_eq!(history::json(&read), text, "and is told as it was");
 }
 
 #[test]
@@ -57,7 +126,7 @@ fn a_bad_end_is_remembered_with_its_reason() {
     let past = &record.past[0];
     assert_eq!(past.answer, Answer::Failed);
     assert_eq!(past.code.as_deref(), Some("NoApiFromNewSystem"));
-    assert_eq!(past.lasted(), None, "it says nothing of how long one takes");
+    assert_eq!(past.worked(), None, "it says nothing of how long one takes");
 }
 
 #[test]

@@ -84,6 +84,10 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
             "NoStage",
             [info, "\"stage\": 2", "accepted is \"stage\": 1"],
         ),
+        (
+            "NoAgent",
+            ["bbbb", "careen-deadman.timer (not enabled)", "accepted is"],
+        ),
         ("WrongArchitecture", [info, "aarch64", "x86_64"]),
         (
             "VersionMismatch",

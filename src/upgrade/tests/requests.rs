@@ -163,7 +163,7 @@ fn nothing_new_is_begun_while_paused() {
 }
 
 #[test]
-fn a_withdrawn_request_stops_a_running_fetch_and_drain_but_not_a_deployment() {
+fn a_withdrawn_request_stops_a_running_fetch_drain_and_snapshot_but_not_a_deployment() {
     let commit = digest('b');
     let running = |step, phase| {
         let seen = Observation {
@@ -173,6 +173,7 @@ fn a_withdrawn_request_stops_a_running_fetch_and_drain_but_not_a_deployment() {
         next(&seen, &upgrade_in(phase)).1
     };
     assert_eq!(running(drain(), Phase::Deployed), Act::Cancel);
+    assert_eq!(running(Step::Snapshot, Phase::Drained), Act::Cancel);
     assert_eq!(
         running(
             Step::Fetch {

@@ -53,7 +53,6 @@ fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
 #[test]
 fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() {
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().snapshot = true;
     for _ in 0..20 {
         let mut seen = armed_with_a_changed_etc(OneShot::Clear);
         let (after, act) = next(&seen, &record);
@@ -65,7 +64,10 @@ fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() 
         let deployed = Outcome::Done(Effect::Deployed(deployment('b')));
         seen.etc_stale = false;
         seen.finished = finished(Step::Deploy { commit }, deployed);
-        let (after, act) = next(&seen, &record);
+        let (saving, act) = next(&seen, &record);
+        assert_eq!(begun(&act), Some("Snapshot"));
+        seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+        let (after, act) = next(&seen, &saving);
         assert_eq!(begun(&act), Some("Arm"));
         record = after;
     }
@@ -109,6 +111,20 @@ fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_th
         let drain = Act::Begin(Step::Drain { spent_seconds: 0 });
         assert_eq!(act, drain, "with its whole time");
     }
+}
+
+#[test]
+fn who_sets_the_cordon_again_while_the_node_is_disarmed_has_it_drained_all_the_same() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    let (record, act) = next(&uncordoned(OneShot::Set), &armed);
+    assert_eq!(begun(&act), Some("Disarm"));
+    let cordoned_again = Observation {
+        uncordoned: false,
+        finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
+        ..uncordoned(OneShot::Clear)
+    };
+    let (_, act) = next(&cordoned_again, &record);
+    assert_eq!(begun(&act), Some("Drain"), "pods may be back");
 }
 
 #[test]

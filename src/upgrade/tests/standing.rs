@@ -49,5 +49,114 @@ fn between_two_trials_it_stays_frozen() {
 
 #[test]
 fn the_stronger_standing_is_the_greater() {
-    assert!(Standing::Free < Standing::UnderWay && Standing::UnderWay < Standing::Frozen);
+    let rising = [
+        Standing::Free,
+        Standing::Waits,
+        Standing::UnderWay,
+        Standing::Frozen,
+    ];
+    assert!(rising.is_sorted());
+}
+
+/// What was decided of this phase outside of the operator's hours, or while the Node is paused.
+fn waiting(phase: &Phase) -> [Record; 2] {
+    let there = Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let paused = Observation {
+        paused: Some("stocktaking".into()),
+        ..there.clone()
+    };
+    let (held, _) = next(&paused, &upgrade_in(phase.clone()));
+    let (closed, _) = next_with(&there, &upgrade_in(phase.clone()), &Ok(by_night()));
+    [held, closed]
+}
+
+/// The scene's clock says eight in the morning.
+fn by_night() -> Policy {
+    let mut policy = Policy::default();
+    let hours = "daily 22:00-06:00".parse().unwrap();
+    policy.window.open.push(hours);
+    policy
+}
+
+/// The phases in which a node is not taken from its users yet.
+fn early() -> [Phase; 4] {
+    [
+        Phase::Accepted,
+        Phase::Fetched,
+        Phase::Verified,
+        Phase::Deployed,
+    ]
+}
+
+#[test]
+fn what_waits_for_the_hours_or_the_end_of_a_pause_is_in_no_agents_way() {
+    for phase in early() {
+        for record in waiting(&phase) {
+            assert_eq!(standing(&record), Standing::Waits, "{phase:?}");
+        }
+    }
+}
+
+#[test]
+fn with_the_step_that_ends_the_wait_it_is_under_way_before_that_is_begun() {
+    let seen = Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    for phase in early() {
+        for record in waiting(&phase) {
+            let (record, act) = next(&seen, &record);
+            assert!(begun(&act).is_some(), "{phase:?}");
+            assert_eq!(standing(&record), Standing::UnderWay, "{phase:?}");
+        }
+    }
+}
+
+#[test]
+fn a_drained_node_and_one_that_is_tried_already_wait_for_no_agent() {
+    for record in waiting(&Phase::Drained) {
+        assert_eq!(standing(&record), Standing::UnderWay);
+    }
+    for phase in early() {
+        for mut record in waiting(&phase) {
+            record.upgrade.as_mut().unwrap().tries = 1;
+            assert_eq!(standing(&record), Standing::Frozen, "{phase:?}");
+        }
+    }
+}
+
+#[test]
+fn nor_does_one_that_is_being_taken_from_its_users_until_they_have_it_back() {
+    let since = || {
+        Some(Moment {
+            boot: boot(1),
+            at: SinceBoot(1),
+        })
+    };
+    let taken: [fn(&mut Upgrade, Option<Moment>); 4] = [
+        |up, _| up.prepared = true,
+        |up, _| up.post_hooks_due = true,
+        |up, since| up.excluded = since,
+        |up, since| up.drain_begun = since,
+    ];
+    for take in taken {
+        for mut record in waiting(&Phase::Deployed) {
+            let up = record.upgrade.as_mut().unwrap();
+            take(up, since());
+            assert_eq!(standing(&record), Standing::UnderWay);
+            record.upgrade.as_mut().unwrap().released = true;
+            assert_eq!(standing(&record), Standing::Waits);
+        }
+    }
+}
+
+#[test]
+fn nor_one_with_a_step_whose_outcome_is_not_known() {
+    for mut record in waiting(&Phase::Verified) {
+        record.upgrade.as_mut().unwrap().intent = Some(Step::Rehearse);
+        assert_eq!(standing(&record), Standing::UnderWay);
+    }
 }

@@ -5,7 +5,7 @@ mod scene;
 
 use scene::*;
 use upgrade::reason::{LONGEST, cut};
-use upgrade::report::{Answer, unseen, unwritten};
+use upgrade::report::{Answer, Cause, unseen, unwritten};
 use upgrade::*;
 
 fn disk_full() -> Reason {
@@ -24,6 +24,50 @@ fn a_record_that_cannot_be_written_is_what_an_upgrade_under_way_waits_for() {
         assert_eq!(told.status.code.as_deref(), Some("RecordUnwritten"));
         assert_eq!(told.status.phase, phase.name());
     }
+}
+
+#[test]
+fn what_is_in_the_way_of_a_way_back_is_told_beside_what_the_upgrade_goes_back_for() {
+    let reason = Reason::NothingKept;
+    let record = upgrade_in(Phase::Reverting {
+        reason: reason.clone(),
+    });
+    let free = report(&Ok(record.clone()), &asked(), None).unwrap();
+    assert_eq!(free.reason.as_ref(), Some(&reason));
+    assert_eq!(free.status.reverts_for, Some(Cause::from(&reason)));
+    let refused = Reason::DrainRefused {
+        detail: "a webhook".into(),
+    };
+    let seen = Observation {
+        finished: finished(Step::Release, Outcome::Failed(refused.clone())),
+        ..asked()
+    };
+    let (record, _) = next(&seen, &record);
+    let held = report(&Ok(record.clone()), &asked(), None).unwrap();
+    assert_eq!(held.reason.as_ref(), Some(&refused));
+    assert_eq!(held.status.code.as_deref(), Some("DrainRefused"));
+    assert_eq!(held.status.reverts_for, Some(Cause::from(&reason)));
+    let unwritten = unwritten(&Ok(record), &asked(), None, &disk_full());
+    assert_eq!(unwritten.status.code.as_deref(), Some("RecordUnwritten"));
+    assert_eq!(unwritten.status.reverts_for, Some(Cause::from(&reason)));
+}
+
+#[test]
+fn a_trial_that_was_given_up_while_kubeadm_was_to_be_tried_again_is_not_held_up_by_that() {
+    let mut record = upgrade_in(Phase::Reverting {
+        reason: Reason::NothingKept,
+    });
+    record.upgrade.as_mut().unwrap().retry = Some(record::Retry {
+        step: "Kubeadm".into(),
+        tries: 1,
+        due: Moment {
+            boot: boot(2),
+            at: SinceBoot(0),
+        },
+        reason: Reason::KubeadmFailed { detail: "x".into() },
+    });
+    let told = report(&Ok(record), &asked(), None).unwrap();
+    assert_eq!(told.reason, Some(Reason::NothingKept));
 }
 
 #[test]
@@ -71,6 +115,41 @@ fn a_first_request_hears_that_the_machine_cannot_be_made_out_and_without_one_not
     let first = told(&asked()).unwrap();
     assert_eq!((first.answer, first.now()), (None, Some(&unread())));
     assert_eq!(told(&quiet()), None);
+}
+
+/// What the Node says of an upgrade to an image without a guard.
+fn without_a_guard(phase: Phase) -> bool {
+    let mut record = upgrade_in(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    if let Some(facts) = &mut up.facts {
+        facts.info.as_mut().unwrap().stage = None;
+    }
+    let told = report(&Ok(record), &on_trial(), None).unwrap();
+    told.status.unguarded
+}
+
+#[test]
+fn an_image_without_a_guard_is_said_to_have_none_from_the_look_at_it_to_the_end() {
+    for phase in phases() {
+        let is_known = !matches!(phase, Phase::Accepted | Phase::Fetched);
+        assert_eq!(without_a_guard(phase.clone()), is_known, "{phase:?}");
+        let guarded = report(&Ok(upgrade_in(phase)), &on_trial(), None).unwrap();
+        assert!(!guarded.status.unguarded);
+    }
+}
+
+#[test]
+fn an_image_that_was_refused_for_its_guard_is_not_said_to_be_let_through() {
+    let reason = Reason::NoStage {
+        commit: "bbbb".into(),
+        found: None,
+    };
+    let mut record = upgrade_in(Phase::Failed { reason });
+    let up = record.upgrade.as_mut().unwrap();
+    up.to = None;
+    up.facts.as_mut().unwrap().info.as_mut().unwrap().stage = None;
+    let told = report(&Ok(record), &on_trial(), None).unwrap();
+    assert!(!told.status.unguarded);
 }
 
 #[test]

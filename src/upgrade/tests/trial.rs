@@ -115,9 +115,9 @@ fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
     };
     let (waiting, act) = next(&away, &record);
     assert_eq!(act, Act::Wait(None));
-    let (armed, act) = next(&old, &waiting);
-    assert!(matches!(act, Act::Begin(Step::Arm { .. })));
-    assert!(armed.upgrade.unwrap().api_reached_from_old);
+    let (saving, act) = next(&old, &waiting);
+    assert_eq!(begun(&act), Some("Snapshot"));
+    assert!(saving.upgrade.unwrap().api_reached_from_old);
 }
 
 #[test]

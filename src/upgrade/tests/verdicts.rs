@@ -144,6 +144,52 @@ fn a_loader_that_cannot_do_a_one_shot_is_refused_before_anything_is_touched() {
     assert!(matches!(reason, Reason::LoaderUnfit { .. }));
 }
 
+#[test]
+fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes_back() {
+    let restored = Err(owed());
+    for asked in ["ostree:careen:os", "kept:"] {
+        let mut kept = deployment('b');
+        kept.pinned = true;
+        let seen = Observation {
+            request: Asked::This(raw(asked)),
+            deployments: vec![deployment('a'), kept],
+            restored: restored.clone(),
+            ..quiet()
+        };
+        let text = answer(seen, &Ok(Policy::default())).to_string();
+        for word in [
+            "upgrade u1",
+            "No space left on device",
+            "/sysroot/ostree/careen/snapshot-u1",
+            "systemctl start careen-restore.service",
+            "careen.dev/upgrade-id",
+        ] {
+            assert!(text.contains(word), "no {word} in: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_image_that_runs_is_answered_for_also_while_the_kubelet_is_owed_its_state() {
+    let seen = Observation {
+        request: Asked::This(pinned('a')),
+        restored: Err(owed()),
+        ..quiet()
+    };
+    let (record, _) = next(&seen, &Record::default());
+    assert_eq!(phase_of(&record), Phase::Upgraded);
+}
+
+#[test]
+fn an_upgrade_that_is_under_way_goes_on_while_the_kubelet_is_owed_its_state() {
+    let seen = Observation {
+        restored: Err(owed()),
+        ..asked()
+    };
+    let (_, act) = next(&seen, &upgrade_in(Phase::Deployed));
+    assert_eq!(begun(&act), Some("Drain"));
+}
+
 fn without_a_watchdog() -> Observation {
     let found = "softdog".into();
     Observation {

@@ -1,69 +1,116 @@
 //! The brain, given any record that can be read and each kind of moment.
 
-use upgrade::{
-    Act, Api, Asked, Deployment, Finished, Health, Home, Hooks, Journal, Observation, OneShot,
-    Outcome, Policy, Reason, Record, SinceBoot, Step, decide,
-};
+mod judged;
+mod moments;
+
+use upgrade::decide::RecordRead;
+use upgrade::policy::PolicyRead;
+use upgrade::{Act, Journal, Observation, Policy, Record, decide};
+
+use judged::Decided;
+pub use moments::quiet;
+use moments::{careful, moments};
 
 /// How much one decision may add to a record, in bytes of JSON.
 const GROWTH: usize = 8192;
 
 /// There is a decision for each; its record can be written and read again, is the next one, and does not swell; its act is
-/// one that its home may take.
+/// one that its home may take, and that such a moment allows.
 pub fn check(input: &[u8]) {
-    let Ok(record) = serde_json::from_slice::<Record>(input) else {
+    let Some(known) = Known::read(input) else {
         return;
     };
-    // `host::journal` reads no such record.
-    if record.generation == u64::MAX {
-        return;
-    }
-    for seen in moments(&record) {
-        let act = decided(&seen, &record);
-        if let Act::Begin(step) = act {
-            assert!(step.at_home(seen.home), "{step:?} in {:?}", seen.home);
+    let policies = policies();
+    for seen in moments(&known.record) {
+        for read in in_question(&policies, &seen) {
+            let (Ok(policy), (next, act)) = (read, known.decided(&seen, read)) else {
+                continue;
+            };
+            judged::judge(&Decided {
+                seen: &seen,
+                policy,
+                before: &known.record,
+                after: next.as_ref().unwrap_or(&known.record),
+                act: &act,
+            });
         }
-        paused(seen, &record);
+        if seen.on_trial() {
+            continue;
+        }
+        let paused = Observation {
+            paused: Some("an audit".to_owned()),
+            ..seen
+        };
+        let (_, act) = known.decided(&paused, &policies[0]);
+        judged::while_paused(&paused, &act);
     }
 }
 
-fn decided(seen: &Observation, record: &Record) -> Act {
-    let decision = decide(seen, &Ok(record.clone()), &Ok(Policy::default()));
-    let Ok((next, act)) = decision.commit(&mut Written { before: record });
-    if let Some(next) = next {
-        assert!(next != *record);
-    }
-    act
-}
-
-/// On a Node that is seen, and paused, nothing is begun that leads to a trial.
-fn paused(seen: Observation, record: &Record) {
-    if seen.request == Asked::Unknown {
-        return;
-    }
-    let seen = Observation {
-        paused: Some("an audit".to_owned()),
-        ..seen
+/// What is begun in these moments, by the steps' names, and the phases that they end in: for whoever asks how far this target comes.
+#[must_use]
+pub fn reached(input: &[u8]) -> Vec<&'static str> {
+    let Some(known) = Known::read(input) else {
+        return Vec::new();
     };
-    if let Act::Begin(step) = decided(&seen, record) {
-        let new = matches!(
-            step,
-            Step::Fetch { .. }
-                | Step::Verify { .. }
-                | Step::Rehearse
-                | Step::Deploy { .. }
-                | Step::PreHooks
-                | Step::Exclude
-                | Step::Drain { .. }
-                | Step::Snapshot
-        );
-        assert!(!new, "{step:?} while paused");
+    let mut names = Vec::new();
+    for seen in moments(&known.record) {
+        for policy in in_question(&policies(), &seen) {
+            let (next, act) = known.decided(&seen, policy);
+            if let Act::Begin(step) = act {
+                names.push(step.name());
+            }
+            let up = next.and_then(|next| next.upgrade);
+            names.extend(up.map(|up| up.phase.name()));
+        }
+    }
+    names
+}
+
+fn policies() -> [PolicyRead; 2] {
+    [Ok(Policy::default()), Ok(careful())]
+}
+
+/// Where both systems are there, both: the smoke in `make test` is to take seconds.
+fn in_question<'a>(policies: &'a [PolicyRead; 2], seen: &Observation) -> &'a [PolicyRead] {
+    let both = seen.deployments.len() > 1;
+    if both { policies } else { &policies[..1] }
+}
+
+/// What is decided again and again on one record.
+struct Known {
+    record: Record,
+    read: RecordRead,
+    length: usize,
+}
+
+impl Known {
+    fn read(input: &[u8]) -> Option<Self> {
+        let record = serde_json::from_slice::<Record>(input).ok();
+        // `host::journal` reads no record behind which there is none.
+        let record = record.filter(|record| record.generation < u64::MAX)?;
+        Some(Self {
+            read: Ok(record.clone()),
+            length: serde_json::to_string(&record).unwrap_or_default().len(),
+            record,
+        })
+    }
+
+    fn decided(&self, seen: &Observation, policy: &PolicyRead) -> (Option<Record>, Act) {
+        let decision = decide(seen, &self.read, policy);
+        let Ok((next, act)) = decision.commit(&mut Written {
+            before: &self.record,
+            length: self.length,
+        });
+        assert_ne!(next.as_ref(), Some(&self.record));
+        (next, act)
     }
 }
 
 /// A disk that reads again what it was given.
 struct Written<'a> {
     before: &'a Record,
+    /// Of that one, in bytes of JSON.
+    length: usize,
 }
 
 impl Journal for Written<'_> {
@@ -73,99 +120,8 @@ impl Journal for Written<'_> {
         assert!(record.generation > self.before.generation);
         let text = serde_json::to_string(record).unwrap_or_default();
         assert_eq!(serde_json::from_str(&text).ok().as_ref(), Some(record));
-        let before = serde_json::to_string(self.before).unwrap_or_default();
         // A request that is answered is written down once more, with its image.
-        assert!(text.len() <= 2 * before.len() + GROWTH, "{text}");
+        assert!(text.len() <= 2 * self.length + GROWTH, "{text}");
         Ok(())
-    }
-}
-
-fn moments(record: &Record) -> Vec<Observation> {
-    let up = record.upgrade.as_ref();
-    let systems = [
-        up.map(|up| up.from.clone()),
-        up.and_then(|up| up.to.clone()),
-        foreign(),
-    ];
-    let asked = [
-        Asked::Unknown,
-        Asked::Nothing,
-        up.map_or(Asked::Nothing, |up| Asked::This(up.request.clone())),
-    ];
-    let mut moments = Vec::new();
-    for booted in systems.into_iter().flatten() {
-        for request in &asked {
-            for (home, trial, fails) in [
-                (Home::Agent, false, false),
-                (Home::Agent, true, true),
-                (Home::Stage, true, false),
-            ] {
-                let failed = up.and_then(|up| up.intent.clone()).filter(|_| fails);
-                moments.push(Observation {
-                    home,
-                    trial,
-                    request: request.clone(),
-                    finished: failed.map(|step| Finished {
-                        step,
-                        outcome: Outcome::Failed(Reason::ApiAway {
-                            detail: "no route".to_owned(),
-                        }),
-                    }),
-                    ..calm(booted.clone())
-                });
-            }
-        }
-    }
-    moments
-}
-
-/// A node on which nothing goes on, and nobody asks for anything.
-#[must_use]
-pub fn quiet() -> Option<Observation> {
-    let nothing = |seen| Observation {
-        request: Asked::Nothing,
-        ..seen
-    };
-    foreign().map(calm).map(nothing)
-}
-
-fn foreign() -> Option<Deployment> {
-    Some(Deployment {
-        digest: "f".repeat(64).parse().ok()?,
-        serial: 0,
-        stateroot: "debian".to_owned(),
-        bootcsum: "0".to_owned(),
-        pinned: false,
-    })
-}
-
-fn calm(booted: Deployment) -> Observation {
-    let boot = "0b1c2d3e-0000-4000-8000-000000000001".parse();
-    Observation {
-        home: Home::Agent,
-        now: SinceBoot(60_000),
-        wall: 1_800_000_000,
-        boot: boot.unwrap_or_else(|bad| unreachable!("{bad}")),
-        deployments: vec![booted.clone()],
-        booted,
-        version: None,
-        trial: false,
-        one_shot: OneShot::Clear,
-        loader: Ok(()),
-        watchdog: Ok(()),
-        control_plane: None,
-        machine: "x86_64".to_owned(),
-        etc_stale: false,
-        staged: false,
-        request: Asked::Unknown,
-        paused: None,
-        opted_out: None,
-        uncordoned: false,
-        hooks: Hooks::default(),
-        api: Api::Away,
-        running: None,
-        finished: None,
-        health: Health::unknown(),
-        integrity: Some(Ok(())),
     }
 }

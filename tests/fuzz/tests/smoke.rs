@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -77,6 +78,33 @@ macro_rules! targets {
             assert_eq!(folders, targets);
         }
     };
+}
+
+/// A target that never sees a trial shows nothing of one.
+#[test]
+fn the_brains_corpus_leads_through_a_trial_to_each_of_its_ends() {
+    let inputs = corpus("brain");
+    let reached = inputs
+        .iter()
+        .flat_map(|path| careen_fuzz::brain::reached(&fs::read(path).unwrap()));
+    let reached: BTreeSet<_> = reached.collect();
+    let steps = [
+        "Snapshot", "Arm", "Disarm", "Pass", "Kubeadm", "Bless", "Clean", "Release", "Reboot",
+        "Undo",
+    ];
+    let phases = [
+        "Armed",
+        "Trial",
+        "Healthy",
+        "Blessed",
+        "Upgraded",
+        "Reverting",
+        "Failed",
+        "Halted",
+    ];
+    for name in steps.into_iter().chain(phases) {
+        assert!(reached.contains(name), "{name}: {reached:?}");
+    }
 }
 
 targets! { brain cmdline entry grubenv image lines manifest menu plan policy record request said told }

@@ -1,7 +1,7 @@
 //! From power-on to the agent's first look: GRUB, kernel, the stage's guard, the units before the kubelet.
 
 use host::snapshot;
-use upgrade::{Home, Phase};
+use upgrade::{Home, Phase, Upgrade};
 
 use crate::cast::System;
 use crate::kept::Kept;
@@ -9,6 +9,7 @@ use crate::look::look;
 use crate::machine::act_of;
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Running, State};
+use crate::{fault, promises};
 
 /// Seconds from the kernel's start to the agent's.
 const TO_THE_AGENT: u16 = 30;
@@ -16,6 +17,9 @@ const TO_THE_AGENT: u16 = 30;
 /// An orderly way down: what was written is on the disk.
 pub fn go_down(state: &mut State) {
     state.disk.unflushed = None;
+    if state.running.staged {
+        fault::own_default(state);
+    }
     fall(state);
 }
 
@@ -24,8 +28,11 @@ pub fn fall(state: &mut State) {
     state.running.link = Link::NEW;
     state.running.now = 0;
     state.running.well = false;
+    state.running.well_since = None;
     state.running.sick = false;
     state.running.inhibited = false;
+    state.running.dead = false;
+    state.running.staged = false;
     state.pc = Pc::Loader;
 }
 
@@ -68,7 +75,10 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         kubeadm: state.disk.kubelet == system.letter,
         sick: false,
         inhibited: false,
+        dead: false,
+        staged: false,
         well: false,
+        well_since: None,
         link: Link::NEW,
     };
     let there = state.disk.folders.contains(&(system.letter, system.serial));
@@ -89,6 +99,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
 pub fn guard(mutant: Option<Mutant>, state: &mut State) {
     let seen = look(state, Home::Stage, None, None);
     let (record, act) = mutant::decide(mutant, state, &seen);
+    promises::rises(state, record.as_ref());
     let act = act_of(&act);
     state.pc = match record {
         Some(record) => Pc::GuardWrites(Kept::new(record), act),
@@ -135,31 +146,54 @@ pub fn units(state: &mut State, part: u8) {
     state.pc = Pc::Units(part + 1);
 }
 
-/// Once behind each time that the target may have run. The unit does not run on a trial, which is counted when it is armed.
-fn restore(state: &mut State) {
+/// Whether `careen-restore` is about to put the kubelet's state back: once behind each time that the target may have run, and what is owed at
+/// each boot.
+#[must_use]
+pub fn restores(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let Some(up) = up.filter(|_| state.disk.snapshot.is_some()) else {
+        return false;
+    };
     let booted = state.running.system.deployment();
-    let upgrade = &state.disk.record.record().upgrade;
-    let (Some(up), Some(saved)) = (upgrade, state.disk.snapshot) else {
+    let is_due = snapshot::is_wanted(up, &booted) && state.disk.restored != Some(up.tries);
+    !is_target(up, state) && (is_due || state.disk.owed)
+}
+
+fn is_target(up: &Upgrade, state: &State) -> bool {
+    let booted = state.running.system.deployment();
+    up.to.as_ref().is_some_and(|to| to.same(&booted))
+}
+
+/// The unit does not run on a trial, which is counted when it is armed.
+fn restore(state: &mut State) {
+    let Some(up) = state.disk.record.record().upgrade.clone() else {
         return;
     };
-    let target_runs = up.to.as_ref().is_some_and(|to| to.same(&booted));
-    let (wanted, tries) = (snapshot::is_wanted(up, &booted), Some(up.tries));
-    if target_runs && !state.running.trial {
+    let failed = matches!(up.phase, Phase::Failed { .. });
+    if is_target(&up, state) && !state.running.trial && state.disk.snapshot.is_some() {
         state.disk.restored = None;
+        // Nothing but that note has it put back when its upgrade is over.
+        state.disk.owed &= failed;
     }
-    // What is armed may yet be tried: then it is put back once more.
-    let is_over = !matches!(up.phase, Phase::Armed { .. });
-    if wanted && state.disk.restored != tries {
-        state.disk.kubelet = saved;
-        state.disk.restored = tries.filter(|_| is_over);
+    if let (true, Some(saved)) = (restores(state), state.disk.snapshot) {
+        (state.disk.kubelet, state.disk.owed) = (saved, false);
+        state.ghost.served = true;
+        // What is armed may yet be tried: then it is put back once more.
+        let is_armed = matches!(up.phase, Phase::Armed { .. });
+        state.disk.restored = (!is_armed && !failed).then_some(up.tries);
+        // Nobody else takes it away any more.
+        state.disk.snapshot = state.disk.snapshot.filter(|_| !failed);
     }
 }
 
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, has not run; an older one cannot read
-/// what a newer one wrote. Whoever picks an older system by hand with nothing saved any more has chosen that.
+/// what a newer one wrote, and does not come up where it could not be put back. Whoever picks an older system by hand with nothing saved any more has
+/// chosen that.
 fn kubelet(state: &mut State) {
     let letter = state.running.system.letter;
-    if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
+    if state.disk.kubelet > letter && state.disk.owed {
+        state.running.sick = true;
+    } else if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
         state.breaks("the kubelet can read its state");
     }
     if state.disk.kubelet < letter {

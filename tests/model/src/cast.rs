@@ -193,6 +193,7 @@ pub fn facts(letter: char) -> ImageFacts {
         kernel: Some("6.12".to_owned()),
         timestamp: 1,
         running: None,
+        lacks: Box::default(),
         root: room,
         boot: room,
     }

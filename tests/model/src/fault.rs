@@ -1,6 +1,9 @@
 //! What may break in between any two writes, and between any write and its effect. Each costs one of [`Left`].
 
+use upgrade::Phase;
+
 use crate::cast::{ASKS, Ask, System};
+use crate::machine::phase;
 use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
 use crate::{boot, steps};
 
@@ -24,10 +27,16 @@ pub enum Fault {
     Cut(Loss),
     /// The agent is killed, and the step that it performs.
     Kill,
+    /// So it is in a trial, and does not come back in this boot.
+    Dies,
     /// The step under way fails, whatever it has brought about so far.
     Fails(End),
+    /// The kubelet's state is not put back: the disk is full, or lets nothing be written there.
+    PutBackFails,
     /// The API server goes away, or comes back.
     Server(bool),
+    /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
+    LosesTheAnswer,
     /// The API server is put back to an older version.
     OlderServer,
     /// The requester writes something else, or takes the request back.
@@ -36,10 +45,16 @@ pub enum Fault {
     Pauses,
     /// A person cordons the node.
     Cordons,
+    /// A person takes the cordon off, whoever has set it, and pods come.
+    Uncordons,
+    /// The cordon of an upgrade that is over comes back: the API server carries out that write late, or is put back to before the release.
+    CordonComesBack,
     /// A person chooses this entry from the menu.
     Picks(u8),
     /// A person deploys a system of their own and makes it the default.
     OwnDefault,
+    /// A person stages a system of their own, which the next orderly way down makes the default.
+    Stages,
     /// Somebody changes the running system's /etc.
     Etc,
     /// The kubelet dies for good, until the next boot.
@@ -70,8 +85,11 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
             out.push(Fault::Cut(Loss::Clearing));
         }
     }
-    if state.suffers(Flaw::AgentDead) {
+    if state.suffers(Flaw::AgentDead) || state.running.dead {
         return;
+    }
+    if state.pc == Pc::Units(0) && boot::restores(state) {
+        out.push(Fault::PutBackFails);
     }
     agent(state, out);
     if has_boundary(state) {
@@ -94,7 +112,18 @@ const fn has_boundary(state: &State) -> bool {
     )
 }
 
+/// A trial whose system is not the default: whatever becomes of the agent, the deadman ends it.
+fn must_end(state: &State) -> bool {
+    let default = state.disk.menu.first();
+    let serves = default.is_some_and(|one| one.same(state.running.system));
+    let open = phase(state).is_some_and(|phase| !phase.is_proven());
+    state.running.trial && !serves && open
+}
+
 fn agent(state: &State, out: &mut Vec<Fault>) {
+    if must_end(state) && (has_boundary(state) || matches!(state.pc, Pc::Writes(..))) {
+        out.push(Fault::Dies);
+    }
     match state.pc {
         Pc::Doing(what, ..) => {
             out.push(Fault::Kill);
@@ -113,6 +142,13 @@ fn agent(state: &State, out: &mut Vec<Fault>) {
 
 fn world(state: &State, out: &mut Vec<Fault>) {
     out.push(Fault::Server(!state.cluster.up));
+    if state.cluster.told.is_some() {
+        out.push(Fault::LosesTheAnswer);
+    }
+    let over = phase(state).is_some_and(Phase::is_end);
+    if over && state.cluster.cordon == Cordon::None {
+        out.push(Fault::CordonComesBack);
+    }
     if state.disk.etc < 2 {
         out.push(Fault::Etc);
     }
@@ -136,8 +172,10 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
     if !state.cluster.paused {
         out.push(Fault::Pauses);
     }
-    if state.cluster.cordon == Cordon::None {
-        out.push(Fault::Cordons);
+    match state.cluster.cordon {
+        Cordon::None => out.push(Fault::Cordons),
+        Cordon::Ours(_) | Cordon::Foreign if state.cluster.up => out.push(Fault::Uncordons),
+        Cordon::Ours(_) | Cordon::Foreign => {}
     }
     if state.cluster.server != 'a' {
         out.push(Fault::OlderServer);
@@ -148,6 +186,9 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
     );
     if !blesses && !state.disk.menu.iter().any(|one| one.letter == OWN.letter) {
         out.push(Fault::OwnDefault);
+        if !state.running.staged {
+            out.push(Fault::Stages);
+        }
     }
 }
 
@@ -162,14 +203,20 @@ pub fn strike(state: &State, fault: Fault) -> State {
     match fault {
         Fault::Cut(loss) => cut(&mut next, loss),
         Fault::Kill => steps::kill(&mut next),
+        Fault::Dies => dies(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
+        Fault::PutBackFails => (next.disk.owed, next.pc) = (true, Pc::Units(1)),
         Fault::Server(up) => next.cluster.up = up,
+        Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',
         Fault::Asks(ask) => next.cluster.ask = ask,
         Fault::Pauses => next.cluster.paused = true,
         Fault::Cordons => next.cluster.cordon = Cordon::Foreign,
+        Fault::Uncordons => uncordon(&mut next),
+        Fault::CordonComesBack => next.cluster.cordon = Cordon::Ours(steps::number(state)),
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
         Fault::OwnDefault => own_default(&mut next),
+        Fault::Stages => next.running.staged = true,
         Fault::Etc => next.disk.etc += 1,
         Fault::Sickens => next.running.sick = true,
         Fault::Inhibits => next.running.inhibited = true,
@@ -181,8 +228,10 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Asks(_)
             | Fault::Pauses
             | Fault::Cordons
+            | Fault::Uncordons
             | Fault::Picks(_)
             | Fault::OwnDefault
+            | Fault::Stages
             | Fault::OlderServer
     ) {
         next.left.people -= 1;
@@ -216,7 +265,20 @@ fn pick(state: &mut State, at: usize) {
     boot::enter(state, system, false, true);
 }
 
-fn own_default(state: &mut State) {
+fn uncordon(state: &mut State) {
+    state.cluster.cordon = Cordon::None;
+    state.ghost.unseen |= !state.cluster.pods;
+    state.cluster.pods = true;
+}
+
+fn dies(state: &mut State) {
+    steps::kill(state);
+    state.running.dead = true;
+}
+
+/// It is the default from now on, once.
+pub fn own_default(state: &mut State) {
+    state.disk.menu.retain(|one| !one.same(OWN));
     state.disk.menu.insert(0, OWN);
     state.disk.unflushed = None;
     state.disk.folders.insert((OWN.letter, OWN.serial));

@@ -3,9 +3,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use upgrade::Record;
-use upgrade::bill::Bill;
+use upgrade::bill::{Bill, Since, Stopwatch};
 use upgrade::tally::Tally;
+use upgrade::{Moment, Record, SinceBoot};
+
+use crate::cast::boot_id;
 
 /// A record that does not change any more.
 #[derive(Clone, Debug)]
@@ -16,7 +18,9 @@ pub struct Kept {
 
 impl Kept {
     /// Keeps a record. Left out is what no decision looks at and what would make each state a new one: the generation (that
-    /// it rises is checked when it is written), of the phases reached all but the last, with their times, and what is counted.
+    /// it rises is checked when it is decided, in `promises::rises`), of the phases reached all but the last, with their times, and what is counted. That a wait is
+    /// counted stays: who begins or ends one writes, who goes on waiting does not. The past is looked at where hours that are open have
+    /// an end, and here they have none.
     #[must_use]
     pub fn new(mut record: Record) -> Self {
         record.generation = 0;
@@ -25,8 +29,13 @@ impl Kept {
         if let Some(up) = &mut record.upgrade {
             let surplus = up.reached.len().saturating_sub(1);
             up.reached.drain(..surplus);
-            up.reached.iter_mut().for_each(|reached| reached.at = 0);
-            up.bill = Bill::default();
+            for reached in &mut up.reached {
+                (reached.at, reached.waited) = (0, 0);
+            }
+            up.bill = Bill {
+                waiting: without_times(&up.bill.waiting),
+                ..Bill::default()
+            };
         }
         let mut hasher = DefaultHasher::new();
         // Records have no hash of their own; what is on the disk is their JSON.
@@ -44,6 +53,18 @@ impl Kept {
     pub fn record(&self) -> &Record {
         &self.record
     }
+}
+
+/// It runs or it does not.
+fn without_times(watch: &Stopwatch) -> Stopwatch {
+    let since = watch.since.as_ref().map(|_| Since {
+        at: Moment {
+            boot: boot_id(0),
+            at: SinceBoot(0),
+        },
+        wall: 0,
+    });
+    Stopwatch { seconds: 0, since }
 }
 
 impl PartialEq for Kept {

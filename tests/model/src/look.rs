@@ -2,11 +2,11 @@
 
 use upgrade::{
     Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Observation, OneShot, Outcome,
-    Reason, SinceBoot, Step, Upgrade,
+    Reason, SinceBoot, Step,
 };
 
 use crate::cast::{self, digest};
-use crate::world::{Do, End, Flaw, GrubEnv, Link, State};
+use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Link, State};
 
 /// The observation of one home.
 #[must_use]
@@ -21,6 +21,7 @@ pub fn look(
     Observation {
         home,
         now: moment(run.now),
+        started: SinceBoot(0),
         wall: 0,
         boot: cast::boot_id(run.boot),
         booted: run.system.deployment(),
@@ -30,14 +31,16 @@ pub fn look(
         one_shot: one_shot(state, home),
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: restored(state),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),
-        staged: false,
+        staged: is_staged(state),
         request: request(link),
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
-        uncordoned: false,
+        uncordoned: link.cordon == Some(Cordon::None),
+        own_cordon: is_own_cordon(state),
         hooks: Hooks {
             pre: state.careful,
             post: state.careful,
@@ -82,6 +85,19 @@ fn api(state: &State) -> Api {
     }
 }
 
+/// By what lies on the disk, whichever upgrade it is of.
+fn restored(state: &State) -> Result<(), Reason> {
+    if !state.disk.owed {
+        return Ok(());
+    }
+    let text = || "x".to_owned();
+    Err(Reason::StateOwed {
+        id: text(),
+        detail: text(),
+        kept: text(),
+    })
+}
+
 fn integrity(state: &State) -> Result<(), String> {
     if state.suffers(Flaw::Tampered) {
         return Err("usr/bin/kubelet: its content has changed".to_owned());
@@ -95,10 +111,25 @@ fn moment(seconds: u16) -> SinceBoot {
 
 /// Asked for only where it matters, as on a real node.
 fn etc_is_stale(state: &State) -> bool {
+    may_arm(state) && state.disk.etc_noted != state.disk.etc
+}
+
+/// Likewise.
+fn is_staged(state: &State) -> bool {
+    may_arm(state) && state.running.staged
+}
+
+fn may_arm(state: &State) -> bool {
     let booted = state.running.system.deployment();
-    let may_arm = |up: &Upgrade| up.may_arm_next(&booted);
     let upgrade = state.disk.record.record().upgrade.as_ref();
-    upgrade.is_some_and(may_arm) && state.disk.etc_noted != state.disk.etc
+    upgrade.is_some_and(|up| up.may_arm_next(&booted))
+}
+
+/// Whether the cordon that was heard of last bears the mark of the record's upgrade.
+fn is_own_cordon(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let mark = up.map(|up| Cordon::Ours(cast::id_number(&up.id)));
+    mark.is_some() && mark == state.running.link.cordon
 }
 
 /// The commit that the upgrade under way leads to.
@@ -251,6 +282,16 @@ fn health(state: &State) -> Health {
 /// Whether everything that is shown of the health is well.
 #[must_use]
 pub fn is_well(health: &Health) -> bool {
+    checks(health).all(|check| *check == Check::Pass)
+}
+
+/// Whether something is not: what could not be looked at is no failure.
+#[must_use]
+pub fn fails(health: &Health) -> bool {
+    checks(health).any(|check| matches!(check, Check::Fail(_) | Check::Broken(_)))
+}
+
+fn checks(health: &Health) -> impl Iterator<Item = &Check> {
     let own = [
         &health.runtime,
         &health.kubelet,
@@ -259,7 +300,5 @@ pub fn is_well(health: &Health) -> bool {
         &health.version,
     ];
     let users = health.required.iter().map(|(_, check)| check);
-    own.into_iter()
-        .chain(users)
-        .all(|check| *check == Check::Pass)
+    own.into_iter().chain(users)
 }

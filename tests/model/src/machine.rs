@@ -1,10 +1,10 @@
 //! What happens when nothing breaks in: exactly one next state, or none at rest.
 
-use upgrade::{Home, Phase, Step, deadman};
+use upgrade::{Home, Observation, Phase, Step, deadman};
 
 use crate::cast::{self, System};
 use crate::kept::Kept;
-use crate::look::{is_well, look};
+use crate::look::{fails, is_well, look};
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Answer, Do, Flaw, Link, Pc, State, Told};
 use crate::{boot, promises, steps};
@@ -42,7 +42,7 @@ pub fn calm(mutant: Option<Mutant>, state: &State) -> Option<State> {
             true
         }
         Pc::Acts(act) => {
-            tell(&mut next);
+            tell(mutant, &mut next);
             acts(&mut next, act);
             true
         }
@@ -50,7 +50,7 @@ pub fn calm(mutant: Option<Mutant>, state: &State) -> Option<State> {
             doing(mutant, &mut next, (what, part, etc));
             true
         }
-        Pc::Waits(until) => wait(&mut next, until),
+        Pc::Waits(until) => wait(mutant, &mut next, until),
     };
     goes_on.then_some(next)
 }
@@ -61,7 +61,7 @@ fn turn(
     state: &mut State,
     finished: Option<(Do, crate::world::End)>,
 ) -> bool {
-    if state.suffers(Flaw::AgentDead) {
+    if state.suffers(Flaw::AgentDead) || state.running.dead {
         return without_agent(state);
     }
     if deadman_is_due(state) {
@@ -72,6 +72,8 @@ fn turn(
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.
     state.running.well |= seen.on_trial() && is_well(&seen.health);
+    soak(state, &seen);
+    state.ghost.unseen &= !seen.uncordoned;
     if state.running.link.asked == Some(None) {
         state.ghost.condemned = None;
     }
@@ -96,6 +98,15 @@ fn turn(
     true
 }
 
+/// What the soak of a careful operator is judged by.
+fn soak(state: &mut State, seen: &Observation) {
+    if !state.careful || !seen.on_trial() || fails(&seen.health) {
+        state.running.well_since = None;
+    } else if is_well(&seen.health) {
+        state.running.well_since.get_or_insert(state.running.now);
+    }
+}
+
 /// Nobody judges: the timer calls the deadman, once its time has come.
 fn without_agent(state: &mut State) -> bool {
     // Whoever picked it by hand sees that nothing comes.
@@ -103,9 +114,21 @@ fn without_agent(state: &mut State) -> bool {
         boot::go_down(state);
         return true;
     }
-    let waits = state.running.now < DEADMAN_AT;
-    state.running.now = state.running.now.max(DEADMAN_AT);
-    waits
+    let next = [Some(DEADMAN_AT), held_until(state)];
+    let next = next.into_iter().flatten();
+    let Some(next) = next.filter(|at| *at > state.running.now).min() else {
+        return false;
+    };
+    state.running.now = next;
+    true
+}
+
+/// Until when the record asks the deadman of this boot for patience, in seconds.
+fn held_until(state: &State) -> Option<u16> {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let hold = up.and_then(|up| up.hold.as_ref());
+    let hold = hold.filter(|hold| hold.boot == cast::boot_id(state.running.boot))?;
+    u16::try_from(hold.at.0.div_ceil(1000)).ok()
 }
 
 /// Seconds until the operator's hours come, or the clock is looked at again.
@@ -128,6 +151,7 @@ fn hear(state: &mut State) {
         link.fresh = false;
     } else if up {
         (link.asked, link.paused) = (Some(cluster.ask), cluster.paused);
+        link.cordon = Some(cluster.cordon);
         link.since = Some(link.since.map_or((now, false), |(since, _)| (since, true)));
     } else {
         link.since = None;
@@ -145,18 +169,18 @@ fn has_heard_all(state: &State) -> bool {
 /// Whether the Node says other than was heard.
 fn has_news(state: &State) -> bool {
     let (link, cluster) = (state.running.link, state.cluster);
-    link.asked != Some(cluster.ask) || link.paused != cluster.paused
+    link.asked != Some(cluster.ask)
+        || link.paused != cluster.paused
+        || link.cordon != Some(cluster.cordon)
 }
 
 /// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back, and
 /// then a pause ends.
-fn wait(state: &mut State, until: Option<u16>) -> bool {
+fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
     if has_heard_all(state) {
-        if state.running.link.since.is_some()
-            && state.cluster.told != answer(state, state.disk.record.record())
-        {
+        if state.running.link.since.is_some() && has_to_tell(mutant, state) {
             // The reporter tries again until it is heard.
-            tell(state);
+            tell(mutant, state);
             return true;
         }
         match until {
@@ -227,21 +251,33 @@ fn glance(mutant: Option<Mutant>, state: &mut State, what: Do) -> bool {
     }
     let seen = look(state, Home::Agent, Some(what), None);
     let (record, act) = mutant::decide(mutant, state, &seen);
+    promises::rises(state, record.as_ref());
     if let Some(record) = record {
         store(state, Kept::new(record));
     }
     act == upgrade::Act::Cancel
 }
 
+/// Whether the Node does not say what is on the disk.
+fn has_to_tell(mutant: Option<Mutant>, state: &State) -> bool {
+    let wanted = answer(state, state.disk.record.record());
+    let was_accepted = wanted.is_some() && state.ghost.lost == wanted;
+    let counts_as_told = was_accepted && mutant == Some(Mutant::TakesTheAcceptedForTold);
+    state.cluster.told != wanted && !counts_as_told
+}
+
 /// The Node is told what is on the disk.
-pub fn tell(state: &mut State) {
-    let record = state.disk.record.record().clone();
-    tell_of(state, &record);
+fn tell(mutant: Option<Mutant>, state: &mut State) {
+    if has_to_tell(mutant, state) {
+        let record = state.disk.record.record().clone();
+        tell_of(state, &record);
+    }
 }
 
 fn tell_of(state: &mut State, record: &upgrade::Record) {
     if state.api_answers() && state.running.link.since.is_some() {
         state.cluster.told = answer(state, record);
+        state.ghost.lost = None;
         if state.cluster.told != answer(state, state.disk.record.record()) {
             state.breaks("I7: the Node is told only what is written");
         }
@@ -301,6 +337,10 @@ fn step_of(step: &Step) -> Do {
 
 /// The agent dies and is started again; the boot goes on.
 pub fn restart(state: &mut State) {
+    // What the agent knew of the cordon goes with it, and an armed node reboots without hearing of the Node again.
+    let is_taken =
+        phase(state).is_some_and(|phase| matches!(phase, Phase::Drained | Phase::Armed { .. }));
+    state.ghost.unseen |= is_taken && state.cluster.pods;
     state.running.link = Link::NEW;
     state.pc = Pc::Turn(None);
 }

@@ -1,6 +1,6 @@
 //! The brain that ships, and brains that are broken on purpose: each must be caught, or the model proves nothing.
 //!
-//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Three of them break the loop
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Four of them break the loop
 //! around it instead, where the mistake could only be made there; those are applied in `machine` and `steps`.
 
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use upgrade::window::Hours;
 use upgrade::{
     Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
-    Record, Step, Upgrade,
+    Record, SinceBoot, Step, Upgrade,
 };
 
 use crate::cast::{digest, version};
@@ -32,6 +32,7 @@ pub enum Mutant {
     IgnoresTheBadImage,
     TrustsMemoryOverWhatIsSeen,
     SkipsTheSnapshot,
+    SavesBeforeTheFirstTrialAlone,
     IgnoresTheSkew,
     IgnoresChangedEtc,
     HearsNoWithdrawal,
@@ -46,10 +47,20 @@ pub enum Mutant {
     HearsNoPause,
     WorksOutsideTheHours,
     ForgetsThePostHooks,
+    TakesTheAcceptedForTold,
+    BlessesWithoutTheApiServer,
+    TakesARequestWhileStateIsOwed,
+    KeepsTheGeneration,
+    IgnoresChangedEtcOnceArmed,
+    IgnoresATakenOffCordon,
+    IgnoresAStagedSystem,
+    LeavesACordonThatComesBack,
+    SoaksForNoTime,
+    HoldsTheDeadmanForEver,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 28] = [
+pub const MUTANTS: [Mutant; 39] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -64,6 +75,7 @@ pub const MUTANTS: [Mutant; 28] = [
     Mutant::IgnoresTheBadImage,
     Mutant::TrustsMemoryOverWhatIsSeen,
     Mutant::SkipsTheSnapshot,
+    Mutant::SavesBeforeTheFirstTrialAlone,
     Mutant::IgnoresTheSkew,
     Mutant::IgnoresChangedEtc,
     Mutant::HearsNoWithdrawal,
@@ -78,7 +90,20 @@ pub const MUTANTS: [Mutant; 28] = [
     Mutant::HearsNoPause,
     Mutant::WorksOutsideTheHours,
     Mutant::ForgetsThePostHooks,
+    Mutant::TakesTheAcceptedForTold,
+    Mutant::BlessesWithoutTheApiServer,
+    Mutant::TakesARequestWhileStateIsOwed,
+    Mutant::KeepsTheGeneration,
+    Mutant::IgnoresChangedEtcOnceArmed,
+    Mutant::IgnoresATakenOffCordon,
+    Mutant::IgnoresAStagedSystem,
+    Mutant::LeavesACordonThatComesBack,
+    Mutant::SoaksForNoTime,
+    Mutant::HoldsTheDeadmanForEver,
 ];
+
+/// For how many seconds a careful operator wants a new system to be healthy without a break.
+pub const SOAK: u16 = 300;
 
 /// The model writes the record itself, as a step that a cut can come before.
 struct Later;
@@ -93,13 +118,16 @@ impl Journal for Later {
 
 /// The policy: the defaults, but for fewer tries of a step, which end sooner and are otherwise like more; and for what a careful
 /// operator sets. The hours end as a misfortune, and come again when that is waited for.
-fn policy(state: &State, keeps_hours: bool) -> Policy {
+fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     let mut policy = Policy {
         tries: 2,
         ..Policy::default()
     };
     policy.load_balancer.exclude = state.careful;
-    if state.shut && keeps_hours {
+    if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
+        policy.health.soak_seconds = SOAK.into();
+    }
+    if state.shut && mutant != Some(Mutant::WorksOutsideTheHours) {
         // The clock on the wall stands at midnight, an hour before.
         policy
             .window
@@ -117,7 +145,7 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
     if let Some(mutant) = mutant {
         mislead(mutant, &mut record, &mut shown);
     }
-    let policy = policy(state, mutant != Some(Mutant::WorksOutsideTheHours));
+    let policy = policy(state, mutant);
     let decision = upgrade::decide(&shown, &Ok(record), &Ok(policy));
     let Ok((mut next, mut act)) = decision.commit(&mut Later);
     if let Some(mutant) = mutant {
@@ -140,11 +168,19 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::HearsNoPause {
         seen.paused = None;
     }
+    if mutant == Mutant::TakesARequestWhileStateIsOwed {
+        seen.restored = Ok(());
+    }
     if mutant == Mutant::IgnoresChangedEtc {
         seen.etc_stale = false;
     }
+    mislead_about_others(mutant, seen);
     if mutant == Mutant::BlessesBeforeHealth && seen.on_trial() {
         seen.health = well();
+    }
+    // What only the API server shows counts as seen where it is away.
+    if mutant == Mutant::BlessesWithoutTheApiServer && seen.on_trial() && seen.api == Api::Away {
+        (seen.health.ready, seen.health.version) = (Check::Pass, Check::Pass);
     }
     if let (Mutant::IgnoresTheSkew, Api::Reached { version: known, .. }) = (mutant, &mut seen.api) {
         *known = known.take().map(|_| version('f'));
@@ -160,10 +196,21 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     }
 }
 
+/// Changes what is seen of what other people do to the node.
+fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
+    match mutant {
+        Mutant::IgnoresATakenOffCordon => seen.uncordoned = false,
+        Mutant::IgnoresAStagedSystem => seen.staged = false,
+        Mutant::LeavesACordonThatComesBack => seen.own_cordon = false,
+        _ => {}
+    }
+}
+
 /// Changes what is remembered or seen when no upgrade is under way any more.
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
-        up.released = true;
+        // That it sees its cordon all the same would heal it.
+        (up.released, seen.own_cordon) = (true, false);
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
     if mutant == Mutant::SpinsOnARefusedReboot && seen.finished.as_ref().is_some_and(reboot) {
@@ -177,9 +224,13 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     match mutant {
         Mutant::CountsNoAttempt => up.tries = 0,
         Mutant::SkipsTheSnapshot => up.snapshot = true,
+        Mutant::SavesBeforeTheFirstTrialAlone if up.tries > 0 => up.snapshot = true,
         Mutant::KeepsTheCordon => up.released = true,
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
+        Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
+            seen.etc_stale = false;
+        }
         Mutant::NeverDisarms if !matches!(up.phase, Phase::Armed { .. }) => {
             seen.one_shot = OneShot::Clear;
         }
@@ -205,10 +256,18 @@ fn distort(
     (next, act): (&mut Option<Record>, &mut Act),
 ) {
     let was_armed = is_armed(former);
+    if let (Mutant::KeepsTheGeneration, Some(next)) = (mutant, next.as_mut()) {
+        next.generation = former.generation;
+    }
     let changed = next.as_mut().and_then(|next| next.upgrade.as_mut());
     let leaves = matches!(act, Act::Begin(Step::Reboot { .. })) && seen.on_trial();
     match (mutant, changed) {
         (Mutant::ForgetsTheIntent, Some(up)) => up.intent = None,
+        (Mutant::HoldsTheDeadmanForEver, Some(up)) => {
+            if let Some(hold) = &mut up.hold {
+                hold.at = SinceBoot(u64::MAX);
+            }
+        }
         (Mutant::CountsTheAttemptAfterTheReboot, Some(up)) => {
             if matches!(up.phase, Phase::Armed { .. }) && !was_armed {
                 up.tries = up.tries.saturating_sub(1);

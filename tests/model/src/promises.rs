@@ -5,6 +5,7 @@ use upgrade::{Api, Asked, Observation, Phase, Record, Upgrade};
 use crate::cast::{self, Ask};
 use crate::fault::OWN;
 use crate::machine::{answer, phase};
+use crate::mutant::SOAK;
 use crate::world::{Act, Answer, Cordon, Do, GrubEnv, Pc, State};
 
 /// Trial boots of one request; the policy's default.
@@ -12,11 +13,9 @@ const TRIALS: u8 = 2;
 
 /// Judges a decision, with what it was taken on.
 pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act: Act) {
+    rises(state, next);
     let before = state.disk.record.clone();
     let next = next.unwrap_or(before.record());
-    if next.generation < before.record().generation {
-        state.breaks("the record's generation rises");
-    }
     let former = before.record().upgrade.as_ref();
     if seen.paused.is_some() && leads_to_a_trial(act) {
         state.breaks("while the Node is paused nothing new is begun");
@@ -28,14 +27,23 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
     if matches!(act, Act::Wait(_)) && keeps_from_users(state, up) {
         state.breaks("outside of the operator's hours the node is its users'");
     }
+    soaks(state, former, up);
     match act {
         Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
         Act::Begin(Do::Bless(letter)) => blesses(state, up, letter),
         Act::Begin(Do::Undo(letter)) if letter == state.running.system.letter => {
             state.breaks("I1: what runs is not removed");
         }
-        Act::Begin(Do::Reboot(_)) => reboots(state, up),
+        Act::Begin(Do::Reboot(_)) => reboots(state, seen, up),
         Act::Begin(_) | Act::Cancel | Act::Wait(_) => {}
+    }
+}
+
+/// Judges a record that was decided, before its generation is forgotten: of two copies the newer is read.
+pub fn rises(state: &mut State, next: Option<&Record>) {
+    let former = state.disk.record.record().generation;
+    if next.is_some_and(|next| next.generation <= former) {
+        state.breaks("the record's generation rises");
     }
 }
 
@@ -60,17 +68,11 @@ fn arms(
     if first && up.tries <= tries {
         state.breaks("I3: the attempt is counted before control passes");
     }
-    if first && state.disk.etc_carried != state.disk.etc {
-        state.breaks("I9: the new system has the /etc that the old one has");
-    }
     if first && seen.paused.is_some() {
         state.breaks("while the Node is paused nothing is armed");
     }
     if first && is_withdrawn(seen, up) {
         state.breaks("a withdrawn request arms nothing");
-    }
-    if state.cluster.pods {
-        state.breaks("the pods are gone before the node is armed");
     }
     if state.careful && !(state.ghost.hooked && state.cluster.excluded.is_some()) {
         state.breaks("hooks and load balancers come before the arming");
@@ -78,9 +80,10 @@ fn arms(
     if state.disk.snapshot.is_none() {
         state.breaks("the kubelet's state is saved before the node is armed");
     }
-    if !seen.runs_default() || state.disk.menu.first().map(|one| one.letter) == Some(OWN.letter) {
-        state.breaks("I1: armed only where the running system is the default");
+    if state.ghost.served {
+        state.breaks("what is saved is no older than what the old system wrote last");
     }
+    leads_out_only_as_it_may(state, seen);
     if first && is_newer_than_server(state, seen, letter) {
         state.breaks("I8: the kubelet is never newer than the API server");
     }
@@ -90,6 +93,21 @@ fn arms(
         && number.is_none_or(|number| number == id)
     {
         state.breaks("a bad image is tried again only when somebody asks again");
+    }
+}
+
+/// What holds whenever control is about to pass to the new system, also where a killed agent comes back to what it had armed.
+fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
+    if state.disk.etc_carried != state.disk.etc {
+        state.breaks("I9: the new system has the /etc that the old one has");
+    }
+    // Of a cordon that was taken off an agent that has just started has not heard yet.
+    if state.cluster.pods && !state.ghost.unseen {
+        state.breaks("the pods are gone before the node is armed");
+    }
+    let default = state.disk.menu.first().map(|one| one.letter);
+    if !seen.runs_default() || default == Some(OWN.letter) || state.running.staged {
+        state.breaks("I1: armed only where the running system is the default, and stays it");
     }
 }
 
@@ -139,9 +157,24 @@ fn blesses(state: &mut State, up: &Upgrade, letter: char) {
     }
 }
 
-fn reboots(state: &mut State, up: &Upgrade) {
+/// A verdict that it is healthy comes when it was so for the operator's time, without a break.
+fn soaks(state: &mut State, former: Option<&Upgrade>, up: &Upgrade) {
+    let healthy = |up: &Upgrade| matches!(up.phase, Phase::Healthy { .. });
+    if !state.careful || !healthy(up) || former.is_some_and(healthy) {
+        return;
+    }
+    let until = state.running.well_since.map(|since| since + SOAK);
+    if until.is_none_or(|until| state.running.now < until) {
+        state.breaks("healthy is what was so for the whole soak");
+    }
+}
+
+fn reboots(state: &mut State, seen: &Observation, up: &Upgrade) {
     let boot = cast::boot_id(state.running.boot);
     let armed = up.phase == Phase::Armed { boot };
+    if armed {
+        leads_out_only_as_it_may(state, seen);
+    }
     let proven = state.ghost.proven.contains(&state.running.system.letter);
     if proven && !armed && !state.running.trial && !state.running.picked {
         state.breaks("the old system reboots only when it is armed");
@@ -194,6 +227,9 @@ pub fn stored(state: &mut State, next: &Record) {
     let begins = former.is_none_or(|former| former.id != up.id || former.phase.is_end())
         && (!up.phase.is_end() || former.is_none_or(|former| former.id != up.id));
     if begins {
+        if state.disk.owed && !up.phase.is_end() {
+            state.breaks("no request is taken while the old system is owed its kubelet's state");
+        }
         state.ghost.trials = 0;
         // Another upgrade that ends in this very write was answered since.
         let last = former.is_none_or(|former| former.phase.is_end());
@@ -240,6 +276,9 @@ pub fn broken(state: &State) -> Option<&'static str> {
     match () {
         () if !boots => Some("I1: some proven system boots"),
         () if state.ghost.trials > TRIALS => Some("I3: at most so many trials of one request"),
+        () if disk.owed && disk.snapshot.is_none() => {
+            Some("what the old system is owed is kept until it has it back")
+        }
         () if !old_is_there => Some("I5: the old system is there until the end"),
         () if !bounded => Some("I10: nothing grows without bound"),
         () => None,

@@ -49,7 +49,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Snapshot => snapshot(state, part),
         Do::Arm(system) => arm(state, system, part),
         Do::Disarm => disarm(state, part),
-        Do::Reboot(_) => boot::go_down(state),
+        Do::Reboot(force) => reboot(state, force),
         Do::Kubeadm => kubeadm(state),
         Do::Bless(_) => bless(state, part),
         Do::Release => release(mutant, state),
@@ -115,7 +115,8 @@ fn clear_folders(state: &mut State) {
 }
 
 /// The number of the upgrade that marks what it sets.
-fn number(state: &State) -> u8 {
+#[must_use]
+pub fn number(state: &State) -> u8 {
     let up = state.disk.record.record().upgrade.as_ref();
     up.map_or(0, |up| crate::cast::id_number(&up.id))
 }
@@ -126,12 +127,19 @@ fn drain(state: &mut State, part: u8) {
         if state.cluster.cordon == Cordon::None {
             state.cluster.cordon = Cordon::Ours(number);
         }
+        // Whoever set it knows of it, however late the watch is.
+        state.running.link.cordon = Some(state.cluster.cordon);
     } else {
-        state.cluster.pods = false;
+        (state.cluster.pods, state.ghost.unseen) = (false, false);
     }
 }
 
+/// What a trial has left is not saved in the place of what is owed.
 fn snapshot(state: &mut State, part: u8) {
+    if state.disk.owed {
+        fails(state, Do::Snapshot, End::Again);
+        return;
+    }
     if part == 0 {
         (state.disk.snapshot, state.disk.restored) = (None, None);
         return;
@@ -140,6 +148,9 @@ fn snapshot(state: &mut State, part: u8) {
         state.breaks("the snapshot holds what the old kubelet wrote");
     }
     state.disk.snapshot = Some(state.disk.kubelet);
+    let up = state.disk.record.record().upgrade.as_ref();
+    state.disk.restored = up.map(|up| up.tries);
+    state.ghost.served = false;
 }
 
 /// The position is computed at the moment it is written.
@@ -158,6 +169,12 @@ fn disarm(state: &mut State, part: u8) {
     } else {
         GrubEnv::Clear
     };
+}
+
+/// By force no service is stopped any more, and so nothing that is staged comes about (ostree-finalize-staged.service).
+fn reboot(state: &mut State, force: bool) {
+    state.running.staged &= !force;
+    boot::go_down(state);
 }
 
 fn kubeadm(state: &mut State) {
@@ -203,8 +220,10 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
     };
     if lifted {
         state.cluster.cordon = Cordon::None;
+        state.ghost.served = true;
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
+    state.ghost.unseen = false;
     // Pods come back where they may.
     state.cluster.pods |= state.cluster.cordon == Cordon::None;
 }
@@ -221,6 +240,8 @@ fn undo(state: &mut State, letter: char, part: u8) {
         3 => {
             state.disk.fetched.remove(&letter);
         }
+        // What is owed stays.
+        _ if state.disk.owed => {}
         _ => (state.disk.snapshot, state.disk.restored) = (None, None),
     }
 }
@@ -237,7 +258,9 @@ fn clean(state: &mut State, part: u8) {
         1 => state.disk.unflushed = None,
         _ => {
             clear_folders(state);
+            // What the new system has made of it is the node's from now on.
             (state.disk.snapshot, state.disk.restored) = (None, None);
+            state.disk.owed = false;
         }
     }
 }

@@ -88,6 +88,8 @@ pub struct Disk {
     pub snapshot: Option<char>,
     /// Behind which trial it was put back, since the target may have run last.
     pub restored: Option<u32>,
+    /// It was to be put back, and that failed.
+    pub owed: bool,
     /// The kubelet's state, by the system that wrote it last.
     pub kubelet: char,
     /// How often somebody has changed the running system's /etc.
@@ -107,6 +109,8 @@ pub struct Link {
     pub asked: Option<Option<Ask>>,
     /// Whether the Node was paused then.
     pub paused: bool,
+    /// The cordon as it was then, or as it was set since.
+    pub cordon: Option<Cordon>,
     /// Since when the API server is reached, and whether its version is known.
     pub since: Option<(u16, bool)>,
 }
@@ -117,6 +121,7 @@ impl Link {
         fresh: true,
         asked: None,
         paused: false,
+        cordon: None,
         since: None,
     };
 }
@@ -140,8 +145,14 @@ pub struct Running {
     pub sick: bool,
     /// Somebody holds an inhibitor: whoever asks politely gets no reboot.
     pub inhibited: bool,
+    /// The agent is dead and does not come back.
+    pub dead: bool,
+    /// Somebody has staged a system of their own: an orderly way down makes it the default.
+    pub staged: bool,
     /// In this boot everything was well once, and was shown.
     pub well: bool,
+    /// Since when nothing was shown that is not, where the operator wants that to last.
+    pub well_since: Option<u16>,
     /// What the agent knows.
     pub link: Link,
 }
@@ -222,6 +233,12 @@ pub struct Ghost {
     pub by_hand: bool,
     /// Pre-hooks were begun, and no post-hooks since.
     pub hooked: bool,
+    /// The old system has served since the kubelet's state was saved last.
+    pub served: bool,
+    /// Pods are there since somebody took the cordon off, and the agent has decided nothing yet that knew of it.
+    pub unseen: bool,
+    /// The answer that the API server has accepted and lost, until another is given.
+    pub lost: Option<Told>,
     /// The first promise that was broken.
     pub broken: Option<&'static str>,
 }
@@ -235,7 +252,7 @@ pub struct State {
     pub stuck: bool,
     /// /boot is a file system of its own, and the guard sees nothing of it: neither the one-shot nor a way to clear it.
     pub apart: bool,
-    /// The operator has hooks, hours, and load balancers that are told.
+    /// The operator has hooks, hours, a soak, and load balancers that are told.
     pub careful: bool,
     /// It is none of the operator's hours.
     pub shut: bool,
@@ -275,6 +292,7 @@ impl State {
                 fetched: BTreeSet::new(),
                 snapshot: None,
                 restored: None,
+                owed: false,
                 kubelet: 'a',
                 etc: 0,
                 etc_noted: 0,
@@ -289,7 +307,10 @@ impl State {
                 kubeadm: true,
                 sick: false,
                 inhibited: false,
+                dead: false,
+                staged: false,
                 well: true,
+                well_since: None,
                 link: Link::NEW,
             },
             cluster: Cluster {
@@ -310,6 +331,9 @@ impl State {
                 condemned: None,
                 by_hand: false,
                 hooked: false,
+                served: false,
+                unseen: false,
+                lost: None,
                 broken: None,
             },
         }

@@ -5,6 +5,9 @@ use careen_model::check::{Chain, explore};
 use careen_model::runs::{self, Run};
 use careen_model::world::{Flaw, Left};
 
+/// Of some 905,000 states that there were when this was written: a brain that decides otherwise has some fewer or more.
+const LEAST: usize = 630_000;
+
 #[test]
 fn the_brain_keeps_every_promise_whatever_breaks_in() {
     let mut states = 0;
@@ -17,8 +20,8 @@ fn the_brain_keeps_every_promise_whatever_breaks_in() {
         }
     }
     assert!(
-        states > 50_000,
-        "only {states} states: the world has lost its misfortunes"
+        states > LEAST,
+        "only {states} states, and {LEAST} at least were to be explored: the world has lost some of its misfortunes"
     );
 }
 

@@ -150,6 +150,7 @@ impl FleetMachine {
         Observation {
             home: Home::Agent,
             now: upgrade::SinceBoot(up),
+            started: upgrade::SinceBoot(0),
             wall: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),
@@ -163,6 +164,7 @@ impl FleetMachine {
             one_shot: state.one_shot,
             loader: Ok(()),
             watchdog: Ok(()),
+            restored: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
@@ -171,6 +173,7 @@ impl FleetMachine {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: Hooks::default(),
             api: Api::Away,
             running: None,
@@ -247,6 +250,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         kernel: Some("6.12.0".to_owned()),
         timestamp: 0,
         running: None,
+        lacks: Box::default(),
         root: room,
         boot: room,
     })

@@ -1,6 +1,6 @@
 //! The provider as a process beside the managers.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,6 +13,7 @@ use vm_tests::control_plane::ControlPlane;
 use vm_tests::process::Process;
 use vm_tests::programs;
 
+use crate::provider_process::free_address;
 use crate::replica;
 
 /// The running provider. Dropping it kills it, and with it the API servers of its Clusters.
@@ -116,9 +117,4 @@ fn arguments(plane: &ControlPlane, built: &Path, metrics: SocketAddr) -> Result<
         "--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields".into(),
         "--devmachine-concurrency=10".into(),
     ])
-}
-
-fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?)
 }

@@ -152,6 +152,7 @@ impl Upgrade {
         self.status.reached.push(Reached {
             phase: phase.to_owned(),
             at: since.map_or(0, |since| since.as_secs()),
+            waited: 0,
         });
     }
 

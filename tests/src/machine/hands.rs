@@ -26,6 +26,7 @@ impl TestMachine {
         Observation {
             home: Home::Agent,
             now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
+            started: upgrade::SinceBoot(0),
             wall: 1_700_000_000 + up.as_secs(),
             boot: boot
                 .parse()
@@ -37,6 +38,7 @@ impl TestMachine {
             one_shot: state.one_shot,
             loader: state.loader.clone(),
             watchdog: Ok(()),
+            restored: state.restored.clone(),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,
@@ -45,6 +47,7 @@ impl TestMachine {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
             running: None,

@@ -29,6 +29,7 @@ pub(super) fn facts(commit: Digest) -> ImageFacts {
         kernel,
         timestamp: 0,
         running: None,
+        lacks: Box::default(),
         root: room,
         boot: room,
     }

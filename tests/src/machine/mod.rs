@@ -70,6 +70,7 @@ struct State {
     deployments: Vec<Deployment>,
     one_shot: OneShot,
     loader: Result<(), Reason>,
+    restored: Result<(), Reason>,
     unseen: Option<String>,
     faults: HashMap<&'static str, Fault>,
     local: Local,
@@ -100,6 +101,7 @@ impl TestMachine {
             deployments: vec![deployment("a")],
             one_shot: OneShot::Clear,
             loader: Ok(()),
+            restored: Ok(()),
             unseen: None,
             faults: HashMap::new(),
             local: passing(),
@@ -168,6 +170,11 @@ impl TestMachine {
     /// What the boot loader is.
     pub fn set_loader(&self, loader: Result<(), Reason>) {
         self.state().loader = loader;
+    }
+
+    /// Whether all of the kubelet's state is back that a trial has changed.
+    pub fn set_restored(&self, restored: Result<(), Reason>) {
+        self.state().restored = restored;
     }
 
     /// Why it cannot be looked at.

@@ -204,6 +204,38 @@ async fn a_server_too_busy_to_list_pods_is_asked_again() -> Result<()> {
     Ok(())
 }
 
+/// As a StatefulSet's: the server's word about the one that went is none about its successor.
+#[tokio::test]
+async fn a_pod_that_comes_back_under_its_name_is_another_and_is_evicted_too() -> Result<()> {
+    let mut scene = Scene::new("successor").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    let slow = json!({ "spec": { "terminationGracePeriodSeconds": 3600 } });
+    pods.run("db", slow).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("always-one", "web", 1).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    pods.until_ending("db").await?;
+    pods.end("db").await?;
+    pods.run("db", json!({})).await?;
+    pods.drop_budget("always-one").await?;
+    scene.reboot_silently().await?;
+    assert!(pods.names().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_withdrawal_while_the_kubelets_state_is_saved_uncordons() -> Result<()> {
+    let scene = Scene::new("slow-disk").await?;
+    scene.machine.fault("Snapshot", Some(Fault::Hangs));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.machine.until_begun("Snapshot", 0).await;
+    scene.node.annotate(json!({ names::REQUEST: null })).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    assert!(annotation(&node, names::FAILURE_REASON).starts_with("withdrawn"));
+    assert!(!is_cordoned(&node));
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_withdrawal_while_draining_uncordons_and_leaves_the_pods() -> Result<()> {
     let scene = Scene::new("withdrawn").await?;

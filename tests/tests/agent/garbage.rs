@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, condition, is_cordoned};
+use careen_tests::provider_process::free_address;
+use careen_tests::replica::get;
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -104,6 +106,29 @@ async fn a_boot_loader_that_cannot_do_it_is_refused_by_name() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_node_that_owes_its_kubelet_the_state_of_before_a_trial_begins_nothing_until_it_is_back()
+-> Result<()> {
+    let mut scene = Scene::new("owed").await?;
+    scene.machine.set_restored(Err(Reason::StateOwed {
+        id: "before".to_owned(),
+        detail: "the disk is full".to_owned(),
+        kept: "/sysroot/ostree/careen/snapshot-before".to_owned(),
+    }));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    assert!(annotation(&node, names::FAILURE_REASON).contains("the disk is full"));
+    assert!(scene.machine.begun().is_empty());
+    scene.machine.set_restored(Ok(()));
+    scene
+        .node
+        .annotate(json!({ names::UPGRADE_ID: "again" }))
+        .await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn garbage_in_our_own_answers_is_written_over() -> Result<()> {
     let mut scene = Scene::new("garbage").await?;
     scene.kill_agent()?;
@@ -155,7 +180,9 @@ async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
 #[tokio::test]
 async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_it_can()
 -> Result<()> {
-    let scene = Scene::new("unwritten").await?;
+    let metrics = free_address()?;
+    let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
+    let scene = Scene::with_policy("unwritten", &policy).await?;
     let state = scene
         .node
         .folder
@@ -177,6 +204,8 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
             .contains("record.a.new")
     );
     assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
+    let shown = get(metrics, "/metrics").await?;
+    assert!(shown.contains("careen_agent_trouble 1"), "{shown}");
     for copy in &copies {
         std::fs::remove_dir(copy)?;
     }

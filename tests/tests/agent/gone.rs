@@ -59,6 +59,24 @@ async fn a_node_that_was_renamed_during_an_outage_is_served() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_node_that_is_renamed_in_the_drain_is_neither_drained_on_nor_rebooted_for_the_old_one()
+-> Result<()> {
+    let scene = Scene::new("drained").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("always-one", "web", 1).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.node.until("cordoned", &is_cordoned).await?;
+    let other = join_again(&scene, "anew").await?;
+    delete(&scene.node).await?;
+    let told = other.until_answered("Upgraded").await?;
+    assert!(!is_cordoned(&told));
+    let (boots, menu) = (scene.machine.boots(), scene.machine.menu());
+    assert_eq!((boots, menu.as_str()), (0, "a"));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_node_that_is_deleted_in_the_drain_and_registered_anew_is_told_all() -> Result<()> {
     let scene = Scene::new("deleted").await?;
     let pods = Namespace::new(&scene.node).await?;

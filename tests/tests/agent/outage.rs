@@ -137,3 +137,20 @@ async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Res
     assert!(!is_cordoned(&node));
     Ok(())
 }
+
+/// As of a server that was restored from a backup, or whose etcd has lost what it had flushed last.
+#[tokio::test]
+async fn an_answer_that_the_server_has_lost_while_it_was_away_is_told_again() -> Result<()> {
+    let scene = Scene::new("restored").await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    scene.node.wire.set(State::Cut);
+    let lost =
+        serde_json::json!({ names::ANSWER: null, names::STATUS: null, names::HISTORY: null });
+    scene.node.annotate(lost).await?;
+    assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
+    scene.node.wire.set(State::Open);
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(annotation(&node, names::STATUS).contains("r1-aaaaaaaaaaaa"));
+    Ok(())
+}

@@ -5,6 +5,7 @@ use careen_tests::gate::Gate;
 use careen_tests::machine::NEW_IMAGE;
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::scene::Scene;
+use serde_json::json;
 use upgrade::names;
 
 /// The server itself makes a patch anew five times before it says that there is a conflict.
@@ -49,4 +50,20 @@ async fn a_cordon_that_the_server_answers_with_a_conflict_is_made_anew() -> Resu
 #[tokio::test]
 async fn a_report_that_the_server_answers_with_a_conflict_is_made_anew() -> Result<()> {
     a_conflict_is_no_end("conflict-told", "nodes/status").await
+}
+
+/// What a server does that carries out a cordon which it never answered, or that was put back to how it was in the drain.
+#[tokio::test]
+async fn our_own_cordon_that_shows_up_behind_the_end_is_taken_off() -> Result<()> {
+    let mut scene = Scene::new("late-cordon").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(!is_cordoned(&node));
+    let mark = json!({ names::CORDONED_BY: "r1-aaaaaaaaaaaa" });
+    scene.node.annotate(mark).await?;
+    scene.node.set_unschedulable(true).await?;
+    let lifted = |node: &_| !is_cordoned(node) && annotation(node, names::CORDONED_BY).is_empty();
+    scene.node.until("the cordon lifted", &lifted).await?;
+    Ok(())
 }

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use careen_tests::count::Changes;
-use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
+use careen_tests::machine::{Fault, NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, condition, is_cordoned};
 use careen_tests::scene::Scene;
-use upgrade::names;
 use upgrade::observe::Check;
 use upgrade::report::Status;
+use upgrade::{Reason, names};
 
 #[tokio::test]
 async fn an_annotated_node_upgrades_itself() -> Result<()> {
@@ -66,6 +66,38 @@ async fn a_bad_system_is_left_and_the_reason_stands_on_the_node() -> Result<()> 
         reason.to_owned(),
     );
     assert_eq!(condition(&node), Some(expected));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_in_the_way_of_the_way_back_stands_on_the_node_beside_its_reason() -> Result<()> {
+    let mut scene = Scene::new("held-back").await?;
+    let broken = ("disk".to_owned(), Check::Broken("no /dev/sdb".to_owned()));
+    scene
+        .machine
+        .set_local(|local| local.required = vec![broken]);
+    let locked = Reason::LockHeld {
+        holder: "somebody".to_owned(),
+        seconds: 60,
+    };
+    scene.machine.fault("Undo", Some(Fault::Fails(locked)));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    scene.reboot().await?;
+    let both = |node: &_| {
+        let status = serde_json::from_str::<Status>(annotation(node, names::STATUS));
+        status.is_ok_and(|status| {
+            let cause = status.reverts_for.map(|cause| cause.code);
+            let codes = (status.code.as_deref(), cause.as_deref());
+            codes == (Some("LockHeld"), Some("UserCheck"))
+        })
+    };
+    scene.node.until("both reasons", &both).await?;
+    scene.machine.fault("Undo", None);
+    let node = scene.node.until_answered("Failed").await?;
+    let status: Status = serde_json::from_str(annotation(&node, names::STATUS))?;
+    assert_eq!(status.code.as_deref(), Some("UserCheck"));
+    assert_eq!(status.reverts_for, None, "it is back");
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use careen_tests::cluster::PATIENCE;
+use anyhow::{Context, Result, bail, ensure};
+use careen_tests::cluster::{PATIENCE, plane};
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{TestNode, annotation};
 use careen_tests::scene::Scene;
@@ -197,6 +197,37 @@ async fn a_server_that_goes_away_is_waited_for_and_that_is_said_once() -> Result
     assert_eq!(ended?, Exit::Done, "{captured:?}");
     let said = captured.err();
     assert_eq!(said.matches("asked again and again").count(), 1, "{said}");
+    Ok(())
+}
+
+/// Nobody asks it to end, so it is left once it has told the last turn.
+#[tokio::test]
+async fn a_status_that_is_watched_tells_the_turns_of_an_upgrade_as_the_node_takes_them()
+-> Result<()> {
+    let _own = own_nodes().await;
+    let mut scene = Scene::new("looked-on").await?;
+    let name = scene.node.name.clone();
+    let kubeconfig = plane().await?.admin_kubeconfig();
+    let begin = ["kubectl-careen", "--kubeconfig", path(&kubeconfig)?];
+    let line = ["status", &name, "--watch"];
+    let cli = Cli::try_parse_from(begin.into_iter().chain(line))?;
+    let (mut console, captured) = Console::captured(Look::default(), None);
+    let story = async {
+        scene.node.ask_for(NEW_IMAGE).await?;
+        scene.reboot().await?;
+        until(|| captured.out().contains(&format!("{name}: Upgraded"))).await;
+        anyhow::Ok(())
+    };
+    let both = async {
+        tokio::select! {
+            ended = kubectl::run(&cli, &mut console) => bail!("it has ended: {ended:?}"),
+            told = story => told,
+        }
+    };
+    tokio::time::timeout(PATIENCE, both)
+        .await
+        .with_context(|| format!("{captured:?}"))??;
+    ensure!(captured.out().lines().count() > 2, "{captured:?}");
     Ok(())
 }
 

@@ -3,24 +3,40 @@
 
 mod dashboard;
 mod prometheus;
+mod scraping;
 
 use std::fs;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::NEW_IMAGE;
 use careen_tests::management::Management;
+use careen_tests::node::TestNode;
 use careen_tests::replica::{Replica, get};
 use careen_tests::scene::Scene;
-use prometheus::{Prometheus, free, promtool};
+use kube::api::{Patch, PatchParams};
+use prometheus::{Of, Prometheus, free, promtool};
+use scraping::Scraping;
 use serde_json::json;
 use upgrade::names;
 use upgrade::observe::Check;
+use vm_tests::cluster_api::objects;
 
 #[test]
 fn the_alerts_parse_and_fire_for_their_reasons_alone() -> Result<()> {
-    promtool(&["check", "rules", "alerts.yaml"], None)?;
-    promtool(&["test", "rules", "alerts_test.yaml"], None)
+    for of in [Of::Debian, Of::Upstream] {
+        promtool(of, &["check", "rules", "alerts.yaml"], None)?;
+        promtool(of, &["test", "rules", "alerts_test.yaml"], None)?;
+    }
+    Ok(())
+}
+
+/// Not whether there is a token where it says, which is so in the pod alone.
+#[test]
+fn the_scrape_configuration_is_one_to_prometheus() -> Result<()> {
+    let arguments = ["check", "config", "--syntax-only", "scrape.yaml"];
+    promtool(Of::Upstream, &arguments, None)
 }
 
 #[test]
@@ -70,7 +86,28 @@ async fn falls_back_then_upgrades(prometheus: &Prometheus, scene: &mut Scene) ->
         .await
 }
 
-/// A Machine whose node works and fails; core asks meanwhile.
+/// The agent's last word on this request: it fell back, and what that took.
+async fn agent_falls_back(scene: &Management, node: &str, id: &str) -> Result<()> {
+    let reached = [("Accepted", 1000), ("Trial", 1600), ("Failed", 2000)];
+    let reached = reached.map(|(phase, at)| json!({ "phase": phase, "at": at }));
+    let status = json!({ "id": id, "phase": "Failed", "percent": 100, "code": "UserCheck", "tries": 1, "reached": reached });
+    let seconds =
+        json!({ "working": 1000, "waiting": 0, "cordoned": 500, "drained": 450, "notReady": 200 });
+    let past = json!([{
+        "id": id, "answer": "Failed", "image": "x", "began": 1000, "ended": 2000, "tries": 1, "code": "UserCheck", "seconds": seconds,
+    }]);
+    let annotations = json!({
+        names::ANSWER: "Failed", names::STATUS: status.to_string(), names::HISTORY: past.to_string(),
+    });
+    let change =
+        json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": false } });
+    let how = PatchParams::default();
+    let nodes = scene.nodes();
+    nodes.patch(node, &how, &Patch::Merge(change)).await?;
+    Ok(())
+}
+
+/// A Machine whose node works and falls back; core asks meanwhile.
 async fn a_machine_is_upgraded(
     prometheus: &Prometheus,
     scene: &Management,
@@ -88,8 +125,11 @@ async fn a_machine_is_upgraded(
     while prometheus.numbers(asked).await?.is_empty() {
         replica.call(&bundle, "Discovery", json!({})).await?;
     }
-    scene.agent_fails("watched-0", &id, "CheckFailed").await?;
-    prometheus.until("careen_provider_upgrades_total").await
+    agent_falls_back(scene, "watched-0", &id).await?;
+    prometheus.until("careen_provider_upgrades_total").await?;
+    prometheus
+        .until("ALERTS{alertname=\"CareenMachinesFallBack\",alertstate=\"firing\",reason=\"UserCheck\"}")
+        .await
 }
 
 /// As promtool wants it, which reads the older of both formats: a counter's help goes by its whole name there.
@@ -117,30 +157,14 @@ async fn is_well_formed(address: SocketAddr) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("metrics");
     fs::write(&file, older_format(text))?;
-    promtool(&["check", "metrics"], Some(&file))
+    for of in [Of::Debian, Of::Upstream] {
+        promtool(of, &["check", "metrics"], Some(&file))?;
+    }
+    Ok(())
 }
 
-#[tokio::test]
-async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes_upgraded()
--> Result<()> {
-    let agent = free()?;
-    let policy = format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n");
-    let mut node = Scene::with_policy("asked-by-hand", &policy).await?;
-    let management = Management::new("watched").await?;
-    let replica = Replica::start(&management, "one").await?;
-    let jobs = [
-        ("careen-agent", agent),
-        ("careen-provider", replica.addresses.metrics),
-    ];
-    let prometheus = Prometheus::start(&jobs).await?;
-    for (job, _) in jobs {
-        prometheus
-            .until(&format!("up{{job=\"{job}\"}} == 1"))
-            .await?;
-    }
-    falls_back_then_upgrades(&prometheus, &mut node).await?;
-    a_machine_is_upgraded(&prometheus, &management, &replica).await?;
-    is_well_formed(agent).await?;
+/// Every query of the dashboard, and every rule.
+async fn answers_all(prometheus: &Prometheus) -> Result<()> {
     let mut unanswered = Vec::new();
     for query in dashboard::queries()? {
         match prometheus.numbers(&query.text).await {
@@ -152,6 +176,38 @@ async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes
     ensure!(unanswered.is_empty(), "{}", unanswered.join("\n"));
     let bad = prometheus.unhealthy_rules().await?;
     ensure!(bad.is_empty(), "{}", bad.join("\n"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes_upgraded()
+-> Result<()> {
+    let agent = free()?;
+    let policy = format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n");
+    let mut node = Scene::with_policy("asked-by-hand", &policy).await?;
+    let management = Management::new("watched").await?;
+    let replica = Replica::start(&management, "one").await?;
+    let scraping = Scraping::of(&node.node.admin, agent).await?;
+    scraping::is_reached_at(&node.node, "127.0.0.1").await?;
+    let metrics = replica.addresses.metrics;
+    scraping::pod(&management.admin, "one", metrics.port(), "Running").await?;
+    let debian = scraping::told([("careen-agent", agent), ("careen-provider", metrics)]);
+    let debian = Prometheus::start(Of::Debian, &debian).await?;
+    let prometheus = Prometheus::start(Of::Upstream, &scraping.configs).await?;
+    let instances = [
+        ("careen-agent", node.node.name.clone()),
+        ("careen-provider", metrics.to_string()),
+    ];
+    for (job, instance) in instances {
+        let up = format!("up{{job=\"{job}\",instance=\"{instance}\"}} == 1");
+        prometheus.until(&up).await?;
+    }
+    falls_back_then_upgrades(&prometheus, &mut node).await?;
+    a_machine_is_upgraded(&prometheus, &management, &replica).await?;
+    is_well_formed(agent).await?;
+    for one in [&debian, &prometheus] {
+        answers_all(one).await?;
+    }
     let counted = prometheus
         .numbers("careen_agent_requests_total{outcome=\"fell_back\",reason=\"UserCheck\"}")
         .await?;
@@ -159,5 +215,44 @@ async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes
         counted.iter().all(|times| *times >= 1.0) && !counted.is_empty(),
         "{counted:?}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_node_that_has_an_address_and_every_pod_that_lives_is_a_target_and_no_other()
+-> Result<()> {
+    let (plain, six) = (TestNode::new("plain").await?, TestNode::new("six").await?);
+    let nowhere = TestNode::new("nowhere").await?;
+    let admin = &plain.admin;
+    careen_tests::management::definitions::install_all(admin).await?;
+    let scraping = Scraping::of(admin, free()?).await?;
+    scraping::is_reached_at(&plain, "127.0.0.7").await?;
+    scraping::is_reached_at(&six, "fd00::7").await?;
+    scraping::pod(admin, "lives", 7, "Running").await?;
+    scraping::pod(admin, "evicted", 8, "Failed").await?;
+    let prometheus = Prometheus::start(Of::Upstream, &scraping.configs).await?;
+    let port = scraping.port;
+    let wanted = [
+        format!("https://127.0.0.7:{port}/metrics"),
+        format!("https://[fd00::7]:{port}/metrics"),
+        "http://127.0.0.1:7/metrics".to_owned(),
+    ];
+    let found = || async {
+        let targets = prometheus.targets().await?;
+        for url in &wanted {
+            ensure!(targets.contains(url), "{url} is none of {targets:?}");
+        }
+        Ok(())
+    };
+    objects::until("the targets", PATIENCE, found).await?;
+    let named = format!("up{{instance=\"{}\"}}", six.name);
+    prometheus.until(&named).await?;
+    let targets = prometheus.targets().await?;
+    ensure!(
+        !targets.contains(&"http://127.0.0.1:8/metrics".to_owned()),
+        "{targets:?}"
+    );
+    let not_there = format!("up{{instance=\"{}\"}}", nowhere.name);
+    ensure!(prometheus.numbers(&not_there).await?.is_empty());
     Ok(())
 }

@@ -24,17 +24,31 @@ pub fn shipped(file: &str) -> PathBuf {
     tree().join("packaging/monitoring").join(file)
 }
 
-/// The folder of its programs.
-fn folder() -> Result<PathBuf> {
-    let script = tree().join("tests/tests/monitoring/prometheus.sh");
-    let output = Command::new(script).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "Prometheus cannot be had");
-    Ok(String::from_utf8(output.stdout)?.trim().into())
+/// Where its programs are of.
+#[derive(Clone, Copy, Debug)]
+pub enum Of {
+    /// Debian's package, which is years old and is built without the discovery of Kubernetes.
+    Debian,
+    /// Upstream, with it.
+    Upstream,
+}
+
+impl Of {
+    /// The folder of its programs.
+    fn folder(self) -> Result<PathBuf> {
+        let script = tree().join(match self {
+            Self::Debian => "tests/tests/monitoring/debian.sh",
+            Self::Upstream => "tests/tests/monitoring/upstream/build.sh",
+        });
+        let output = Command::new(script).stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "no Prometheus of {self:?}");
+        Ok(String::from_utf8(output.stdout)?.trim().into())
+    }
 }
 
 /// Runs promtool; its own words when it is not content.
-pub fn promtool(arguments: &[&str], input: Option<&Path>) -> Result<()> {
-    let mut command = Command::new(folder()?.join("promtool"));
+pub fn promtool(of: Of, arguments: &[&str], input: Option<&Path>) -> Result<()> {
+    let mut command = Command::new(of.folder()?.join("promtool"));
     command.args(arguments).current_dir(shipped(""));
     if let Some(input) = input {
         command.stdin(File::open(input)?);
@@ -47,7 +61,7 @@ pub fn promtool(arguments: &[&str], input: Option<&Path>) -> Result<()> {
     let words = [stdout, stderr].concat();
     ensure!(
         status.success(),
-        "promtool {arguments:?}: {}",
+        "promtool of {of:?}, {arguments:?}: {}",
         String::from_utf8_lossy(&words)
     );
     Ok(())
@@ -79,14 +93,14 @@ fn now() -> u64 {
 }
 
 impl Prometheus {
-    /// Scrapes these jobs every other second, with our alerts in force.
-    pub async fn start(jobs: &[(&str, SocketAddr)]) -> Result<Self> {
+    /// Scrapes every other second what these `scrape_configs` name, with our alerts in force.
+    pub async fn start(of: Of, scrape_configs: &Value) -> Result<Self> {
         let data = tempfile::tempdir()?;
         let config = data.path().join("prometheus.yml");
-        fs::write(&config, configuration(jobs).to_string())?;
+        fs::write(&config, configuration(scrape_configs).to_string())?;
         let address = free()?;
         let log = File::create(data.path().join("log"))?;
-        let child = Command::new(folder()?.join("prometheus"))
+        let child = Command::new(of.folder()?.join("prometheus"))
             .arg(format!("--config.file={}", config.display()))
             .arg(format!(
                 "--storage.tsdb.path={}",
@@ -141,6 +155,14 @@ impl Prometheus {
         objects::until(query, PATIENCE, answered).await
     }
 
+    /// Where it reads now.
+    pub async fn targets(&self) -> Result<Vec<String>> {
+        let data = self.api("targets?state=active").await?;
+        let targets = data["activeTargets"].as_array().into_iter().flatten();
+        let urls = targets.filter_map(|target| target["scrapeUrl"].as_str());
+        Ok(urls.map(str::to_owned).collect())
+    }
+
     /// Rules that could not be evaluated, with why.
     pub async fn unhealthy_rules(&self) -> Result<Vec<String>> {
         let data = self.api("rules").await?;
@@ -156,12 +178,11 @@ impl Prometheus {
 }
 
 /// JSON is YAML.
-fn configuration(jobs: &[(&str, SocketAddr)]) -> Value {
-    let job = |(name, address): &(&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
+fn configuration(scrape_configs: &Value) -> Value {
     json!({
         "global": { "scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s" },
         "rule_files": [shipped("alerts.yaml")],
-        "scrape_configs": jobs.iter().map(job).collect::<Vec<_>>(),
+        "scrape_configs": scrape_configs,
     })
 }
 

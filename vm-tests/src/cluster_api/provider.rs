@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use kube::Client;
@@ -108,16 +107,7 @@ pub fn program() -> Result<PathBuf> {
     if let Some(program) = std::env::var_os("CAREEN_PROVIDER") {
         return Ok(program.into());
     }
-    let target = programs::cache()?.join("target");
-    let status = Command::new("cargo")
-        .current_dir(source())
-        .args(["build", "--quiet", "-p", NAME])
-        .env("CARGO_TARGET_DIR", &target)
-        .stdout(Stdio::null())
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(status.success(), "cargo build -p {NAME}: {status}");
-    Ok(target.join("debug").join(NAME))
+    programs::ours(NAME)
 }
 
 /// The source tree that this crate lies in.

@@ -31,13 +31,21 @@ pub enum Initramfs {
     WithoutStage,
     /// With an ostree-prepare-root that is skipped.
     WithoutPrepareRoot,
+    /// With an ostree-prepare-root that never ends.
+    Hanging,
 }
 
-/// It counts as done, and does nothing.
 const PREPARE_ROOT: &str = "usr/lib/systemd/system/ostree-prepare-root.service";
+
+/// It counts as done, and does nothing.
 const SKIPPED: &str = "[Unit]\nDescription=Skipped on purpose\nDefaultDependencies=no\nConditionPathExists=/nowhere\n\
 After=sysroot.mount\nRequires=sysroot.mount\nBefore=initrd-root-fs.target\n\
 [Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n";
+
+/// A shell that stops itself, for nothing else is sure to be in an initramfs. systemd gives it all the time in the world.
+const HANGS: &str = "[Unit]\nDescription=Hangs on purpose\nDefaultDependencies=no\n\
+After=sysroot.mount\nRequires=sysroot.mount\nBefore=initrd-root-fs.target\n\
+[Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=infinity\nExecStart=/bin/sh -c 'kill -STOP $$$$'\n";
 
 impl Initramfs {
     const fn name(self) -> &'static str {
@@ -46,6 +54,16 @@ impl Initramfs {
             Self::WithoutDisk => "initramfs-without-disk",
             Self::WithoutStage => "initramfs-without-stage",
             Self::WithoutPrepareRoot => "initramfs-without-prepare-root",
+            Self::Hanging => "initramfs-hanging",
+        }
+    }
+
+    /// The unit in the place of the system's own.
+    const fn prepare_root(self) -> Option<&'static str> {
+        match self {
+            Self::Whole | Self::WithoutDisk | Self::WithoutStage => None,
+            Self::WithoutPrepareRoot => Some(SKIPPED),
+            Self::Hanging => Some(HANGS),
         }
     }
 
@@ -61,8 +79,8 @@ impl Initramfs {
             .files(&beside("initramfs.sh"))?
             .built(&tree)
             .text(self.name());
-        if self == Self::WithoutPrepareRoot {
-            key = key.text(SKIPPED);
+        if let Some(unit) = self.prepare_root() {
+            key = key.text(unit);
         }
         if self != Self::WithoutStage {
             for part in OURS {
@@ -86,8 +104,8 @@ impl Initramfs {
                 module.copy_all(&ours.join(part), part)?;
             }
         }
-        if self == Self::WithoutPrepareRoot {
-            module.write(PREPARE_ROOT, SKIPPED, 0o644)?;
+        if let Some(unit) = self.prepare_root() {
+            module.write(PREPARE_ROOT, unit, 0o644)?;
         }
         let omit = if self == Self::WithoutDisk {
             "virtio_blk"

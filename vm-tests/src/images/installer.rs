@@ -1,4 +1,4 @@
-//! The image of the DaemonSet, as an archive to be pushed to a registry.
+//! The image of the DaemonSet, made by the recipe that ships, as an archive to be pushed to a registry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,9 @@ use anyhow::{Context, Result};
 
 use super::base::root;
 use super::cache::{self, Key, built};
+use super::containerfile::Containerfile;
+use super::followed::{Site, config, follow};
+use super::layer::Layer;
 use super::ours::{STATIC_TARGET, cargo, programs, source};
 use super::script::{beside, finish, script, step};
 use crate::programs as rig;
@@ -15,40 +18,99 @@ use crate::programs as rig;
 /// The program of the pod, which no image of a node has.
 const PROGRAM: &str = "careen-installer";
 
+/// The agent that the image brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodAgent {
+    /// That of the node's images.
+    Ours,
+    /// One that says its version, and ends with an error whenever it is started.
+    Broken,
+}
+
+const BROKEN: &str = "#!/bin/sh
+case $1 in --version) echo 'careen-agent 0.0.0'; exit ;; esac
+echo 'careen-agent: broken on purpose' >&2
+exit 1
+";
+
 /// The image `localhost/careen-installer:<version>` in an OCI archive. Its programs are those of the node's images; for the node they are
 /// of this version, so that it has something to prefer.
 ///
 /// # Errors
-/// When something does not build.
-pub fn installer(version: &str) -> Result<PathBuf> {
+/// When something does not build, or the rig cannot follow the recipe.
+pub fn installer(version: &str, agent: PodAgent) -> Result<PathBuf> {
     let _lock = cache::lock()?;
-    let (root, all) = (root()?, with_installer()?);
-    let source = source();
+    let (root, all) = (root()?, with_installer(agent)?);
+    let packaging = source().join("packaging/daemonset");
     let key = Key::default()
+        .text("followed 1")
         .text(version)
         .files(&all)?
         .files(&beside("installer.sh"))?
-        .files(&source.join("packaging/daemonset/context.sh"))?
+        .files(&beside("installer-run.sh"))?
+        .files(&packaging.join("context.sh"))?
+        .files(&packaging.join("Containerfile"))?
         .built(&root);
     built(&format!("installer-{version}"), &key, |out| {
         step(&format!("container image of {PROGRAM} {version}"), || {
-            let context = out.with_extension("context");
-            let laid_out = source.join("packaging/daemonset/context.sh");
-            finish(
-                Command::new(laid_out)
-                    .arg(&context)
-                    .env("CAREEN_PROGRAMS", &all),
-            )?;
-            fs::write(context.join("careen/VERSION"), version)?;
-            let name = format!("localhost/{PROGRAM}:{version}");
-            script("installer.sh", &[&root, &context, name.as_ref(), out])?;
-            Ok(fs::remove_dir_all(context)?)
+            let work = out.with_extension("work");
+            if work.exists() {
+                fs::remove_dir_all(&work)?;
+            }
+            let context = lay_out(&all, version, &work)?;
+            make(&root, &context, &work, out, version)?;
+            Ok(fs::remove_dir_all(work)?)
         })
     })
 }
 
+/// The context of the recipe, as it is laid out for everybody.
+fn lay_out(all: &Path, version: &str, work: &Path) -> Result<PathBuf> {
+    let context = work.join("context");
+    let script = source().join("packaging/daemonset/context.sh");
+    finish(
+        Command::new(script)
+            .arg(&context)
+            .env("CAREEN_PROGRAMS", all)
+            .env("CAREEN_PAPERS", papers(all, work)?),
+    )?;
+    fs::write(context.join("careen/VERSION"), version)?;
+    Ok(context)
+}
+
+/// Papers of no content: the recipe wants them, and the rig ships nothing.
+fn papers(all: &Path, work: &Path) -> Result<PathBuf> {
+    let papers = work.join("papers");
+    let layer = Layer::new(&papers)?;
+    for entry in fs::read_dir(all)? {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        layer.write(&format!("sbom/{name}.cdx.json"), "{}", 0o644)?;
+        layer.write(&format!("licences/{name}.txt"), "", 0o644)?;
+    }
+    Ok(papers)
+}
+
+/// Follows the recipe, and packs what comes of it.
+fn make(root: &Path, context: &Path, work: &Path, out: &Path, version: &str) -> Result<()> {
+    let recipe = source().join("packaging/daemonset/Containerfile");
+    let recipe = Containerfile::parse(&fs::read_to_string(recipe)?)?;
+    let (layer, said) = (work.join("layer"), work.join("config.json"));
+    let site = Site {
+        context,
+        root,
+        layer: &layer,
+    };
+    let programs = follow(&recipe, &site)?;
+    fs::write(&said, config(&recipe).to_string())?;
+    let name = format!("localhost/{PROGRAM}:{version}");
+    let mut arguments = vec![root, &layer, &said, Path::new(&name), out];
+    arguments.extend(programs.iter().map(Path::new));
+    script("installer.sh", &arguments)
+}
+
 /// A folder with the programs of the images, and the pod's.
-fn with_installer() -> Result<PathBuf> {
+fn with_installer(agent: PodAgent) -> Result<PathBuf> {
     let target = rig::cache()?.join("target");
     step(PROGRAM, || {
         let flags = "-C target-feature=+crt-static";
@@ -59,13 +121,19 @@ fn with_installer() -> Result<PathBuf> {
             flags,
         )
     })?;
-    let all = target.join("pod-programs");
+    let all = target.join(match agent {
+        PodAgent::Ours => "pod-programs",
+        PodAgent::Broken => "pod-programs-broken",
+    });
     fs::create_dir_all(&all)?;
     let built = target.join(STATIC_TARGET).join("stage").join(PROGRAM);
     copy(&built, &all.join(PROGRAM))?;
     for entry in fs::read_dir(programs()?)? {
         let entry = entry?;
         copy(&entry.path(), &all.join(entry.file_name()))?;
+    }
+    if agent == PodAgent::Broken {
+        fs::write(all.join("careen-agent"), BROKEN)?;
     }
     Ok(all)
 }

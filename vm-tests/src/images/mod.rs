@@ -7,7 +7,9 @@
 
 mod base;
 mod cache;
+mod containerfile;
 mod disk;
+mod followed;
 mod initramfs;
 mod installer;
 mod layer;
@@ -24,7 +26,7 @@ use anyhow::{Context, Result};
 pub use base::root;
 pub use cache::Key;
 pub use disk::DiskKind;
-pub use installer::installer;
+pub use installer::{PodAgent, installer};
 pub use ours::{careen_image, programs};
 
 /// An image in the repository.

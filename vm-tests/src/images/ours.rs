@@ -18,6 +18,15 @@ pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 const UNITS: &str = "usr/lib/systemd/system";
 
+/// What of Careen an image has in its root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ours {
+    /// Everything.
+    Whole,
+    /// Neither a program nor a unit: the key that its signatures are checked with, which is the rig's, and no more.
+    Nothing,
+}
+
 /// The folder with `careen-agent`, `careen-deploy`, `careen-grub` and `careen-stage`: `$CAREEN_PROGRAMS` when that is set, else built from
 /// this source tree.
 ///
@@ -69,6 +78,28 @@ fn compile() -> Result<PathBuf> {
     Ok(bin)
 }
 
+impl Ours {
+    /// The layer with it, except what `image.json` says.
+    ///
+    /// # Errors
+    /// When something does not build.
+    pub fn layer(self) -> Result<PathBuf> {
+        match self {
+            Self::Whole => layer(),
+            Self::Nothing => key_alone(),
+        }
+    }
+}
+
+/// Where every image has the key.
+const KEY: &str = "usr/share/careen-rig/key.gpg";
+
+fn key_alone() -> Result<PathBuf> {
+    let public = Signer::Rig.public()?;
+    let key = Key::default().text("key 1").built(&public);
+    built("ours-key", &key, |out| Layer::new(out)?.copy(&public, KEY))
+}
+
 /// The layer of everything that is Careen's in an image, except what `image.json` says of it.
 ///
 /// # Errors
@@ -92,7 +123,7 @@ pub fn layer() -> Result<PathBuf> {
             layer.copy(&bin.join(name), &format!("usr/libexec/careen/{name}"))?;
         }
         layer.copy_all(&source.join("dracut"), "usr/lib/dracut/modules.d")?;
-        layer.copy(&public, "usr/share/careen-rig/key.gpg")?;
+        layer.copy(&public, KEY)?;
         units(&layer, &source.join("systemd"))
     })
 }

@@ -2,6 +2,7 @@
 
 use super::base::Base;
 use super::initramfs::Initramfs;
+use super::ours::Ours;
 use super::signing::Signer;
 
 /// One image.
@@ -13,6 +14,8 @@ pub struct Recipe {
     pub base: Base,
     /// The initramfs; `None` leaves kernel and initramfs out.
     pub initramfs: Option<Initramfs>,
+    /// What of Careen is in the root; the initramfs has its own part.
+    pub ours: Ours,
     /// The version that `image.json` says, when that is not the base's.
     pub says: Option<&'static str>,
     /// The architecture that `image.json` says.
@@ -41,11 +44,19 @@ const V2: Recipe = Recipe {
     name: "v2",
     base: Base::Second,
     initramfs: Some(Initramfs::Whole),
+    ours: Ours::Whole,
     says: None,
     architecture: "x86_64",
     signer: Signer::Rig,
     day: 2,
     extra: &[],
+};
+
+/// One for nodes that have their agent from a DaemonSet.
+const GUARD_ALONE: Recipe = Recipe {
+    name: "guard-alone",
+    ours: Ours::Nothing,
+    ..V2
 };
 
 const fn bad(name: &'static str, extra: &'static [Extra]) -> Recipe {
@@ -78,6 +89,13 @@ pub const RECIPES: &[Recipe] = &[
         extra: &[File("usr/share/careen-rig/generation", "4\n")],
         ..V2
     },
+    GUARD_ALONE,
+    Recipe {
+        name: "guard-alone-next",
+        day: 3,
+        extra: &[File("usr/share/careen-rig/generation", "3\n")],
+        ..GUARD_ALONE
+    },
     // Refused before anything is deployed.
     Recipe {
         name: "unsigned",
@@ -94,6 +112,14 @@ pub const RECIPES: &[Recipe] = &[
         initramfs: Some(Initramfs::WithoutStage),
         ..V2
     },
+    // Masked where nothing that the node keeps in /etc can enable it.
+    bad(
+        "no-deadman",
+        &[Link(
+            "usr/lib/systemd/system/careen-deadman.timer",
+            "/dev/null",
+        )],
+    ),
     Recipe {
         name: "no-kernel",
         initramfs: None,
@@ -129,6 +155,11 @@ pub const RECIPES: &[Recipe] = &[
     Recipe {
         name: "no-prepare-root",
         initramfs: Some(Initramfs::WithoutPrepareRoot),
+        ..V2
+    },
+    Recipe {
+        name: "initramfs-hangs",
+        initramfs: Some(Initramfs::Hanging),
         ..V2
     },
     bad(
@@ -187,13 +218,13 @@ pub const RECIPES: &[Recipe] = &[
             "echo 'kubeadm: broken on purpose' >&2\nexit 1\n",
         )],
     ),
-    bad(
-        "kubelet-crash",
-        &[Program(
-            "usr/bin/kubelet",
-            "echo 'kubelet: broken on purpose' >&2\nexit 1\n",
-        )],
-    ),
+    bad("kubelet-crash", KUBELET_CRASHES),
+    Recipe {
+        name: "guard-alone-kubelet-crash",
+        day: 4,
+        extra: KUBELET_CRASHES,
+        ..GUARD_ALONE
+    },
     bad(
         "never-ready",
         &[File(
@@ -227,6 +258,11 @@ pub const RECIPES: &[Recipe] = &[
         &[Program("usr/libexec/careen/careen-agent", "exit 1\n")],
     ),
 ];
+
+const KUBELET_CRASHES: &[Extra] = &[Program(
+    "usr/bin/kubelet",
+    "echo 'kubelet: broken on purpose' >&2\nexit 1\n",
+)];
 
 /// Signatures belong to a commit, so these two must be commits that no good image shares.
 const MARKED: &[Extra] = &[File("usr/share/careen-rig/generation", "unsigned\n")];
@@ -277,5 +313,14 @@ mod tests {
             json.as_deref(),
             Some("{\"format\":1,\"kubernetes\":\"v1.36.3\",\"architecture\":\"x86_64\"}\n")
         );
+    }
+
+    #[test]
+    fn an_image_without_an_agent_still_says_that_a_guard_is_in_its_initramfs() {
+        let those = RECIPES.iter().filter(|it| it.ours == Ours::Nothing);
+        for recipe in those {
+            let json = recipe.image_json();
+            assert!(json.contains("\"stage\":1"), "{}: {json}", recipe.name);
+        }
     }
 }

@@ -10,7 +10,6 @@ use super::base::Base;
 use super::cache::{self, Key, built};
 use super::initramfs::kernel;
 use super::layer::Layer;
-use super::ours;
 use super::recipe::{Extra, Recipe};
 use super::script::{read, run, step};
 
@@ -40,7 +39,7 @@ pub fn path() -> Result<PathBuf> {
 /// # Errors
 /// When a step fails.
 pub fn commit(recipe: &Recipe) -> Result<Commit> {
-    let mut layers = vec![ours::layer()?];
+    let mut layers = vec![recipe.ours.layer()?];
     if let Some(initramfs) = recipe.initramfs {
         layers.push(initramfs.layer(recipe.base)?);
     }

@@ -17,6 +17,14 @@ impl Rig {
         console.lines().filter(|line| begins_a_trial(line)).count()
     }
 
+    /// How many boots the console has seen begin. The one that a scenario starts in began before.
+    #[must_use]
+    pub fn boots(&self) -> usize {
+        let console = self.console();
+        let begins = |line: &&str| line.contains(KERNEL_BEGINS);
+        console.lines().filter(begins).count()
+    }
+
     /// There was one trial boot, no more.
     ///
     /// # Errors

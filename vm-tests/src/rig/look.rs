@@ -97,7 +97,7 @@ impl Rig {
     /// # Errors
     /// When one is.
     pub async fn expect_disarmed(&mut self) -> Result<()> {
-        let look = format!("{BOOT_IS_THERE}; grep -a ^next_entry= /boot/grub/grubenv || :");
+        let look = format!("{BOOT_IS_THERE}; grep -sa ^next_entry= /boot/grub/grubenv || :");
         let armed = self.guest.run_within(&look, BOOT).await?;
         ensure!(
             matches!(armed.as_str(), "" | "next_entry="),

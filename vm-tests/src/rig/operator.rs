@@ -60,21 +60,22 @@ impl Rig {
         Ok(())
     }
 
-    /// The journal gives entries of the agent for this upgrade and phase when it is asked by the fields that the docs name.
+    /// The journal gives entries of the agent when it is asked by these fields, which the docs name, and each says whose node it is.
     ///
     /// # Errors
     /// When there is none, or one has other fields.
-    pub async fn expect_journal(&mut self, upgrade_id: &str, phase: &str) -> Result<()> {
-        let fields = [("NODE", NAME), ("UPGRADE_ID", upgrade_id), ("PHASE", phase)];
-        let read = format!(
-            "journalctl --quiet --unit careen-agent --output json UPGRADE_ID={upgrade_id} PHASE={phase}"
-        );
+    pub async fn expect_journal(&mut self, fields: &[(&str, &str)]) -> Result<()> {
+        let matches = fields
+            .iter()
+            .map(|(field, value)| format!("{field}={value}"));
+        let matches = matches.collect::<Vec<_>>().join(" ");
+        let read = format!("journalctl --quiet --unit careen-agent --output json {matches}");
         // The Node is told before the journal is.
         self.wait_guest(&format!("until {read} | grep -q .; do sleep 1; done"))
             .await?;
         for line in self.guest.run(&read).await?.lines() {
             let entry: Value = serde_json::from_str(line)?;
-            for (field, value) in fields {
+            for &(field, value) in fields.iter().chain(&[("NODE", NAME)]) {
                 ensure!(
                     entry[field] == value,
                     "the journal has {} as {field}, not {value}: {line}",

@@ -2,7 +2,7 @@
 //! roll-out in the middle of it waits until it has ended. Then an uninstall leaves the image's agent.
 
 use super::prelude::*;
-use crate::daemonset::{DaemonSet, agent, expect_agent, rolled_out};
+use crate::daemonset::{DaemonSet, expect_agent, expect_removed, rolled_out, said};
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -30,9 +30,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     daemonset.apply(rig, "install", FIRST).await?;
     rolled_out(rig).await?;
     expect_agent(rig, FIRST).await?;
-    rig.progress.step("its pod shows the agent's log");
-    rig.wait_guest("until grep -qs 'watching Node' /var/log/pods/careen_careen-*/installer/*.log; do sleep 1; done")
-        .await?;
+    // Of the agent's log, which it shows as its own.
+    said(rig, "watching Node").await?;
 
     rig.ask(&image).await?;
     rig.wait_phase("Fetched", UPGRADE).await?;
@@ -54,13 +53,5 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.progress.step("uninstall");
     daemonset.apply(rig, "uninstall", SECOND).await?;
     rolled_out(rig).await?;
-    let left = "ls -d /var/lib/careen/agents /etc/careen/units /etc/systemd/system-generators/careen 2>/dev/null || :";
-    let left = rig.guest.run(left).await?;
-    ensure!(left.is_empty(), "the uninstall has left {left}");
-    let agent = agent(rig).await?;
-    ensure!(
-        agent.ends_with("/libexec/careen/careen-agent"),
-        "after the uninstall {agent} runs"
-    );
-    Ok(())
+    expect_removed(rig).await
 }

@@ -1,7 +1,10 @@
-//! /var, and with it the disk of the record, runs full while the node is drained: nothing is armed that could not be recorded, the node
-//! stays up, and the upgrade goes on when there is room.
+//! /var, and with it the disk of the record, runs full when the node was drained and is about to be armed: nothing is armed that could not be
+//! recorded, the node stays up and says why it waits, and the upgrade goes on when there is room.
 
 use super::prelude::*;
+use crate::node::View;
+use crate::rig::{LOGIND_GOES_ON, LOGIND_HANGS};
+use upgrade::Reason;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -12,9 +15,14 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Down to the last block, root's reserve included, and for as long as it is to last: a pod that is evicted gives some back.
-const FILL: &str = "fill() { while fallocate -l $1 /var/full.$n 2>/dev/null; do n=$((n + 1)); done; }; n=0; for size in 1G 64M 1M 4K; do fill $size; done; sync; systemd-run --quiet --unit=full sh -c 'n=0; while :; do if fallocate -l 4K /var/full.more.$n 2>/dev/null; then n=$((n + 1)); else sleep 0.05; fi; done'";
-const GIVE_BACK: &str = "systemctl stop full; rm -f /var/full.*; sync";
+/// The step behind the drain waits for logind's lock. The agent stands still in it while the disk is filled, and the kubelet too, which would remove
+/// images for room.
+const STAND_STILL: &str = "until grep -qsF '\"do\": \"Snapshot\"' /sysroot/ostree/careen/record.?; do sleep 0.05; done; systemctl kill --signal=STOP --kill-whom=main careen-agent kubelet";
+const AGENT_GOES_ON: &str = "systemctl kill --signal=CONT --kill-whom=main careen-agent";
+
+/// Down to the last block, root's reserve included, and for as long as it is to last: what is removed meanwhile gives some back.
+const FILL: &str = "systemd-run --quiet --unit=full sh -c 'n=0; while :; do for size in 1G 64M 1M 4K; do if fallocate -l $size /var/full.$n 2>/dev/null; then n=$((n + 1)); continue 2; fi; done; touch /run/full; sleep 0.05; done'; until [ -e /run/full ]; do sleep 0.1; done";
+const GIVE_BACK: &str = "systemctl stop full; rm -f /var/full.*; sync; systemctl kill --signal=CONT --kill-whom=main kubelet";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
@@ -25,17 +33,23 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.node
         .wait("the cordon", UPGRADE, |view| !view.schedulable)
         .await?;
+    rig.guest.run(LOGIND_HANGS).await?;
+    workload::allow_unavailable(&client, 1).await?;
+    rig.wait_guest(STAND_STILL).await?;
     rig.wait_guest(FILL).await?;
     rig.progress.step("the disk is full");
-    workload::allow_unavailable(&client, 1).await?;
-    // Several times as long as the agent waits until it tries again, shorter than the kubelet takes to clear up.
-    rig.wait_guest("sleep 45").await?;
+    rig.guest
+        .run(&format!("{AGENT_GOES_ON}; {LOGIND_GOES_ON}"))
+        .await?;
+    expect_told(rig).await?;
+    // As long as two further tries take.
+    rig.wait_guest("sleep 25").await?;
     rig.expect_disarmed().await?;
     ensure!(
         rig.boot_id().await? == before.boot,
         "the node rebooted with a step unrecorded"
     );
-    let view = rig.node.now();
+    let view = expect_told(rig).await?;
     ensure!(
         view.answer.as_deref() == Some(Answer::InProgress.as_str()),
         "the full disk ended the upgrade: {view:#?}"
@@ -44,4 +58,19 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.progress.step("there is room");
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()
+}
+
+/// The Node says why nothing goes on: a record was to be written, and was not.
+async fn expect_told(rig: &mut Rig) -> Result<View> {
+    let unwritten = Reason::RecordUnwritten {
+        detail: String::new(),
+    };
+    let code = unwritten.code();
+    let says_so = move |view: &View| {
+        let status = view.status.as_ref();
+        status.and_then(|status| status.code.as_deref()) == Some(&code)
+    };
+    rig.node
+        .wait("the Node to say why it stands", 5 * MINUTE, says_so)
+        .await
 }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use upgrade::Record;
 
 use super::prelude::*;
+use crate::rig::{HELD_BY_PROGRAMS, LOGIND_GOES_ON, LOGIND_HANGS, killed_in};
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,20 +18,6 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Hooks that wait until the agent was killed, and a check that passes only then: the phases in which they run last as long. The check does
-/// not wait, for the trial begins with what the first round of checks has found.
-const HELD_BY_PROGRAMS: &str = r#"
-program() {
-  mkdir -p /etc/careen/$1 && printf '#!/bin/sh\n%s\n' "$2" >/etc/careen/$1/50-rig && chmod 755 /etc/careen/$1/50-rig
-}
-killed_in() { echo "[ -e /run/careen-rig/killed-in-$1 ]"; }
-program pre.d "until $(killed_in Deployed); do sleep 0.1; done" &&
-  program required.d "$(killed_in Trial)" &&
-  program post.d "until $(killed_in Blessed); do sleep 0.1; done""#;
-
-/// A step that takes logind's lock waits for it from here on. Nor does systemd end a logind that is silent for minutes.
-const LOGIND_HANGS: &str = "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main systemd-logind";
-const LOGIND_GOES_ON: &str = "systemctl kill --signal=CONT --kill-whom=main systemd-logind && systemctl service-watchdogs yes";
 const NOTHING: &str = ":";
 
 /// Far below what the node lacks of the image in a second.
@@ -63,8 +50,9 @@ async fn kill(rig: &mut Rig, phase: &str, then: &str) -> Result<()> {
     let folder = format!("/sysroot/{}", names::STATE_DIR);
     let script = format!(
         "until grep -qsF '\"name\": \"{phase}\"' {folder}/record.a {folder}/record.b && systemctl --quiet is-active careen-agent; do sleep 0.05; done
-systemctl kill --signal=KILL --kill-whom=main careen-agent && {then} && touch /run/careen-rig/killed-in-{phase} &&
-  /usr/libexec/careen/careen-agent record"
+systemctl kill --signal=KILL --kill-whom=main careen-agent && {then} && {} &&
+  /usr/libexec/careen/careen-agent record",
+        killed_in(phase)
     );
     let text = rig.guest.run_within(&script, UPGRADE).await?;
     let record: Record = serde_json::from_str(&text)

@@ -3,15 +3,21 @@
 use crate::scenario::Scenario;
 
 mod a_daemonset_brings_the_first_agent;
+mod a_daemonset_is_uninstalled_behind_an_upgrade;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
+mod a_daemonset_serves_images_without_an_agent;
+mod a_daemonset_whose_agent_does_not_start_gives_way;
 mod a_damaged_old_kernel_starts_no_unproven_system;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
 mod a_person_boots_the_old_system_of_a_blessed_node;
+mod a_person_reboots_around_the_trial;
 mod a_person_reboots_at_every_step;
 mod a_person_reboots_in_between;
+mod a_person_reboots_on_the_way_back;
 mod a_read_only_disk_is_told_and_a_reboot_goes_on;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
+mod an_image_without_the_guard_wants_the_policys_word;
 mod an_unreadable_kernel_falls_back;
 mod api_away_for_longer_than_the_hold;
 mod api_away_until_after_the_deadline;
@@ -26,15 +32,20 @@ mod clock_in_2040_over_a_trial;
 mod clock_jumps_during_the_drain;
 mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
+mod damaged_grubenv_boots_the_old_system;
 mod deploy_killed_while_frozen_does_not_hang;
+mod dripping_remote_is_given_up;
 mod foreign_cordon_stays;
 mod goes_back_to_what_it_has_kept;
 mod inhibitor_held_up_then_a_full_reboot;
+mod initramfs_hangs_falls_back;
 mod initramfs_without_its_root_falls_back;
 mod kernel_panic_falls_back;
 mod kubeadm_fails_falls_back;
 mod kubeadm_hangs_falls_back;
+mod kubectl_careen_takes_a_node_there_and_back;
 mod kubelet_and_containerd_killed_in_every_phase;
+mod kubelet_and_containerd_killed_on_the_way_back;
 mod kubelet_crash_loop_falls_back;
 mod logind_hangs_and_comes_back;
 mod memory_is_short_during_the_upgrade;
@@ -81,15 +92,21 @@ pub const ALL: &[Scenario] = &[
     logind_hangs_and_comes_back::SCENARIO,
     clock_jumps_during_the_drain::SCENARIO,
     a_daemonset_brings_the_first_agent::SCENARIO,
+    a_daemonset_is_uninstalled_behind_an_upgrade::SCENARIO,
     a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+    a_daemonset_serves_images_without_an_agent::SCENARIO,
+    a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
     a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
     a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
+    a_person_reboots_around_the_trial::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,
     a_person_reboots_in_between::SCENARIO,
+    a_person_reboots_on_the_way_back::SCENARIO,
     a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
+    an_image_without_the_guard_wants_the_policys_word::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,
     bad_image_is_tried_then_refused::SCENARIO,
@@ -102,14 +119,19 @@ pub const ALL: &[Scenario] = &[
     clock_in_2040_over_a_trial::SCENARIO,
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
     cluster_api_upgrades_a_node::SCENARIO,
+    damaged_grubenv_boots_the_old_system::SCENARIO,
     deploy_killed_while_frozen_does_not_hang::SCENARIO,
+    dripping_remote_is_given_up::SCENARIO,
     foreign_cordon_stays::SCENARIO,
     goes_back_to_what_it_has_kept::SCENARIO,
+    initramfs_hangs_falls_back::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
     kernel_panic_falls_back::SCENARIO,
     kubeadm_fails_falls_back::SCENARIO,
     kubeadm_hangs_falls_back::SCENARIO,
+    kubectl_careen_takes_a_node_there_and_back::SCENARIO,
     kubelet_and_containerd_killed_in_every_phase::SCENARIO,
+    kubelet_and_containerd_killed_on_the_way_back::SCENARIO,
     memory_is_short_during_the_upgrade::SCENARIO,
     new_system_without_network_falls_back::SCENARIO,
     node_never_ready_falls_back::SCENARIO,
@@ -150,12 +172,21 @@ pub fn is_on_cluster_api(name: &str) -> bool {
     those.iter().any(|that| that.name == name)
 }
 
+/// Whether a scenario types `kubectl careen`, which is built before it begins: its time is for the node.
+#[must_use]
+pub fn types_kubectl_careen(name: &str) -> bool {
+    name == kubectl_careen_takes_a_node_there_and_back::SCENARIO.name
+}
+
 /// Whether a scenario wants a registry, whose programs must be there before it begins: in a lane there is no network.
 #[must_use]
 pub fn wants_a_registry(name: &str) -> bool {
     let those = [
         a_daemonset_brings_the_first_agent::SCENARIO,
+        a_daemonset_is_uninstalled_behind_an_upgrade::SCENARIO,
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
+        a_daemonset_serves_images_without_an_agent::SCENARIO,
+        a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)

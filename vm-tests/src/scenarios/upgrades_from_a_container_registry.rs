@@ -1,11 +1,12 @@
 //! An image comes from a container registry: one that nobody signed and one that is not there leave the node as it was, the good one
-//! upgrades it, within its hours and with a hook that asks systemd for what its own rights do not allow. Doctor and journal are content.
+//! upgrades it over TLS that wants the node's certificate, within its hours and with a hook that asks systemd for what its own rights do not allow. Doctor and journal are content.
 
 use anyhow::Context;
 
 use super::prelude::*;
 use crate::images::Commit;
 use crate::registry::Registry;
+use crate::secure_registry::SecureRegistry;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,7 +18,9 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The commit inside must have been signed by whom the OSTree remote trusts; and it is always open.
-const POLICY: &str = r#"[registry]
+const POLICY: &str = r#"tries = 2
+retry-seconds = 1
+[registry]
 signed-by = "careen"
 [window]
 open = ["daily 00:00-24:00"]"#;
@@ -28,6 +31,7 @@ const WORD_OF_THE_SERVICE: &str = "/var/lib/rig-service";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let registry = Registry::start(&rig.dir().join("registry")).await?;
+    let secure = SecureRegistry::of(&registry).await?;
     let good = rig.image("v2")?;
     let pushed = push(rig, &registry, &good).await?;
     let unsigned = rig.image("unsigned")?;
@@ -47,16 +51,25 @@ async fn run(rig: &mut Rig) -> Result<()> {
     for (image, code) in [(unsigned, "Unsigned"), (missing, "NoSuchImage")] {
         rig.ask_raw(&image).await?;
         rig.expect_failed(&[code], 5 * MINUTE).await?;
+        rig.expect_journal(&[("REASON", code)]).await?;
+        rig.expect_journal(&[("STEP", "Fetch")]).await?;
         rig.expect_untouched(&before, &traces).await?;
         rig.withdraw().await?;
     }
 
-    rig.ask_raw(&pushed).await?;
+    let over_tls = secure.offers(&pushed, &registry);
+    rig.ask_raw(&over_tls).await?;
+    rig.expect_failed(&["RemoteAway"], 5 * MINUTE).await?;
+    rig.expect_untouched(&before, &traces).await?;
+    rig.withdraw().await?;
+    secure.introduce_to(&mut rig.guest).await?;
+    rig.ask_raw(&over_tls).await?;
     let view = rig.expect_upgraded(&before, &good).await?;
     let id = view.status.and_then(|status| status.id);
     let id = id.context("the status on the Node has no id")?;
     expect_hook_ran(rig, id.as_str()).await?;
-    rig.expect_journal(id.as_str(), "Upgraded").await
+    let ended = [("UPGRADE_ID", id.as_str()), ("PHASE", "Upgraded")];
+    rig.expect_journal(&ended).await
 }
 
 /// A hook that starts a service, and says for which upgrade.

@@ -54,6 +54,26 @@ impl Cut {
         copy(base, to)?;
         write(log, self.after, self.fate, self.seed, to)
     }
+
+    /// So many of the log's requests are on the disk for sure.
+    #[must_use]
+    pub fn safe(&self, log: &Log) -> usize {
+        match self.fate {
+            Fate::Kept => self.after,
+            Fate::Lost | Fate::Torn => last_flush(made(log, self.after)),
+        }
+    }
+}
+
+/// What was asked of the disk before the cut.
+fn made(log: &Log, after: usize) -> &[Request] {
+    log.requests.get(..after).unwrap_or(&log.requests)
+}
+
+/// The place of the last flush: what stands before it is safe.
+fn last_flush(requests: &[Request]) -> usize {
+    let flushed = |request: &Request| *request == Request::Flush;
+    requests.iter().rposition(flushed).unwrap_or(0)
 }
 
 /// Writes onto a raw disk what a machine asked of it in its first `after` requests, as far as a cut behind them leaves it there.
@@ -62,9 +82,8 @@ impl Cut {
 /// When it cannot be written.
 pub fn write(log: &Log, after: usize, fate: Fate, seed: u64, disk: &Path) -> Result<()> {
     let disk = File::options().write(true).open(disk)?;
-    let before = log.requests.get(..after).unwrap_or(&log.requests);
-    let flushed = |request: &Request| *request == Request::Flush;
-    let safe = before.iter().rposition(flushed).unwrap_or(0);
+    let before = made(log, after);
+    let safe = last_flush(before);
     let mut rng = Rng::with_seed(seed);
     // In one cut most of it is there, in another next to nothing.
     let kept = [0.1, 0.5, 0.9][rng.usize(..3)];

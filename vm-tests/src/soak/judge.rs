@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::cut::Cut;
+use super::marks::Mark;
 use super::place::{Place, Recorded};
 use super::recording::System;
 use crate::node::View;
@@ -34,6 +35,11 @@ pub struct Verdict {
 const BEFORE_THE_TRIAL: [&str; 5] = ["Accepted", "Fetched", "Verified", "Deployed", "Drained"];
 /// In one of these a trial may have been counted and not judged. At `Drained` the arming may be on the disk already.
 const AROUND_THE_TRIAL: [&str; 4] = ["Drained", "Armed", "Trial", "Healthy"];
+
+/// The trial runs, so its attempt was counted before and GRUB has cleared the one-shot.
+const TRIAL: &str = "Trial";
+/// From here on an upgrade goes on, whoever takes the request back (docs/state-machine.md).
+const TOO_LATE: &str = "Armed";
 
 /// What is left to do in the boot that runs, once it is Ready with its answer: a clean-up that was cut off is done again.
 const CLEAN_UP: Duration = Duration::from_secs(180);
@@ -72,10 +78,29 @@ fn expect_allowed<'a>(
             cut.way.verdict().is_none(),
             "a bad image was made the default"
         );
+        let phases: Vec<_> = place.phases().collect();
+        let too_late = |phase: &&str| cut.way.has_come_to(TOO_LATE, phase);
+        ensure!(
+            !is_taken_back(cut, place) || phases.iter().any(too_late),
+            "Upgraded, though the request was taken back after a cut in {phases:?}"
+        );
         return Ok(&recorded.recording.new);
     }
     expect_excused(cut, place, code(view))?;
     Ok(&recorded.recording.old)
+}
+
+/// The policy has one trial. The console begins behind the cut: a trial that surely lies before it is none that it could show.
+fn expect_trials(trials: usize, recorded: &Recorded, cut: &Cut) -> Result<()> {
+    let sure = recorded.surely(cut);
+    let spent = sure.is_some_and(|mark| cut.way.has_come_to(TRIAL, &mark.phase));
+    let left = usize::from(!spent);
+    let step = sure.map(Mark::name).unwrap_or_default();
+    ensure!(
+        trials <= left,
+        "{trials} trial boots behind the cut, with {step:?} on the disk for sure; the policy has one in all"
+    );
+    Ok(())
 }
 
 /// How a node came to its rest.
@@ -132,9 +157,7 @@ async fn look(rig: &mut Rig, recorded: &Recorded, cut: &Cut, system: &System) ->
         view.kubelet,
         system.kubelet
     );
-    let trials = rig.trials();
-    ensure!(trials <= 1, "{trials} trial boots; the policy has one");
-    Ok(())
+    expect_trials(rig.trials(), recorded, cut)
 }
 
 /// The old system lies there whatever has happened, the new one only where it runs.
@@ -184,8 +207,9 @@ async fn at_rest(rig: &mut Rig, deadline: Instant) -> Result<View> {
 mod tests {
     use super::*;
     use crate::soak::cut::Fate;
-    use crate::soak::recording::Moment;
+    use crate::soak::recording::{Moment, Recording};
     use crate::soak::way::Way;
+    use crate::soak::writes::{Log, Request};
     use serde_json::Value;
 
     fn cut(way: Way, goes_on: bool) -> Cut {
@@ -256,5 +280,80 @@ mod tests {
         let bad = |goes_on, phase| excused_of(Way::Fallback, goes_on, [phase, phase], "Unhealthy");
         assert!(bad(true, "Fetched") && bad(false, "Trial") && bad(false, "Reverting"));
         assert!(!bad(false, "Fetched"), "taken back before it was tried");
+    }
+
+    const BYTES: Request = Request::Write {
+        disk: 0,
+        log: 0,
+        length: 512,
+    };
+
+    /// The one-shot is armed and flushed, then the trial writes its record: the fourth request, and the fifth flushes it.
+    fn tried() -> Recorded {
+        let mark = |(after, phase): (usize, &str)| Mark {
+            after,
+            phase: phase.to_owned(),
+            step: None,
+        };
+        Recorded {
+            way: Way::Upgrade,
+            recording: Recording::default(),
+            marks: [(1, "Armed"), (4, "Trial")].map(mark).into(),
+            log: Log::of(vec![BYTES, Request::Flush, BYTES, BYTES, Request::Flush]),
+        }
+    }
+
+    fn trials_allowed(after: usize, fate: Fate) -> usize {
+        let cut = Cut {
+            after,
+            fate,
+            ..cut(Way::Upgrade, true)
+        };
+        let allowed = |trials: &usize| expect_trials(*trials, &tried(), &cut).is_ok();
+        (0..4).filter(allowed).count() - 1
+    }
+
+    #[test]
+    fn a_node_that_forgets_its_trial_in_the_power_cut_and_begins_another_is_found() {
+        for fate in [Fate::Kept, Fate::Lost, Fate::Torn] {
+            assert_eq!(trials_allowed(5, fate), 0, "{fate:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_whose_trial_the_cut_may_have_taken_back_may_have_one_and_no_more() {
+        for fate in [Fate::Lost, Fate::Torn] {
+            assert_eq!(trials_allowed(4, fate), 1, "not flushed, {fate:?}");
+        }
+        assert_eq!(trials_allowed(4, Fate::Kept), 0, "kept without a flush");
+        assert_eq!(trials_allowed(3, Fate::Kept), 1, "only armed");
+    }
+
+    fn may_be_upgraded(goes_on: bool, phases: [&str; 2]) -> bool {
+        let (now, next) = (told(phases[0]), told(phases[1]));
+        let place = Place {
+            told: &now,
+            next: Some(&next),
+            mark: None,
+        };
+        let view = View {
+            answer: Some("Upgraded".to_owned()),
+            ..View::default()
+        };
+        expect_allowed(&tried(), &cut(Way::Upgrade, goes_on), &place, &view).is_ok()
+    }
+
+    #[test]
+    fn a_node_that_goes_on_with_what_was_taken_back_in_time_is_found() {
+        assert!(!may_be_upgraded(false, ["Fetched", "Verified"]));
+        assert!(!may_be_upgraded(false, ["Deployed", "Drained"]));
+        assert!(may_be_upgraded(true, ["Fetched", "Verified"]));
+    }
+
+    #[test]
+    fn a_node_that_may_have_been_armed_already_goes_on_whatever_is_taken_back() {
+        assert!(may_be_upgraded(false, ["Drained", "Armed"]));
+        assert!(may_be_upgraded(false, ["Drained", "Trial"]));
+        assert!(may_be_upgraded(false, ["Armed", "Trial"]));
     }
 }

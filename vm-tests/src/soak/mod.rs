@@ -8,6 +8,7 @@
 pub mod cut;
 pub mod judge;
 pub mod marks;
+pub mod missed;
 pub mod page;
 pub mod place;
 pub mod plan;

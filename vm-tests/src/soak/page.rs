@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::judge::Verdict;
+use super::missed::Expected;
 use super::report::{Report, rows};
 use crate::programs;
 
@@ -88,6 +89,11 @@ fn part(reports: &[Report]) -> String {
             "| {name} | {} | {} | {} | {} | {:.0} |",
             row.cuts, row.upgraded, row.failed, row.broken, row.slowest_seconds
         );
+    }
+    let expected = reports.iter().map(|report| &report.expected);
+    let expected = expected.fold(Expected::default(), Expected::and);
+    for line in expected.missed_by(&verdicts) {
+        let _ = writeln!(part, "\n{line}");
     }
     part
 }

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 
+use super::cut::Cut;
 use super::marks::Mark;
 use super::recording::{Moment, Recording};
 use super::way::Way;
@@ -21,6 +22,27 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// How many requests had been made when the upgrade was asked for.
+    #[must_use]
+    pub fn begin(&self) -> usize {
+        let first = self.recording.moments.first();
+        let begin = first.map_or(0, |moment| moment.after);
+        begin.min(self.log.requests.len())
+    }
+
+    /// Its steps: each write of the record since it was asked for. Those of the upgrade before lie before.
+    pub fn steps(&self) -> impl Iterator<Item = &Mark> {
+        let begin = self.begin();
+        self.marks.iter().filter(move |mark| mark.after >= begin)
+    }
+
+    /// What the record said last whose bytes the cut cannot have taken. All that was written to the disk before it is there as well.
+    #[must_use]
+    pub fn surely(&self, cut: &Cut) -> Option<&Mark> {
+        let safe = cut.safe(&self.log);
+        self.steps().filter(|mark| mark.after <= safe).last()
+    }
+
     /// Where a cut behind so many requests falls.
     ///
     /// # Errors

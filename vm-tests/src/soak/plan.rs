@@ -1,4 +1,7 @@
-//! Which cuts a run makes: one at each step of either way, then wherever the seed says, near flushes more often than elsewhere.
+//! Which cuts a run makes: one in each step of either way first, then at every other write of the record and where the Node is told something, then
+//! wherever the seed says, near flushes more often than elsewhere.
+
+use std::collections::BTreeSet;
 
 use fastrand::Rng;
 
@@ -57,30 +60,46 @@ fn of_one(one: &Recorded, indices: &[usize], seed: u64) -> Vec<Cut> {
 
 fn places(one: &Recorded, count: usize, seed: u64) -> Vec<usize> {
     let (requests, mut rng) = (&one.log.requests, Rng::with_seed(seed));
-    let begin = one.recording.moments.first();
-    let begin = begin.map_or(0, |moment| moment.after).min(requests.len());
-    let flushes: Vec<usize> = (begin..requests.len())
+    let flushes: Vec<usize> = (one.begin()..requests.len())
         .filter(|at| requests[*at] == Request::Flush)
         .collect();
-    let marks = one.marks.iter().map(|mark| mark.after);
-    let mut places: Vec<usize> = marks
-        .filter(|after| *after >= begin)
-        .map(|after| behind(after, &flushes, &mut rng))
-        .chain(one.recording.moments.iter().map(|moment| moment.after))
-        .collect();
-    rng.shuffle(&mut places);
+    let mut places = at_steps(one, &flushes, &mut rng);
     while places.len() < count {
-        places.push(place(&mut rng, begin..requests.len() + 1, &flushes));
+        places.push(place(&mut rng, one.begin()..requests.len() + 1, &flushes));
     }
     places.truncate(count);
     places
 }
 
-/// A record is written, flushed, renamed and flushed again: with it as the last request, or behind the first or the second flush.
-fn behind(mark: usize, flushes: &[usize], rng: &mut Rng) -> usize {
-    let next = flushes.partition_point(|flush| *flush < mark);
+/// A short run is to have cut each step once before any is cut twice.
+fn at_steps(one: &Recorded, flushes: &[usize], rng: &mut Rng) -> Vec<usize> {
+    let ends = one.steps().skip(1).map(|next| next.after);
+    let ends = ends.chain(std::iter::once(usize::MAX));
+    let mut steps: Vec<_> = one.steps().zip(ends).collect();
+    rng.shuffle(&mut steps);
+    let mut known = BTreeSet::new();
+    let (mut places, mut others) = (Vec::new(), Vec::new());
+    for (step, end) in steps {
+        let place = behind(step.after..end, flushes, rng);
+        if known.insert(step.name()) {
+            places.push(place);
+        } else {
+            others.push(place);
+        }
+    }
+    others.extend(one.recording.moments.iter().map(|moment| moment.after));
+    rng.shuffle(&mut others);
+    places.extend(others);
+    places
+}
+
+/// A record is written, flushed, renamed and flushed again: with it as the last request, or behind the first or the second flush, as long as the next
+/// one is not written by then.
+fn behind(step: std::ops::Range<usize>, flushes: &[usize], rng: &mut Rng) -> usize {
+    let next = flushes.partition_point(|flush| *flush < step.start);
     let chosen = [None, flushes.get(next), flushes.get(next + 1)][rng.usize(..3)];
-    chosen.map_or(mark, |flush| flush + 1)
+    let place = chosen.map(|flush| flush + 1);
+    place.filter(|at| step.contains(at)).unwrap_or(step.start)
 }
 
 /// Just before a flush or just behind it, where order matters; or anywhere.
@@ -138,6 +157,26 @@ mod tests {
             }
         }
         assert!(long.iter().all(|cut| cut.after >= 3));
+    }
+
+    #[test]
+    fn each_step_is_cut_once_before_any_is_cut_twice_or_the_seed_chooses() {
+        let mut one = recorded(Way::Upgrade);
+        let names = ["Accepted", "Fetched", "Verified", "Fetched", "Accepted"];
+        let mark = |(at, name): (usize, &&str)| Mark {
+            after: 10 + 5 * at,
+            phase: (*name).to_owned(),
+            step: None,
+        };
+        one.marks = names.iter().enumerate().map(mark).collect();
+        for seed in 0..20 {
+            let first: BTreeSet<_> = cuts(std::slice::from_ref(&one), 4, seed)
+                .iter()
+                .map(|cut| one.place(cut.after).unwrap().step())
+                .collect();
+            let wanted = ["Accepted", "Fetched", "Verified"].map(str::to_owned);
+            assert_eq!(first, BTreeSet::from(wanted), "seed {seed}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use upgrade::Phase;
 
 use super::cut::Cut;
 use super::judge::Verdict;
+use super::missed::Expected;
 use super::way::Way;
 
 /// One cut, as it is done.
@@ -41,6 +42,12 @@ pub struct Report {
     file: PathBuf,
     /// Whose cuts they are.
     pub seed: u64,
+    /// What is to be cut at least.
+    #[serde(default)]
+    pub expected: Expected,
+    /// What of that no cut was made in.
+    #[serde(default)]
+    missed: Vec<String>,
     /// Over all cuts, of each way and at each step.
     #[serde(default)]
     totals: BTreeMap<String, Totals>,
@@ -81,6 +88,8 @@ impl Report {
         Ok(Self {
             file,
             seed,
+            expected: Expected::default(),
+            missed: Vec::new(),
             totals: BTreeMap::new(),
             cuts,
         })
@@ -109,6 +118,7 @@ impl Report {
     pub fn add(&mut self, verdict: Verdict) -> Result<()> {
         self.cuts.push(verdict);
         self.totals = rows(&self.cuts).into_iter().collect();
+        self.missed = self.expected.missed_by(&self.cuts);
         let part = self.file.with_extension("new");
         fs::write(&part, serde_json::to_string_pretty(self)?)?;
         Ok(fs::rename(part, &self.file)?)
@@ -126,6 +136,9 @@ impl Report {
                 "{name:<34}{:>6}{:>10}{:>8}{:>8}{:>12.1}",
                 row.cuts, row.upgraded, row.failed, row.broken, row.slowest_seconds
             );
+        }
+        for line in self.expected.missed_by(&self.cuts) {
+            println!("{line}");
         }
         for Verdict { cut, .. } in self.broken() {
             let (index, seed) = (cut.index, self.seed);

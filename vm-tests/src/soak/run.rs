@@ -13,6 +13,7 @@ use tokio::signal::ctrl_c;
 
 use super::cut::Cut;
 use super::judge::Verdict;
+use super::missed::Expected;
 use super::place::Recorded;
 use super::report::{self, Report};
 use super::way::Way;
@@ -51,7 +52,9 @@ pub async fn run(soak: Soak) -> Result<bool> {
         return ground.make_alone(&cuts[index]).await;
     }
     let cuts = plan::cuts(&recorded, soak.cuts, soak.seed);
-    ground.make_all(&cuts, soak).await
+    let mut report = Report::read(&ground.folder, soak.seed)?;
+    report.expected = Expected::of(&recorded);
+    ground.make_all(&cuts, soak.jobs, report).await
 }
 
 /// Removes what the recordings of other builds take, gigabytes each. Their reports and what is left of broken cuts stay.
@@ -103,8 +106,7 @@ impl Ground {
         Ok(verdict.broken.is_none())
     }
 
-    async fn make_all(&self, cuts: &[Cut], soak: Soak) -> Result<bool> {
-        let mut report = Report::read(&self.folder, soak.seed)?;
+    async fn make_all(&self, cuts: &[Cut], jobs: usize, mut report: Report) -> Result<bool> {
         self.tidy(&report)?;
         let left = report.left_of(cuts);
         if left.len() < cuts.len() {
@@ -116,7 +118,7 @@ impl Ground {
         let made = stream::iter(&left)
             .take_until(ctrl_c())
             .map(|cut| async move { (cut, self.make(cut).await) })
-            .buffer_unordered(soak.jobs);
+            .buffer_unordered(jobs);
         let mut made = pin!(made);
         while let Some((cut, verdict)) = made.next().await {
             match verdict {

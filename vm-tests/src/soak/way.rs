@@ -37,6 +37,35 @@ impl Way {
         }
     }
 
+    /// The phases that it comes through when nothing is cut, as the Node spells them.
+    #[must_use]
+    pub const fn phases(self) -> &'static [&'static str] {
+        match self {
+            Self::Upgrade => &[
+                "Accepted", "Fetched", "Verified", "Deployed", "Drained", "Armed", "Trial",
+                "Healthy", "Blessed", "Upgraded",
+            ],
+            Self::Fallback => &[
+                "Accepted",
+                "Fetched",
+                "Verified",
+                "Deployed",
+                "Drained",
+                "Armed",
+                "Trial",
+                "Reverting",
+                "Failed",
+            ],
+        }
+    }
+
+    /// Whether a phase is this one of the way's or comes behind it. What is none of the way's, as that of an upgrade only asked for, is not.
+    #[must_use]
+    pub fn has_come_to(self, wanted: &str, phase: &str) -> bool {
+        let place = |name: &str| self.phases().iter().position(|known| *known == name);
+        place(phase).is_some_and(|at| Some(at) >= place(wanted))
+    }
+
     /// How it ends when nothing is cut.
     #[must_use]
     pub const fn answer(self) -> Answer {
@@ -88,5 +117,23 @@ mod tests {
             assert_eq!(Way::called(way.name()), Some(way));
         }
         assert_eq!(Way::called("sideways"), None);
+    }
+
+    #[test]
+    fn a_way_has_come_to_a_phase_in_it_and_in_all_behind_it() {
+        let way = Way::Fallback;
+        assert!(way.has_come_to("Trial", "Trial") && way.has_come_to("Trial", "Reverting"));
+        for before in ["", "Fetched", "Armed"] {
+            assert!(!way.has_come_to("Trial", before), "{before}");
+        }
+    }
+
+    #[test]
+    fn each_phase_of_a_way_is_one_that_there_is_and_its_last_is_its_answer() {
+        for way in Way::ALL {
+            let known = |phase: &&str| upgrade::Phase::NAMES.contains(phase);
+            assert!(way.phases().iter().all(known), "{way}");
+            assert_eq!(way.phases().last(), Some(&way.answer().as_str()), "{way}");
+        }
     }
 }

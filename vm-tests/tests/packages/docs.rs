@@ -104,6 +104,8 @@ fn they_make_a_signed_image_with_the_guard_and_install_it_for_grub() {
     };
     assert!(show(&["cat", "site/stable", "/usr/lib/careen/image.json"]).contains("v1.36.3"));
     assert!(show(&["show", "site/stable"]).contains("Found 1 signature"));
+    let containerd = show(&["cat", "site/stable", "/usr/etc/containerd/config.toml"]);
+    assert!(containerd.contains("SystemdCgroup = true"), "{containerd}");
     let menu = fs::read_to_string(folder.join("target/boot/loader/grub.cfg")).unwrap();
     assert!(menu.contains("next_entry"), "{menu}");
     let enabled = "usr/etc/systemd/system/multi-user.target.wants/careen-agent.service";

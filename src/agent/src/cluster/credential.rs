@@ -9,8 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::Kubeconfig;
 use kube::{Client, Config};
+use kubeconfig::Variables;
 
 use super::error::{ApiError, chain};
 
@@ -85,9 +86,7 @@ impl Credential {
         let files = files(&content);
         let seen = before.into_iter().chain(fingerprint(&files)).collect();
         take_in_tokens(&mut content).map_err(|error| away(&error))?;
-        let config = config(content, self.silence)
-            .await
-            .map_err(|error| away(&error))?;
+        let config = config(content, self.silence).map_err(|error| away(&error))?;
         let client = Client::try_from(config).map_err(|error| away(&error))?;
         let files = std::iter::once(self.path.clone()).chain(files).collect();
         Ok(Built {
@@ -98,8 +97,10 @@ impl Credential {
     }
 }
 
-async fn config(content: Kubeconfig, silence: Duration) -> Result<Config, KubeconfigError> {
-    let mut config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
+/// A proxy is kubelet.conf's to name. The environment is not asked: what is set there so that images are fetched, or comes with a new image, must
+/// not take the API server away, nor decide a trial.
+fn config(content: Kubeconfig, silence: Duration) -> Result<Config, kubeconfig::Error> {
+    let mut config = kubeconfig::config(content, None, &Variables::default())?;
     config.connect_timeout = Some(CONNECT);
     config.read_timeout = Some(silence);
     // kube would repeat a 429 by itself, and a disruption budget answers with just that.
@@ -157,6 +158,8 @@ fn stamp(path: &Path) -> Option<(u64, u64, i64, i64, u64)> {
 mod tests {
     use super::*;
 
+    const SILENCE: Duration = Duration::from_secs(100);
+
     #[test]
     fn every_file_that_a_kubeconfig_names_is_watched() {
         let content = serde_json::json!({
@@ -168,5 +171,17 @@ mod tests {
         let content: Kubeconfig = serde_json::from_value(content).unwrap();
         let named = ["/ca.crt", "/own.pem", "/own.key", "/token"].map(PathBuf::from);
         assert_eq!(files(&content), named);
+    }
+
+    #[test]
+    fn the_proxy_that_kubelet_conf_names_leads_to_the_api_server() {
+        let content = serde_json::json!({
+            "current-context": "x",
+            "contexts": [{ "name": "x", "context": { "cluster": "c", "user": "u" } }],
+            "clusters": [{ "name": "c", "cluster": { "server": "https://x", "proxy-url": "socks5://site" } }],
+        });
+        let content: Kubeconfig = serde_json::from_value(content).unwrap();
+        let proxy = config(content, SILENCE).unwrap().proxy_url;
+        assert_eq!(proxy.unwrap(), "socks5://site:1080/");
     }
 }

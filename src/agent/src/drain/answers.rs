@@ -149,6 +149,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_of_the_same_name_is_another_pod_that_nothing_was_said_of() {
+        let (mut answers, now) = (Answers::default(), Instant::now());
+        let web = pod("web");
+        let successor = Victim {
+            uid: "its successor".to_owned(),
+            ..web.clone()
+        };
+        assert_eq!(answers.take([(web, Answer::Going)], now), Ok(()));
+        let all = std::slice::from_ref(&successor);
+        assert_eq!(answers.open(all, now), all);
+        assert_eq!(answers.hindrance(all), None);
+    }
+
+    #[test]
     fn two_pods_refused_once_each_are_no_pod_refused_twice() {
         let (mut answers, now) = (Answers::default(), Instant::now());
         let both = [(pod("web"), refused()), (pod("db"), refused())];

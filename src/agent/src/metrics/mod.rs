@@ -1,6 +1,7 @@
 //! Prometheus' metrics of this node. They come from the record and from what is seen, so that they survive the reboot that they
 //! are about; nothing is counted or kept up to date in between. Who asks is answered, who does not costs nothing.
 
+mod measure;
 mod samples;
 mod serve;
 mod table;
@@ -14,6 +15,7 @@ use upgrade::decide::RecordRead;
 use upgrade::listen::Listen;
 use upgrade::{Observation, PolicyRead};
 
+pub use measure::Measure;
 pub use serve::CONTENT_TYPE;
 pub use table::{Kind, Metric, PREFIX, TABLE, reference, text};
 

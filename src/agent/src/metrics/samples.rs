@@ -55,13 +55,16 @@ impl Shown {
     }
 
     fn watch(&self, which: impl Fn(&Upgrade) -> &Stopwatch) -> Vec<Sample> {
-        let now = Now {
-            boot: &self.seen.boot,
-            at: self.seen.now,
-            wall: self.seen.wall,
-        };
+        let now = Now::from(&self.seen);
         self.upgrade()
             .map_or_else(Vec::new, |up| one(number(which(up).shows(now))))
+    }
+
+    /// Seconds of a wait that still lasts.
+    fn waits_since(&self, up: &Upgrade) -> u64 {
+        let watch = &up.bill.waiting;
+        let all = watch.shows(Now::from(&self.seen));
+        all.saturating_sub(watch.seconds)
     }
 }
 
@@ -178,14 +181,34 @@ pub(super) fn durations(shown: &Shown) -> Vec<Sample> {
     let Some(up) = shown.upgrade() else {
         return Vec::new();
     };
-    // What is over takes no more time.
-    let open = (!up.phase.is_end()).then_some(shown.seen.wall);
-    let ends = up.reached.iter().skip(1).map(|next| next.at).chain(open);
     let mut sums = BTreeMap::new();
-    for (begin, end) in up.reached.iter().zip(ends) {
-        *sums.entry(begin.phase.as_str()).or_default() += end.saturating_sub(begin.at);
+    for (phase, seconds) in visits(shown, up) {
+        *sums.entry(phase).or_default() += seconds;
     }
     by_phase(&sums)
+}
+
+/// Each visit to a phase, with the seconds that were worked in it.
+fn visits<'a>(shown: &Shown, up: &'a Upgrade) -> impl Iterator<Item = (&'a str, u64)> {
+    // What is over takes no more time, and what waits does not work.
+    let until = shown.seen.wall.saturating_sub(shown.waits_since(up));
+    let open = (!up.phase.is_end()).then_some(until);
+    let ends = up.reached.iter().skip(1).map(|next| next.at).chain(open);
+    up.reached.iter().zip(ends).map(|(begin, end)| {
+        let lasted = end.saturating_sub(begin.at);
+        (begin.phase.as_str(), lasted.saturating_sub(begin.waited))
+    })
+}
+
+pub(super) fn working(shown: &Shown) -> Vec<Sample> {
+    let seconds = |up: &Upgrade| -> u64 { visits(shown, up).map(|(_, seconds)| seconds).sum() };
+    shown
+        .upgrade()
+        .map_or_else(Vec::new, |up| one(number(seconds(up))))
+}
+
+pub(super) fn waiting(shown: &Shown) -> Vec<Sample> {
+    shown.watch(|up| &up.bill.waiting)
 }
 
 pub(super) fn cordoned(shown: &Shown) -> Vec<Sample> {

@@ -6,6 +6,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::measure::Measure;
 use super::{Shown, samples};
 
 /// What stands before each name.
@@ -26,8 +27,8 @@ pub struct Metric {
     pub name: &'static str,
     /// How it moves.
     pub kind: Kind,
-    /// Its unit, or nothing.
-    pub unit: &'static str,
+    /// Its unit.
+    pub measure: Measure,
     /// Its labels.
     pub labels: &'static [&'static str],
     /// What it says.
@@ -49,133 +50,147 @@ pub struct Sample {
 pub const TABLE: &[Metric] = &[
     gauge(
         "build_info",
-        "",
+        Measure::Flag,
         &["version"],
         "1; the version of careen-agent",
         samples::build,
     ),
     gauge(
         "api_reached",
-        "",
+        Measure::Flag,
         &[],
         "1 while the API server is reached",
         samples::api_reached,
     ),
     gauge(
         "paused",
-        "",
+        Measure::Flag,
         &[],
         "1 while the Node's careen.dev/paused holds back what is new",
         samples::paused,
     ),
     gauge(
         "policy_valid",
-        "",
+        Measure::Flag,
         &[],
         "1 when the policy file is absent or holds; 0 when it is refused",
         samples::policy,
     ),
     gauge(
         "window_open",
-        "",
+        Measure::Flag,
         &[],
         "1 while the operator's hours let what is new begin; always where the policy names none",
         samples::window_open,
     ),
     gauge(
         "window_changes_timestamp",
-        "seconds",
+        Measure::Seconds,
         &[],
         "When the hours end, or begin while they are over, since 1970; none where the policy names no hours",
         samples::window_changes,
     ),
     gauge(
         "trouble",
-        "",
+        Measure::Flag,
         &[],
         "1 while this system cannot be looked at or the record not be written: nothing is done, and what is served is older",
         samples::trouble,
     ),
     gauge(
         "phase",
-        "",
+        Measure::Flag,
         &["phase"],
         "1 for the phase that the Node shows, 0 for all others; Idle before the first request",
         samples::phase,
     ),
     gauge(
         "reason_info",
-        "",
+        Measure::Flag,
         &["reason"],
         "1; the code of what is in the way, or of why the last request failed",
         samples::reason,
     ),
     gauge(
         "cordoned",
-        "",
+        Measure::Flag,
         &[],
         "1 while an upgrade's cordon is on the node",
         samples::is_cordoned,
     ),
     gauge(
         "upgrade_info",
-        "",
+        Measure::Flag,
         &["id", "from", "to", "kubernetes"],
         "1; the upgrade under way, or the last one",
         samples::upgrade,
     ),
     gauge(
         "upgrade_progress",
-        "ratio",
+        Measure::Ratio,
         &[],
         "How far the upgrade is, 0 to 1",
         samples::progress,
     ),
     gauge(
         "upgrade_trial_boots",
-        "",
+        Measure::Count,
         &[],
         "Trial boots of the upgrade so far",
         samples::trial_boots,
     ),
     gauge(
         "upgrade_step_tries",
-        "",
+        Measure::Count,
         &["step"],
         "Failed tries of the step that is to be tried again",
         samples::step_tries,
     ),
     gauge(
         "upgrade_phase_reached_timestamp",
-        "seconds",
+        Measure::Seconds,
         &["phase"],
         "When the upgrade came to a phase last, since 1970",
         samples::reached,
     ),
     gauge(
         "upgrade_phase_duration",
-        "seconds",
+        Measure::Seconds,
         &["phase"],
-        "How long the upgrade was in a phase, all visits together, the present one up to now",
+        "How long the upgrade was at work in a phase, all visits together, the present one up to now; without the waiting",
         samples::durations,
     ),
     gauge(
+        "upgrade_working",
+        Measure::Seconds,
+        &[],
+        "How long the upgrade was at work: from its begin on, without the waiting",
+        samples::working,
+    ),
+    gauge(
+        "upgrade_waiting",
+        Measure::Seconds,
+        &[],
+        "How long the upgrade waited for the operator's hours or the end of a pause",
+        samples::waiting,
+    ),
+    gauge(
         "upgrade_cordoned",
-        "seconds",
+        Measure::Seconds,
         &[],
         "How long the node was under the upgrade's cordon",
         samples::cordoned,
     ),
     gauge(
         "upgrade_drained",
-        "seconds",
+        Measure::Seconds,
         &[],
         "How long the node was without its pods",
         samples::drained,
     ),
     gauge(
         "upgrade_not_ready",
-        "seconds",
+        Measure::Seconds,
         &[],
         "How long the node was away over the upgrade's reboots, until it was seen Ready again",
         samples::not_ready,
@@ -194,28 +209,28 @@ pub const TABLE: &[Metric] = &[
     ),
     gauge(
         "deployments",
-        "",
+        Measure::Count,
         &[],
         "Deployments in the boot menu",
         samples::deployments,
     ),
     gauge(
         "bad_images",
-        "",
+        Measure::Count,
         &[],
         "Images that failed here and are not tried again unasked",
         samples::bad_images,
     ),
     gauge(
         "free",
-        "bytes",
+        Measure::Bytes,
         &["place"],
         "Free room for root on the file systems of the physical root and of /boot",
         samples::free,
     ),
     gauge(
         "boot_kernel",
-        "bytes",
+        Measure::Bytes,
         &[],
         "What kernel and initramfs of the running system take on /boot; the next take about as much",
         samples::boot_kernel,
@@ -224,7 +239,7 @@ pub const TABLE: &[Metric] = &[
 
 const fn gauge(
     name: &'static str,
-    unit: &'static str,
+    measure: Measure,
     labels: &'static [&'static str],
     help: &'static str,
     samples: fn(&Shown) -> Vec<Sample>,
@@ -232,7 +247,7 @@ const fn gauge(
     Metric {
         name,
         kind: Kind::Gauge,
-        unit,
+        measure,
         labels,
         help,
         samples,
@@ -247,7 +262,7 @@ const fn counter(
 ) -> Metric {
     Metric {
         kind: Kind::Counter,
-        ..gauge(name, "", labels, help, samples)
+        ..gauge(name, Measure::Count, labels, help, samples)
     }
 }
 
@@ -255,10 +270,8 @@ impl Metric {
     /// The name that one asks Prometheus for.
     #[must_use]
     pub fn full_name(&self) -> String {
-        let unit = match self.unit {
-            "" => String::new(),
-            unit => format!("_{unit}"),
-        };
+        let unit = self.measure.suffix();
+        let unit = unit.map_or_else(String::new, |unit| format!("_{unit}"));
         let total = match self.kind {
             Kind::Gauge => "",
             Kind::Counter => "_total",
@@ -271,7 +284,8 @@ impl Metric {
         if samples.is_empty() {
             return Ok(());
         }
-        let unit = (!self.unit.is_empty()).then(|| Unit::Other(self.unit.to_owned()));
+        let unit = self.measure.suffix();
+        let unit = unit.map(|unit| Unit::Other(unit.to_owned()));
         let kind = match self.kind {
             Kind::Gauge => MetricType::Gauge,
             Kind::Counter => MetricType::Counter,
@@ -319,7 +333,8 @@ pub fn text(shown: &Shown) -> String {
 /// Renders the reference table as Markdown.
 #[must_use]
 pub fn reference() -> String {
-    let mut text = String::from("| metric | kind | labels | what it says |\n|---|---|---|---|\n");
+    let mut text =
+        String::from("| metric | kind | unit | labels | what it says |\n|---|---|---|---|---|\n");
     for metric in TABLE {
         let kind = match metric.kind {
             Kind::Gauge => "gauge",
@@ -331,8 +346,9 @@ pub fn reference() -> String {
             .map(|label| format!("`{label}`"))
             .collect();
         text += &format!(
-            "| `{}` | {kind} | {} | {} |\n",
+            "| `{}` | {kind} | {} | {} | {} |\n",
             metric.full_name(),
+            metric.measure.word(),
             labels.join(", "),
             metric.help
         );

@@ -6,5 +6,6 @@ pub mod lines;
 pub mod real;
 pub mod reboot;
 pub mod saved;
+pub mod snapshot;
 pub mod systemd;
 pub mod unit;

@@ -5,17 +5,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use host::cmdline::Cmdline;
-use host::{Places, boot, etc, grubenv, image_info, os, room, snapshot};
+use host::{Places, boot, etc, grubenv, image_info, os, room};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, Step,
-    UpgradeId, Version, names,
+    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, SinceBoot,
+    Step, UpgradeId, Version, names,
 };
 
 use super::deploy::{self, Deploy};
+use super::snapshot::Snapshots;
 use super::systemd::Bus;
 use super::{reboot, saved, unit};
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
@@ -36,11 +37,13 @@ const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
 pub struct Node {
     places: Places,
     fixed: OnceLock<Fixed>,
+    snapshots: Snapshots,
 }
 
 /// What does not change while we run.
 #[derive(Clone)]
 struct Fixed {
+    started: SinceBoot,
     boot: BootId,
     booted: Deployment,
     version: Option<Version>,
@@ -55,6 +58,7 @@ impl Node {
         Self {
             places,
             fixed: OnceLock::new(),
+            snapshots: Snapshots::default(),
         }
     }
 
@@ -64,6 +68,7 @@ impl Node {
         }
         let (booted, _) = boot::booted(&self.places.sysroot, &self.places.root)?;
         let fixed = Fixed {
+            started: os::since_boot()?,
             boot: os::boot_id(Path::new(os::BOOT_ID))?,
             booted,
             version: image_info::read(&self.places.root)
@@ -82,6 +87,7 @@ impl Node {
         Ok(Observation {
             home: Home::Agent,
             now: os::since_boot()?,
+            started: fixed.started,
             wall: os::wall(),
             boot: fixed.boot,
             booted: booted.clone(),
@@ -91,6 +97,7 @@ impl Node {
             one_shot: grubenv::one_shot(&self.places.grubenv()),
             loader: boot::loader_fitness(&self.places, &self.places.root),
             watchdog: watchdog::fitness(&self.places.root),
+            restored: saved::none_is_owed(&self.places)?,
             control_plane: control_plane
                 .exists()
                 .then(|| control_plane.display().to_string()),
@@ -101,6 +108,7 @@ impl Node {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: self.hooks(record),
             api: Api::Away,
             running: None,
@@ -145,7 +153,7 @@ impl Node {
             return self.deploy(&errand, &run).await;
         }
         match &errand.step {
-            Step::Snapshot => self.snapshot(&errand)?,
+            Step::Snapshot => return self.snapshot(&errand).await,
             Step::Arm { deployment } => self.arm(deployment)?,
             Step::Disarm => self.disarm()?,
             Step::Reboot { force } => self.reboot(*force).await?,
@@ -194,14 +202,9 @@ impl Node {
         }
     }
 
-    fn snapshot(&self, errand: &Errand) -> Result<(), Reason> {
-        let id = id(errand)?;
-        snapshot::save(&self.places, id).map_err(|error| Reason::SnapshotFailed {
-            detail: error.to_string(),
-        })?;
-        // Those of upgrades that only a person could end.
-        saved::keep(&self.places, Some(id));
-        Ok(())
+    async fn snapshot(&self, errand: &Errand) -> Result<Ended, Reason> {
+        let (id, cancel) = (id(errand)?, errand.cancel.clone());
+        self.snapshots.save(&self.places, id, cancel).await
     }
 
     fn arm(&self, deployment: &Deployment) -> Result<(), Reason> {

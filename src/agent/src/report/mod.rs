@@ -26,6 +26,10 @@ const RETRY: Duration = Duration::from_secs(2);
 /// Pause after the server said no: asking again soon would not change that.
 const REFUSED: Duration = Duration::from_secs(30);
 
+/// How long after a write that was accepted the Node may still be seen without it. The watch brings it within a second; behind that an etcd that was put
+/// back to a backup, or a person, has taken it off again.
+const LOST: Duration = Duration::from_secs(30);
+
 /// What is to be told, and the Node as it was seen last. Without a Node nothing can be told.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
@@ -33,6 +37,8 @@ pub struct Wanted {
     pub report: Option<Report>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
+    /// Behind which finding of the server it was seen.
+    pub listing: u64,
     /// The API server is reached.
     pub reached: bool,
     /// The node is about to reboot: what is left to tell is told now.
@@ -85,11 +91,13 @@ struct Writer {
     written: Option<Written>,
 }
 
-/// What was written last, when, and to which object: a Node that was deleted and registered anew knows nothing.
+/// What was written last, when, and to which object: a Node that was deleted and registered anew knows nothing, and a server that went
+/// away may have come back as it was before, restored from a backup.
 struct Written {
     report: Report,
     at: Instant,
     uid: String,
+    listing: u64,
 }
 
 impl Writer {
@@ -98,7 +106,7 @@ impl Writer {
             let wanted = self.wanted.borrow_and_update().clone();
             let due = self.due(&wanted);
             self.settle.send_replace(due.is_none());
-            let changed = match due {
+            let changed = match due.or_else(|| self.due_again(&wanted)) {
                 None => self.wanted.changed().await,
                 Some(at) if at > Instant::now() => tokio::select! {
                     changed = self.wanted.changed() => changed,
@@ -123,9 +131,9 @@ impl Writer {
         self.written = self
             .written
             .take()
-            .filter(|written| written.uid == node.uid);
+            .filter(|written| written.uid == node.uid && written.listing == wanted.listing);
         if self.written.is_none() && patch::is_there(report, node) {
-            self.remember(report, node);
+            self.remember(wanted, report, node);
         }
         let written = self
             .written
@@ -135,12 +143,21 @@ impl Writer {
         due.map(|at| if wanted.hurry { Instant::now() } else { at })
     }
 
-    fn remember(&mut self, report: &Report, node: &NodeSeen) {
+    /// When what was written is written again, because the Node does not say it. No reboot waits for that.
+    fn due_again(&self, wanted: &Wanted) -> Option<Instant> {
+        let (report, node) = (wanted.report.as_ref()?, wanted.node.as_ref()?);
+        let written = self.written.as_ref()?;
+        let lost = wanted.reached && !wanted.hurry && !patch::is_there(report, node);
+        lost.then(|| written.at + LOST)
+    }
+
+    fn remember(&mut self, wanted: &Wanted, report: &Report, node: &NodeSeen) {
         let (report, uid) = (report.clone(), node.uid.clone());
         self.written = Some(Written {
             report,
             at: Instant::now(),
             uid,
+            listing: wanted.listing,
         });
     }
 
@@ -149,7 +166,7 @@ impl Writer {
             return;
         };
         match self.patch(report, node).await {
-            Ok(()) => self.after(report.clone(), node),
+            Ok(()) => self.after(wanted, report.clone(), node),
             Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => {
                 debug!("the report could not be written yet: {error}");
                 self.pause(RETRY).await;
@@ -174,13 +191,13 @@ impl Writer {
         Ok(())
     }
 
-    fn after(&mut self, report: Report, node: &Arc<NodeSeen>) {
+    fn after(&mut self, wanted: &Wanted, report: Report, node: &Arc<NodeSeen>) {
         let new = |last: &Report| {
             (&last.answer, last.now(), &last.status.phase)
                 != (&report.answer, report.now(), &report.status.phase)
         };
         let event = self.written.as_ref().is_none_or(|last| new(&last.report));
-        self.remember(&report, node);
+        self.remember(wanted, &report, node);
         if event {
             // In a task of its own: an Event is a courtesy, which neither the next report nor a reboot waits for.
             let (cluster, node) = (Arc::clone(&self.cluster), Arc::clone(node));
@@ -212,6 +229,7 @@ mod tests {
         Wanted {
             report: Some(report),
             node: Some(Arc::new(node.into())),
+            listing: 1,
             reached: true,
             hurry: true,
         }
@@ -229,6 +247,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_told_is_due_again_when_the_server_was_away_and_has_lost_it() {
+        let told = something_to_tell();
+        let (report, node) = (told.report.as_ref().unwrap(), told.node.as_ref().unwrap());
+        let mut writer = Writer {
+            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
+            wanted: watch::channel(Wanted::default()).1,
+            settle: watch::Sender::new(true),
+            written: None,
+        };
+        writer.remember(&told, report, node);
+        assert_eq!(writer.due(&told), None, "the watch may be behind our write");
+        let back = Wanted {
+            listing: told.listing + 1,
+            ..told.clone()
+        };
+        assert!(writer.due(&back).is_some(), "this Node says nothing");
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_told_to_anybody_holds_nobody_up() {
         let reporter = reporter();
         reporter.tell(Wanted {
@@ -237,5 +274,47 @@ mod tests {
         });
         let mut settled = reporter.settled();
         settled.wait_for(|settled| *settled).await.unwrap();
+    }
+
+    /// The Node as the API server has it behind a write that it accepted.
+    fn with(report: &Report, bare: &Node) -> NodeSeen {
+        let bare: NodeSeen = bare.clone().into();
+        let mut node = patch::body(report, &bare, Timestamp::UNIX_EPOCH);
+        if let Some(annotations) = node["metadata"]["annotations"].as_object_mut() {
+            annotations.retain(|_, value| !value.is_null());
+        }
+        node["metadata"]["name"] = json!(bare.name);
+        node["metadata"]["uid"] = json!(bare.uid);
+        serde_json::from_value::<Node>(node).unwrap().into()
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_the_api_server_has_lost_is_given_once_more_and_holds_no_reboot_up() {
+        let mut wanted = something_to_tell();
+        wanted.hurry = false;
+        let report = wanted.report.clone().unwrap();
+        let bare = json!({ "metadata": { "name": "n", "uid": "u" } });
+        let bare: Node = serde_json::from_value(bare).unwrap();
+        let mut writer = Writer {
+            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
+            wanted: watch::channel(Wanted::default()).1,
+            settle: watch::Sender::new(true),
+            written: None,
+        };
+        let at = Instant::now();
+        let uid = "u".to_owned();
+        writer.written = Some(Written {
+            report: report.clone(),
+            at,
+            uid,
+            listing: wanted.listing,
+        });
+        wanted.node = Some(Arc::new(with(&report, &bare)));
+        assert_eq!(writer.due_again(&wanted), None, "it stands there");
+        wanted.node = Some(Arc::new(bare.into()));
+        assert_eq!(writer.due_again(&wanted), Some(at + LOST));
+        assert_eq!(writer.due(&wanted), None, "which a reboot would wait for");
+        wanted.hurry = true;
+        assert_eq!(writer.due_again(&wanted), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
-use upgrade::report::{Answer, Report};
+use upgrade::report::{Answer, Report, UNGUARDED};
 use upgrade::{history, names};
 
 use crate::cluster::seen::{ANSWERS, NodeSeen};
@@ -92,6 +92,7 @@ pub fn message(report: &Report) -> String {
     match (report.now(), &report.status.doing) {
         (Some(reason), _) => reason.told(),
         (None, Some(doing)) => doing.clone(),
+        (None, None) if report.status.unguarded => UNGUARDED.to_owned(),
         (None, None) => report.status.phase.clone(),
     }
 }

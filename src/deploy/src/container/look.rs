@@ -96,8 +96,13 @@ pub fn is_the_one(wanted: &FetchImage, digest: String) -> Result<(), Reason> {
 /// What opens when no policy is in force was refused by the policy: skopeo has no code that tells so.
 async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Error) -> Reason {
     let detail = words::of(error);
+    // It may be they that it refuses, and it has no code that tells so.
+    let with_credentials = match wanted.image.transport {
+        Transport::Registry => format!("{detail}; {}", skopeo.asked()),
+        Transport::Archive | Transport::Folder => detail.clone(),
+    };
     if skopeo.policy.is_none() {
-        return away(wanted, detail);
+        return away(wanted, with_credentials);
     }
     let proxy = match start(site, &skopeo.without_policy()).await {
         Ok(proxy) => proxy,
@@ -111,7 +116,7 @@ async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Erro
             detail,
         },
         Ok(None) => nothing(wanted, None),
-        Err(_) => away(wanted, detail),
+        Err(_) => away(wanted, with_credentials),
     }
 }
 

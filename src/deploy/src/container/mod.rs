@@ -5,6 +5,7 @@
 //! come whole stays, for the run after one that was cut off and for the next image.
 
 mod cover;
+mod credentials;
 mod early;
 pub mod held;
 mod import;

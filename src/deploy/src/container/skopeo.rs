@@ -1,6 +1,5 @@
 //! How skopeo is called: with which policy, settings and credentials, and as whom.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +8,7 @@ use ostree_ext::container::store::ImageProxyConfig;
 use upgrade::ContainerImage;
 use upgrade::container::Transport;
 
+use super::credentials;
 use crate::args::FetchImage;
 use crate::process::RELAY_VARIABLE;
 
@@ -20,14 +20,6 @@ pub struct Skopeo {
     settings: PathBuf,
 }
 
-/// Where bootc and rpm-ostree look for credentials (ostree-ext, globals.rs), then where `skopeo login` puts root's (containers-auth.json(5)).
-const CREDENTIALS: [&str; 5] = [
-    "run/ostree/auth.json",
-    "etc/ostree/auth.json",
-    "usr/lib/ostree/auth.json",
-    "run/containers/0/auth.json",
-    "root/.config/containers/auth.json",
-];
 const POLICY: &str = "etc/containers/policy.json";
 /// Set by systemd for what it starts.
 const UNDER_SYSTEMD: &str = "INVOCATION_ID";
@@ -65,9 +57,9 @@ impl Skopeo {
     /// For the library that drives it.
     ///
     /// # Errors
-    /// When credentials are there and cannot be opened.
+    /// When credentials are there and cannot be used.
     pub fn config(&self) -> io::Result<ImageProxyConfig> {
-        let credentials = self.credentials()?;
+        let credentials = credentials::open(&self.settings)?;
         Ok(ImageProxyConfig {
             auth_anonymous: credentials.is_none(),
             auth_data: credentials,
@@ -76,12 +68,9 @@ impl Skopeo {
         })
     }
 
-    fn credentials(&self) -> io::Result<Option<File>> {
-        let path = CREDENTIALS.iter().map(|path| self.settings.join(path));
-        path.filter(|path| path.exists())
-            .map(File::open)
-            .next()
-            .transpose()
+    /// With which credentials a registry was asked, for its complaint.
+    pub fn asked(&self) -> String {
+        credentials::asked(&self.settings)
     }
 
     fn command(&self) -> Command {

@@ -1,7 +1,7 @@
 //! What an upgrade to a commit would change, found without deploying it and given back afterwards.
 //!
-//! Of the image is fetched what tells: the commit's own object, `image.json`, the list of packages, /usr/etc and the kernel. That is
-//! a small part of it. Only where one of both systems has no list of packages that can be read is the whole image fetched, to
+//! Of the image is fetched what tells: the commit's own object, `image.json`, the list of packages, /usr/etc, the kernel, and
+//! the units that a trial needs. That is a small part of it. Only where one of both systems has no list of packages that can be read is the whole image fetched, to
 //! compare files; a container image comes in layers, so of one all that is missing is fetched. Whether its objects are whole nobody knows before `verify`.
 
 mod conflicts;
@@ -26,7 +26,7 @@ use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
 use crate::verify::image::Tree;
-use crate::verify::{fsck, room, time_of_the_running};
+use crate::verify::{fsck, lacks, room, time_of_the_running};
 
 pub use container::run as of_container;
 
@@ -86,6 +86,7 @@ fn look(
     let fetch_bytes = fetch_bytes(repo, commit);
     source.bring(&first_parts())?;
     source.bring_kernels()?;
+    source.bring(&lacks::more_parts(&Tree::open(site, commit)?)?)?;
     let tree = Tree::open(site, commit)?;
     let before = Tree::open(site, &site.facts(&current)?.digest)?;
     let kernel = tree.kernel();
@@ -105,6 +106,7 @@ fn look(
             kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
             timestamp: timestamp(repo, commit)?,
             running: time_of_the_running(site),
+            lacks: lacks::of(site, &tree)?,
             root: room::root_like(site, &tree, kernel.as_ref(), counted)?,
             boot: room::boot(site, &tree, kernel.as_ref())?,
         },
@@ -125,6 +127,7 @@ fn first_parts() -> Vec<String> {
     let modules = format!("{MODULES}/-");
     let all = plain.into_iter().chain(lists).map(str::to_owned);
     all.chain([modules])
+        .chain(lacks::first_parts())
         .map(|path| format!("/{path}"))
         .collect()
 }

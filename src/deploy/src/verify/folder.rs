@@ -75,7 +75,7 @@ impl Folder {
     }
 
     /// What a link in it leads to; nothing for anything else.
-    fn link(&self, name: &str) -> Option<String> {
+    pub fn link(&self, name: &str) -> Option<String> {
         let object = object_of(&self.files, name)?;
         let (facts, _) = self.repo.query_file(object, NEVER).ok()?;
         let is_link = facts.file_type() == gio::FileType::SymbolicLink;
@@ -90,6 +90,12 @@ impl Folder {
         let (name, folder) = real.split_last()?;
         let object = self.folder(&folder.join("/"))?.file(name)?.to_owned();
         Some((real.join("/"), object))
+    }
+
+    /// Whether a path leads to something that is no folder, in a system whose root this is.
+    pub fn has(&self, path: &str) -> bool {
+        self.without_links(path)
+            .is_some_and(|real| self.object_at(&real.join("/")).is_some())
     }
 
     fn without_links(&self, path: &str) -> Option<Vec<String>> {

@@ -1,10 +1,11 @@
 //! Looks at a fetched commit before anything is made of it: every object's checksum, what the image says of
-//! itself, its kernel, and the room that deploying it takes. It judges nothing but damage; the brain does.
+//! itself, its kernel, what a trial of it would lack, and the room that deploying it takes. It judges nothing but damage; the brain does.
 
 pub mod content;
 pub mod folder;
 pub mod fsck;
 pub mod image;
+pub mod lacks;
 pub mod room;
 
 use ostree_ext::ostree;
@@ -43,6 +44,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
         timestamp: ostree::commit_get_timestamp(&variant),
         running: time_of_the_running(site),
+        lacks: lacks::of(site, &tree)?,
         root: room::root(site, &tree, kernel.as_ref())?,
         boot: room::boot(site, &tree, kernel.as_ref())?,
     }))

@@ -98,6 +98,7 @@ impl Image {
         }
         for (path, to) in &self.links {
             let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
             // Absent where the link is a name of its own.
             let _ = fs::remove_file(&path);
             symlink(to, path).unwrap();

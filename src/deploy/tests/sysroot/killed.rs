@@ -3,6 +3,7 @@
 //!
 //! A test takes a few of the places; `CAREEN_KILLS=all` takes each.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,9 +23,13 @@ use crate::world::{World, fetching, flip, world};
 /// Of all places, spread over the run, the first and the last among them.
 const SAMPLE: usize = 6;
 
+fn all_of_them() -> bool {
+    std::env::var("CAREEN_KILLS").is_ok_and(|which| which == "all")
+}
+
 fn places(calls: usize) -> Vec<usize> {
     assert!(calls >= SAMPLE, "{calls} calls are no run");
-    if std::env::var("CAREEN_KILLS").is_ok_and(|which| which == "all") {
+    if all_of_them() {
         return (1..=calls).collect();
     }
     let spread = |at| 1 + at * (calls - 1) / (SAMPLE - 1);
@@ -59,6 +64,24 @@ fn end(world: &World) -> (Vec<String>, Vec<String>) {
     (world.order(), world.disk())
 }
 
+/// As [`end`]. But a deploy that finds its deployment there leaves the folder of the one that this has replaced to the next clean-up, which an
+/// undo, a blessing and each further swap are too.
+fn end_behind(world: &World, next: &[&str]) -> (Vec<String>, Vec<String>) {
+    const FOLDERS: &str = "ostree/deploy/node/deploy/";
+    let (order, mut disk) = end(world);
+    if next.first() == Some(&"deploy") {
+        let menu = boot::default_first(&Places::physical(&world.root())).unwrap();
+        let named = menu
+            .iter()
+            .map(|one| format!("{FOLDERS}{}.{}", one.digest, one.serial));
+        let named: Vec<_> = named.collect();
+        disk.retain(|line| {
+            !line.starts_with(FOLDERS) || named.iter().any(|name| line.starts_with(name))
+        });
+    }
+    (order, disk)
+}
+
 /// Every entry of the menu leads to a system that is there, with its kernel.
 fn all_boots(world: &World) {
     let menu = boot::default_first(&Places::physical(&world.root())).unwrap();
@@ -70,15 +93,47 @@ fn all_boots(world: &World) {
     }
 }
 
-/// Has the verb killed at its changes, and each time one of the others run after it.
+/// What has another /etc than the running system is seen to have it: else it would be tried so.
+fn none_is_stale_unseen(world: &World) {
+    let running = world.deployment(&world.installed, 0);
+    if !running.exists() {
+        return;
+    }
+    let added = |folder: PathBuf| fs::read_to_string(folder.join("etc/added")).ok();
+    let menu = boot::default_first(&Places::physical(&world.root())).unwrap();
+    for one in menu.iter().filter(|one| one.digest != world.installed) {
+        let there = added(world.deployment(&one.digest, one.serial));
+        let fits = there == added(running.clone());
+        assert!(fits || world.etc_has_changed(&one.digest), "{there:?}");
+    }
+}
+
+/// At which change the verb is killed, and which of the others runs after it: each after each, or they take turns.
+fn kills<'a>(calls: usize, next: &[&'a [&'a str]]) -> Vec<(usize, &'a [&'a str])> {
+    let places = places(calls).into_iter();
+    if all_of_them() {
+        return places
+            .flat_map(|at| next.iter().map(move |next| (at, *next)))
+            .collect();
+    }
+    places.zip(next.iter().copied().cycle()).collect()
+}
+
+/// Has the verb killed at its changes, and each time one of the others run after it: it ends as it does where nothing was killed.
 fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
     let saved = Saved::of(world);
     let strike = |blow| struck::run(world.command(verb), Call::changes_names, blow);
     let Struck { calls, output } = strike(None);
     Answer::of(&output).verdict.unwrap();
-    let whole = end(world);
+    let ends = next.iter().map(|next| {
+        saved.put_back();
+        world.run(verb).verdict.unwrap();
+        world.run(next).verdict.unwrap();
+        (*next, end_behind(world, next))
+    });
+    let ends: HashMap<_, _> = ends.collect();
     let mut alive = 0;
-    for (at, next) in places(calls).into_iter().zip(next.iter().cycle()) {
+    for (at, next) in kills(calls, next) {
         saved.put_back();
         // How many changes there are differs a little from run to run, so that one of the last places may not be come to.
         match strike(Some((at, Blow::Kill))).output.status.code() {
@@ -87,8 +142,14 @@ fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
             Some(code) => panic!("it ended with {code} before change {at}"),
         }
         all_boots(world);
+        none_is_stale_unseen(world);
         world.run(next).verdict.unwrap();
-        assert_eq!(end(world), whole, "killed at change {at}, then {next:?}");
+        assert_eq!(
+            end_behind(world, next),
+            ends[next],
+            "killed at change {at}, then {next:?}"
+        );
+        none_is_stale_unseen(world);
     }
     assert!(
         alive * 2 < SAMPLE,
@@ -151,6 +212,22 @@ fn a_fetch_that_was_killed_anywhere_leaves_nothing_behind_its_undo_and_the_next_
         world.verb("undo", &commit).verdict.unwrap();
         assert_eq!(end(&world), before, "killed at change {at}");
     }
+}
+
+#[test]
+fn a_deploy_that_was_killed_anywhere_is_ended_by_the_next_or_taken_back_by_an_undo() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    let [deploy, undo] = ["deploy", "undo"].map(|verb| [verb, "--commit", commit.as_str()]);
+    killed_at_its_changes(&world, &deploy, &[&deploy, &undo]);
+}
+
+#[test]
+fn a_deploy_over_a_changed_etc_that_was_killed_anywhere_leaves_no_deployment_that_passes_for_new() {
+    let (world, commit) = deployed();
+    fs::write(world.etc("added"), "since").unwrap();
+    let [deploy, undo] = ["deploy", "undo"].map(|verb| [verb, "--commit", commit.as_str()]);
+    killed_at_its_changes(&world, &deploy, &[&deploy, &undo]);
 }
 
 #[test]

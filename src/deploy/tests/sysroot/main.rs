@@ -22,6 +22,7 @@ mod image;
 mod kept;
 mod keys;
 mod killed;
+mod lacks;
 mod listing;
 mod lock;
 mod long;

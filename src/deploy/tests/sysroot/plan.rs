@@ -10,10 +10,10 @@ use crate::image::{Image, noise};
 use crate::keys::keys;
 use crate::world::{BRANCH, REMOTE, World, world};
 
-const LIST: &str = "usr/lib/sysimage/dpkg/status";
+pub const LIST: &str = "usr/lib/sysimage/dpkg/status";
 
 /// dpkg's list of these packages: name, version, KiB.
-fn list(packages: &[(&str, &str, u32)]) -> Vec<u8> {
+pub fn list(packages: &[(&str, &str, u32)]) -> Vec<u8> {
     let one = |(name, version, size): &(&str, &str, u32)| {
         format!(
             "Package: {name}\nStatus: install ok installed\nInstalled-Size: {size}\nVersion: {version}\n\n"
@@ -22,13 +22,13 @@ fn list(packages: &[(&str, &str, u32)]) -> Vec<u8> {
     packages.iter().map(one).collect::<String>().into_bytes()
 }
 
-fn plan(world: &World, more: &[&str]) -> Result<Found, Reason> {
+pub fn plan(world: &World, more: &[&str]) -> Result<Found, Reason> {
     let arguments = [&["plan", "--remote", REMOTE, "--ref", BRANCH], more].concat();
     world.run(&arguments).planned()
 }
 
 /// A node that runs image 2 with this list of packages, and an image 3 with that one.
-fn with_lists(before: &[u8], after: &Image) -> (World, Digest) {
+pub fn with_lists(before: &[u8], after: &Image) -> (World, Digest) {
     let world = world();
     let second = world.fetched(&Image::new(2).with(LIST, before));
     world.verb("deploy", &second).deployed();

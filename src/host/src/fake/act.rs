@@ -2,7 +2,7 @@
 
 use upgrade::{Deployment, Effect, Finished, ImageFacts, ImageInfo, Outcome, Reason, Room, Step};
 
-use super::{Cut, Kubelet, World, deployment};
+use super::{Cut, Flaw, Kubelet, World, deployment};
 
 /// How an act ended for the world.
 pub(super) enum Ended {
@@ -45,7 +45,7 @@ impl World {
                 self.disk.fetched = true;
                 return Ok(Outcome::Done(Effect::Fetched { commit: commit() }));
             }
-            Step::Verify { .. } => return Ok(Outcome::Done(Effect::Verified(facts()))),
+            Step::Verify { .. } => return Ok(Outcome::Done(Effect::Verified(self.facts()))),
             Step::Rehearse => return Ok(Outcome::Done(Effect::Rehearsed { blocked: None })),
             Step::Deploy { .. } => return self.deploy(),
             Step::Drain { .. } => {
@@ -61,7 +61,8 @@ impl World {
                 );
                 self.disk.snapshot = None;
                 self.point("between the former snapshot and this one")?;
-                (self.disk.snapshot, self.disk.restored) = (Some(self.disk.kubelet), None);
+                self.disk.snapshot = Some(self.disk.kubelet);
+                self.disk.restored = self.record().upgrade.map(|up| up.tries);
             }
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,
@@ -83,6 +84,16 @@ impl World {
             Step::PreHooks | Step::Exclude | Step::PostHooks { .. } | Step::Pass => {}
         }
         Ok(Outcome::Done(Effect::Plain))
+    }
+
+    /// What careen-deploy finds in the new image.
+    fn facts(&self) -> ImageFacts {
+        let unattended = self.flaw == Flaw::Unattended;
+        let lacks = unattended.then(|| upgrade::names::AGENT_UNIT.to_owned());
+        ImageFacts {
+            lacks: Box::from_iter(lacks),
+            ..facts()
+        }
     }
 
     fn undo(&mut self) -> Result<(), Cut> {
@@ -176,6 +187,7 @@ fn facts() -> ImageFacts {
         kernel: Some("6.12".to_owned()),
         timestamp: 1,
         running: None,
+        lacks: Box::default(),
         root: room,
         boot: room,
     }

@@ -43,6 +43,10 @@ impl World {
         if self.is_new(&self.running.system) && self.flaw == Flaw::AgentDead {
             return Ok(self.without_agent());
         }
+        if self.is_new(&self.running.system) && self.flaw == Flaw::Unattended {
+            self.pass_time(15_000);
+            return Ok(Turn::Again(None));
+        }
         if self.deadman_is_due() {
             return Ok(Turn::Down);
         }

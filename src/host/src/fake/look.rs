@@ -14,6 +14,7 @@ impl World {
         Observation {
             home,
             now: self.running.now,
+            started: SinceBoot(0),
             wall: 1_700_000_000 + self.elapsed / 1000,
             boot: self.running.boot.clone(),
             booted: self.running.system.clone(),
@@ -27,6 +28,7 @@ impl World {
             },
             loader: Ok(()),
             watchdog: Ok(()),
+            restored: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: self.etc_is_stale(),
@@ -35,6 +37,7 @@ impl World {
             paused: None,
             opted_out: None,
             uncordoned: false,
+            own_cordon: false,
             hooks: Hooks::default(),
             api: if up {
                 Api::Reached {

@@ -26,6 +26,8 @@ pub enum Flaw {
     Tampered,
     /// Userspace comes up without the agent; the deadman timer ends it.
     AgentDead,
+    /// It has neither the agent nor the deadman timer, or starts neither.
+    Unattended,
     /// The kubelet never answers.
     KubeletDown,
     /// A check of `required.d` is not going to pass.
@@ -116,6 +118,7 @@ pub struct World {
     proven: BTreeSet<String>,
     policy: upgrade::Policy,
     log: Vec<String>,
+    written: Vec<Record>,
 }
 
 /// The old system and the one that is asked for.
@@ -180,6 +183,7 @@ impl World {
             proven: BTreeSet::from(["a".repeat(64)]),
             policy: upgrade::Policy::default(),
             log: Vec::new(),
+            written: Vec::new(),
         }
     }
 
@@ -248,6 +252,12 @@ impl World {
     #[must_use]
     pub fn log(&self) -> &[String] {
         &self.log
+    }
+
+    /// Every record that came to the disk, in their order.
+    #[must_use]
+    pub fn written(&self) -> &[Record] {
+        &self.written
     }
 
     /// How many points there were to break in at.
@@ -368,6 +378,7 @@ impl Journal for Pen<'_> {
         );
         self.0.point("before the record is written")?;
         self.0.disk.record = serde_json::to_vec(record).ok();
+        self.0.written.push(record.clone());
         let phase = record.upgrade.as_ref().map_or("none", |up| up.phase.name());
         self.0.say(format!("record {}: {phase}", record.generation));
         self.0.point("after the record is written")

@@ -1,9 +1,11 @@
 //! Snapshots of upgrades that are forgotten: one that ended with a person looking at the node was never undone or cleaned up.
 
 use std::fs;
+use std::path::PathBuf;
 
 use upgrade::UpgradeId;
 
+use super::owed::owed;
 use crate::Places;
 use crate::durable;
 use crate::error::{At, Result};
@@ -11,23 +13,43 @@ use crate::error::{At, Result};
 /// What the folder of every snapshot is called, before the id of its upgrade.
 const NAME: &str = "snapshot-";
 
-/// Removes all snapshots but that of this upgrade, which the record tells of; without one all of them.
+/// A folder of a snapshot.
+pub(super) struct Found {
+    folder: PathBuf,
+    /// Whose it is; nothing where it is one that was not made to its end.
+    pub(super) id: Option<UpgradeId>,
+}
+
+/// Removes all snapshots but that of this upgrade, which the record tells of, and those that are owed; without one all that are not owed.
 ///
 /// # Errors
 /// The first that is still there.
 pub fn keep_only(places: &Places, id: Option<&UpgradeId>) -> Result<()> {
-    let (state, kept) = (places.state(), id.map(|id| places.snapshot(id)));
-    let entries = match fs::read_dir(&state) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).at("listing", &state),
-    };
-    for entry in entries {
-        let entry = entry.at("listing", &state)?;
-        let is_one = entry.file_name().to_string_lossy().starts_with(NAME);
-        if is_one && Some(entry.path()) != kept {
-            durable::remove_folder(&entry.path())?;
+    for one in all(places)? {
+        let is_kept = |found: &UpgradeId| Some(found) == id || owed(places, found).is_some();
+        if !one.id.as_ref().is_some_and(is_kept) {
+            durable::remove_folder(&one.folder)?;
         }
     }
     Ok(())
+}
+
+/// Every folder of a snapshot, whole or not.
+pub(super) fn all(places: &Places) -> Result<Vec<Found>> {
+    let state = places.state();
+    let entries = match fs::read_dir(&state) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).at("listing", &state),
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let entry = entry.at("listing", &state)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(id) = name.strip_prefix(NAME) {
+            let (folder, id) = (entry.path(), id.parse().ok());
+            all.push(Found { folder, id });
+        }
+    }
+    Ok(all)
 }

@@ -201,14 +201,17 @@ impl World {
 
     /// The record as an agent has left it.
     pub fn upgrade_in(&self, phase: Phase, tries: u32) {
+        self.upgrade_as(|up| (up.phase, up.tries) = (phase, tries));
+    }
+
+    /// The same, with more of it.
+    pub fn upgrade_as(&self, change: impl FnOnce(&mut Upgrade)) {
+        let mut up = upgrade();
+        change(&mut up);
         let mut store = Store::new(&self.path("sysroot"));
         let last = store.read().unwrap();
         let record = Record {
-            upgrade: Some(Upgrade {
-                phase,
-                tries,
-                ..upgrade()
-            }),
+            upgrade: Some(up),
             generation: last.generation + 1,
             ..last
         };

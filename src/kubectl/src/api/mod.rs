@@ -7,10 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use k8s_openapi::api::{core::v1, policy::v1 as policy};
+use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::Kubeconfig;
 use kube::core::ApiResource;
-use kube::{Client, Config};
+use kubeconfig::Variables;
 use serde_json::Value;
 
 pub use objects::{
@@ -48,30 +49,30 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// As kubectl finds it: the given kubeconfig, or `KUBECONFIG`, or `~/.kube/config`; in a pod, its account.
+    /// As kubectl finds it: the given kubeconfig, or `KUBECONFIG`, or `~/.kube/config`; in a pod, its account. Through the proxy, if any, that kubectl
+    /// would take.
     ///
     /// # Errors
     /// When there is none or it cannot be used.
-    pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
+    pub fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
         let unusable = |error: &dyn std::error::Error| {
             Failure::Unreachable(format!("the kubeconfig cannot be used: {}", chain(error)))
         };
-        let options = KubeConfigOptions {
-            context: context.map(str::to_owned),
-            ..KubeConfigOptions::default()
+        let variables = Variables::of_process();
+        let read = match (file, context) {
+            (None, None) => None,
+            (Some(file), _) => Some(Kubeconfig::read_from(file)),
+            (None, Some(_)) => Some(Kubeconfig::read()),
         };
-        let mut config = match (file, context) {
-            (Some(file), _) => {
-                let content = Kubeconfig::read_from(file).map_err(|error| unusable(&error))?;
-                let config = Config::from_custom_kubeconfig(content, &options).await;
-                config.map_err(|error| unusable(&error))?
-            }
-            (None, Some(_)) => {
-                let config = Config::from_kubeconfig(&options).await;
-                config.map_err(|error| unusable(&error))?
-            }
-            (None, None) => Config::infer().await.map_err(|error| unusable(&error))?,
+        let config = match read.transpose().map_err(|error| unusable(&error))? {
+            Some(content) => kubeconfig::config(content, context, &variables),
+            None => kubeconfig::inferred(&variables),
         };
+        let mut config = config.map_err(|error| match error {
+            // It may be a variable, and then the kubeconfig is well.
+            kubeconfig::Error::Proxy(bad) => Failure::Unreachable(bad.to_string()),
+            other => unusable(&other),
+        })?;
         config.read_timeout = Some(SILENCE);
         config.reset_reader_on_write = true;
         let client = Client::try_from(config).map_err(|error| unusable(&error))?;

@@ -2,16 +2,19 @@
 
 mod nodes;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use upgrade::policy::SOAK_MAX;
 use upgrade::{Source, Target, Version, Wanted};
 
 pub use nodes::{Choice, Chosen, ChosenOrAll};
 
+use crate::pace::{Pace, Width};
 use crate::span::Span;
 use nodes::node_name;
 
@@ -147,6 +150,9 @@ pub struct Upgrade {
     /// The version that the image must carry.
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<Version>,
+    /// Also a node on whose last trial this image failed.
+    #[arg(long)]
+    pub again: bool,
     /// How to ask.
     #[command(flatten)]
     pub asking: Asking,
@@ -183,17 +189,26 @@ pub struct Asking {
     /// Show progress until every node has ended.
     #[arg(short, long)]
     pub watch: bool,
-    /// Ask a node only when the one before has ended well; stop at the first failure. Implies --watch.
-    #[arg(long)]
+    /// Ask so many nodes, or so many percent of them (10%), and the next when one has ended well. Implies --watch.
+    #[arg(long, value_name = "N", group = "width")]
+    pub at_once: Option<Width>,
+    /// The same as --at-once 1.
+    #[arg(long, group = "width")]
     pub one_by_one: bool,
-    /// How long to watch at most; with --one-by-one, each node.
+    /// Ask no other node once so many have not ended well; 1 without it. Those that are asked are watched to their end.
+    #[arg(long, value_name = "N", requires = "width")]
+    pub stop_after: Option<NonZeroUsize>,
+    /// How long the new system must be healthy before it stays, 24h at most; where the node's policy says longer, that counts.
+    #[arg(long, value_name = "TIME", value_parser = soak)]
+    pub soak: Option<Span>,
+    /// How long to watch at most; with --at-once, each node.
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
     /// Do not ask back.
     #[arg(short, long)]
     pub yes: bool,
     /// Let the server check it and change nothing.
-    #[arg(long, conflicts_with_all = ["watch", "one_by_one"])]
+    #[arg(long, conflicts_with_all = ["watch", "width"])]
     pub dry_run: bool,
 }
 
@@ -201,7 +216,30 @@ impl Asking {
     /// Whether its end is waited for.
     #[must_use]
     pub const fn watches(&self) -> bool {
-        self.watch || self.one_by_one
+        self.watch || self.one_by_one || self.at_once.is_some()
+    }
+
+    /// How it goes on from one of so many nodes to the next; nothing where all are asked at once.
+    #[must_use]
+    pub fn pace(&self, nodes: usize) -> Option<Pace> {
+        let at_once = match self.at_once {
+            Some(width) => width.of(nodes),
+            None if self.one_by_one => 1,
+            None => return None,
+        };
+        Some(Pace {
+            at_once,
+            stop_after: self.stop_after.map_or(1, NonZeroUsize::get),
+        })
+    }
+}
+
+/// As long as an agent takes it.
+fn soak(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse()?;
+    match span.0.as_secs() <= SOAK_MAX {
+        true => Ok(span),
+        false => Err("accepted is 24h at most".to_owned()),
     }
 }
 
@@ -289,6 +327,35 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn how_many_at_once_and_when_to_stop_is_asked_where_more_than_one_is_meant() {
+        let pace = |more: &str| {
+            let line = format!("kubectl-careen upgrade a --image ostree:careen:os{more}");
+            let Command::Upgrade(upgrade) = parse(&line)?.command else {
+                panic!("{line}")
+            };
+            let pace = upgrade.asking.pace(200);
+            Ok::<_, clap::Error>(pace.map(|pace| (pace.at_once, pace.stop_after)))
+        };
+        assert_eq!(pace("").unwrap(), None);
+        assert_eq!(pace(" --one-by-one").unwrap(), Some((1, 1)));
+        assert_eq!(pace(" --at-once 5").unwrap(), Some((5, 1)));
+        let share = pace(" --at-once 10% --stop-after 3");
+        assert_eq!(share.unwrap(), Some((20, 3)));
+        for bad in [
+            " --at-once 0",
+            " --stop-after 2",
+            " --at-once 2 --one-by-one",
+            " --at-once 2 --dry-run",
+            " --one-by-one --stop-after 0",
+            " --soak 25h",
+            " --soak 0s",
+        ] {
+            assert_eq!(pace(bad).unwrap_err().exit_code(), 2, "{bad}");
+        }
+        assert!(pace(" --soak 24h").is_ok());
     }
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {

@@ -9,6 +9,7 @@ use super::act::{complain, conclude, each, settle, told, write};
 use super::choose::choose;
 use super::ended::{Awaited, to_the_end};
 use super::interrupt::unless_interrupted;
+use super::rollout::at_pace;
 use crate::api::{Cluster, Write};
 use crate::cli::{Asking, Choice, Chosen};
 use crate::exit::Exit;
@@ -19,10 +20,10 @@ use crate::request::{self, Turn, Wish};
 use crate::view::NodeView;
 
 /// What is said when a signal ends the watching.
-const STANDS: &str = "what was asked for stands, and goes on; `kubectl careen status` shows how far it is, `cancel` takes it back";
+pub const STANDS: &str = "what was asked for stands, and goes on; `kubectl careen status` shows how far it is, `cancel` takes it back";
 
 /// What is wished of one node, or why nothing can be.
-type Wished = (NodeView, Result<Wish, String>);
+pub type Wished = (NodeView, Result<Wish, String>);
 
 /// Asks nodes for what is wished of each.
 ///
@@ -40,7 +41,7 @@ pub async fn run(
     }
     let nodes = choose(&session.cluster, &Choice::from(nodes)).await?;
     let wished = nodes.into_iter().map(|node| {
-        let wish = wish(&node);
+        let wish = wish(&node).map(|wish| wish.soaking(asking.soak));
         (node, wish)
     });
     ask(wished.collect(), asking, session).await
@@ -55,8 +56,8 @@ async fn ask(
     if !asking.yes && !asking.dry_run {
         consent(&wished, asking, session)?;
     }
-    if asking.one_by_one {
-        return one_by_one(wished, asking, session).await;
+    if let Some(pace) = asking.pace(wished.len()) {
+        return at_pace(wished, pace, asking, session).await;
     }
     if asking.watch {
         return unless_interrupted(STANDS, ask_and_watch(wished, asking, session)).await;
@@ -73,11 +74,15 @@ fn consent(wished: &[Wished], asking: &Asking, session: &mut Session<'_>) -> Res
         will.then_some((node.name.as_str(), wish.image.as_str()))
     });
     let (names, images): (Vec<&str>, BTreeSet<&str>) = willing.unzip();
-    let how = match (names.len(), asking.one_by_one) {
+    let at_once = asking.pace(wished.len()).map(|pace| pace.at_once);
+    let how = match (names.len(), at_once) {
         (0, _) => return Ok(()),
-        (1, _) => "It drains and reboots",
-        (_, true) => "They drain and reboot one after the other",
-        (_, false) => "Each drains and reboots as soon as it is ready, and waits for no other",
+        (1, _) => "It drains and reboots".to_owned(),
+        (_, Some(1)) => "They drain and reboot one after the other".to_owned(),
+        (_, Some(width)) => format!("They drain and reboot, {width} at once at most"),
+        (_, None) => {
+            "Each drains and reboots as soon as it is ready, and waits for no other".to_owned()
+        }
     };
     let what = match images.len() {
         1 => images.into_iter().collect(),
@@ -115,6 +120,17 @@ async fn put(wished: Vec<Wished>, write: Write, session: &Session<'_>) -> Vec<Ou
     each(wished, name, |wished| one(cluster, wished, write)).await
 }
 
+/// The same when hours may have gone by since they were read.
+pub async fn put_anew(wished: Vec<Wished>, session: &Session<'_>) -> Vec<Outcome> {
+    let cluster = &session.cluster;
+    let name = |(node, _): &Wished| node.name.clone();
+    let anew = |(node, wish): Wished| async move {
+        let node = cluster.node(&node.name).await?.into();
+        one(cluster, (node, wish), Write::Real).await
+    };
+    each(wished, name, anew).await
+}
+
 async fn one(cluster: &Cluster, (node, wish): Wished, write: Write) -> Result<Outcome, Failure> {
     let wish = match wish {
         Ok(wish) => wish,
@@ -146,15 +162,7 @@ async fn ask_and_watch(
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
     let outcomes = put(wished, Write::Real, session).await;
-    // What follows on standard output is how they get on.
-    for outcome in &outcomes {
-        if outcome.done != Done::Failed {
-            let line = format!("{}: {}", outcome.node, outcome.detail);
-            session.console.say(&line);
-        }
-    }
-    complain(session, &outcomes);
-    let exit = outcome::exit(&outcomes);
+    let exit = tell(&outcomes, session);
     let awaited = to_answer(&outcomes);
     if awaited.is_empty() {
         return Ok(exit);
@@ -169,8 +177,20 @@ async fn ask_and_watch(
     }
 }
 
+/// Says what was done, where what follows on standard output is how they get on.
+pub fn tell(outcomes: &[Outcome], session: &mut Session<'_>) -> Exit {
+    for outcome in outcomes {
+        if outcome.done != Done::Failed {
+            let line = format!("{}: {}", outcome.node, outcome.detail);
+            session.console.say(&line);
+        }
+    }
+    complain(session, outcomes);
+    outcome::exit(outcomes)
+}
+
 /// The nodes from which an answer is to come.
-fn to_answer(outcomes: &[Outcome]) -> Vec<Awaited> {
+pub fn to_answer(outcomes: &[Outcome]) -> Vec<Awaited> {
     let asked = outcomes
         .iter()
         .filter(|outcome| matches!(outcome.done, Done::Asked | Done::Joined));
@@ -179,37 +199,4 @@ fn to_answer(outcomes: &[Outcome]) -> Vec<Awaited> {
         id: outcome.id.clone(),
     });
     awaited.collect()
-}
-
-/// Stops at the first that does not end well: what failed there would most likely fail on the others too.
-async fn one_by_one(
-    wished: Vec<Wished>,
-    asking: &Asking,
-    session: &mut Session<'_>,
-) -> Result<Exit, Failure> {
-    let mut left = wished.into_iter();
-    while let Some((node, wish)) = left.next() {
-        let ended = unless_interrupted(STANDS, next(&node.name, wish, asking, session)).await;
-        if !matches!(ended, Ok(Exit::Done)) {
-            let rest: Vec<String> = left.map(|(node, _)| node.name).collect();
-            if !rest.is_empty() {
-                let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-                let line = format!("stopped at {}; not asked: {}", node.name, few(&rest));
-                session.console.say(&line);
-            }
-            return ended;
-        }
-    }
-    Ok(Exit::Done)
-}
-
-/// Hours may lie between two of them, so each is looked at anew.
-async fn next(
-    name: &str,
-    wish: Result<Wish, String>,
-    asking: &Asking,
-    session: &mut Session<'_>,
-) -> Result<Exit, Failure> {
-    let node = session.cluster.node(name).await?.into();
-    ask_and_watch(vec![(node, wish)], asking, session).await
 }

@@ -28,7 +28,8 @@ impl Awaited {
         Some(Fate::of(node, self.id.as_deref()))
     }
 
-    fn is_open(&self, fleet: &Fleet) -> bool {
+    /// Whether its end is yet to come.
+    pub fn is_open(&self, fleet: &Fleet) -> bool {
         self.fate(fleet) == Some(Fate::Open)
     }
 }
@@ -56,16 +57,21 @@ pub async fn to_the_end(
                 .iter()
                 .filter(|one| !fleet.is_whole() || one.is_open(&fleet));
             let going: Vec<&str> = going.map(|one| one.node.as_str()).collect();
-            Err(Failure::Timeout(format!(
-                "not ended in time: {}; it goes on all the same, and `kubectl careen status` shows it",
-                few(&going)
-            )))
+            Err(late(&going))
         }
     }
 }
 
+/// That these have not ended in the time that there was.
+pub fn late(nodes: &[&str]) -> Failure {
+    Failure::Timeout(format!(
+        "not ended in time: {}; it goes on all the same, and `kubectl careen status` shows it",
+        few(nodes)
+    ))
+}
+
 /// The worst of all, and what to do about each that did not end well.
-fn verdict(awaited: &[Awaited], fleet: &Fleet, session: &mut Session<'_>) -> Exit {
+pub fn verdict(awaited: &[Awaited], fleet: &Fleet, session: &mut Session<'_>) -> Exit {
     let mut worst = Exit::Done;
     for one in awaited {
         let node = &one.node;

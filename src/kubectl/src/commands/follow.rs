@@ -1,16 +1,16 @@
 //! Watching nodes until something is over.
 
 use std::future::pending;
-use std::pin::pin;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::stream::{BoxStream, StreamExt};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use super::Session;
 use super::show::Shown;
+use crate::api::Node;
 use crate::cli::Choice;
 use crate::failure::{Failure, chain};
 use crate::fleet::{Fleet, News};
@@ -42,10 +42,10 @@ pub enum End {
     TimeOut(Fleet),
 }
 
-/// Watches until it is over. A server that goes away in between is waited for.
+/// Watches until it is over.
 ///
 /// # Errors
-/// When the server is not reached at first, or forbids it.
+/// See [`Following::until`].
 pub async fn follow(
     session: &mut Session<'_>,
     course: Course<'_>,
@@ -53,40 +53,120 @@ pub async fn follow(
     is_over: impl Fn(&Fleet) -> bool,
 ) -> Result<End, Failure> {
     let deadline = course.timeout.map(|time| Instant::now() + time);
-    let mut events =
-        pin!(watcher(session.cluster.nodes(), config(course.choice)).default_backoff());
-    let mut fleet = Fleet::of(course.choice);
-    let mut away = false;
-    let mut tick = interval(TICK);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let mut news = News::None;
-        tokio::select! {
-            event = events.next() => match event {
-                Some(Ok(event)) => {
-                    away = false;
-                    news = fleet.take(event);
-                }
-                Some(Err(error)) => {
-                    if let Some(trouble) = trouble(error, &fleet)?
-                        && !std::mem::replace(&mut away, true)
-                    {
-                        session.console.say(&format!("{trouble}; it is asked again and again"));
-                    }
-                }
-                None => return Err(Failure::Unreachable("the watch has ended".to_owned())),
-            },
-            _ = tick.tick() => {}
-            () = until(deadline) => return Ok(End::TimeOut(fleet)),
+    let mut following = Following::of(session, course.choice);
+    let stop = following.until(session, shown, deadline, is_over).await?;
+    Ok(match stop {
+        Stop::Over => End::Over(following.fleet),
+        Stop::TimeOut => End::TimeOut(following.fleet),
+    })
+}
+
+/// Why it is not watched on, for now.
+pub enum Stop {
+    /// It is over.
+    Over,
+    /// The time is.
+    TimeOut,
+}
+
+/// A watch that goes on from one stop to the next.
+pub struct Following {
+    events: BoxStream<'static, watcher::Result<watcher::Event<Node>>>,
+    /// What it has brought.
+    pub fleet: Fleet,
+    away: bool,
+    tick: Interval,
+}
+
+impl Following {
+    /// Of these nodes.
+    pub fn of(session: &Session<'_>, choice: &Choice) -> Self {
+        let events = watcher(session.cluster.nodes(), config(choice)).default_backoff();
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            events: events.boxed(),
+            fleet: Fleet::of(choice),
+            away: false,
+            tick,
         }
-        if fleet.is_whole() {
-            if is_over(&fleet) {
-                // Nothing is left out of the last that is seen.
-                shown.show(session.console, &fleet, &News::OfAll)?;
-                return Ok(End::Over(fleet));
+    }
+
+    /// Of these nodes, each from when the fleet is told that it is meant.
+    pub fn of_nobody_yet(session: &Session<'_>, choice: &Choice) -> Self {
+        Self {
+            fleet: Fleet::of(&Choice::Named(Vec::new())),
+            ..Self::of(session, choice)
+        }
+    }
+
+    /// Watches until it is over. A server that goes away in between is waited for.
+    ///
+    /// # Errors
+    /// When the server is not reached at first, or forbids it.
+    pub async fn until(
+        &mut self,
+        session: &mut Session<'_>,
+        shown: &mut Shown,
+        deadline: Option<Instant>,
+        is_over: impl Fn(&Fleet) -> bool,
+    ) -> Result<Stop, Failure> {
+        loop {
+            let mut news = News::None;
+            tokio::select! {
+                event = self.events.next() => news = self.take(event, session)?,
+                _ = self.tick.tick() => {}
+                () = until(deadline) => return Ok(Stop::TimeOut),
             }
-            shown.show(session.console, &fleet, &news)?;
+            if !self.fleet.is_whole() {
+                continue;
+            }
+            if is_over(&self.fleet) {
+                // Nothing is left out of the last that is seen.
+                shown.show(session.console, &self.fleet, &News::OfAll)?;
+                return Ok(Stop::Over);
+            }
+            shown.show(session.console, &self.fleet, &news)?;
         }
+    }
+
+    fn take(
+        &mut self,
+        event: Option<watcher::Result<watcher::Event<Node>>>,
+        session: &mut Session<'_>,
+    ) -> Result<News, Failure> {
+        match event {
+            Some(Ok(event)) => {
+                self.away = false;
+                return Ok(self.fleet.take(event));
+            }
+            Some(Err(error)) => {
+                if let Some(trouble) = trouble(error, &self.fleet)?
+                    && !std::mem::replace(&mut self.away, true)
+                {
+                    let line = format!("{trouble}; it is asked again and again");
+                    session.console.say(&line);
+                }
+            }
+            None => return Err(Failure::Unreachable("the watch has ended".to_owned())),
+        }
+        Ok(News::None)
+    }
+
+    /// Reads one node by itself, and says whether it is known now: not where the server is away, for which the watch waits.
+    ///
+    /// # Errors
+    /// When the server forbids it.
+    pub async fn read_anew(&mut self, name: &str, session: &Session<'_>) -> Result<bool, Failure> {
+        match session.cluster.node(name).await {
+            Ok(node) => {
+                self.fleet.take(watcher::Event::Apply(node));
+            }
+            Err(Failure::Missing(_)) => self.fleet.forget(name),
+            Err(Failure::Unreachable(_) | Failure::Unwell(_)) => return Ok(false),
+            Err(other) => return Err(other),
+        }
+        Ok(true)
     }
 }
 

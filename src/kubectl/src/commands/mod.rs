@@ -11,6 +11,7 @@ mod history;
 mod interrupt;
 mod pause;
 mod plan;
+mod rollout;
 mod show;
 mod status;
 
@@ -39,7 +40,7 @@ pub async fn run(cli: &Cli, console: &mut Console) -> Result<Exit, Failure> {
     if let Command::Completion(asked) = &cli.command {
         return completion(asked.shell, console);
     }
-    let cluster = Cluster::connect(cli.kubeconfig.as_deref(), cli.context.as_deref()).await?;
+    let cluster = Cluster::connect(cli.kubeconfig.as_deref(), cli.context.as_deref())?;
     let mut session = Session {
         cluster,
         console,

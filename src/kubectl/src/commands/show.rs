@@ -165,6 +165,7 @@ fn object(node: &NodeView, now: u64, expected: &Expected) -> Result<String, Fail
     let report = NodeReport {
         // They change with every second, or with each word of the agent; whoever reads a stream has a clock.
         elapsed_seconds: None,
+        waited_seconds: None,
         remaining_seconds: None,
         heard_at: None,
         ..report::of(node, now, expected)

@@ -24,7 +24,7 @@ pub struct Advice {
 
 /// Where the code is of a newer agent than this program.
 pub const UNKNOWN: Advice = advice(
-    "this version of kubectl careen does not know that reason: docs/reasons.md of the agent's version does",
+    "this version of kubectl careen does not know that reason: the docs of the agent's version do, on their page of reasons",
     Then::Retry,
 );
 
@@ -93,7 +93,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "LoaderUnfit",
         advice(
-            "mend the boot loader as docs/bootloader.md says",
+            "mend of the boot loader what the sentence names, as the runbook says",
             Then::Retry,
         ),
     ),
@@ -102,7 +102,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "RememberedBad",
         advice(
-            "docs/runbook.md has a section of the reason that stands in brackets, by which it failed here before; `careen-agent record` on the node \
+            "the reason that stands in brackets is the one by which it failed here before; `careen-agent record` on the node \
              lists the image under `bad`. Ask for a mended one; asking for this one once more tries it again",
             Then::Either,
         ),
@@ -123,6 +123,14 @@ const ADVICE: &[(&str, Advice)] = &[
         advice(
             "load the driver of the machine's watchdog, or take require-watchdog out of /etc/careen/policy.toml; \
              `careen-agent doctor` says what was found",
+            Then::Retry,
+        ),
+    ),
+    (
+        "StateOwed",
+        advice(
+            "mend what the sentence says, reboot the node (or run `systemctl start careen-restore` with its kubelet stopped); \
+             how to give the saved state up instead say the docs, on their page of what is done by hand",
             Then::Retry,
         ),
     ),
@@ -151,6 +159,14 @@ const ADVICE: &[(&str, Advice)] = &[
     ("NoKernel", LOOK_AT_IMAGE),
     ("NoImageInfo", LOOK_AT_IMAGE),
     ("NoStage", LOOK_AT_IMAGE),
+    (
+        "NoAgent",
+        advice(
+            "see to what the sentence names: in the image, install the package and run `systemctl preset-all` before it is committed; on the node, \
+             `systemctl unmask` or `systemctl enable` what somebody has shut out there; an image without Careen wants the DaemonSet",
+            Then::Either,
+        ),
+    ),
     ("WrongArchitecture", LOOK_AT_IMAGE),
     ("VersionMismatch", LOOK_AT_REQUEST),
     (
@@ -255,7 +271,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "WindowClosed",
         advice(
-            "nothing is wrong: it begins when the hours of its policy file do",
+            "nothing is wrong, unless its hours are never long enough: it begins when the hours of its policy file have room",
             Then::Nothing,
         ),
     ),

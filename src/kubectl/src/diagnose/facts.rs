@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Case;
-use crate::expected::{elapsed, in_phase_since};
+use crate::expected::{elapsed, in_phase_since, waited};
 use crate::render::status::versions;
 use crate::span;
 use crate::standing::Standing;
@@ -28,6 +28,7 @@ pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
         ("kubelet", Some(versions(node))),
         ("in this phase", in_this_phase(case)),
         ("in all", elapsed(node, case.now).map(span::short)),
+        ("of that waiting", waiting(case)),
         ("usual here", usual(case)),
         ("trial boots", tries(case)),
         ("last word", heard),
@@ -52,6 +53,12 @@ fn asked(case: &Case<'_>) -> Option<String> {
 fn in_this_phase(case: &Case<'_>) -> Option<String> {
     let since = in_phase_since(case.node)?;
     (case.standing == Standing::Working).then(|| span::short(span::between(since, case.now)))
+}
+
+/// For its hours, or the end of a pause.
+fn waiting(case: &Case<'_>) -> Option<String> {
+    let seconds = waited(case.node, case.now).filter(|seconds| *seconds > 0)?;
+    Some(span::short(seconds))
 }
 
 fn usual(case: &Case<'_>) -> Option<String> {

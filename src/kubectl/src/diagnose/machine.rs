@@ -12,7 +12,7 @@ pub(super) fn owned(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         weight: Weight::Note,
         what: format!("it belongs to Machine {machine}: Cluster API asks for its upgrades"),
-        so: Some("change the version there (docs/cluster-api.md)".to_owned()),
+        so: Some("change the version there (the docs have a page of Cluster API)".to_owned()),
     })
 }
 

@@ -9,9 +9,9 @@ pub mod silent;
 mod waiting;
 
 use serde::Serialize;
-use upgrade::reason;
 
 use crate::expected::Expected;
+use crate::runbook;
 use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::view::NodeView;
@@ -50,7 +50,7 @@ pub struct Explanation {
     pub facts: Vec<Fact>,
     /// What was found, in the order in which it matters.
     pub findings: Vec<Finding>,
-    /// Where the docs say more of the reason that the node gives.
+    /// What the runbook says of the reason that the node gives, as Markdown.
     pub runbook: Option<String>,
 }
 
@@ -68,8 +68,9 @@ pub struct Case<'a> {
 }
 
 /// Looks, in the order in which their findings are shown.
-const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 14] = [
+const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 15] = [
     ended::verdict,
+    waiting::way_back,
     waiting::hindrance,
     waiting::pause,
     waiting::no_answer,
@@ -99,16 +100,15 @@ pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
         headline: headline(&case),
         facts: facts::of(&case),
         findings: LOOKS.iter().filter_map(|look| look(&case)).collect(),
-        runbook: runbook(&case),
+        runbook: section(&case),
     }
 }
 
-/// Of a reason that speaks of the request that stands. A code that is not known may be anything, and our docs have nothing of it.
-fn runbook(case: &Case<'_>) -> Option<String> {
+/// Of a reason that speaks of the request that stands. A code that is not known may be anything, and our runbook has nothing of it.
+fn section(case: &Case<'_>) -> Option<String> {
     let code = case.node.status.as_ref()?.code.as_deref()?;
     let speaks = case.standing.is_bad() || case.standing == Standing::Working;
-    let known = speaks && advice::of(code).is_some();
-    known.then(|| format!("docs/{}", reason::runbook(code)))
+    runbook::section(code).filter(|_| speaks)
 }
 
 impl Case<'_> {

@@ -1,10 +1,11 @@
 //! What an upgrade waits for.
 
 use upgrade::reason::Wait;
+use upgrade::report::Status;
 
 use super::{Case, Finding, Weight, meanwhile};
 use crate::cli::BY_HAND;
-use crate::expected::elapsed;
+use crate::expected::worked;
 use crate::span;
 use crate::standing::{Standing, is_answered};
 use crate::view::Ready;
@@ -15,22 +16,36 @@ const PROMPT: u64 = 30;
 /// An upgrade that lasts so many times as long as usual is worth a word.
 const SLOW: u64 = 2;
 
-/// What is in the way though it goes on, or why it goes back.
+/// Why it goes back, of an agent that says so beside what is in the way of that.
+pub(super) fn way_back(case: &Case<'_>) -> Option<Finding> {
+    let cause = at_work(case)?.reverts_for.as_ref()?;
+    Some(Finding {
+        weight: Weight::Held,
+        what: format!("it goes back: {}", cause.reason),
+        so: Some(meanwhile::on_the_way_back(&cause.code)),
+    })
+}
+
+fn at_work<'a>(case: &Case<'a>) -> Option<&'a Status> {
+    let status = case.node.status.as_ref();
+    status.filter(|_| case.standing == Standing::Working)
+}
+
+/// What is in the way though it goes on; of an agent that says one reason alone, that may be why it goes back.
 pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
-    let status = case
-        .node
-        .status
-        .as_ref()
-        .filter(|_| case.standing == Standing::Working)?;
+    let status = at_work(case)?;
     let reason = status.reason.as_deref()?;
     let code = status.code.as_deref().unwrap_or_default();
     // A pause has its own words, below; what else a node says while it is paused is no less in the way.
     if Wait::of(code) == Some(Wait::Pause) && case.node.paused.is_some() {
         return None;
     }
-    let (what, so) = match meanwhile::leads_back(case.node.stage(), code) {
-        true => ("it goes back", Some(meanwhile::on_the_way_back(code))),
-        false => (
+    let (what, so) = match &status.reverts_for {
+        Some(cause) if cause.reason == reason => return None,
+        None if meanwhile::leads_back(case.node.stage(), code) => {
+            ("it goes back", Some(meanwhile::on_the_way_back(code)))
+        }
+        Some(_) | None => (
             "in the way now",
             meanwhile::in_the_way(code).map(str::to_owned),
         ),
@@ -163,13 +178,13 @@ pub(super) fn longer_than_usual(case: &Case<'_>) -> Option<Finding> {
     if case.standing != Standing::Working {
         return None;
     }
-    let (taken, usual) = (elapsed(case.node, case.now)?, case.expected.seconds()?);
+    let (taken, usual) = (worked(case.node, case.now)?, case.expected.seconds()?);
     if taken < usual.saturating_mul(SLOW) {
         return None;
     }
     Some(Finding {
         weight: Weight::Held,
-        what: format!("it takes {}, upgrades here usually take {}", span::short(taken), span::short(usual)),
+        what: format!("it is at work for {}, upgrades here usually take {}", span::short(taken), span::short(usual)),
         so: Some("every step has its deadline, so it ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
     })
 }

@@ -30,12 +30,16 @@ const NODE: &[Field] = &[
         "how long the upgrade is under way, or was; not with `--watch`",
     ),
     (
+        "waitedSeconds",
+        "how much of that it waited for its hours or the end of a pause; not with `--watch`",
+    ),
+    (
         "expectedSeconds",
-        "how long upgrades last here, while one is under way",
+        "how long upgrades are at work here, while one is under way",
     ),
     (
         "remainingSeconds",
-        "what is left of that, 0 when it lasts longer already; not with `--watch`",
+        "what is left of that, 0 when it works longer already; not with `--watch`",
     ),
     ("kubelet", "the version of the kubelet that runs"),
     ("toVersion", "the version of the image, once it is known"),
@@ -43,6 +47,10 @@ const NODE: &[Field] = &[
     (
         "id",
         "the id of the request that stands, or of the last answer",
+    ),
+    (
+        "soakSeconds",
+        "for how long the new system must be healthy at least, where the request says that",
     ),
     ("tries", "trial boots so far"),
     ("ready", "whether the Node is Ready"),
@@ -78,6 +86,10 @@ const PAST: &[Field] = &[
     ("to", "that of the image, once it was known"),
     ("began", "when it began"),
     ("ended", "when it ended"),
+    (
+        "seconds",
+        "`working`, `waiting` (for its hours or the end of a pause), `cordoned`, `drained`, `notReady`; nothing from an agent that did not count them",
+    ),
     ("tries", "trial boots"),
     ("code", "the code of the reason, where it failed"),
     ("reason", "its sentence, perhaps cut"),
@@ -101,7 +113,7 @@ pub(super) fn section() -> String {
     let tables = [
         (
             "**A node**: `status` prints a list of them, and with `--watch` (as `upgrade`, `retry` and `rollback` with it) one a line for each change. `explain` \
-             prints one, with `headline`, `facts`, `findings` and `runbook` beside these.",
+             prints one, with `headline`, `facts`, `findings` and `runbook` (the runbook's section about `code`, as Markdown) beside these.",
             NODE,
         ),
         ("**An upgrade that has ended**: `history`, a list.", PAST),
@@ -156,7 +168,7 @@ mod tests {
         assert_eq!(printed(&report), told(NODE));
         let past = json!({
             "id": "k-1", "answer": "Failed", "image": "x", "from": "v1.35.4", "to": "v1.36.3",
-            "began": 1, "ended": 2, "tries": 1, "code": "x", "reason": "x",
+            "began": 1, "ended": 2, "seconds": {}, "tries": 1, "code": "x", "reason": "x",
         });
         let past = Told {
             node: "a".to_owned(),

@@ -8,7 +8,7 @@ use crate::diagnose::{Explanation, Fact, Finding, Weight};
 /// Columns of the facts' names.
 const NAMES: usize = 15;
 
-/// Headline, facts, each finding with what to do, and where to read on.
+/// Headline, facts, each finding with what to do, and what the runbook says.
 #[must_use]
 pub fn explain(explanation: &Explanation, look: Look) -> String {
     let mut text = look.paint(Tone::Strong, &explanation.headline) + "\n\n";
@@ -25,7 +25,20 @@ pub fn explain(explanation: &Explanation, look: Look) -> String {
         text += &shown(finding, look);
     }
     if let Some(runbook) = &explanation.runbook {
-        let _ = writeln!(text, "\n{} {runbook}", look.paint(Tone::Faint, "more:"));
+        text += &section(runbook, look);
+    }
+    text
+}
+
+/// The runbook's section, whose paragraphs are filled anew for this screen.
+fn section(runbook: &str, look: Look) -> String {
+    let mut text = format!("\n{}\n", look.paint(Tone::Faint, "the runbook:"));
+    for paragraph in runbook.split("\n\n") {
+        text.push('\n');
+        let words = paragraph.replace('\n', " ").replace("**", "");
+        for line in wrapped(&words, look) {
+            let _ = writeln!(text, "  {line}");
+        }
     }
     text
 }

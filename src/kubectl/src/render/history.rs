@@ -1,5 +1,6 @@
 //! The last upgrades of nodes.
 
+use upgrade::bill::Seconds;
 use upgrade::history::Past;
 use upgrade::report::Answer;
 
@@ -12,7 +13,11 @@ use crate::span;
 #[must_use]
 pub fn history(told: &[Told], names: bool, wide: bool, look: Look) -> String {
     let mut heads = if names { vec!["NODE"] } else { Vec::new() };
-    heads.extend(["BEGAN", "TOOK", "ANSWER", "FROM", "TO", "TRIES"]);
+    heads.extend(["BEGAN", "TOOK", "WORKED", "WAITED", "CORDONED"]);
+    if wide {
+        heads.extend(["DRAINED", "NOTREADY"]);
+    }
+    heads.extend(["ANSWER", "FROM", "TO", "TRIES"]);
     if wide {
         heads.extend(["ID", "IMAGE"]);
     }
@@ -32,11 +37,14 @@ fn row(past: &Past, wide: bool) -> Vec<Cell> {
     let mut cells = vec![
         plain(span::moment(past.began)),
         plain(span::short(span::between(past.began, past.ended))),
+    ];
+    cells.extend(shares(past, wide));
+    cells.extend([
         answer(past),
         version(&past.from),
         version(&past.to),
         plain(past.tries.to_string()),
-    ];
+    ]);
     if wide {
         cells.push(plain(
             past.id
@@ -48,6 +56,24 @@ fn row(past: &Past, wide: bool) -> Vec<Cell> {
     }
     let reason = past.reason.as_ref().or(past.code.as_ref());
     cells.push(plain(reason.cloned().unwrap_or_default()));
+    cells
+}
+
+/// What it did with its time, and what that cost the node's users; blank where the agent did not count it.
+fn shares(past: &Past, wide: bool) -> Vec<Cell> {
+    let cell = |of: fn(&Seconds) -> u64| {
+        let seconds = past.seconds.as_ref().map(of);
+        plain(seconds.map(span::short).unwrap_or_default())
+    };
+    let mut cells = vec![
+        cell(|seconds| seconds.working),
+        cell(|seconds| seconds.waiting),
+        cell(|seconds| seconds.cordoned),
+    ];
+    if wide {
+        cells.push(cell(|seconds| seconds.drained));
+        cells.push(cell(|seconds| seconds.not_ready));
+    }
     cells
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use upgrade::plan::{Change, Package, PlaceRoom, Plan};
+use upgrade::plan::{Change, Failure, Package, PlaceRoom, Plan};
 
 use super::size::bytes;
 use super::table::{Cell, plain, table, toned};
@@ -92,6 +92,11 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
     if let Some(plan) = plan {
         lines.push(("verdict", verdict(plan, preview.expected_seconds())));
         lines.extend(
+            plan.failed_before
+                .as_ref()
+                .map(|failure| ("failed here", failed(failure))),
+        );
+        lines.extend(
             plan.kubelet
                 .as_ref()
                 .map(|change| ("kubelet", plain(changed(change)))),
@@ -115,6 +120,15 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
                 ),
             ));
         }
+        if plan.unguarded {
+            lines.push((
+                "guard",
+                toned(
+                    Tone::Held,
+                    "none in the image's initramfs, as the node's policy allows: a hang there wants a person",
+                ),
+            ));
+        }
     }
     lines.extend(
         preview
@@ -125,17 +139,38 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
     lines
 }
 
+/// The node has tried this image; who asks for it anew has it tried again.
+fn failed(failure: &Failure) -> Cell {
+    let code = &failure.code;
+    let why = failure.reason.as_ref();
+    let why = why.map_or_else(String::new, |reason| format!(": {reason}"));
+    toned(
+        Tone::Held,
+        format!("before, with {code}{why}; a new request tries it again"),
+    )
+}
+
 /// What an upgrade has to wait for, and what is left of the hours that it need not wait for.
 fn waits(plan: &Plan, preview: &Preview) -> impl Iterator<Item = (&'static str, Cell)> {
-    let left = plan.window_seconds;
-    let left = left.map(|left| window_left(left, preview.expected_seconds()));
-    let opens = plan.opens.as_ref();
-    let closed = opens.map(|opens| toned(Tone::Held, format!("closed, it opens {opens}")));
     let paused = plan.paused.as_ref().map(|why| toned(Tone::Held, why));
-    let window = left.or(closed).map(|cell| ("window", cell));
+    let window = window(plan, preview.expected_seconds()).map(|cell| ("window", cell));
     window
         .into_iter()
         .chain(paused.map(|cell| ("paused", cell)))
+}
+
+fn window(plan: &Plan, expected: Option<u64>) -> Option<Cell> {
+    match (&plan.too_short, plan.window_seconds, &plan.opens) {
+        (Some(why), ..) => Some(toned(Tone::Bad, why)),
+        (None, Some(left), Some(opens)) => {
+            let left = span::short(left);
+            let text = format!("{left} left: not enough for a drain, it opens again {opens}");
+            Some(toned(Tone::Held, text))
+        }
+        (None, Some(left), None) => Some(window_left(left, expected)),
+        (None, None, Some(opens)) => Some(toned(Tone::Held, format!("closed, it opens {opens}"))),
+        (None, None, None) => None,
+    }
 }
 
 fn verdict(plan: &Plan, expected: Option<u64>) -> Cell {
@@ -178,10 +213,14 @@ fn until(plan: &Plan) -> Option<String> {
 }
 
 fn is_hindered(plan: &Plan, expected: Option<u64>) -> bool {
+    // Of hours that it does not begin in nothing has to be left.
+    let left = plan.window_seconds.filter(|_| plan.opens.is_none());
     let short = |left| expected.is_some_and(|expected| expected > left);
     !plan.blocked.is_empty()
         || plan.room.iter().any(|room| room.free < room.need)
-        || plan.window_seconds.is_some_and(short)
+        || plan.failed_before.is_some()
+        || plan.too_short.is_some()
+        || left.is_some_and(short)
 }
 
 fn changed(change: &Change) -> String {

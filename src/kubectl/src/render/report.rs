@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::expected::{Expected, elapsed, in_phase_since};
+use crate::expected::{Expected, elapsed, in_phase_since, waited};
 use crate::span;
 use crate::standing::Standing;
 use crate::view::{NodeView, Ready};
@@ -19,12 +19,14 @@ pub struct NodeReport {
     pub code: Option<String>,
     pub reason: Option<String>,
     pub elapsed_seconds: Option<u64>,
+    pub waited_seconds: Option<u64>,
     pub expected_seconds: Option<u64>,
     pub remaining_seconds: Option<u64>,
     pub kubelet: String,
     pub to_version: Option<String>,
     pub image: Option<String>,
     pub id: Option<String>,
+    pub soak_seconds: Option<u64>,
     pub tries: u32,
     pub ready: bool,
     pub cordoned: bool,
@@ -58,12 +60,14 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
             .filter(|_| speaks(standing))
             .map(str::to_owned),
         elapsed_seconds: elapsed(node, now),
+        waited_seconds: waited(node, now),
         expected_seconds: expected.seconds().filter(|_| standing == Standing::Working),
         remaining_seconds: expected.left(node, now),
         kubelet: node.kubelet.clone(),
         to_version: status.and_then(|status| status.to_version.as_ref().map(ToString::to_string)),
         image: node.image().map(str::to_owned),
         id: id(node),
+        soak_seconds: soak_seconds(node),
         tries: status.map_or(0, |status| status.tries),
         ready: node.ready == Ready::Yes,
         cordoned: node.cordoned,
@@ -93,6 +97,12 @@ const fn speaks(standing: Standing) -> bool {
 fn asked_at(node: &NodeView) -> Option<u64> {
     let asked = node.asked.as_ref()?;
     asked.since.map(span::seconds)
+}
+
+/// Of a request that says it in its accepted form.
+fn soak_seconds(node: &NodeView) -> Option<u64> {
+    let asked = node.asked.as_ref()?;
+    asked.raw.soak_seconds().ok().flatten()
 }
 
 /// That of the request that stands, or of the last answer.

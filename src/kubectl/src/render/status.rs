@@ -37,7 +37,7 @@ pub fn status(nodes: &[&NodeView], around: Around<'_>) -> String {
         "NODE", "STATE", "PROGRESS", "ELAPSED", "LEFT", "EXPECTED", "VERSION",
     ];
     if around.wide {
-        heads.extend(["TRIES", "CORDON", "ID", "IMAGE"]);
+        heads.extend(["TRIES", "CORDON", "SOAK", "ID", "IMAGE"]);
     }
     heads.push("SAYS");
     let rows: Vec<Vec<Cell>> = nodes.iter().map(|node| row(node, around)).collect();
@@ -107,7 +107,7 @@ fn remaining(seconds: u64) -> String {
     }
 }
 
-fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 4] {
+fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 5] {
     let report = report::of(node, around.now, around.expected);
     let cordon = match (node.cordoned, &node.cordoned_by) {
         (false, _) => "",
@@ -117,6 +117,7 @@ fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 4] {
     [
         plain(report.tries.to_string()),
         plain(cordon),
+        plain(report.soak_seconds.map(span::short).unwrap_or_default()),
         plain(report.id.unwrap_or_default()),
         plain(report.image.unwrap_or_default()),
     ]

@@ -1,5 +1,6 @@
 //! What is written to a Node, and whether: pure functions of the Node as it was read.
 
+mod memory;
 mod patch;
 
 use k8s_openapi::jiff::Timestamp;
@@ -8,6 +9,7 @@ use upgrade::{Malformed, Target, UpgradeId, names};
 pub use patch::{asking, pausing, questioning, unquestioning, withdrawing};
 
 use crate::cli::Upgrade;
+use crate::span::Span;
 use crate::stage::Stage;
 use crate::standing::{Standing, is_answered};
 use crate::view::NodeView;
@@ -19,10 +21,12 @@ pub struct Wish {
     pub image: String,
     /// The version that it must carry.
     pub kubernetes: Option<String>,
-    /// Also where just this has failed.
+    /// Also where this has failed.
     pub despite_failure: bool,
     /// Also where it is the kept system that was changed over to: what is kept now is the one that was left.
     pub once_more: bool,
+    /// For how long the new system must be healthy at least, as the annotation says it.
+    pub soak: Option<String>,
 }
 
 impl Wish {
@@ -34,6 +38,17 @@ impl Wish {
             kubernetes: None,
             despite_failure: true,
             once_more,
+            soak: None,
+        }
+    }
+
+    /// With this soak, where one is given.
+    #[must_use]
+    pub fn soaking(self, given: Option<Span>) -> Self {
+        let given = given.map(|span| span.0.as_secs().to_string());
+        Self {
+            soak: given.or(self.soak),
+            ..self
         }
     }
 
@@ -47,8 +62,9 @@ impl From<&Upgrade> for Wish {
         Self {
             image: asked.image.to_string(),
             kubernetes: asked.kubernetes_version.as_ref().map(ToString::to_string),
-            despite_failure: false,
+            despite_failure: asked.again,
             once_more: false,
+            soak: None,
         }
     }
 }
@@ -80,10 +96,11 @@ pub fn new_id(now: Timestamp) -> Result<UpgradeId, Malformed> {
 #[must_use]
 pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
     let same = asks_for(node, wish);
+    let just_so = same && soaks(node, wish);
     match Standing::of(node) {
-        Standing::Working if same => Turn::Join,
+        Standing::Working if just_so => Turn::Join,
         Standing::Working => Turn::Refuse(under_way(node)),
-        Standing::Asked | Standing::Held if same => Turn::Join,
+        Standing::Asked | Standing::Held if just_so => Turn::Join,
         Standing::Failed | Standing::Refused | Standing::Halted
             if same && !wish.despite_failure =>
         {
@@ -107,8 +124,14 @@ pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
         | Standing::Upgraded
         | Standing::Failed
         | Standing::Refused
-        | Standing::Halted => Turn::Write,
+        | Standing::Halted => unless_remembered(node, wish),
     }
+}
+
+/// Others may have been asked for, and have gone well, since it failed.
+fn unless_remembered(node: &NodeView, wish: &Wish) -> Turn {
+    let objection = memory::objection(node, &wish.image).filter(|_| !wish.despite_failure);
+    objection.map_or(Turn::Write, Turn::Refuse)
 }
 
 fn asks_for(node: &NodeView, wish: &Wish) -> bool {
@@ -116,6 +139,12 @@ fn asks_for(node: &NodeView, wish: &Wish) -> bool {
         asked.raw.image.as_deref() == Some(wish.image.as_str())
             && asked.raw.kubernetes == wish.kubernetes
     })
+}
+
+/// One that has not ended can be joined only where it is to soak as long.
+fn soaks(node: &NodeView, wish: &Wish) -> bool {
+    let asked = node.asked.as_ref();
+    asked.is_some_and(|asked| asked.raw.soak == wish.soak)
 }
 
 /// A ref may lead elsewhere by now; a commit does not, nor does the digest of a container image, whose commit only the node knows.
@@ -166,6 +195,7 @@ pub fn retry(node: &NodeView) -> Result<Wish, String> {
         kubernetes: asked.and_then(|asked| asked.raw.kubernetes.clone()),
         despite_failure: true,
         once_more: false,
+        soak: asked.and_then(|asked| asked.raw.soak.clone()),
     })
 }
 

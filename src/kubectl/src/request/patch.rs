@@ -7,7 +7,7 @@ use upgrade::{UpgradeId, names};
 use super::Wish;
 use crate::view::NodeView;
 
-/// Asks for it. All four annotations together, so that no reader sees half a request.
+/// Asks for it. All its annotations together, so that no reader sees half a request, and nothing of the one before is left.
 #[must_use]
 pub fn asking(node: &NodeView, wish: &Wish, id: &UpgradeId) -> Value {
     conditional(
@@ -17,6 +17,7 @@ pub fn asking(node: &NodeView, wish: &Wish, id: &UpgradeId) -> Value {
             names::IMAGE: wish.image,
             names::KUBERNETES_VERSION: wish.kubernetes,
             names::UPGRADE_ID: id,
+            names::SOAK: wish.soak,
         }),
     )
 }
@@ -31,6 +32,7 @@ pub fn withdrawing(node: &NodeView) -> Value {
             names::IMAGE: null,
             names::KUBERNETES_VERSION: null,
             names::UPGRADE_ID: null,
+            names::SOAK: null,
         }),
     )
 }

@@ -22,6 +22,10 @@ pub(super) fn status(mut status: Status) -> Status {
     ] {
         clean(text);
     }
+    if let Some(cause) = &mut status.reverts_for {
+        cause.code = plain::line(&cause.code);
+        cause.reason = plain::line(&cause.reason);
+    }
     for reached in &mut status.reached {
         reached.phase = plain::line(&reached.phase);
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod program;
+mod rollout;
 mod server;
 
 use std::collections::BTreeSet;

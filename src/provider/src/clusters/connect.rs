@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
 use kube::api::Api;
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::config::Kubeconfig;
+use kubeconfig::Variables;
 use thiserror::Error;
 use upgrade::Version;
 
@@ -80,7 +81,7 @@ pub async fn client(
             "{what} is not let in; put the data itself there"
         )));
     }
-    let config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await;
+    let config = kubeconfig::config(parsed, None, &Variables::of_process());
     let mut config = config.map_err(|error| bad(watch::chain(&error)))?;
     config.connect_timeout = Some(Duration::from_secs(5));
     // The server ends each watch well before.
@@ -179,6 +180,17 @@ mod tests {
             let why = refused(user, cluster).await.expect("it is refused");
             assert!(why.contains("is not let in"), "{why}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_is_none_is_named_with_the_secret_and_without_its_password() {
+        let proxy = ", \"proxy-url\": \"ftp://me:hidden@proxy\"";
+        let why = refused("\"token\": \"x\"", proxy)
+            .await
+            .expect("it is refused");
+        assert!(why.starts_with("Secret c-kubeconfig"), "{why}");
+        assert!(why.contains("ftp://...@proxy"), "{why}");
+        assert!(!why.contains("hidden"), "{why}");
     }
 
     #[tokio::test]

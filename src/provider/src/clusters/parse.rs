@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use upgrade::names;
+use upgrade::record::Reached;
 use upgrade::report::{Answer, Status};
 
 use crate::api::{self, is_true};
-use crate::engine::{NodeFacts, StaticPod};
+use crate::engine::{Ended, NodeFacts, StaticPod};
 
 /// The longest status that is read. The agent's own is under 2 KiB; an annotation can be 256 KiB.
 const STATUS: usize = 16 * 1024;
@@ -27,6 +28,7 @@ pub fn node(object: api::Node) -> NodeFacts {
     let status = object.status.unwrap_or_default();
     let told = annotations.get(names::STATUS);
     let (details, reached) = told.and_then(|text| details(text)).unzip();
+    let reached = reached.unwrap_or_default();
     NodeFacts {
         name: meta.name.unwrap_or_default(),
         uid: meta.uid.unwrap_or_default(),
@@ -44,12 +46,11 @@ pub fn node(object: api::Node) -> NodeFacts {
         version: get(names::KUBERNETES_VERSION),
         id: get(names::UPGRADE_ID),
         paused: get(names::PAUSED),
-        answer: annotations
-            .get(names::ANSWER)
-            .and_then(|value| answer(value)),
+        answer: answer(&annotations),
+        ended: ended(&annotations, details.as_ref(), &reached),
         unreadable: told.is_some() && details.is_none(),
         status: details,
-        reached: reached.unwrap_or_default(),
+        reached: last(&reached),
         failure: get(names::FAILURE_REASON),
     }
 }
@@ -60,20 +61,37 @@ fn text(annotations: &BTreeMap<String, String>, key: &str) -> Option<String> {
         .map(|value| value.chars().take(TEXT).collect())
 }
 
-fn answer(value: &str) -> Option<Answer> {
+fn answer(annotations: &BTreeMap<String, String>) -> Option<Answer> {
+    let value = annotations.get(names::ANSWER)?;
     [Answer::InProgress, Answer::Upgraded, Answer::Failed]
         .into_iter()
         .find(|answer| answer.as_str() == value)
 }
 
-/// The details, and when phases were reached. The list of those is the largest part, and their names are not needed.
-fn details(text: &str) -> Option<(Status, Vec<u64>)> {
+/// What the request that is answered took, once that is the agent's last word.
+fn ended(
+    annotations: &BTreeMap<String, String>,
+    status: Option<&Status>,
+    reached: &[Reached],
+) -> Option<Box<Ended>> {
+    answer(annotations).filter(|answer| *answer != Answer::InProgress)?;
+    let history = annotations.get(names::HISTORY)?;
+    Ended::of(status?, reached, history).map(Box::new)
+}
+
+/// The details, and when phases were reached. The list of those is the largest part, and is not kept.
+fn details(text: &str) -> Option<(Status, Vec<Reached>)> {
     let within = Some(text).filter(|text| text.len() <= STATUS)?;
     let mut status: Status = serde_json::from_str(within).ok()?;
     let reached = std::mem::take(&mut status.reached);
+    Some((status, reached))
+}
+
+/// When the last phases were reached.
+fn last(reached: &[Reached]) -> Vec<u64> {
     let surplus = reached.len().saturating_sub(REACHED);
-    let times = reached.into_iter().skip(surplus).map(|reached| reached.at);
-    Some((status, times.collect()))
+    let last = reached.iter().skip(surplus);
+    last.map(|reached| reached.at).collect()
 }
 
 fn is_control_plane(labels: Option<&BTreeMap<String, String>>) -> bool {

@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod decide;
+mod ended;
 mod facts;
 mod guard;
 mod leave;
@@ -18,6 +19,7 @@ mod why;
 
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
+pub use ended::{Ended, Outcome, Took};
 pub use facts::{ControlPlane, Facts, Policy, Road, Told, Turns, Wanted};
 pub use guard::{reach, skew, step};
 pub use leftover::leftover;

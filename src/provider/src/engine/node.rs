@@ -3,6 +3,7 @@
 use upgrade::UpgradeId;
 use upgrade::report::{Answer, Status};
 
+use super::Ended;
 use crate::names;
 
 /// The agent's code for a request that was taken back: not an answer to one that stands.
@@ -60,6 +61,8 @@ pub struct NodeFacts {
     pub unreadable: bool,
     /// Why it failed.
     pub failure: Option<String>,
+    /// How the request that it answers ended, where it says so and that was one of ours. Not on most Nodes.
+    pub ended: Option<Box<Ended>>,
 }
 
 impl NodeFacts {

@@ -68,12 +68,13 @@ impl Worker {
             self.announce(machine, infra, &decision.answer).await?;
         }
         if let Some(write) = &decision.node {
-            let node = node.ok_or(HandError::Missing)?;
-            self.write_node(machine, &node, write).await?;
+            let node = node.as_deref().ok_or(HandError::Missing)?;
+            self.write_node(machine, node, write).await?;
         }
         if let Some(write @ MarkWrite::Off) = &decision.mark {
             self.mark(machine, write).await?;
             self.world.metrics.finished(decision.answer.class());
+            self.world.ended(machine, node.as_deref());
         }
         if let Some(seconds) = decision.again {
             self.world

@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use upgrade::Phase;
 
 use crate::tls::Current;
 use crate::world::World;
@@ -109,7 +110,7 @@ fn measure(world: &World, leads: bool) {
         let phase = node
             .as_ref()
             .and_then(|node| node.status.as_ref())
-            .map_or_else(|| "Scheduled".to_owned(), |status| label(&status.phase));
+            .map_or("Scheduled", |status| label(&status.phase));
         *phases.entry(phase).or_insert(0) += 1;
         cordoned += i64::from(node.is_some_and(|node| node.cordoned));
     }
@@ -118,16 +119,13 @@ fn measure(world: &World, leads: bool) {
     for (phase, number) in phases {
         gauges
             .phases
-            .get_or_create(&vec![("phase", phase)])
+            .get_or_create(&vec![("phase", phase.to_owned())])
             .set(number);
     }
 }
 
-/// A node may write anything as its phase: not into our labels.
-fn label(phase: &str) -> String {
-    if phase.len() < 20 && phase.bytes().all(|c| c.is_ascii_alphabetic()) {
-        phase.to_owned()
-    } else {
-        "Other".to_owned()
-    }
+/// A node may write anything as its phase: into our labels goes what is known. The last two are of a Node whose request has no upgrade yet.
+fn label(phase: &str) -> &'static str {
+    let mut known = Phase::NAMES.into_iter().chain(["Idle", "Refused"]);
+    known.find(|name| *name == phase).unwrap_or("Other")
 }

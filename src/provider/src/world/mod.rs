@@ -1,6 +1,7 @@
 //! All that is watched, in one place, and the decision on one Machine put together from it.
 
 mod around;
+mod counted;
 mod heard;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use crate::machines::{Key, Machines};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::settings::Settings;
+use counted::Counted;
 use heard::Heard;
 use upgrade::Target;
 
@@ -43,6 +45,7 @@ pub struct World {
     /// What is counted.
     pub metrics: Metrics,
     heard: Heard,
+    counted: Counted,
     unwritten: Mutex<HashMap<Key, String>>,
     events: Option<Events>,
 }
@@ -64,6 +67,7 @@ impl World {
             settings,
             metrics: Metrics::default(),
             heard: Heard::default(),
+            counted: Counted::default(),
             unwritten: Mutex::default(),
             events: None,
         }
@@ -104,6 +108,7 @@ impl World {
     /// Forgets it.
     pub fn forget(&self, key: &Key) {
         self.heard.forget(key);
+        self.counted.forget(key);
         self.all_unwritten().remove(key);
         self.queue.forget(key);
     }

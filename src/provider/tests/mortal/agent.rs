@@ -75,13 +75,16 @@ async fn work(small: &Small, (node, manner): (&str, Manner), id: &str, version: 
         json!({ "id": id, "phase": "Trial", "percent": 60 }),
     );
     tokio::time::sleep(STEP).await;
+    arrives(small, node, (id, version));
+}
+
+/// Its node has the version that was asked for under this id.
+pub fn arrives(small: &Small, node: &str, (id, version): (&str, &str)) {
     small.change("nodes", node, |node| {
         node["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
     });
-    say(
-        "Upgraded",
-        json!({ "id": id, "phase": "Upgraded", "percent": 100 }),
-    );
+    let status = json!({ "id": id, "phase": "Upgraded", "percent": 100 });
+    say(small, node, "Upgraded", status);
 }
 
 fn say(small: &Small, node: &str, answer: &str, mut status: Value) {
@@ -90,5 +93,18 @@ fn say(small: &Small, node: &str, answer: &str, mut status: Value) {
         let annotations = &mut node["metadata"]["annotations"];
         annotations[names::ANSWER] = json!(answer);
         annotations[names::STATUS] = json!(status.to_string());
+        if answer != "InProgress" {
+            annotations[names::HISTORY] = json!(history(answer, &status).to_string());
+        }
     });
+}
+
+/// One upgrade has ended, and took ten seconds of each kind.
+fn history(answer: &str, status: &Value) -> Value {
+    let seconds =
+        json!({ "working": 10, "waiting": 10, "cordoned": 10, "drained": 10, "notReady": 10 });
+    json!([{
+        "id": status["id"], "answer": answer, "image": "x", "began": 1000, "ended": 1020, "tries": 1, "code": status["code"],
+        "seconds": seconds,
+    }])
 }

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use crate::small::Small;
 pub struct Life {
     kill: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    world: Arc<OnceLock<Arc<World>>>,
 }
 
 impl Drop for Life {
@@ -57,21 +58,35 @@ impl Default for Part {
 impl Life {
     pub fn begin(small: Arc<Small>, port: u16, certificate: PathBuf, part: Part) -> Self {
         let (kill, killed) = oneshot::channel();
-        let life = move || live(small, port, certificate, part, killed);
+        let world = Arc::new(OnceLock::new());
+        let up = Up {
+            small,
+            machine: part.machine,
+            world: Arc::clone(&world),
+        };
+        let life = move || live(up, port, setup(certificate, part), killed);
         Self {
             kill: Some(kill),
             thread: Some(std::thread::spawn(life)),
+            world,
         }
+    }
+
+    /// What it serves as `/metrics`; nothing before it is up.
+    pub fn metrics(&self) -> String {
+        let world = self.world.get();
+        world.map_or_else(String::new, |world| world.metrics.text())
     }
 }
 
-fn live(
+/// What begins as soon as the process is up.
+struct Up {
     small: Arc<Small>,
-    port: u16,
-    certificate: PathBuf,
-    part: Part,
-    killed: oneshot::Receiver<()>,
-) {
+    machine: &'static str,
+    world: Arc<OnceLock<Arc<World>>>,
+}
+
+fn live(begins: Up, port: u16, setup: Setup, killed: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -80,11 +95,12 @@ fn live(
     runtime.block_on(async {
         let url = format!("http://127.0.0.1:{port}").parse().unwrap();
         let client = Client::try_from(Config::new(url)).unwrap();
-        let up = |_, world| {
-            tokio::spawn(core(small, world, part.machine));
+        let up = |_, world: Arc<World>| {
+            let _ = begins.world.set(Arc::clone(&world));
+            tokio::spawn(core(begins.small, world, begins.machine));
         };
         tokio::select! {
-            ended = run(client, setup(certificate, part), up, std::future::pending()) => panic!("it has ended: {ended:?}"),
+            ended = run(client, setup, up, std::future::pending()) => panic!("it has ended: {ended:?}"),
             _ = killed => {}
         }
     });

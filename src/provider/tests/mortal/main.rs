@@ -5,6 +5,7 @@
 mod agent;
 mod ahead;
 mod annotated;
+mod counted;
 mod deaths;
 mod endless;
 mod hasty;

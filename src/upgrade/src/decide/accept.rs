@@ -19,7 +19,7 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
         // A trial that no record knows: the old system is the default, so leaving is falling back.
         return uncounted::leave_trial(seen);
     }
-    if let Some(first) = disarm(None, seen) {
+    if let Some(first) = disarm(None, seen).or_else(|| lift(next.upgrade.as_ref(), seen)) {
         return first;
     }
     let open = next.unanswered(&seen.request);
@@ -46,13 +46,31 @@ fn is_proven(last: Option<&Upgrade>, seen: &Observation) -> bool {
 /// A halted upgrade keeps its cordon for the person who looks at the node; who asks anew has looked. It goes before the next
 /// one begins, which would see somebody else's cordon in it and leave it behind.
 fn release_halted(former: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
-    let halted = |up: &&Upgrade| matches!(up.phase, Phase::Halted { .. }) && !up.released;
+    let halted = |up: &&Upgrade| is_halted(up) && !up.released;
     let former = former.filter(halted)?;
     let first = old::pause(former, seen).or_else(|| old::post_hooks(former, seen));
     first.or(Some(match seen.api {
         Api::Reached { .. } => Act::Begin(Step::Release),
         Api::Away => Act::Wait(None),
     }))
+}
+
+/// The cordon of an upgrade that is over and has given the node back: the API server has carried out our write late, or was put back to how
+/// it was before. It goes before the next one begins, as a halted one's does. The Node may be seen as it was before the release, so that is
+/// not done twice in a row.
+fn lift(last: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
+    let over = |up: &&Upgrade| up.phase.is_end() && (up.released || !is_halted(up));
+    last.filter(over).filter(|_| seen.own_cordon)?;
+    Some(match seen.api {
+        Api::Reached { .. } => {
+            uncounted::after(&Step::Release, seen).unwrap_or(Act::Begin(Step::Release))
+        }
+        Api::Away => Act::Wait(None),
+    })
+}
+
+const fn is_halted(up: &Upgrade) -> bool {
+    matches!(up.phase, Phase::Halted { .. })
 }
 
 fn begin(next: &mut Record, mut up: Upgrade, seen: &Observation, policy: &Policy) -> Act {
@@ -116,6 +134,8 @@ pub(crate) fn check(
     if let Some(sign) = &seen.control_plane {
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
+    // The next trial would begin with what the last one has left, and its snapshot keep that.
+    seen.restored.clone()?;
     seen.loader.clone()?;
     if policy.require_watchdog {
         seen.watchdog.clone()?;

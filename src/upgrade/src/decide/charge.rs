@@ -4,6 +4,7 @@ use super::Act;
 use crate::bill::Now;
 use crate::observe::{Check, Observation};
 use crate::phase::Phase;
+use crate::reason::Reason;
 use crate::record::{Record, Upgrade};
 use crate::step::{Home, Step};
 
@@ -13,13 +14,37 @@ pub(super) fn charge(before: &Record, next: &mut Record, seen: &Observation, act
     let Some(up) = next.upgrade.as_mut().filter(|_| seen.home == Home::Agent) else {
         return;
     };
-    let now = Now {
-        boot: &seen.boot,
-        at: seen.now,
-        wall: seen.wall,
-    };
+    let now = Now::from(seen);
     cordon(before, up, now, act);
     reboot(up, seen, now, act);
+}
+
+/// Starts and stops the watch over the waiting. Called before a phase that is reached now is noted: what was waited was waited in the
+/// one before it.
+pub(super) fn charge_waiting(next: &mut Record, seen: &Observation, act: &Act) {
+    let Some(up) = next.upgrade.as_mut().filter(|_| seen.home == Home::Agent) else {
+        return;
+    };
+    let now = Now::from(seen);
+    if waits_for_the_operator(up, seen, act) {
+        up.bill.waiting.start(now);
+        return;
+    }
+    let watch = &mut up.bill.waiting;
+    let before = watch.seconds;
+    watch.stop(now);
+    let waited = watch.seconds.saturating_sub(before);
+    if let Some(phase) = up.reached.last_mut() {
+        phase.waited = phase.waited.saturating_add(waited);
+    }
+}
+
+/// Whether nothing is done that could be done. A step under way is work also while the Node is paused, and so is a pause before another
+/// try.
+fn waits_for_the_operator(up: &Upgrade, seen: &Observation, act: &Act) -> bool {
+    let closed = matches!(up.waits, Some(Reason::WindowClosed { .. }));
+    let idle = seen.running.is_none() && matches!(act, Act::Wait(_));
+    idle && up.phase.can_be_withdrawn() && (up.held || closed)
 }
 
 fn cordon(before: &Record, up: &mut Upgrade, now: Now<'_>, act: &Act) {

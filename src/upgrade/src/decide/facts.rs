@@ -1,6 +1,6 @@
 //! Whether a fetched image may run here: the judgement on what `careen-deploy verify` found.
 
-use crate::image::{ImageFacts, ImageInfo, Room, STAGE_PROTOCOL};
+use crate::image::{ImageFacts, ImageInfo, Room};
 use crate::observe::Observation;
 use crate::policy::Policy;
 use crate::reason::Reason;
@@ -51,17 +51,29 @@ pub(crate) fn judge(
             machine,
         });
     }
-    if facts.kernel.is_none() {
-        return Err(Reason::NoKernel { commit: commit() });
-    }
-    if info.stage != Some(STAGE_PROTOCOL) && !policy.unguarded {
-        let (commit, found) = (commit(), info.stage);
-        return Err(Reason::NoStage { commit, found });
-    }
+    trial(facts, info, policy)?;
     versions(info, whom, policy)?;
     age(facts, whom, seen, policy)?;
     room("the root file system", facts.root)?;
     room("/boot", facts.boot)
+}
+
+/// What the trial needs of it: to boot, and to be guarded, judged and ended. Without the guard a person may do; without the others nobody
+/// gives the node back.
+fn trial(facts: &ImageFacts, info: &ImageInfo, policy: &Policy) -> Result<(), Reason> {
+    let commit = facts.commit.short().to_owned();
+    if facts.kernel.is_none() {
+        return Err(Reason::NoKernel { commit });
+    }
+    if !info.is_guarded() && !policy.unguarded {
+        let found = info.stage;
+        return Err(Reason::NoStage { commit, found });
+    }
+    if !facts.lacks.is_empty() {
+        let lacks = facts.lacks.join(", ");
+        return Err(Reason::NoAgent { commit, lacks });
+    }
+    Ok(())
 }
 
 fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {

@@ -1,7 +1,8 @@
 //! What follows when a step has failed: once more, something else, or the end of the request.
 
 use super::fold::post_hooks_over;
-use super::give_up;
+use super::old::count_none;
+use super::{System, give_up};
 use crate::id::Moment;
 use crate::observe::Observation;
 use crate::phase::Phase;
@@ -36,6 +37,8 @@ enum Then {
     GoOn,
     /// The request ends for this reason.
     GiveUp,
+    /// A person must look, for the way back does not go on.
+    Halt,
 }
 
 /// Takes in that a step has failed.
@@ -54,11 +57,15 @@ pub(super) fn failed(
             up.retry = Some(again);
             up.phase = Phase::Accepted;
         }
-        Then::ArmAgain => disarm(up, again),
+        Then::ArmAgain => disarm(up, again, seen),
         Then::Settled => up.retry = None,
         Then::LeaveLying => up.cleaned = true,
         Then::GoOn => post_hooks_over(up),
-        Then::GiveUp => give_up(up, reason.clone()),
+        Then::GiveUp => {
+            count_none(up, seen);
+            give_up(up, reason.clone());
+        }
+        Then::Halt => halt(up, reason),
     }
 }
 
@@ -86,7 +93,7 @@ fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) ->
         // There is no giving up: the health's deadline ends the one, and only we take our cordon off.
         Step::Kubeadm | Step::Release => Then::Again,
         Step::Reboot { .. } => reboot(&up.phase, failure),
-        Step::Disarm => disarming(&up.phase, failure),
+        Step::Disarm => disarming(up, failure, seen),
         Step::Bless { .. } => bless(failure, seen),
         Step::Verify { .. } | Step::Deploy { .. } => image(up, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
@@ -123,12 +130,32 @@ const fn reboot(phase: &Phase, failure: &Failure<'_>) -> Then {
     }
 }
 
-/// On the way back nothing is left to give up, and nothing may go on while an entry is armed.
-fn disarming(phase: &Phase, failure: &Failure<'_>) -> Then {
-    if matches!(phase, Phase::Reverting { .. }) {
-        return Then::Again;
+/// On the way back nothing is left to give up, and nothing may go on while an entry is armed: a person is called, and the entry is tried
+/// all the same as long as it stands there (`disarm.rs`). A trial that cannot be left for it is ended by the deadman.
+fn disarming(up: &Upgrade, failure: &Failure<'_>, seen: &Observation) -> Then {
+    if !matches!(up.phase, Phase::Reverting { .. }) {
+        return again_if_it_may_help(failure);
     }
-    again_if_it_may_help(failure)
+    if failure.last && System::of(up, seen) == System::Old {
+        Then::Halt
+    } else {
+        Then::Again
+    }
+}
+
+/// With the answer that this upgrade would have had.
+fn halt(up: &mut Upgrade, reason: &Reason) {
+    let mut detail = reason.to_string();
+    if let Reason::ArmFailed { detail: said } = reason {
+        detail.clone_from(said);
+    }
+    if let Phase::Reverting { reason } = &up.phase {
+        detail = format!("{detail}; the upgrade was on its way back: {reason}");
+    }
+    up.retry = None;
+    up.phase = Phase::Halted {
+        reason: Reason::ArmFailed { detail },
+    };
 }
 
 /// The swap is one rename, and where it has come about, what fails behind it takes nothing back. The rest is done by Clean.
@@ -172,8 +199,8 @@ const fn post_hooks(failure: &Failure<'_>) -> Then {
 }
 
 /// The reboot did not come: this trial boot did not happen, and the one-shot must not wait for some later reboot.
-fn disarm(up: &mut Upgrade, again: Retry) {
-    up.tries = up.tries.saturating_sub(1);
-    up.phase = Phase::Drained;
+fn disarm(up: &mut Upgrade, again: Retry, seen: &Observation) {
+    count_none(up, seen);
+    (up.phase, up.snapshot) = (Phase::Drained, false);
     up.retry = Some(again);
 }

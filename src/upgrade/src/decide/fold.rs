@@ -100,7 +100,8 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
                 at: seen.now,
             });
         }
-        (Step::Drain { .. }, _) => up.phase = Phase::Drained,
+        // Whoever had the node until now has changed what was saved before.
+        (Step::Drain { .. }, _) => (up.phase, up.snapshot) = (Phase::Drained, false),
         (Step::PostHooks { .. }, _) => post_hooks_over(up),
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,

@@ -1,5 +1,5 @@
 //! The operator's hours. Outside of them nothing new is begun, and a node that was taken from its users and is not armed yet is given
-//! back to them; what is armed goes on to its end.
+//! back to them; what is armed goes on to its end. So nothing takes it from them that would not be over before the hours are.
 
 use super::{Act, old};
 use crate::id::SinceBoot;
@@ -16,18 +16,24 @@ const LOOK_AGAIN: u64 = 3600;
 
 /// What is done instead of going on; nothing while the door is open.
 pub(super) fn hold(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Option<Act> {
-    let opens = match policy.window.at(seen.wall) {
-        Door::Closed { opens } if !may_go_on_outside(up, policy) => opens,
-        Door::Closed { .. } | Door::Open { .. } => {
-            up.waits = None;
-            return None;
-        }
+    let minutes = match takes_next(up) {
+        true => policy.window.last_begin_minutes(),
+        false => 0,
     };
-    up.waits = Some(Reason::WindowClosed {
-        opens: format!("it opens {}", policy.window.shown(opens)),
-    });
-    let wait = || Act::Wait(Some(wake(seen, opens)));
+    let shut = policy.window.shut(seen.wall, minutes);
+    let Some(shut) = shut.filter(|_| !may_go_on_outside(up, policy)) else {
+        up.waits = None;
+        return None;
+    };
+    up.waits = Some(Reason::WindowClosed { opens: shut.why });
+    // Where no hours are ever long enough, somebody may make them so.
+    let wait = || Act::Wait(Some(wake(seen, shut.opens.unwrap_or(u64::MAX))));
     Some(give_back(up, seen).unwrap_or_else(wait))
+}
+
+/// Whether what comes next takes the node from its users. One that is taken already is not left half way for want of minutes.
+fn takes_next(up: &Upgrade) -> bool {
+    up.phase == Phase::Deployed && !is_taken(up)
 }
 
 /// What nobody on the node notices, where the operator lets it begin at any time.
@@ -84,9 +90,12 @@ pub(super) fn while_taking(seen: &Observation, policy: &Policy) -> Act {
     }
 }
 
-/// Whether a step takes the node from its users.
+/// Whether a step takes the node from its users, or keeps it from them before anything is armed: a slow disk saves for minutes.
 pub(super) const fn takes(step: &Step) -> bool {
-    matches!(step, Step::PreHooks | Step::Exclude | Step::Drain { .. })
+    matches!(
+        step,
+        Step::PreHooks | Step::Exclude | Step::Drain { .. } | Step::Snapshot
+    )
 }
 
 /// No wait outlasts the hours unnoticed.

@@ -56,6 +56,7 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
     if let Act::Begin(step) = &act {
         note_intent(&mut next, step);
     }
+    charge::charge_waiting(&mut next, seen, &act);
     note_reached(&mut next, seen.wall);
     charge::charge(record, &mut next, seen, &act);
     if next == *record {
@@ -82,13 +83,13 @@ fn unreadable(seen: &Observation) -> Act {
 
 fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     // An upgrade that is under way goes on with the last policy that held when somebody breaks it meanwhile.
-    let in_force = in_force(policy);
+    let in_force = &with_the_past(in_force(policy), &next.past);
     if let (Some(up), Some(finished)) = (&mut next.upgrade, &seen.finished) {
         fold::fold(up, finished, seen, in_force);
         memory::check_fetched(up, finished, &next.bad);
     }
     // What has just ended is answered before anything else is taken, or the request that still stands would be taken again.
-    close(next, seen.wall);
+    close(next, seen);
     if seen.request == Asked::Nothing {
         next.spent = None;
         next.bad.iter_mut().for_each(|bad| bad.asked_again = true);
@@ -98,11 +99,18 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
         (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
         (None, Some(_) | None) => accept::idle(next, seen, policy),
     };
-    close(next, seen.wall);
+    close(next, seen);
     if act == Act::Wait(None) && asks_anew(next, seen) {
         return Act::Wait(Some(seen.now.plus_seconds(ANSWER)));
     }
     act
+}
+
+/// The policy, with what it leaves to this node's own past.
+fn with_the_past(policy: &Policy, past: &[Past]) -> Policy {
+    let mut policy = policy.clone();
+    policy.window.usual_seconds = history::usually_kept(past);
+    policy
 }
 
 /// Whether an upgrade has ended over another request, which stands already: nothing would change any more to wake us for it,
@@ -213,14 +221,14 @@ fn give_up(up: &mut Upgrade, reason: Reason) {
 
 /// When an upgrade has come to its end: the request is spent, and a bad image remembered. One that was withdrawn is not spent: it was
 /// taken back or another stood in its place, so whoever sets it again asks again, also while the way back is still being taken.
-fn close(next: &mut Record, wall: u64) {
+fn close(next: &mut Record, seen: &Observation) {
     let Some(up) = &next.upgrade else { return };
     if !up.phase.is_end() || up.closed {
         return;
     }
     let bad = blamed(up);
     next.tally.count(up);
-    history::remember(&mut next.past, Past::ended(up, wall));
+    history::remember(&mut next.past, Past::ended(up, seen.into()));
     let reason = Reason::Withdrawn;
     next.spent = (up.phase != Phase::Failed { reason }).then(|| up.request.clone());
     next.answered = next.answered.saturating_add(1);
@@ -261,6 +269,7 @@ fn note_reached(next: &mut Record, wall: u64) {
         up.reached.push(Reached {
             phase: phase.to_owned(),
             at: wall,
+            waited: 0,
         });
     }
 }

@@ -13,6 +13,10 @@ use crate::step::Step;
 /// Patience that the deadman is asked for beyond the agent's own deadline, in seconds.
 const DEADMAN_SLACK: u64 = 60;
 
+/// How long a healthy system that is not the default yet is left to make it so, in seconds: three tries of a quarter of an hour each, and what is
+/// waited for between them. Behind that the deadman ends the trial, for an agent that cannot go on must not keep the node for ever.
+const BLESSING: u64 = 3600;
+
 /// Refused or failed reboots after which force is used: a bad trial must end.
 const POLITE_REBOOTS: u32 = 2;
 
@@ -40,6 +44,7 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             up.phase = Phase::Healthy {
                 boot: seen.boot.clone(),
             };
+            tell_deadman(up, seen, seen.now.plus_seconds(BLESSING));
             healthy(up, seen)
         }
         Judgement::Wait { until, hold } => wait(up, seen, until, hold),
@@ -92,6 +97,8 @@ fn unguarded(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<Reason
 }
 
 fn bad(up: &mut Upgrade, seen: &Observation, reason: Reason) -> Act {
+    // What held up the trial holds up no way out of it.
+    up.retry = None;
     up.phase = Phase::Reverting { reason };
     leave(up, seen)
 }

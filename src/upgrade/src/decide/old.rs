@@ -1,7 +1,6 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
 use super::{Act, disarm, give_up, hold, take, withdrawn};
-use crate::id::SinceBoot;
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::phase::Phase;
@@ -11,9 +10,9 @@ use crate::record::Upgrade;
 use crate::step::{Step, skew};
 use crate::target::{Source, Target, Wanted};
 
-/// Since boot, how long the API server is waited for where it is asked and not needed: the agent has only just started then.
+/// Seconds that the API server is waited for, where it is asked and not needed, by an agent that has only just started.
 /// Cleaning up takes tens of seconds, in which no pod could come back under our cordon; arming hears no withdrawal any more.
-const CONNECTING: SinceBoot = SinceBoot(90_000);
+const CONNECTING: u64 = 90;
 
 /// From `Accepted` to `Drained`: the next step towards arming.
 pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
@@ -125,9 +124,9 @@ fn drained(
     seen: &Observation,
     policy: &Policy,
 ) -> Act {
-    if seen.request == Asked::Unknown && seen.now < CONNECTING {
+    if let (Asked::Unknown, Some(wait)) = (&seen.request, connecting(seen)) {
         // Back from a trial: the request may have been taken back meanwhile, the API server been upgraded.
-        return Act::Wait(Some(CONNECTING));
+        return wait;
     }
     if let Some(Err(reason)) = skew_now(up, seen, policy) {
         give_up(up, reason);
@@ -161,17 +160,26 @@ fn drained(
 /// Somebody has taken the cordon off since the drain: pods may be back, and the reboot would end them unasked. The node is taken once more, a
 /// bounded number of times, for whoever does that may be a program.
 fn drain_anew(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    match back_before_the_drain(up, policy) {
+        Ok(()) => take::take(up, seen, policy),
+        Err(reason) => {
+            give_up(up, reason);
+            revert(up, seen)
+        }
+    }
+}
+
+fn back_before_the_drain(up: &mut Upgrade, policy: &Policy) -> Result<(), Reason> {
     if up.recordoned >= policy.tries {
         let detail = format!(
             "the cordon was taken off {} times after the drain; find out who uncordons this Node, and ask again",
             up.recordoned
         );
-        give_up(up, Reason::DrainRefused { detail });
-        return revert(up, seen);
+        return Err(Reason::DrainRefused { detail });
     }
     up.recordoned = up.recordoned.saturating_add(1);
     (up.phase, up.drain_begun) = (Phase::Deployed, None);
-    take::take(up, seen, policy)
+    Ok(())
 }
 
 /// /etc has changed since the deployment. The node is cordoned by now, so this is done a bounded number of times.
@@ -242,6 +250,7 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     }
     match (place_of_target(up, seen), seen.one_shot) {
         (Err(reason), _) => {
+            count_none(up, seen);
             give_up(up, reason);
             revert(up, seen)
         }
@@ -256,9 +265,24 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
 /// The new system would boot with an /etc that is not the one of now, or pods be ended by the reboot: back to before the arming, which counts
 /// as none.
 fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    up.tries = up.tries.saturating_sub(1);
-    up.phase = Phase::Drained;
+    count_none(up, seen);
+    (up.phase, up.snapshot) = (Phase::Drained, false);
+    // Written down before the one-shot goes, in which time the cordon may be set again and pods be back all the same.
+    if seen.uncordoned
+        && let Err(reason) = back_before_the_drain(up, policy)
+    {
+        give_up(up, reason);
+        return revert(up, seen);
+    }
     prepare(up, seen, policy)
+}
+
+/// The trial that was armed in this very boot did not come about: this system has kept control all the while, and there is nothing to put back.
+pub(super) fn count_none(up: &mut Upgrade, seen: &Observation) {
+    let armed_here = matches!(&up.phase, Phase::Armed { boot } if *boot == seen.boot);
+    if armed_here {
+        up.tries = up.tries.saturating_sub(1);
+    }
 }
 
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
@@ -278,10 +302,11 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
     revert(up, seen)
 }
 
-/// Where the next trial begins. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
+/// Where the next trial begins, with a snapshot of its own: since the last one was put back, this system has served. A blessing that was seen and not yet flushed can go with the power. By then our cordon may
 /// be off and pods be back, whether or not that was still written down, so the node is drained once more.
 fn again_from(up: &mut Upgrade) -> Phase {
-    (up.cleaned, up.redeployed, up.recordoned) = (false, 0, 0);
+    (up.cleaned, up.snapshot) = (false, false);
+    (up.redeployed, up.recordoned) = (0, 0);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
         (up.prepared, up.excluded) = (false, None);
@@ -323,9 +348,14 @@ pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
     }
     match seen.api {
         Api::Reached { .. } => Some(Act::Begin(Step::Release)),
-        Api::Away if seen.now < CONNECTING => Some(Act::Wait(Some(CONNECTING))),
-        Api::Away => None,
+        Api::Away => connecting(seen),
     }
+}
+
+/// Counted from the agent's start and not the boot's: what puts the kubelet's state back runs before it, and may take minutes.
+fn connecting(seen: &Observation) -> Option<Act> {
+    let until = seen.started.plus_seconds(CONNECTING);
+    (seen.now < until).then_some(Act::Wait(Some(until)))
 }
 
 /// The hooks that undo what the pre-hooks did, while the node is not given back yet.

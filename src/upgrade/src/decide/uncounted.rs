@@ -1,4 +1,4 @@
-//! Steps that no upgrade under way counts the tries of: a failure is followed by a pause all the same, or the loop would spin.
+//! Steps that no upgrade under way counts the tries of: they are followed by a pause all the same, or the loop would spin.
 
 use super::Act;
 use crate::observe::Observation;
@@ -10,9 +10,15 @@ const PAUSE: u64 = 60;
 /// The pause, when this step has just failed.
 pub(super) fn pause(step: &Step, seen: &Observation) -> Option<Act> {
     let finished = seen.finished.as_ref()?;
-    let failed =
-        finished.step.name() == step.name() && matches!(finished.outcome, Outcome::Failed(_));
-    failed.then(|| Act::Wait(Some(seen.now.plus_seconds(PAUSE))))
+    let failed = matches!(finished.outcome, Outcome::Failed(_));
+    after(step, seen).filter(|_| failed)
+}
+
+/// The pause, when this step has just ended, in whatever way.
+pub(super) fn after(step: &Step, seen: &Observation) -> Option<Act> {
+    let finished = seen.finished.as_ref()?;
+    let this = finished.step.name() == step.name();
+    this.then(|| Act::Wait(Some(seen.now.plus_seconds(PAUSE))))
 }
 
 /// Out of a trial that is not under way by any record: the default is another system, so a reboot leads there. Where asking

@@ -1,10 +1,10 @@
 //! The answer to a question, put together of what was found and cut to what an annotation may hold.
 
-use super::{BYTES, Change, Found, Look, Package, PlaceRoom, Plan, Pods, Question};
+use super::{BYTES, Change, Failure, Found, Look, Package, PlaceRoom, Plan, Pods, Question};
 use crate::decide::facts::{For, judge};
 use crate::decide::memory;
 use crate::history::{self, Past};
-use crate::id::UpgradeId;
+use crate::id::{Digest, UpgradeId};
 use crate::image::Room;
 use crate::observe::{Api, Observation};
 use crate::policy::Policy;
@@ -80,10 +80,10 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     }
     let against = against(case, &found);
     let info = found.facts.info.as_ref();
-    let (window_seconds, opens) = hours(case);
     let mut plan = Plan {
         asked: case.asked.to_owned(),
         at: seen.wall,
+        failed_before: failed_before(case.record, &found.facts.commit),
         commit: Some(found.facts.commit.clone()),
         kubelet: changed(
             seen.version.as_ref().map(ToString::to_string),
@@ -95,16 +95,17 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
         etc_conflicts: found.etc_conflicts,
         room: rooms(found.facts.root, found.facts.boot),
         kept_goes: found.kept_goes,
+        unguarded: case.policy.unguarded && info.is_some_and(|info| !info.is_guarded()),
         moving: pods.moving,
         blocked: pods.blocked,
         expected_seconds: history::usual(
-            case.record.past.iter().filter_map(Past::lasted).collect(),
+            case.record.past.iter().filter_map(Past::worked).collect(),
         ),
-        window_seconds,
-        opens,
+        window_seconds: left_of_the_hours(case),
         paused: seen.paused.as_deref().map(cut),
         ..Plan::default()
     };
+    wait_for_the_hours(&mut plan, case);
     if let Some(reason) = against {
         refuse(&mut plan, &reason);
     }
@@ -143,12 +144,38 @@ fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {
     }
 }
 
-/// The seconds that are left of the hours that are open, or when those open that are not; nothing where there are none.
-fn hours(case: &Case<'_>) -> (Option<u64>, Option<String>) {
-    let (wall, window) = (case.seen.wall, &case.policy.window);
-    match window.at(wall) {
-        Door::Open { until } => (until.map(|end| end.saturating_sub(wall)), None),
-        Door::Closed { opens } => (None, Some(window.shown(opens))),
+/// What is remembered against the image, whoever asks by whichever id.
+fn failed_before(record: &Record, commit: &Digest) -> Option<Failure> {
+    let bad = record.bad.iter().find(|bad| bad.digest == *commit)?;
+    // A request that was refused for that failure may have repeated its id.
+    let failed = |past: &&Past| {
+        past.id.as_ref() == Some(&bad.id) && past.code.as_ref() == Some(&bad.because)
+    };
+    let past = record.past.iter().find(failed);
+    Some(Failure {
+        code: bad.because.clone(),
+        reason: past.and_then(|past| past.reason.clone()),
+    })
+}
+
+/// The seconds that are left of the hours that are open; nothing where there are none.
+fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
+    match case.policy.window.at(case.seen.wall) {
+        Door::Open { until } => until.map(|end| end.saturating_sub(case.seen.wall)),
+        Door::Closed { .. } => None,
+    }
+}
+
+/// What an upgrade would wait for before its drain, if not before.
+fn wait_for_the_hours(plan: &mut Plan, case: &Case<'_>) {
+    let mut window = case.policy.window.clone();
+    window.usual_seconds = history::usually_kept(&case.record.past);
+    let Some(shut) = window.shut(case.seen.wall, window.last_begin_minutes()) else {
+        return;
+    };
+    match shut.opens {
+        Some(opens) => plan.opens = Some(window.shown(opens)),
+        None => plan.too_short = Some(shut.why),
     }
 }
 

@@ -67,6 +67,9 @@ pub struct Plan {
     /// That reason's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How this image failed here before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<Failure>,
     /// The commit that the image leads to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<Digest>,
@@ -92,6 +95,9 @@ pub struct Plan {
     pub room: Vec<PlaceRoom>,
     /// The kept old deployment goes first, to make room.
     pub kept_goes: bool,
+    /// The image has no guard in its initramfs, and the policy lets it through.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unguarded: bool,
     /// Pods that will move, by namespace and name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moving: Vec<String>,
@@ -106,9 +112,13 @@ pub struct Plan {
     /// Seconds left of the maintenance window that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_seconds: Option<u64>,
-    /// When the maintenance window opens that is closed, by its own clock: an upgrade would wait until then.
+    /// When the maintenance window opens that is closed, or too short by now for a drain, by its own clock: an upgrade would wait until
+    /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens: Option<String>,
+    /// Why no maintenance window is ever long enough for a drain: an upgrade would wait for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub too_short: Option<String>,
     /// Why the node is paused: an upgrade would wait until it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
@@ -116,6 +126,17 @@ pub struct Plan {
 
 const fn is_none(count: &u32) -> bool {
     *count == 0
+}
+
+/// How an image failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Failure {
+    /// The code of the reason.
+    pub code: String,
+    /// That reason's text, perhaps cut; absent where the node remembers later upgrades alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// What `careen-deploy plan` finds of an image, without deploying it.

@@ -3,6 +3,7 @@
 use super::{Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX};
 use crate::order::Group;
 use crate::target::is_remote;
+use crate::window::{LAST_BEGIN, Window};
 
 /// Whether a value is in its range; the field, and what is accepted.
 type Rule = (bool, &'static str, &'static str);
@@ -13,8 +14,9 @@ impl Policy {
     /// # Errors
     /// The first value out of range, as field and accepted form.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
-        let sections: [&[Rule]; 6] = [
+        let sections: [&[Rule]; 7] = [
             &top(self),
+            &window(&self.window),
             &registry(&self.registry),
             &leaving(&self.hooks, &self.load_balancer),
             &drain(&self.drain),
@@ -37,6 +39,11 @@ fn top(policy: &Policy) -> [Rule; 4] {
         (retry, "retry-seconds", "1 to 3600"),
         (policy.skew <= 3, "skew", "0 to 3"),
     ]
+}
+
+fn window(window: &Window) -> [Rule; 1] {
+    let possible = window.last_begin.is_possible();
+    [(possible, "window.last-begin-minutes", LAST_BEGIN)]
 }
 
 fn registry(registry: &Registry) -> [Rule; 3] {

@@ -48,6 +48,7 @@ impl Reason {
             | Self::NothingKept
             | Self::ControlPlane { .. }
             | Self::NoWatchdog { .. }
+            | Self::StateOwed { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }
@@ -58,6 +59,7 @@ impl Reason {
             | Self::NoKernel { .. }
             | Self::NoImageInfo { .. }
             | Self::NoStage { .. }
+            | Self::NoAgent { .. }
             | Self::WrongArchitecture { .. }
             | Self::VersionMismatch { .. }
             | Self::Downgrade { .. }

@@ -4,13 +4,14 @@
 //! decisions are taken on the variant, never on the text.
 //!
 //! Here is each reason with its words, in the order in which an upgrade may meet them: one table, for the record names them all
-//! by one `code`. What follows from them is in `disposition`, which of them are waits in `wait`, what they are called elsewhere in `code`, and how other people's
-//! words get into them in `complaint`.
+//! by one `code`. What follows from them is in `disposition`, which of them are waits in `wait`, what they are called elsewhere in `code`, how other people's
+//! words get into them in `complaint`, and how values do in `words`.
 
 mod code;
 mod complaint;
 mod disposition;
 mod wait;
+mod words;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -23,6 +24,7 @@ pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
+use words::{found_instead, said_of_stage, span};
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -83,6 +85,16 @@ pub enum Reason {
         "the policy says require-watchdog = true, but this node has {found}; accepted is a hardware watchdog that runs on across a reboot (its driver loaded, watchdog.stop_on_reboot=0 on the kernel's command line): mend it and ask again with a new careen.dev/upgrade-id"
     )]
     NoWatchdog { found: String },
+    /// What the last trial has changed of the kubelet's state could not be put back yet.
+    #[error(
+        "the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}; it is kept in {kept}: mend what is said here, reboot (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id",
+        unit = names::RESTORE_UNIT
+    )]
+    StateOwed {
+        id: String,
+        detail: String,
+        kept: String,
+    },
 
     // Waiting.
     /// The requester has paused the Node.
@@ -166,6 +178,11 @@ pub enum Reason {
         #[serde(default)]
         found: Option<u32>,
     },
+    /// Nobody would judge or end a trial of it.
+    #[error(
+        "a trial of image {commit} on this node would lack who judges it, or ends it when nobody does: {lacks}; accepted is an image with Careen's programs and with its units, each there and enabled when the node's /etc is merged in, or one without any of them on a node that a DaemonSet has brought Careen to"
+    )]
+    NoAgent { commit: String, lacks: String },
     /// The image is for another machine.
     #[error(
         "image {commit} says \"architecture\": {image:?} in /usr/lib/careen/image.json; accepted on this machine is {machine:?}"
@@ -360,25 +377,4 @@ pub enum Reason {
         "the newer version of Careen gave up for a reason that this one has no words for; look into the journal of the boot before"
     )]
     Unheard,
-}
-
-fn found_instead(found: &Option<String>) -> String {
-    found
-        .as_ref()
-        .map_or_else(String::new, |found| format!(" ({found} lies there)"))
-}
-
-fn said_of_stage(found: &Option<u32>) -> String {
-    found.map_or_else(
-        || "nothing of a \"stage\"".to_owned(),
-        |protocol| format!("\"stage\": {protocol}"),
-    )
-}
-
-/// As people say it: in the largest unit of which there are two.
-fn span(seconds: u64) -> String {
-    let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
-    let large = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
-    let (unit, name) = large.unwrap_or((1, "s"));
-    format!("{} {name}", seconds / unit)
 }

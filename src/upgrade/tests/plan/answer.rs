@@ -15,6 +15,31 @@ fn a_good_image_is_told_with_what_changes_and_no_reason() {
 }
 
 #[test]
+fn an_image_without_a_guard_is_refused_and_where_the_policy_lets_it_through_said_to_have_none() {
+    let mut bare = found();
+    bare.facts.info.as_mut().unwrap().stage = None;
+    let plan = answered(bare.clone(), Pods::default());
+    assert_eq!(plan.code.as_deref(), Some("NoStage"));
+    let policy = Policy {
+        unguarded: true,
+        ..Policy::default()
+    };
+    let plan = answered_by(&policy, bare, Pods::default());
+    assert_eq!((plan.code, plan.unguarded), (None, true));
+    let guarded = answered_by(&policy, found(), Pods::default());
+    assert!(!guarded.unguarded);
+}
+
+#[test]
+fn an_image_whose_trial_nobody_would_judge_is_refused_in_a_plan_too() {
+    let mut bare = found();
+    bare.facts.lacks = Box::new(["careen-agent.service".into()]);
+    let plan = answered(bare, Pods::default());
+    assert_eq!(plan.code.as_deref(), Some("NoAgent"));
+    assert!(plan.reason.unwrap().contains("careen-agent.service"));
+}
+
+#[test]
 fn an_image_that_would_be_refused_is_told_with_the_reason_and_all_the_same_with_what_changes() {
     let mut unfit = found();
     unfit.facts.info.as_mut().unwrap().kubernetes = "v1.37.0".parse().unwrap();
@@ -96,6 +121,43 @@ fn an_image_that_turns_out_to_be_the_one_that_runs_changes_nothing() {
     let plan = answered(found, pods);
     assert_eq!((plan.code, plan.fetch_bytes), (None, Some(7)));
     assert!(plan.moving.is_empty() && plan.room.is_empty());
+}
+
+/// What is answered about image `b` where it has failed here before.
+fn after_a_failure(asked: &str) -> Plan {
+    let Turn::Look(look) = asks("ostree:careen:os q1", &quiet()) else {
+        panic!()
+    };
+    let mut record = upgrade_in(Phase::Failed {
+        reason: Reason::Unhealthy {
+            check: "the container runtime".into(),
+            detail: "no answer".into(),
+            seconds: 600,
+        },
+    });
+    // It ends here, and is remembered.
+    record = next(&quiet(), &record).0;
+    let case = Case {
+        asked,
+        look: &look,
+        record: &record,
+        seen: &quiet(),
+        policy: &Policy::default(),
+    };
+    answer(&case, found(), Pods::default())
+}
+
+#[test]
+fn a_failure_that_is_remembered_is_told_whoever_asks() {
+    for asked in ["ostree:careen:os u1", "ostree:careen:os u2"] {
+        let before = after_a_failure(asked).failed_before.unwrap();
+        assert_eq!(before.code, "Unhealthy");
+        let reason = before.reason.unwrap();
+        assert!(reason.contains("the container runtime"), "{reason}");
+    }
+    let code = after_a_failure("ostree:careen:os u2").code;
+    assert_eq!(code, None, "another id asks again, and is taken");
+    assert_eq!(answered(found(), Pods::default()).failed_before, None);
 }
 
 #[test]

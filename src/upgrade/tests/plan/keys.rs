@@ -16,6 +16,10 @@ fn full() -> Plan {
         at: WALL,
         code: some(),
         reason: some(),
+        failed_before: Some(Failure {
+            code: "x".to_owned(),
+            reason: some(),
+        }),
         commit: Some(digest('b')),
         kubelet: change.clone(),
         kernel: change,
@@ -26,12 +30,14 @@ fn full() -> Plan {
         etc_conflicts_left_out: 1,
         room: vec![PlaceRoom::default()],
         kept_goes: true,
+        unguarded: true,
         moving: vec!["shop/web-1".to_owned()],
         moving_left_out: 1,
         blocked: vec![Blocked::default()],
         expected_seconds: Some(1),
         window_seconds: Some(1),
         opens: some(),
+        too_short: some(),
         paused: some(),
     }
 }

@@ -68,6 +68,15 @@ fn a_node_that_is_kept_out_says_so_to_a_plan_too() {
 }
 
 #[test]
+fn a_node_whose_kubelet_is_owed_its_state_says_so_to_a_plan_too() {
+    let owing = Observation {
+        restored: Err(owed()),
+        ..quiet()
+    };
+    assert_eq!(refused(asks(&image('b'), &owing)), "StateOwed");
+}
+
+#[test]
 fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
     let found = "none".into();
     let bare = Observation {

@@ -1,5 +1,7 @@
 //! What an upgrade would wait for.
 
+use upgrade::window::LastBegin;
+
 use super::*;
 
 #[test]
@@ -30,6 +32,32 @@ fn a_plan_tells_when_the_hours_open_that_are_closed() {
     assert_eq!(opens("Fri 07:00-07:30").as_deref(), Some("Fri 07:00 UTC"));
     assert_eq!(opens("Fri 07:00-09:30"), None);
     assert_eq!(answered(found(), Pods::default()).opens, None);
+}
+
+#[test]
+fn a_plan_tells_of_hours_that_are_too_short_by_now_when_they_open_again() {
+    let told = |hours: &[&str], minutes| {
+        let mut policy = Policy::default();
+        policy.window.open = hours.iter().map(|text| text.parse().unwrap()).collect();
+        policy.window.last_begin = LastBegin::Minutes(minutes);
+        let plan = answered_by(&policy, found(), Pods::default());
+        assert_eq!(plan.code, None, "an upgrade would wait, not be refused");
+        (plan.window_seconds, plan.opens, plan.too_short)
+    };
+    // It is Friday, 08:00.
+    let daily = &["daily 07:00-08:10"];
+    assert_eq!(told(daily, 10), (Some(600), None, None));
+    let tomorrow = Some("Sat 07:00 UTC".to_owned());
+    assert_eq!(told(daily, 11), (Some(600), tomorrow, None));
+    let (left, opens, too_short) = told(daily, 71);
+    assert_eq!((left, opens), (Some(600), None));
+    assert!(
+        too_short
+            .unwrap()
+            .contains("never open for more than 70 min")
+    );
+    let closed = told(&["Fri 09:00-09:10", "Fri 22:00-23:00"], 30);
+    assert_eq!(closed, (None, Some("Fri 22:00 UTC".to_owned()), None));
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub fn facts(letter: char) -> ImageFacts {
         kernel: Some("6.12".into()),
         timestamp: 0,
         running: None,
+        lacks: Box::default(),
         root: Room { need: 1, free: 2 },
         boot: Room { need: 1, free: 2 },
     }
@@ -60,6 +61,7 @@ pub fn quiet() -> Observation {
     Observation {
         home: Home::Agent,
         now: SinceBoot(100_000),
+        started: SinceBoot(5_000),
         wall: WALL,
         boot: boot(1),
         booted: deployment('a'),
@@ -69,6 +71,7 @@ pub fn quiet() -> Observation {
         one_shot: OneShot::Clear,
         loader: Ok(()),
         watchdog: Ok(()),
+        restored: Ok(()),
         control_plane: None,
         machine: "x86_64".into(),
         etc_stale: false,
@@ -77,6 +80,7 @@ pub fn quiet() -> Observation {
         paused: None,
         opted_out: None,
         uncordoned: false,
+        own_cordon: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
@@ -117,6 +121,15 @@ pub fn healthy() -> Health {
         ready: Check::Pass,
         version: Check::Pass,
         required: vec![],
+    }
+}
+
+/// What a node says whose kubelet runs on what the trial of `u1` has left.
+pub fn owed() -> Reason {
+    Reason::StateOwed {
+        id: "u1".into(),
+        detail: "No space left on device".into(),
+        kept: "/sysroot/ostree/careen/snapshot-u1".into(),
     }
 }
 

@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 27] = [
+    let changes: [fn(&mut Observation); 30] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -21,13 +21,16 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
         |seen| seen.control_plane = Some("etcd.yaml".into()),
         |seen| seen.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
+        |seen| seen.restored = Err(owed()),
         |seen| seen.staged = true,
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
+        |seen| seen.own_cordon = true,
         |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
         |seen| seen.version = None,
         |seen| seen.machine = "aarch64".into(),
         |seen| (seen.now, seen.wall) = (SinceBoot(1_000), 0),
+        |seen| seen.started = seen.now,
         // Past every deadline, and past the hold behind it.
         |seen| seen.now = SinceBoot(1_000_000),
         |seen| seen.now = SinceBoot(10_000_000),
@@ -217,6 +220,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
     let mut fields = named!(
         home,
         now,
+        started,
         wall,
         boot,
         booted,
@@ -226,6 +230,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         one_shot,
         loader,
         watchdog,
+        restored,
         control_plane,
         machine,
         etc_stale,
@@ -234,6 +239,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         paused,
         opted_out,
         uncordoned,
+        own_cordon,
         hooks,
         api,
         running,

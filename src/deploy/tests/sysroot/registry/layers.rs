@@ -52,19 +52,58 @@ fn what_lies_here_signed_needs_no_registry() {
     assert_eq!(shop.fetch(&image).fetched(), (commit, 0));
 }
 
+/// In the order in which they are looked for.
+const CREDENTIALS: [&str; 6] = [
+    "run/ostree/auth.json",
+    "etc/ostree/auth.json",
+    "usr/lib/ostree/auth.json",
+    "run/containers/0/auth.json",
+    "root/.config/containers/auth.json",
+    "root/.docker/config.json",
+];
+
 #[test]
-fn credentials_are_found_where_bootc_looks_for_them() {
+fn credentials_are_found_in_each_of_the_usual_files_and_wrong_ones_are_named_with_theirs() {
     let server = super::server::Server::start(Some(super::server::USER));
     let shop: Shop = super::with(server);
-    shop.credentials(shop.server.port);
+    let port = shop.server.port;
+    shop.credentials(port);
     let (image, commit) = shop.offer_signed(&Image::new(2));
-    let file = shop.world.path("settings/etc/ostree/auth.json");
-    let aside = shop.world.path("auth.json");
-    std::fs::rename(&file, &aside).unwrap();
-    let reason = shop.fetch(&image).reason();
-    assert_eq!(reason.code(), "RemoteAway", "{reason}");
-    std::fs::rename(&aside, &file).unwrap();
+    let refused = |with: &str| {
+        let reason = shop.fetch(&image).reason();
+        assert_eq!(reason.code(), "RemoteAway", "{reason}");
+        assert!(reason.to_string().contains(with), "{reason}");
+    };
+    let path = |file: &str| shop.world.path("settings").join(file);
+    std::fs::remove_file(path("etc/ostree/auth.json")).unwrap();
+    refused("asked without credentials");
+    // From the last on, so that each stands before one that is right.
+    for file in CREDENTIALS.iter().rev() {
+        // user:wrong
+        shop.credentials_in(file, port, "dXNlcjp3cm9uZw==");
+        refused(&format!(
+            "asked with the credentials of {}",
+            path(file).display()
+        ));
+        // user:secret
+        shop.credentials_in(file, port, "dXNlcjpzZWNyZXQ=");
+        let planned = shop.plan(&image).planned();
+        assert!(planned.is_ok(), "{file}: {planned:?}");
+    }
     assert_eq!(shop.fetch(&image).fetched().0, commit);
+}
+
+#[test]
+fn credentials_that_are_no_json_are_named_and_not_shown() {
+    let shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    shop.credentials_in("run/ostree/auth.json", shop.server.port, "hidden\"");
+    let reason = shop.fetch(&image).reason().to_string();
+    assert!(
+        reason.contains("run/ostree/auth.json cannot be used"),
+        "{reason}"
+    );
+    assert!(!reason.contains("hidden"), "{reason}");
 }
 
 #[test]

@@ -96,10 +96,13 @@ impl Shop {
 
     /// Credentials where bootc looks for them.
     pub fn credentials(&self, port: u16) {
-        // user:secret
-        let text =
-            format!(r#"{{ "auths": {{ "127.0.0.1:{port}": {{ "auth": "dXNlcjpzZWNyZXQ=" }} }} }}"#);
-        fs::write(self.settings("etc/ostree/auth.json"), text).unwrap();
+        self.credentials_in("etc/ostree/auth.json", port, "dXNlcjpzZWNyZXQ=");
+    }
+
+    /// Credentials in this file, for a user and password in Base64.
+    pub fn credentials_in(&self, file: &str, port: u16, user: &str) {
+        let text = format!(r#"{{ "auths": {{ "127.0.0.1:{port}": {{ "auth": "{user}" }} }} }}"#);
+        fs::write(self.settings(file), text).unwrap();
     }
 
     /// Commits, wraps and pushes: the image as the annotation takes it, and the commit.

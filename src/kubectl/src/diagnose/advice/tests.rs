@@ -78,3 +78,13 @@ fn there_is_advice_for_every_reason_and_for_nothing_else() {
     let advised: Vec<&str> = ADVICE.iter().map(|(code, _)| *code).collect();
     assert_eq!(codes, advised);
 }
+
+/// Who has the program from its package has none of our source tree.
+#[test]
+fn no_advice_sends_a_reader_to_a_file_of_our_docs() {
+    let others = [UNKNOWN, OVERTAKEN];
+    let all = ADVICE.iter().map(|(_, advice)| *advice).chain(others);
+    for advice in all {
+        assert!(!advice.first.contains(".md"), "{}", advice.first);
+    }
+}

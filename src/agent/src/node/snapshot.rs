@@ -1,0 +1,185 @@
+//! Saving the kubelet's state on a thread of its own. A slow disk takes minutes for it, and the loop, which feeds systemd's watchdog
+//! (`WatchdogSec=` of our unit), has one thread: on that one the agent was killed in each try, for ever, and the node stayed cordoned.
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use host::Places;
+use host::journal::Store;
+use host::snapshot::Before;
+use tokio::sync::{Mutex, oneshot, watch};
+use tokio::time::sleep;
+use upgrade::step::Effect;
+use upgrade::{Reason, UpgradeId};
+
+use super::saved;
+use crate::hands::Ended;
+
+/// How long a disk may take for one file, which has 64 MiB at most, until that counts as a failure.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// What saves the kubelet's state: once at a time, also where a try was given up that still waits for the disk.
+#[derive(Default)]
+pub struct Snapshots {
+    one: Arc<Mutex<()>>,
+}
+
+impl Snapshots {
+    /// Saves it for this upgrade, and removes those of others, which only a person could end. Told to stop, it stops before the next file.
+    ///
+    /// # Errors
+    /// [`Reason::SnapshotFailed`].
+    pub async fn save(
+        &self,
+        places: &Places,
+        id: &UpgradeId,
+        cancel: watch::Receiver<bool>,
+    ) -> Result<Ended, Reason> {
+        let (places, id) = (places.clone(), id.clone());
+        let trials = trials(&places)?;
+        let save = move |goes_on: &dyn Fn() -> bool| {
+            let before = Before { id: &id, trials };
+            let whole = host::snapshot::save_while(&places, &before, goes_on)?;
+            if whole {
+                saved::keep(&places, Some(&id));
+            }
+            Ok(whole)
+        };
+        self.beside_the_loop(save, cancel).await
+    }
+
+    /// The thread outlives whoever has given it up, and ends as soon as it notices.
+    async fn beside_the_loop(
+        &self,
+        save: impl FnOnce(&dyn Fn() -> bool) -> host::Result<bool> + Send + 'static,
+        cancel: watch::Receiver<bool>,
+    ) -> Result<Ended, Reason> {
+        let alone = Arc::clone(&self.one).try_lock_owned();
+        let alone =
+            alone.map_err(|_| failed("the try before this one still waits for the disk"))?;
+        let (further, progress) = watch::channel(());
+        let (end, ended) = oneshot::channel();
+        let work = move || {
+            let goes_on = || {
+                further.send_replace(());
+                !further.is_closed() && !*cancel.borrow()
+            };
+            let saved = save(&goes_on);
+            // Before anybody hears of the end, who may begin the next one.
+            drop(alone);
+            let _ = end.send(saved);
+        };
+        let thread = thread::Builder::new().name("snapshot".to_owned());
+        thread.spawn(work).map_err(failed)?;
+        outcome(ended, progress).await
+    }
+}
+
+/// How many trials the upgrade has had, by the record that says that its state is about to be saved.
+fn trials(places: &Places) -> Result<u32, Reason> {
+    let record = Store::new(&places.sysroot).read()?;
+    Ok(record.upgrade.map_or(0, |upgrade| upgrade.tries))
+}
+
+/// Waits for the end as long as it comes nearer.
+async fn outcome(
+    mut ended: oneshot::Receiver<host::Result<bool>>,
+    mut progress: watch::Receiver<()>,
+) -> Result<Ended, Reason> {
+    loop {
+        tokio::select! {
+            saved = &mut ended => return match saved {
+                Ok(Ok(true)) => Ok(Ended::Done(Effect::Plain)),
+                Ok(Ok(false)) => Ok(Ended::Cancelled),
+                Ok(Err(error)) => Err(failed(error)),
+                // It said why on standard error, which is the journal.
+                Err(_) => Err(failed("its thread died")),
+            },
+            Ok(()) = progress.changed() => {}
+            () = sleep(SILENCE) => {
+                let seconds = SILENCE.as_secs();
+                return Err(failed(format!("the disk has not brought one file further in {seconds} s")));
+            }
+        }
+    }
+}
+
+fn failed(detail: impl Display) -> Reason {
+    Reason::SnapshotFailed {
+        detail: detail.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// Longer than any of this takes; where the loop stands still it is what ends the test.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn never() -> watch::Receiver<bool> {
+        watch::channel(false).1
+    }
+
+    fn done() -> Result<Ended, Reason> {
+        Ok(Ended::Done(Effect::Plain))
+    }
+
+    #[tokio::test]
+    async fn the_loop_goes_on_while_a_slow_disk_is_waited_for() {
+        let snapshots = Snapshots::default();
+        let (disk, slow) = mpsc::channel();
+        let save = move |_: &dyn Fn() -> bool| Ok(slow.recv_timeout(PATIENCE).is_ok());
+        let the_loop = async move { disk.send(()).unwrap() };
+        let (saved, ()) = tokio::join!(snapshots.beside_the_loop(save, never()), the_loop);
+        assert_eq!(saved, done());
+    }
+
+    #[tokio::test]
+    async fn who_is_told_to_stop_stops_between_two_files() {
+        let snapshots = Snapshots::default();
+        let (cancel, cancelled) = watch::channel(false);
+        let save = |goes_on: &dyn Fn() -> bool| {
+            while goes_on() {
+                thread::yield_now();
+            }
+            Ok(false)
+        };
+        let told = async move { cancel.send_replace(true) };
+        let (saved, _) = tokio::join!(snapshots.beside_the_loop(save, cancelled), told);
+        assert_eq!(saved, Ok(Ended::Cancelled));
+    }
+
+    /// With nothing else to do the clock runs on to the next moment that somebody waits for.
+    #[tokio::test(start_paused = true)]
+    async fn a_disk_that_brings_nothing_is_no_end_of_waiting_and_no_second_try_writes_beside_the_first()
+     {
+        let snapshots = Snapshots::default();
+        let (disk, hangs) = mpsc::channel::<()>();
+        let save = move |_: &dyn Fn() -> bool| Ok(hangs.recv().is_ok());
+        let saved = snapshots.beside_the_loop(save, never()).await;
+        let reason = saved.unwrap_err();
+        assert!(reason.to_string().contains("in 600 s"), "{reason}");
+        assert_eq!(reason.disposition(), upgrade::Disposition::Retry);
+        let again = snapshots.beside_the_loop(|_: &dyn Fn() -> bool| Ok(true), never());
+        let reason = again.await.unwrap_err();
+        assert!(reason.to_string().contains("still waits"), "{reason}");
+        drop(disk);
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_dies_is_a_failure_and_the_next_try_is_a_new_one() {
+        let snapshots = Snapshots::default();
+        let dies = |_: &dyn Fn() -> bool| -> host::Result<bool> { std::panic::panic_any("a test") };
+        let saved = snapshots.beside_the_loop(dies, never()).await;
+        assert!(saved.is_err(), "{saved:?}");
+        // The dying thread still holds on to what keeps two apart for a moment.
+        let held = snapshots.one.lock().await;
+        drop(held);
+        let again = snapshots.beside_the_loop(|_: &dyn Fn() -> bool| Ok(true), never());
+        assert_eq!(again.await, done());
+    }
+}

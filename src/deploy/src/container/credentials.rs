@@ -1,0 +1,101 @@
+//! The credentials for registries: one file of the usual ones, opened for skopeo, which may not read it by itself.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::IgnoredAny;
+
+/// Where bootc and rpm-ostree look (ostree-ext, globals.rs), then where `skopeo login` puts root's, then where `docker login` does, as
+/// containers-auth.json(5) has it.
+const PLACES: [&str; 6] = [
+    "run/ostree/auth.json",
+    "etc/ostree/auth.json",
+    "usr/lib/ostree/auth.json",
+    "run/containers/0/auth.json",
+    "root/.config/containers/auth.json",
+    "root/.docker/config.json",
+];
+
+/// The first file that is there below the root of settings. It counts alone.
+fn file(settings: &Path) -> Option<PathBuf> {
+    let mut paths = PLACES.iter().map(|place| settings.join(place));
+    paths.find(|path| path.exists())
+}
+
+/// It, opened.
+///
+/// # Errors
+/// When it cannot be read or is no JSON; with its name.
+pub fn open(settings: &Path) -> io::Result<Option<File>> {
+    let Some(path) = file(settings) else {
+        return Ok(None);
+    };
+    let text = fs::read(&path).map_err(|error| unread(&path, &error))?;
+    if let Err(error) = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&text) {
+        return Err(malformed(&path, &error));
+    }
+    let file = File::open(&path).map_err(|error| unread(&path, &error))?;
+    Ok(Some(file))
+}
+
+/// With which ones a registry was asked, for its complaint.
+pub fn asked(settings: &Path) -> String {
+    match file(settings) {
+        Some(path) => format!("asked with the credentials of {}", path.display()),
+        None => "asked without credentials, for none of the usual files is there".to_owned(),
+    }
+}
+
+fn unread(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!(
+        "the credentials of {} cannot be read: {error}",
+        path.display()
+    ))
+}
+
+/// What stands there is not repeated: it may be a password.
+fn malformed(path: &Path, error: &serde_json::Error) -> io::Error {
+    io::Error::other(format!(
+        "the credentials of {} cannot be used: no JSON object (line {}, column {}); accepted is what `skopeo login --authfile` writes \
+         (containers-auth.json(5))",
+        path.display(),
+        error.line(),
+        error.column()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(place: &str, text: &str) -> tempfile::TempDir {
+        let settings = tempfile::tempdir().unwrap();
+        let path = settings.path().join(place);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        settings
+    }
+
+    #[test]
+    fn a_file_that_is_no_json_is_named_with_the_place_and_nothing_of_it_is_shown() {
+        for text in ["", "{ \"auths\": hidden }", "\"hidden\"", "[\"hidden\"]"] {
+            let settings = with(PLACES[1], text);
+            let why = open(settings.path()).unwrap_err().to_string();
+            assert!(
+                why.contains("/etc/ostree/auth.json cannot be used"),
+                "{why}"
+            );
+            assert!(why.contains("line 1, column "), "{why}");
+            assert!(!why.contains("hidden"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_node_without_credentials_asks_without() {
+        let settings = tempfile::tempdir().unwrap();
+        assert!(open(settings.path()).unwrap().is_none());
+        assert!(asked(settings.path()).starts_with("asked without credentials"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The record as this version's journal has it: `record read <sysroot>` prints it, `record rewrite <sysroot>` writes it once more as the next one, and
+//! `record commit` says what it was built of.
+//!
+//! `.ci/old-record` builds this file at an old commit too, so it uses nothing that is not there since the first one.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::error::Error;
+use std::path::Path;
+
+use host::journal::Store;
+use upgrade::Journal as _;
+
+/// What it was built of, by who builds it.
+const COMMIT: Option<&str> = option_env!("CAREEN_COMMIT");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["commit"] => println!("{}", COMMIT.unwrap_or("unknown")),
+        ["read", sysroot] => {
+            // A reason is not an error in every version.
+            let record = Store::new(Path::new(sysroot)).read();
+            let record = record.map_err(|reason| format!("{reason}"))?;
+            println!("{}", serde_json::to_string_pretty(&record)?);
+        }
+        ["rewrite", sysroot] => {
+            let mut store = Store::new(Path::new(sysroot));
+            let mut record = store.read().map_err(|reason| format!("{reason}"))?;
+            record.generation += 1;
+            store.store(&record)?;
+        }
+        _ => return Err("usage: record commit | read <sysroot> | rewrite <sysroot>".into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Every record that an upgrade writes on its way, to a good image and to each bad one that is tried: `stories <folder>` leaves a root for each, with the record in it.
+//!
+//! `.ci/old-record` gives them to an old version.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use host::Places;
+use host::fake::{Flaw, World};
+use host::journal::Store;
+use upgrade::{Journal as _, Record};
+
+const FLAWS: [Flaw; 9] = [
+    Flaw::None,
+    Flaw::Panics,
+    Flaw::HangsInInitramfs,
+    Flaw::Tampered,
+    Flaw::AgentDead,
+    Flaw::KubeletDown,
+    Flaw::UserCheck,
+    Flaw::NeverReady,
+    Flaw::NoNetwork,
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args().nth(1).ok_or("usage: stories <folder>")?;
+    let folder = PathBuf::from(folder);
+    for flaw in FLAWS {
+        // Asked for once more, it remembers and counts.
+        let mut world = World::new(flaw);
+        world.live();
+        world.ask_again("two");
+        world.live();
+        for record in world.written() {
+            leave(
+                &folder.join(format!("{flaw:?}-{:03}", record.generation)),
+                record,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn leave(root: &Path, record: &Record) -> Result<(), Box<dyn Error>> {
+    let sysroot = Places::running(root).sysroot;
+    std::fs::create_dir_all(&sysroot)?;
+    Store::new(&sysroot).store(record)?;
+    Ok(())
+}

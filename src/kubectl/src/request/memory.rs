@@ -1,0 +1,55 @@
+//! What a node remembers of an image. Its agent keeps a bad image from being tried again unasked, and takes each new id for asking:
+//! whether a person means it is for us to find out, whatever was asked of the node in between.
+
+use upgrade::history::Past;
+use upgrade::report::Answer;
+use upgrade::{Source, Target};
+
+use crate::past;
+use crate::span;
+use crate::view::NodeView;
+
+/// Why it is not asked for unmeant: the last trial of this image on this node failed.
+pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
+    let image: Target = image.parse().ok()?;
+    let past = failed(node, &image)?;
+    let code = past.code.as_deref().unwrap_or("no code is given");
+    let or = match image.is_pinned() {
+        true => "",
+        false => "; what it leads to by now is asked for by its commit",
+    };
+    Some(format!(
+        "{} has failed on it on trial, at {}: {code}; `--again` asks for it all the same{or}",
+        past.image,
+        span::moment(past.ended),
+    ))
+}
+
+/// The last trial of it, if that failed. A try that came to no trial says nothing of the image.
+fn failed(node: &NodeView, image: &Target) -> Option<Past> {
+    let known = past::of(std::slice::from_ref(node));
+    let mut known = known.into_iter().map(|told| told.past);
+    let latest = known.find(|past| is_verdict(past) && is_of(past, image))?;
+    (latest.answer == Answer::Failed).then_some(latest)
+}
+
+const fn is_verdict(past: &Past) -> bool {
+    past.tries > 0 || matches!(past.answer, Answer::Upgraded)
+}
+
+fn is_of(past: &Past, image: &Target) -> bool {
+    let known: Result<Target, _> = past.image.parse();
+    known.is_ok_and(|known| is_same(&known, image))
+}
+
+/// A commit is one image wherever it comes from, and so is the digest of a container image. A ref by itself may lead elsewhere by now,
+/// and nothing here tells whether it does: the same words are taken for the same image, and a commit is not searched for behind them.
+fn is_same(one: &Target, other: &Target) -> bool {
+    if let (Some(one), Some(other)) = (&one.commit, &other.commit) {
+        return one == other;
+    }
+    match (&one.source, &other.source) {
+        (Source::Container(one), Source::Container(other)) => one.manifest == other.manifest,
+        (Source::Remote(_) | Source::Container(_), _) => one == other,
+    }
+}

@@ -1,0 +1,91 @@
+//! The runbook's section of each reason, which the program carries: who has it from its package has no docs beside it.
+
+const PAGE: &str = include_str!("../../../docs/runbook.md");
+
+/// What the runbook says of the reason with this code: Markdown, paragraphs alone. Its links would lead nowhere from here, so of each the
+/// words stay.
+#[must_use]
+pub fn section(code: &str) -> Option<String> {
+    let heading = format!("### {code}");
+    let mut lines = PAGE.lines().skip_while(|line| *line != heading);
+    lines.next()?;
+    let own: Vec<&str> = lines.take_while(|line| !is_heading(line)).collect();
+    Some(unlinked(own.join("\n").trim()))
+}
+
+fn is_heading(line: &str) -> bool {
+    line.starts_with("## ") || line.starts_with("### ")
+}
+
+/// `[words](target)` becomes `words`.
+fn unlinked(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let (Some((lead, words)), Some((_, behind))) =
+            (before.rsplit_once('['), after.split_once(')'))
+        else {
+            break;
+        };
+        plain += lead;
+        plain += words;
+        rest = behind;
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn codes() -> Vec<String> {
+        let page =
+            Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs/reasons.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
+        let codes = rows.filter_map(|row| row.split('`').next());
+        codes.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn there_is_a_section_for_every_reason_that_says_what_to_look_at_and_what_to_do() {
+        let codes = codes();
+        assert!(codes.len() > 50, "{codes:?}");
+        for code in codes {
+            let section = section(&code).unwrap();
+            for part in ["**Look at:**", "**Do:**"] {
+                assert!(section.contains(part), "{code}: {section}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_section_is_its_own_and_of_paragraphs_without_links() {
+        for code in codes() {
+            let section = section(&code).unwrap();
+            for line in section.lines() {
+                let other = ["#", "|", "    ", "- ", "```"];
+                assert!(
+                    !other.iter().any(|begin| line.starts_with(begin)),
+                    "{code}: {line}"
+                );
+            }
+            assert!(
+                !section.contains("](") && !section.contains(".md"),
+                "{code}: {section}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_a_link_the_words_stay() {
+        let text = "see [the\npolicy](policy.md#x), key `[health]`, and [images](images.md).";
+        assert_eq!(
+            unlinked(text),
+            "see the\npolicy, key `[health]`, and images."
+        );
+        assert_eq!(section("Mystery"), None);
+        assert_eq!(section(""), None);
+    }
+}

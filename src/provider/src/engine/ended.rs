@@ -1,0 +1,160 @@
+//! How the request that a Node answers ended, and what it took, by the Node's own history: for counting alone, nothing is decided by it.
+//! Whoever may write the Node may write that too, so what cannot be is dropped.
+
+use serde_json::{Value, json};
+use upgrade::bill::Seconds;
+use upgrade::history::Past;
+use upgrade::record::Reached;
+use upgrade::report::{Answer, Status};
+use upgrade::{Phase, Reason};
+
+use super::node::is_ours;
+
+/// The longest history that is read. The agent's own is at most [`upgrade::history::BYTES`]; an annotation can be 256 KiB.
+const LONGEST: usize = 16 * 1024;
+
+/// No upgrade takes longer than this, in seconds: a clock was set in it, or somebody makes it up.
+const MONTH: u64 = 30 * 24 * 3600;
+
+/// No upgrade has more trial boots. Ten are the most that the agent's policy takes for one request.
+const MOST_TRIES: u32 = 100;
+
+/// What counts as a code that this version does not know.
+const OTHER: &str = "Other";
+
+/// How a request ended, by the words of the agent's own metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// In the new system.
+    Upgraded,
+    /// In the old system after at least one trial boot.
+    FellBack,
+    /// In the old system before any trial boot.
+    Failed,
+    /// Before anything was touched.
+    Refused,
+    /// With a person asked for.
+    Halted,
+}
+
+/// The request that a Node has given its last word on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// The code of the reason: one of [`Reason`]'s, or `Other`; empty where there is none.
+    pub reason: String,
+    /// When, in seconds since 1970 by the node's clock.
+    pub at: u64,
+    /// Trial boots.
+    pub tries: u32,
+    /// What it took as a whole.
+    pub took: Took,
+    /// For how many seconds it was at work in each of [`Phase::NAMES`], all visits together and without the waiting.
+    pub phases: [Option<u32>; Phase::NAMES.len()],
+}
+
+/// What a request took, in seconds; nothing where that was not told, or cannot be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Took {
+    /// From its begin to its end, without the waiting.
+    pub working: Option<u32>,
+    /// Outside of the operator's hours, or paused.
+    pub waiting: Option<u32>,
+    /// Under the upgrade's cordon.
+    pub cordoned: Option<u32>,
+    /// Without pods.
+    pub drained: Option<u32>,
+    /// Not Ready.
+    pub not_ready: Option<u32>,
+}
+
+impl Outcome {
+    /// As a label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Upgraded => "upgraded",
+            Self::FellBack => "fell_back",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Halted => "halted",
+        }
+    }
+
+    /// A history does not tell these failures apart; the Node's status does.
+    fn of(past: &Past, phase: &str) -> Option<Self> {
+        match (past.answer, phase) {
+            (Answer::InProgress, _) => None,
+            (Answer::Upgraded, _) => Some(Self::Upgraded),
+            (Answer::Failed, "Halted") => Some(Self::Halted),
+            (Answer::Failed, "Refused") => Some(Self::Refused),
+            (Answer::Failed, _) if past.tries > 0 => Some(Self::FellBack),
+            (Answer::Failed, _) => Some(Self::Failed),
+        }
+    }
+}
+
+impl Ended {
+    /// What the history says first, if it says it of the request of ours that the status is of. With when that came to its phases.
+    #[must_use]
+    pub fn of(status: &Status, reached: &[Reached], history: &str) -> Option<Self> {
+        let id = status.id.as_ref().filter(|id| is_ours(id.as_str()))?;
+        let past = first(history)?;
+        let is_its = past.id.as_ref() == Some(id) && past.tries <= MOST_TRIES;
+        let outcome = Outcome::of(&past, &status.phase).filter(|_| is_its)?;
+        Some(Self {
+            outcome,
+            reason: past.code.as_deref().map_or_else(String::new, known),
+            at: past.ended,
+            tries: past.tries,
+            took: past.seconds.map(Took::from).unwrap_or_default(),
+            phases: Phase::NAMES.map(|phase| worked_in(phase, reached)),
+        })
+    }
+}
+
+/// Only the first must be readable: the others were counted when they were the first.
+fn first(history: &str) -> Option<Past> {
+    let within = Some(history).filter(|text| text.len() <= LONGEST)?;
+    let all: Vec<Value> = serde_json::from_str(within).ok()?;
+    serde_json::from_value(all.into_iter().next()?).ok()
+}
+
+/// A code that is one of ours, for a label must be of a closed list. serde knows the variants, so no second list can drift from them: what it
+/// does not know it takes for the one that stands for that, and of the others it misses their fields.
+fn known(code: &str) -> String {
+    let read = serde_json::from_value(json!({ "code": code }));
+    let known = !matches!(read, Ok(Reason::Unheard));
+    let label = if known { code } else { OTHER };
+    label.to_owned()
+}
+
+/// Nothing where the clock went back in one of the visits.
+fn worked_in(phase: &str, reached: &[Reached]) -> Option<u32> {
+    let visits = reached.iter().zip(reached.iter().skip(1));
+    let of_it = visits.filter(|(begin, _)| begin.phase == phase);
+    let worked = of_it.map(|(begin, end)| {
+        let lasted = end.at.checked_sub(begin.at)?;
+        Some(lasted.saturating_sub(begin.waited))
+    });
+    let all = worked.reduce(|sum, next| sum?.checked_add(next?));
+    all.flatten().and_then(sane)
+}
+
+fn sane(seconds: u64) -> Option<u32> {
+    let within = Some(seconds).filter(|seconds| *seconds <= MONTH)?;
+    u32::try_from(within).ok()
+}
+
+impl From<Seconds> for Took {
+    fn from(seconds: Seconds) -> Self {
+        Self {
+            working: sane(seconds.working),
+            waiting: sane(seconds.waiting),
+            cordoned: sane(seconds.cordoned),
+            drained: sane(seconds.drained),
+            not_ready: sane(seconds.not_ready),
+        }
+    }
+}

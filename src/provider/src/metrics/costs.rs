@@ -1,0 +1,128 @@
+//! How requests of ours ended and what upgrades cost, by what their Nodes say of themselves.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use upgrade::Phase;
+
+use super::Labels;
+use crate::engine::{Ended, Took};
+
+/// A quarter of a minute to a day: a reboot takes a minute or two, a fetch over a thin line or a wait for the hours takes many hours.
+const BUCKETS: [f64; 13] = [
+    15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0,
+    86400.0,
+];
+
+/// The counters. An end is counted by the replica that takes the mark off its Machine, for the API server lets one do so: what ends while
+/// nobody leads is counted by whoever leads next, and what one has not counted that died behind that write nobody counts.
+pub(super) struct Costs {
+    requests: Family<Labels, Counter>,
+    trial_boots: Counter,
+    phases: Family<Labels, Histogram>,
+    working: Histogram,
+    waiting: Histogram,
+    cordoned: Histogram,
+    drained: Histogram,
+    not_ready: Histogram,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self {
+            requests: Family::default(),
+            trial_boots: Counter::default(),
+            phases: Family::new_with_constructor(histogram as fn() -> Histogram),
+            working: histogram(),
+            waiting: histogram(),
+            cordoned: histogram(),
+            drained: histogram(),
+            not_ready: histogram(),
+        }
+    }
+}
+
+fn histogram() -> Histogram {
+    Histogram::new(BUCKETS)
+}
+
+fn observe(histogram: &Histogram, seconds: Option<u32>) {
+    if let Some(seconds) = seconds {
+        histogram.observe(seconds.into());
+    }
+}
+
+impl Costs {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "requests",
+            "Requests that have ended, as their Nodes' histories say, each when its Machine's mark comes off; from 0 with each start, and without those over which a replica died",
+            self.requests.clone(),
+        );
+        registry.register(
+            "trial_boots",
+            "Trial boots of those requests",
+            self.trial_boots.clone(),
+        );
+        registry.register(
+            "upgrade_phase_seconds",
+            "How long an upgrade was at work in a phase, by its node's clock, all visits together; without the waiting",
+            self.phases.clone(),
+        );
+        self.register_bill(registry);
+    }
+
+    fn register_bill(&self, registry: &mut Registry) {
+        registry.register(
+            "upgrade_working_seconds",
+            "How long an upgrade was at work, without the waiting",
+            self.working.clone(),
+        );
+        registry.register(
+            "upgrade_waiting_seconds",
+            "How long an upgrade waited for the operator's hours or the end of a pause",
+            self.waiting.clone(),
+        );
+        registry.register(
+            "upgrade_cordoned_seconds",
+            "How long a node was under an upgrade's cordon",
+            self.cordoned.clone(),
+        );
+        registry.register(
+            "upgrade_drained_seconds",
+            "How long a node was without its pods for an upgrade",
+            self.drained.clone(),
+        );
+        registry.register(
+            "upgrade_not_ready_seconds",
+            "How long a node was away over an upgrade's reboots",
+            self.not_ready.clone(),
+        );
+    }
+
+    /// A request has ended.
+    pub(super) fn count(&self, ended: &Ended) {
+        let labels = vec![
+            ("outcome", ended.outcome.as_str().to_owned()),
+            ("reason", ended.reason.clone()),
+        ];
+        self.requests.get_or_create(&labels).inc();
+        self.trial_boots.inc_by(ended.tries.into());
+        for (phase, seconds) in Phase::NAMES.into_iter().zip(ended.phases) {
+            let Some(seconds) = seconds else { continue };
+            let label = vec![("phase", phase.to_owned())];
+            let histogram = self.phases.get_or_create(&label);
+            histogram.observe(seconds.into());
+        }
+        self.bill(&ended.took);
+    }
+
+    fn bill(&self, took: &Took) {
+        observe(&self.working, took.working);
+        observe(&self.waiting, took.waiting);
+        observe(&self.cordoned, took.cordoned);
+        observe(&self.drained, took.drained);
+        observe(&self.not_ready, took.not_ready);
+    }
+}

@@ -1,0 +1,22 @@
+//! Values of a reason as its sentence has them.
+
+pub(super) fn found_instead(found: &Option<String>) -> String {
+    found
+        .as_ref()
+        .map_or_else(String::new, |found| format!(" ({found} lies there)"))
+}
+
+pub(super) fn said_of_stage(found: &Option<u32>) -> String {
+    found.map_or_else(
+        || "nothing of a \"stage\"".to_owned(),
+        |protocol| format!("\"stage\": {protocol}"),
+    )
+}
+
+/// As people say it: in the largest unit of which there are two.
+pub(super) fn span(seconds: u64) -> String {
+    let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
+    let large = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
+    let (unit, name) = large.unwrap_or((1, "s"));
+    format!("{} {name}", seconds / unit)
+}

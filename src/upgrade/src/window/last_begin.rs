@@ -1,0 +1,165 @@
+//! How late in the hours a node may still be taken from its users, so that it is back before they end.
+//!
+//! Minutes, not seconds, and a minute begun counts whole: hours of thirty minutes have room for thirty, though nobody looks at the clock in
+//! their very first second.
+
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Door, Window, unsigned};
+
+/// What [`LastBegin`] looks like.
+pub const ACCEPTED: &str = "\"usual\", or 0 to 1440";
+
+/// A day: who wants more of the hours than that wants none.
+const LONGEST: u64 = 24 * 60;
+
+/// The word for it.
+const USUAL: &str = "usual";
+
+/// The policy's `last-begin-minutes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastBegin {
+    /// As many as this node's own upgrades took; none as long as it has no past.
+    #[default]
+    Usual,
+    /// So many.
+    Minutes(u64),
+}
+
+/// The hours have no room at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shut {
+    /// When they have, in seconds since 1970; nothing where no hours are ever long enough.
+    pub opens: Option<u64>,
+    /// The same for a person, with what to do where it is for ever.
+    pub why: String,
+}
+
+impl LastBegin {
+    /// Whether hours can ever have so many.
+    #[must_use]
+    pub const fn is_possible(self) -> bool {
+        match self {
+            Self::Usual => true,
+            Self::Minutes(minutes) => minutes <= LONGEST,
+        }
+    }
+}
+
+impl Window {
+    /// How many minutes must be left when the node is taken from its users.
+    #[must_use]
+    pub fn last_begin_minutes(&self) -> u64 {
+        match self.last_begin {
+            LastBegin::Usual => self.usual_seconds.unwrap_or(0).div_ceil(60),
+            LastBegin::Minutes(minutes) => minutes,
+        }
+    }
+
+    /// Why what wants so many minutes of the hours may not begin now; nothing where it may.
+    #[must_use]
+    pub fn shut(&self, wall: u64, minutes: u64) -> Option<Shut> {
+        if self.open.is_empty() {
+            return None;
+        }
+        let now = i64::try_from(wall).unwrap_or(0);
+        let runs = self.runs(now);
+        let has_room = |begin: i64, end: i64| begun_minutes(end - begin.max(now)) >= minutes;
+        match runs.iter().find(|(begin, end)| has_room(*begin, *end)) {
+            Some((begin, _)) if *begin <= now => None,
+            Some((begin, _)) => Some(self.shut_until(unsigned(*begin), wall, minutes)),
+            None => {
+                let longest = runs.iter().map(|(begin, end)| begun_minutes(end - begin));
+                Some(self.shut_for_ever(longest.max().unwrap_or(0), minutes))
+            }
+        }
+    }
+
+    fn shut_until(&self, opens: u64, wall: u64, minutes: u64) -> Shut {
+        let shown = self.shown(opens);
+        let why = match self.at(wall) {
+            // Not what is left: the record would be written anew with each minute.
+            Door::Open { until: Some(end) } => format!(
+                "it is open until {}, and {}; it opens again {shown}",
+                self.shown(end),
+                self.wants(minutes)
+            ),
+            // None that are open, or none that are wanted: those that come are long enough.
+            Door::Open { until: None } | Door::Closed { .. } => format!("it opens {shown}"),
+        };
+        let opens = Some(opens);
+        Shut { opens, why }
+    }
+
+    fn shut_for_ever(&self, longest: u64, minutes: u64) -> Shut {
+        let why = format!(
+            "it is never open for more than {longest} min, and {}: so the node is never drained; make hours of [window] in the policy longer, or set its last-begin-minutes to {longest} or less (0: begin whenever they are open)",
+            self.wants(minutes)
+        );
+        Shut { opens: None, why }
+    }
+
+    fn wants(&self, minutes: u64) -> String {
+        match self.last_begin {
+            LastBegin::Usual => {
+                format!(
+                    "a drain is begun with {minutes} min left, as long as upgrades usually take this node from its users"
+                )
+            }
+            LastBegin::Minutes(_) => {
+                format!("a drain is begun with {minutes} min left (last-begin-minutes)")
+            }
+        }
+    }
+}
+
+fn begun_minutes(seconds: i64) -> u64 {
+    unsigned(seconds).div_ceil(60)
+}
+
+impl Serialize for LastBegin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Usual => serializer.serialize_str(USUAL),
+            Self::Minutes(minutes) => serializer.serialize_u64(*minutes),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LastBegin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+struct Reading;
+
+impl Visitor<'_> for Reading {
+    type Value = LastBegin;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ACCEPTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<LastBegin, E> {
+        match text {
+            USUAL => Ok(LastBegin::Usual),
+            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+        }
+    }
+
+    fn visit_u64<E: Error>(self, minutes: u64) -> Result<LastBegin, E> {
+        Ok(LastBegin::Minutes(minutes))
+    }
+
+    /// TOML's integers have a sign.
+    fn visit_i64<E: Error>(self, minutes: i64) -> Result<LastBegin, E> {
+        let refused = |_| E::invalid_value(serde::de::Unexpected::Signed(minutes), &self);
+        u64::try_from(minutes)
+            .map(LastBegin::Minutes)
+            .map_err(refused)
+    }
+}

@@ -1,0 +1,279 @@
+//! How late in the operator's hours a node is still taken from its users.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::bill::Seconds;
+use upgrade::history::Past;
+use upgrade::report::Answer;
+use upgrade::window::LastBegin;
+use upgrade::*;
+
+const MINUTE: u64 = 60;
+
+fn hours(open: &[&str], last_begin: LastBegin) -> Policy {
+    let mut policy = Policy::default();
+    policy.window.open = open.iter().map(|text| text.parse().unwrap()).collect();
+    policy.window.last_begin = last_begin;
+    policy
+}
+
+fn night(last_begin: LastBegin) -> Policy {
+    hours(&["daily 22:00-06:00"], last_begin)
+}
+
+/// In the night from Friday to Saturday, so many seconds before its hours end at six.
+fn left(seconds: u64) -> Observation {
+    // The scene's clock shows Friday, 08:00.
+    let end = WALL + 22 * 3600;
+    Observation {
+        wall: end - seconds,
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+/// An upgrade that has come well to its end, having fetched for an hour.
+fn past(cordoned: u64) -> Past {
+    Past {
+        id: None,
+        answer: Answer::Upgraded,
+        image: "ostree:careen:os".into(),
+        from: None,
+        to: None,
+        began: WALL - 90_000,
+        ended: WALL - 80_000,
+        seconds: Some(Seconds {
+            working: cordoned + 3600,
+            cordoned,
+            ..Seconds::default()
+        }),
+        tries: 1,
+        code: None,
+        reason: None,
+    }
+}
+
+/// Deployed, on a node whose upgrades took so long.
+fn deployed(pasts: &[u64]) -> Record {
+    Record {
+        past: pasts.iter().map(|cordoned| past(*cordoned)).collect(),
+        ..upgrade_in(Phase::Deployed)
+    }
+}
+
+fn waits(record: &Record) -> Option<String> {
+    let waits = record.upgrade.as_ref().unwrap().waits.clone();
+    waits.map(|why| why.to_string())
+}
+
+#[test]
+fn a_node_is_taken_from_its_users_only_while_enough_minutes_are_left() {
+    use LastBegin::{Minutes, Usual};
+    for (last_begin, pasts, seconds, begins) in [
+        (Minutes(30), &[][..], 30 * MINUTE, true),
+        (Minutes(30), &[], 29 * MINUTE + 1, true),
+        (Minutes(30), &[], 29 * MINUTE, false),
+        (Minutes(30), &[], 1, false),
+        (Minutes(0), &[1200], 1, true),
+        (Usual, &[], 1, true),
+        (Usual, &[1200], 20 * MINUTE, true),
+        (Usual, &[1200], 19 * MINUTE, false),
+        (Usual, &[60, 1200, 5000], 19 * MINUTE, false),
+        (Usual, &[60, 1200, 5000], 20 * MINUTE, true),
+    ] {
+        let policy = Ok(night(last_begin));
+        let (record, act) = next_with(&left(seconds), &deployed(pasts), &policy);
+        let case = format!("{last_begin:?} {pasts:?} {seconds}");
+        assert_eq!(begun(&act), begins.then_some("Drain"), "{case}");
+        assert_eq!(waits(&record).is_none(), begins, "{case}");
+    }
+}
+
+#[test]
+fn who_waits_for_want_of_minutes_says_how_many_and_when_the_hours_come_again() {
+    let said = |last_begin, pasts: &[u64]| {
+        let policy = Ok(night(last_begin));
+        let (record, act) = next_with(&left(60), &deployed(pasts), &policy);
+        let soon = left(60).now.plus_seconds(3600);
+        assert_eq!(act, Act::Wait(Some(soon)), "the clock may be put right");
+        waits(&record).unwrap()
+    };
+    assert_eq!(
+        said(LastBegin::Minutes(30), &[]),
+        "waits for the maintenance window: it is open until Sat 06:00 UTC, and a drain is begun with 30 min left (last-begin-minutes); it opens again Sat 22:00 UTC"
+    );
+    let usual = said(LastBegin::Usual, &[1190]);
+    assert!(
+        usual.contains("20 min left, as long as upgrades usually"),
+        "{usual}"
+    );
+}
+
+#[test]
+fn a_wait_for_want_of_minutes_is_not_written_down_anew_with_every_minute() {
+    let policy = Ok(night(LastBegin::Minutes(30)));
+    let (waiting, _) = next_with(&left(10 * MINUTE), &deployed(&[]), &policy);
+    let (later, _) = next_with(&left(9 * MINUTE), &waiting, &policy);
+    assert_eq!(later, waiting);
+}
+
+#[test]
+fn hours_that_are_never_long_enough_are_said_to_be_with_what_to_set_and_looked_at_again() {
+    let policy = hours(
+        &["daily 22:00-22:20", "Sun 02:00-02:25"],
+        LastBegin::Minutes(30),
+    );
+    let friday_morning = Observation {
+        wall: WALL,
+        ..left(0)
+    };
+    let in_the_hours = Observation {
+        wall: WALL + 14 * 3600,
+        ..left(0)
+    };
+    for seen in [friday_morning, in_the_hours] {
+        let (record, act) = next_with(&seen, &deployed(&[]), &Ok(policy.clone()));
+        assert_eq!(act, Act::Wait(Some(seen.now.plus_seconds(3600))));
+        let said = waits(&record).unwrap();
+        for part in [
+            "never open for more than 25 min",
+            "30 min left",
+            "last-begin-minutes to 25 or less",
+            "(0: ",
+        ] {
+            assert!(said.contains(part), "no {part:?} in: {said}");
+        }
+    }
+}
+
+#[test]
+fn hours_that_are_just_long_enough_are_enough_in_their_first_minute() {
+    let policy = Ok(hours(&["daily 22:00-22:30"], LastBegin::Minutes(30)));
+    let at = |seconds| Observation {
+        wall: WALL + 14 * 3600 + seconds,
+        ..left(0)
+    };
+    let step = |seconds| next_with(&at(seconds), &deployed(&[]), &policy).1;
+    assert_eq!(begun(&step(59)), Some("Drain"));
+    assert_eq!(begun(&step(60)), None);
+}
+
+#[test]
+fn the_hours_that_are_waited_for_are_the_first_that_are_long_enough() {
+    let policy = Ok(hours(
+        &["daily 22:00-22:20", "Sun 02:00-05:00"],
+        LastBegin::Minutes(30),
+    ));
+    let (record, _) = next_with(&asked(), &deployed(&[]), &policy);
+    let said = waits(&record).unwrap();
+    assert!(said.ends_with("it opens Sun 02:00 UTC"), "{said}");
+    // What nobody notices is done in the short ones.
+    let (record, _) = next_with(&asked(), &upgrade_in(Phase::Fetched), &policy);
+    let said = waits(&record).unwrap();
+    assert!(said.ends_with("it opens Fri 22:00 UTC"), "{said}");
+}
+
+#[test]
+fn what_nobody_on_the_node_notices_is_begun_to_the_end_of_the_hours() {
+    let policy = Ok(night(LastBegin::Minutes(30)));
+    for (phase, step) in [
+        (Phase::Accepted, "Fetch"),
+        (Phase::Fetched, "Verify"),
+        (Phase::Verified, "Rehearse"),
+    ] {
+        let (_, act) = next_with(&left(1), &upgrade_in(phase), &policy);
+        assert_eq!(begun(&act), Some(step));
+    }
+}
+
+#[test]
+fn hooks_and_load_balancers_are_not_begun_either() {
+    let mut policy = night(LastBegin::Minutes(30));
+    policy.load_balancer.exclude = true;
+    let hooks = Hooks {
+        pre: true,
+        post: true,
+    };
+    let late = Observation { hooks, ..left(60) };
+    let (record, act) = next_with(&late, &deployed(&[]), &Ok(policy.clone()));
+    assert_eq!(begun(&act), None);
+    assert!(!record.upgrade.unwrap().post_hooks_due, "nothing to undo");
+    let without = left(60);
+    let (_, act) = next_with(&without, &deployed(&[]), &Ok(policy));
+    assert_eq!(begun(&act), None);
+}
+
+#[test]
+fn a_node_that_is_being_taken_is_not_left_half_way_for_want_of_minutes() {
+    let policy = Ok(night(LastBegin::Minutes(30)));
+    let hooks = Hooks {
+        pre: true,
+        post: true,
+    };
+    let early = Observation {
+        hooks,
+        ..left(30 * MINUTE)
+    };
+    let (record, act) = next_with(&early, &deployed(&[]), &policy);
+    assert_eq!(act, Act::Begin(Step::PreHooks));
+    let passed = Observation {
+        hooks,
+        finished: finished(Step::PreHooks, Outcome::Done(Effect::Plain)),
+        ..left(60)
+    };
+    let (record, act) = next_with(&passed, &record, &policy);
+    assert_eq!(begun(&act), Some("Drain"));
+    let drained = Observation {
+        hooks,
+        finished: finished(drain(), Outcome::Done(Effect::Plain)),
+        ..left(30)
+    };
+    let (_, act) = next_with(&drained, &record, &policy);
+    assert_eq!(begun(&act), Some("Snapshot"));
+}
+
+#[test]
+fn a_node_that_was_given_back_is_taken_again_only_while_enough_minutes_are_left() {
+    let policy = Ok(night(LastBegin::Minutes(30)));
+    let mut record = upgrade_in(Phase::Drained);
+    record.upgrade.as_mut().unwrap().post_hooks_due = true;
+    let given_back = Observation {
+        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
+        ..asked()
+    };
+    let (record, _) = next_with(&given_back, &record, &policy);
+    assert_eq!(phase_of(&record), Phase::Deployed);
+    let (_, act) = next_with(&left(60), &record, &policy);
+    assert_eq!(begun(&act), None);
+    let (_, act) = next_with(&left(30 * MINUTE), &record, &policy);
+    assert_eq!(begun(&act), Some("Drain"));
+}
+
+#[test]
+fn without_hours_no_minutes_are_wanted() {
+    let policy = Ok(hours(&[], LastBegin::Minutes(1440)));
+    let (_, act) = next_with(&left(0), &deployed(&[3600]), &policy);
+    assert_eq!(begun(&act), Some("Drain"));
+}
+
+#[test]
+fn what_keeps_the_node_from_its_users_counts_and_neither_the_fetch_nor_a_pause_under_the_cordon() {
+    assert_eq!(past(1200).kept(), Some(1200));
+    let paused = Past {
+        seconds: Some(Seconds {
+            working: 500,
+            waiting: 9000,
+            cordoned: 9300,
+            ..Seconds::default()
+        }),
+        ..past(0)
+    };
+    assert_eq!(paused.kept(), Some(500));
+    let failed = Past {
+        answer: Answer::Failed,
+        ..past(1200)
+    };
+    assert_eq!(failed.kept(), None);
+}

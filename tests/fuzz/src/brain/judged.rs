@@ -1,0 +1,121 @@
+//! What must hold of a decision, whatever the record says.
+
+use upgrade::window::Door;
+use upgrade::{Act, Asked, Check, Health, Home, Observation, Phase, Policy, Record, Step};
+
+/// A decision, with all that it was taken on.
+pub struct Decided<'a> {
+    pub seen: &'a Observation,
+    pub policy: &'a Policy,
+    pub before: &'a Record,
+    /// The record that holds from now on.
+    pub after: &'a Record,
+    pub act: &'a Act,
+}
+
+pub fn judge(decided: &Decided<'_>) {
+    let seen = decided.seen;
+    if let Act::Begin(step) = decided.act {
+        assert!(step.at_home(seen.home), "{step:?} in {:?}", seen.home);
+        outside_of_the_hours(decided, step);
+    }
+    match seen.home {
+        Home::Stage => guarded(decided),
+        Home::Agent if seen.on_trial() && runs_what_is_tried(decided.before, seen) => {
+            tried(decided);
+        }
+        Home::Agent => {}
+    }
+}
+
+/// On a Node that is seen, and paused, nothing is begun that leads to a trial.
+pub fn while_paused(seen: &Observation, act: &Act) {
+    if let (Act::Begin(step), false) = (act, seen.request == Asked::Unknown) {
+        assert!(!leads_to_a_trial(step), "{step:?} while paused");
+    }
+}
+
+/// Nor outside of the operator's hours.
+fn outside_of_the_hours(decided: &Decided<'_>, step: &Step) {
+    let door = decided.policy.window.at(decided.seen.wall);
+    let closed = matches!(door, Door::Closed { .. }) && decided.seen.home == Home::Agent;
+    assert!(!(closed && leads_to_a_trial(step)), "{step:?} while closed");
+}
+
+const fn leads_to_a_trial(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Fetch { .. }
+            | Step::Verify { .. }
+            | Step::Rehearse
+            | Step::Deploy { .. }
+            | Step::PreHooks
+            | Step::Exclude
+            | Step::Drain { .. }
+            | Step::Snapshot
+    )
+}
+
+/// No damaged system comes past the guard on a trial.
+fn guarded(decided: &Decided<'_>) {
+    let whole = matches!(decided.seen.integrity, Some(Ok(())));
+    let passes = *decided.act == Act::Begin(Step::Pass);
+    assert!(whole || !passes || !decided.seen.trial);
+}
+
+fn runs_what_is_tried(record: &Record, seen: &Observation) -> bool {
+    let to = record.upgrade.as_ref().and_then(|up| up.to.as_ref());
+    to.is_some_and(|to| to.same(&seen.booted))
+}
+
+/// A trial that is under way prepares and arms no other, ends, and is blessed for its health alone.
+fn tried(decided: &Decided<'_>) {
+    let phase = decided.after.upgrade.as_ref().map(|up| &up.phase);
+    match decided.act {
+        Act::Begin(Step::Bless { .. }) => blessed(decided),
+        Act::Begin(step) => {
+            let arms = matches!(step, Step::Arm { .. });
+            assert!(!arms && !leads_to_a_trial(step), "{step:?} on trial");
+        }
+        // What has proved itself serves on, whatever is the default.
+        Act::Wait(None) => {
+            let proven = matches!(phase, Some(Phase::Blessed | Phase::Upgraded));
+            assert!(proven, "{phase:?} waits on trial for nothing");
+        }
+        Act::Wait(Some(_)) => {}
+        Act::Cancel => unreachable!("nothing runs"),
+    }
+}
+
+/// Judged healthy in this boot: before, or now, and then for as long as the operator wants.
+fn blessed(decided: &Decided<'_>) {
+    let (seen, up) = (decided.seen, decided.before.upgrade.as_ref());
+    let default = seen.deployments.first();
+    assert!(up.is_some_and(|up| default.is_some_and(|one| one.same(&up.from))));
+    let here = Phase::Healthy {
+        boot: seen.boot.clone(),
+    };
+    if up.is_some_and(|up| up.phase == here) {
+        return;
+    }
+    assert!(is_well(&seen.health), "{:?}", seen.health);
+    let soak = decided.policy.health.soak_seconds;
+    let since = up.and_then(|up| up.well_since.as_ref());
+    let since = since.filter(|since| since.boot == seen.boot);
+    let soaked = since.is_some_and(|since| since.at.plus_seconds(soak) <= seen.now);
+    assert!(soak == 0 || soaked, "blessed without its soak");
+}
+
+fn is_well(health: &Health) -> bool {
+    let own = [
+        &health.runtime,
+        &health.kubelet,
+        &health.kubeadm,
+        &health.ready,
+        &health.version,
+    ];
+    let users = health.required.iter().map(|(_, check)| check);
+    own.into_iter()
+        .chain(users)
+        .all(|check| *check == Check::Pass)
+}

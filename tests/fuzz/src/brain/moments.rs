@@ -1,0 +1,270 @@
+//! The moments that a record is shown.
+
+use upgrade::window::Hours;
+use upgrade::{
+    Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, Observation, OneShot,
+    Outcome, Phase, Policy, Reason, Record, SinceBoot, Step, Upgrade,
+};
+
+/// In a trial: early, and when its time is over.
+const MOMENTS: [SinceBoot; 2] = [SinceBoot(60_000), SinceBoot(5_000_000)];
+
+/// An operator who wants upgrades at night, of what was healthy for a while. It is morning.
+pub fn careful() -> Policy {
+    let mut policy = Policy::default();
+    policy
+        .window
+        .open
+        .extend("daily 01:00-02:00".parse::<Hours>());
+    policy.health.soak_seconds = 300;
+    policy
+}
+
+/// Each kind of moment.
+pub fn moments(record: &Record) -> Vec<Observation> {
+    let up = record.upgrade.as_ref();
+    let mut moments = alone(up);
+    if let Some((up, to)) = up.and_then(|up| up.to.as_ref().map(|to| (up, to))) {
+        moments.extend(in_the_old_system(up, to));
+        moments.extend(in_the_new_system(up, to));
+    }
+    moments
+}
+
+/// With one system on the disk, of which it is not known whether this upgrade knows it, and no API server.
+fn alone(up: Option<&Upgrade>) -> Vec<Observation> {
+    let systems = [
+        up.map(|up| up.from.clone()),
+        up.and_then(|up| up.to.clone()),
+        foreign(),
+    ];
+    let asked = [
+        Asked::Unknown,
+        Asked::Nothing,
+        up.map_or(Asked::Nothing, |up| Asked::This(up.request.clone())),
+    ];
+    let mut moments = Vec::new();
+    for booted in systems.into_iter().flatten() {
+        for request in &asked {
+            for (home, trial, fails) in [
+                (Home::Agent, false, false),
+                (Home::Agent, true, true),
+                (Home::Stage, true, false),
+            ] {
+                let failed = up.and_then(|up| up.intent.clone()).filter(|_| fails);
+                moments.push(Observation {
+                    home,
+                    trial,
+                    request: request.clone(),
+                    finished: failed.map(it_failed),
+                    ..calm(booted.clone())
+                });
+            }
+        }
+    }
+    moments
+}
+
+fn it_failed(step: Step) -> Finished {
+    Finished {
+        step,
+        outcome: Outcome::Failed(Reason::ApiAway {
+            detail: "no route".to_owned(),
+        }),
+    }
+}
+
+/// Before the trial or behind it, the new system beside the old one.
+fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
+    let seen = || Observation {
+        deployments: vec![up.from.clone(), to.clone()],
+        ..reached(up, &up.from)
+    };
+    vec![
+        seen(),
+        Observation {
+            one_shot: OneShot::Set,
+            ..seen()
+        },
+        Observation {
+            etc_stale: true,
+            uncordoned: true,
+            ..seen()
+        },
+        Observation {
+            staged: true,
+            own_cordon: true,
+            ..seen()
+        },
+        Observation {
+            api: Api::Away,
+            now: MOMENTS[1],
+            ..seen()
+        },
+    ]
+}
+
+/// On trial in every state of health, blessed, and overruled by a default of somebody's own.
+fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
+    let seen = || Observation {
+        trial: true,
+        deployments: vec![up.from.clone(), to.clone()],
+        ..reached(up, to)
+    };
+    let mut moments: Vec<_> = healths()
+        .into_iter()
+        .flat_map(|health| MOMENTS.map(|now| (health.clone(), now)))
+        .flat_map(|(health, now)| {
+            let seen = Observation {
+                health,
+                now,
+                ..seen()
+            };
+            let api = Api::Away;
+            [seen.clone(), Observation { api, ..seen }]
+        })
+        .collect();
+    moments.extend([
+        Observation {
+            finished: Some(it_failed(Step::Reboot { force: false })),
+            ..seen()
+        },
+        Observation {
+            deployments: vec![to.clone(), up.from.clone()],
+            ..seen()
+        },
+        Observation {
+            deployments: foreign()
+                .into_iter()
+                .chain([up.from.clone(), to.clone()])
+                .collect(),
+            health: all(Check::Pass),
+            ..seen()
+        },
+        Observation {
+            home: Home::Stage,
+            integrity: Some(Err("usr/bin/kubelet: its content has changed".to_owned())),
+            ..seen()
+        },
+    ]);
+    moments
+}
+
+/// In the boot that the record speaks of, with an API server of a newer version than any record of ours.
+fn reached(up: &Upgrade, booted: &Deployment) -> Observation {
+    let calm = calm(booted.clone());
+    Observation {
+        boot: boot_of(&up.phase).unwrap_or(calm.boot),
+        request: Asked::This(up.request.clone()),
+        api: Api::Reached {
+            since: SinceBoot(30_000),
+            version: "v1.36.3".parse().ok(),
+        },
+        hooks: Hooks {
+            pre: true,
+            post: true,
+        },
+        ..calm
+    }
+}
+
+fn boot_of(phase: &Phase) -> Option<BootId> {
+    match phase {
+        Phase::Armed { boot } | Phase::Trial { boot } | Phase::Healthy { boot } => {
+            Some(boot.clone())
+        }
+        Phase::Accepted
+        | Phase::Fetched
+        | Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Blessed
+        | Phase::Upgraded
+        | Phase::Reverting { .. }
+        | Phase::Failed { .. }
+        | Phase::Halted { .. } => None,
+    }
+}
+
+fn healths() -> [Health; 4] {
+    let why = || "it does not answer".to_owned();
+    [
+        Health::unknown(),
+        all(Check::Pass),
+        // kubeadm has not run yet: it is run.
+        Health {
+            kubeadm: Check::Fail(why()),
+            ..all(Check::Pass)
+        },
+        Health {
+            required: vec![("10-app".to_owned(), Check::Broken(why()))],
+            ..all(Check::Pass)
+        },
+    ]
+}
+
+fn all(check: Check) -> Health {
+    Health {
+        runtime: check.clone(),
+        kubelet: check.clone(),
+        credential: check.clone(),
+        kubeadm: check.clone(),
+        ready: check.clone(),
+        version: check.clone(),
+        required: vec![("10-app".to_owned(), check)],
+    }
+}
+
+/// A node on which nothing goes on, and nobody asks for anything.
+#[must_use]
+pub fn quiet() -> Option<Observation> {
+    let nothing = |seen| Observation {
+        request: Asked::Nothing,
+        ..seen
+    };
+    foreign().map(calm).map(nothing)
+}
+
+fn foreign() -> Option<Deployment> {
+    Some(Deployment {
+        digest: "f".repeat(64).parse().ok()?,
+        serial: 0,
+        stateroot: "debian".to_owned(),
+        bootcsum: "0".to_owned(),
+        pinned: false,
+    })
+}
+
+fn calm(booted: Deployment) -> Observation {
+    let boot = "0b1c2d3e-0000-4000-8000-000000000001".parse();
+    Observation {
+        home: Home::Agent,
+        now: SinceBoot(60_000),
+        started: SinceBoot(5_000),
+        wall: 1_800_000_000,
+        boot: boot.unwrap_or_else(|bad| unreachable!("{bad}")),
+        deployments: vec![booted.clone()],
+        booted,
+        version: None,
+        trial: false,
+        one_shot: OneShot::Clear,
+        loader: Ok(()),
+        watchdog: Ok(()),
+        restored: Ok(()),
+        control_plane: None,
+        machine: "x86_64".to_owned(),
+        etc_stale: false,
+        staged: false,
+        request: Asked::Unknown,
+        paused: None,
+        opted_out: None,
+        uncordoned: false,
+        own_cordon: false,
+        hooks: Hooks::default(),
+        api: Api::Away,
+        running: None,
+        finished: None,
+        health: Health::unknown(),
+        integrity: Some(Ok(())),
+    }
+}

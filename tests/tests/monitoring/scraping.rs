@@ -1,0 +1,106 @@
+//! The shipped scrape configuration, at work: its targets are found by a real API server, with the rights that are shipped for it.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, ensure};
+use careen_tests::cluster::plane;
+use careen_tests::metrics_proxy::{Proxy, SCRAPER, install, shipped, token};
+use careen_tests::node::TestNode;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use provider::manifests::NAMESPACE;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vm_tests::cluster_api::account::kubeconfig_of;
+use vm_tests::cluster_api::{documents, objects};
+
+use crate::prometheus::tree;
+
+/// Where a pod of the scraper has its token.
+const TOKEN: &str = "/var/run/secrets/careen/token";
+
+/// The port of the proxies.
+const PORT: &str = ":9841";
+
+/// What a Prometheus of this machine is given, and the folder of its credentials.
+pub struct Scraping {
+    /// `scrape_configs`.
+    pub configs: Value,
+    /// The proxy's port.
+    pub port: u16,
+    _folder: TempDir,
+}
+
+impl Scraping {
+    /// As it is shipped, with a proxy before this agent. Three things a process on this machine cannot have as they stand there: the token
+    /// that a kubelet lays into a pod, the API server that a pod is told of, and a port of its own on every node.
+    pub async fn of(admin: &Client, agent: SocketAddr) -> Result<Self> {
+        install(admin).await?;
+        objects::apply_all(admin, &documents(&shipped("provider-scraper.yaml"))?).await?;
+        let folder = tempfile::tempdir()?;
+        let proxy = Proxy::new(admin).await?;
+        let (laid, server) = (folder.path().join("token"), folder.path().join("server"));
+        std::fs::write(&laid, token(admin, SCRAPER, &[proxy.audience()]).await?)?;
+        let content = kubeconfig_of(plane().await?, admin, SCRAPER).await?;
+        std::fs::write(&server, serde_json::to_vec(&content)?)?;
+        let port = proxy.serve(agent).await?;
+        let text = std::fs::read_to_string(shipped("scrape.yaml"))?;
+        ensure!(text.contains(TOKEN) && text.contains(PORT), "{text}");
+        let text = text.replace(TOKEN, laid.to_str().context("a path of UTF-8")?);
+        let text = text.replace(PORT, &format!(":{port}"));
+        let mut configs = serde_saphyr::from_str::<Value>(&text)?["scrape_configs"].take();
+        for job in configs.as_array_mut().context("no jobs")? {
+            let discovery = job["kubernetes_sd_configs"].as_array_mut();
+            for one in discovery.context("no discovery")? {
+                one["kubeconfig_file"] = json!(server);
+            }
+        }
+        Ok(Self {
+            configs,
+            port,
+            _folder: folder,
+        })
+    }
+}
+
+/// What one without discovery is given: these jobs at these addresses.
+pub fn told<const N: usize>(jobs: [(&str, SocketAddr); N]) -> Value {
+    let job = |(name, address): (&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
+    json!(jobs.map(job).to_vec())
+}
+
+/// The address by which a kubelet says that its node is reached.
+pub async fn is_reached_at(node: &TestNode, address: &str) -> Result<()> {
+    let addresses = json!([{ "type": "InternalIP", "address": address }]);
+    let body = Patch::Strategic(json!({ "status": { "addresses": addresses } }));
+    node.nodes()
+        .patch_status(&node.name, &PatchParams::default(), &body)
+        .await?;
+    Ok(())
+}
+
+/// A pod of the shipped Deployment as it stands at the API server, with its metrics at this port; no kubelet here runs one.
+pub async fn pod(admin: &Client, name: &str, port: u16, phase: &str) -> Result<()> {
+    let release = tree().join("packaging/provider/runtime-extension-components.yaml");
+    let mut all = documents(&release)?.into_iter();
+    let deployment = all.find(|object| object["kind"] == "Deployment");
+    let mut template = deployment.context("no Deployment")?["spec"]["template"].take();
+    template["apiVersion"] = json!("v1");
+    template["kind"] = json!("Pod");
+    template["metadata"]["name"] = json!(name);
+    template["metadata"]["namespace"] = json!(NAMESPACE);
+    // It stays where it is: on no node.
+    template["spec"]["schedulerName"] = json!("nobody");
+    let ports = template["spec"]["containers"][0]["ports"].as_array_mut();
+    let mut ports = ports.context("no ports")?.iter_mut();
+    let metrics = ports.find(|one| one["name"] == "metrics");
+    metrics.context("no port for metrics")?["containerPort"] = json!(port);
+    objects::apply(admin, &template).await?;
+    let pods: Api<Pod> = Api::namespaced(admin.clone(), NAMESPACE);
+    let at = "127.0.0.1";
+    let status = json!({ "status": { "phase": phase, "podIP": at, "podIPs": [{ "ip": at }] } });
+    pods.patch_status(name, &PatchParams::default(), &Patch::Strategic(status))
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! What docs/tutorial.md says to type, and where. Before each of its blocks of code stands a comment that no reader sees:
+//!
+//! `<!-- host; when Fetched; exits 1; says Failed -->`
+//!
+//! First the place: `host` (the second terminal), `node` (the first), `third` (a watch beside, which never ends), `before` (what is done
+//! before the node is there) or `printed` (nobody types it). Then, in any order, what a person would do or see:
+//! `when P` waits until the Node's upgrade has come to phase P, `answers W` types W when it is asked, `exits N or M` is what the last line ends with (0
+//! without it), `says T` is in what is printed, and `until T` types the block again until it is.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::programs;
+
+/// Who types it, and into what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The second terminal: a shell on this machine, in the source tree.
+    Host,
+    /// The first: each line by itself, as root on the node.
+    Node,
+    /// The third: it goes on until Ctrl-C.
+    Third,
+    /// Before there is a node.
+    Before,
+    /// It is what a program prints.
+    Printed,
+}
+
+/// A block of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The section that it stands in.
+    pub section: String,
+    /// Where in the page, from 1 on.
+    pub line: usize,
+    /// Its lines.
+    pub typed: Vec<String>,
+    /// What was said of it.
+    pub mark: Mark,
+}
+
+/// The comment before a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Where it is typed.
+    pub place: Place,
+    /// The phase that is waited for before.
+    pub when: Option<String>,
+    /// The answer to its question.
+    pub answers: Option<String>,
+    /// The exit codes that are as they should be.
+    pub exits: Vec<i32>,
+    /// What it prints, among other things.
+    pub says: Option<String>,
+    /// The same, after however many times.
+    pub until: Option<String>,
+}
+
+/// The page as it stands in the source tree.
+///
+/// # Errors
+/// When it is not there.
+pub fn text() -> Result<String> {
+    let path = programs::home().join("../docs/tutorial.md");
+    fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Its blocks, in their order.
+///
+/// # Errors
+/// When one has no comment before it, a comment no block behind it, or says what is not known.
+pub fn blocks(text: &str) -> Result<Vec<Block>> {
+    let mut reader = Reader::default();
+    for (at, line) in text.lines().enumerate() {
+        let line_number = at + 1;
+        reader
+            .read(line, line_number)
+            .with_context(|| format!("docs/tutorial.md, line {line_number}: {line}"))?;
+    }
+    ensure!(
+        reader.mark.is_none(),
+        "docs/tutorial.md ends with a comment that has no block behind it"
+    );
+    Ok(reader.blocks)
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    section: String,
+    mark: Option<Mark>,
+    inside: bool,
+    blocks: Vec<Block>,
+}
+
+impl Reader {
+    fn read(&mut self, line: &str, number: usize) -> Result<()> {
+        let code = line.strip_prefix("    ");
+        let goes_on = self.inside && code.is_some();
+        self.inside = code.is_some();
+        match code {
+            Some(code) if goes_on => self.add(code),
+            Some(code) => return self.begin(code, number),
+            None if line.is_empty() => {}
+            None => return self.prose(line),
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, code: &str) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.typed.push(code.to_owned());
+        }
+    }
+
+    fn begin(&mut self, code: &str, line: usize) -> Result<()> {
+        let mark = self.mark.take();
+        let mark = mark.context("no comment before this block says where it is typed")?;
+        self.blocks.push(Block {
+            section: self.section.clone(),
+            line,
+            typed: vec![code.to_owned()],
+            mark,
+        });
+        Ok(())
+    }
+
+    fn prose(&mut self, line: &str) -> Result<()> {
+        ensure!(
+            self.mark.is_none(),
+            "the comment before this has no block behind it"
+        );
+        if let Some(heading) = line.strip_prefix("## ") {
+            heading.clone_into(&mut self.section);
+        }
+        let comment = line
+            .strip_prefix("<!-- ")
+            .and_then(|rest| rest.strip_suffix(" -->"));
+        self.mark = comment.map(mark).transpose()?;
+        Ok(())
+    }
+}
+
+fn mark(comment: &str) -> Result<Mark> {
+    let mut parts = comment.split("; ");
+    let mut mark = Mark {
+        place: place(parts.next().unwrap_or_default())?,
+        when: None,
+        answers: None,
+        exits: vec![0],
+        says: None,
+        until: None,
+    };
+    for part in parts {
+        let (key, value) = part
+            .split_once(' ')
+            .with_context(|| format!("{part:?} says nothing"))?;
+        let value = value.to_owned();
+        match key {
+            "when" => mark.when = Some(value),
+            "answers" => mark.answers = Some(value),
+            "exits" => mark.exits = codes(&value)?,
+            "says" => mark.says = Some(value),
+            "until" => mark.until = Some(value),
+            other => bail!("{other:?} is none of when, answers, exits, says, until"),
+        }
+    }
+    Ok(mark)
+}
+
+fn place(word: &str) -> Result<Place> {
+    Ok(match word {
+        "host" => Place::Host,
+        "node" => Place::Node,
+        "third" => Place::Third,
+        "before" => Place::Before,
+        "printed" => Place::Printed,
+        other => bail!("{other:?} is none of host, node, third, before, printed"),
+    })
+}
+
+fn codes(text: &str) -> Result<Vec<i32>> {
+    let codes = text.split(" or ").map(str::parse).collect::<Result<_, _>>();
+    codes.with_context(|| format!("{text:?} are no exit codes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_told_with_its_section_its_place_and_what_is_to_be_seen() -> Result<()> {
+        let text = "## 1. Ask\n\nNow:\n\n<!-- host; when Fetched; exits 1 or 4; until it says so -->\n\n    k get\n    k set\n\nSo.\n";
+        let blocks = blocks(text)?;
+        assert_eq!(blocks.len(), 1);
+        assert_eq!((blocks[0].section.as_str(), blocks[0].line), ("1. Ask", 7));
+        assert_eq!(blocks[0].typed, ["k get", "k set"]);
+        let mark = &blocks[0].mark;
+        assert_eq!((mark.place, &mark.exits[..]), (Place::Host, &[1, 4][..]));
+        assert_eq!(mark.when.as_deref(), Some("Fetched"));
+        assert_eq!(mark.until.as_deref(), Some("it says so"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_block_without_a_comment_and_a_comment_without_a_block_are_told_by_their_line() {
+        for (text, line) in [
+            ("a\n\n    k get\n", "line 3"),
+            ("<!-- node -->\n\nprose\n", "line 3"),
+            ("<!-- nowhere -->\n", "line 1"),
+            ("<!-- host; waits 3 -->\n", "line 1"),
+        ] {
+            let told = blocks(text).err().map(|error| format!("{error:#}"));
+            assert!(told.is_some_and(|told| told.contains(line)), "{text}");
+        }
+        assert!(blocks("<!-- node -->\n").is_err(), "at the end");
+    }
+}

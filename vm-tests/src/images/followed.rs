@@ -1,0 +1,188 @@
+//! Following a recipe: what its steps leave, on the rig's own Debian in place of the one that it begins with.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::containerfile::{Containerfile, Step};
+use super::layer::Layer;
+use super::script::script;
+
+/// What is wanted of a package. The whole of it, and Debian with it, would take an emulated node minutes to pull.
+const WANTED: [(&str, &str); 1] = [("systemd", "/usr/bin/journalctl")];
+
+/// What Debian's own image sets for its programs.
+const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where a recipe is followed.
+pub struct Site<'a> {
+    /// What it copies from.
+    pub context: &'a Path,
+    /// The rig's Debian.
+    pub root: &'a Path,
+    /// What its steps leave.
+    pub layer: &'a Path,
+}
+
+/// Does its steps. Gives the programs of Debian that it wants in the image.
+///
+/// # Errors
+/// When one fails, or the rig has nothing to follow it with.
+pub fn follow(recipe: &Containerfile, site: &Site<'_>) -> Result<Vec<&'static str>> {
+    stands_in(&recipe.base, site.root)?;
+    Layer::new(site.layer)?;
+    let mut programs = Vec::new();
+    for step in &recipe.steps {
+        match step {
+            Step::Copy { from, to } => copy(from, to, site)?,
+            Step::Run(command) => {
+                script(
+                    "installer-run.sh",
+                    &[site.root, site.layer, command.as_ref()],
+                )?;
+            }
+            Step::Install(packages) => {
+                for package in packages {
+                    programs.push(program(package, site.root)?);
+                }
+            }
+        }
+    }
+    Ok(programs)
+}
+
+/// What an image says of how it is run.
+pub fn config(recipe: &Containerfile) -> Value {
+    json!({
+        "User": recipe.user.as_deref().unwrap_or_default(),
+        "Entrypoint": recipe.entrypoint,
+        "Cmd": recipe.arguments,
+        "Env": [PATH],
+    })
+}
+
+/// The rig's Debian is of the release that the recipe begins with.
+fn stands_in(base: &str, root: &Path) -> Result<()> {
+    let text = fs::read_to_string(root.join("usr/lib/os-release"))?;
+    let codename = text
+        .lines()
+        .find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    let codename = codename.context("the rig's Debian does not say which it is")?;
+    let ours = [
+        format!("debian:{codename}"),
+        format!("debian:{codename}-slim"),
+    ];
+    ensure!(
+        ours.iter().any(|name| name == base),
+        "the recipe begins with {base}, and the rig has {codename} of Debian in its place"
+    );
+    Ok(())
+}
+
+fn copy(from: &str, to: &str, site: &Site<'_>) -> Result<()> {
+    let source = site.context.join(from);
+    ensure!(
+        source.exists(),
+        "COPY {from}: packaging/daemonset/context.sh lays out no such thing"
+    );
+    let place = to.strip_prefix('/');
+    let place = place.with_context(|| format!("COPY to {to}: not a path from the root"))?;
+    let is_folder = place.is_empty() || place.ends_with('/');
+    let place = match source.file_name() {
+        Some(name) if source.is_file() && is_folder => {
+            format!("{place}{}", name.to_string_lossy())
+        }
+        Some(_) | None => place.trim_end_matches('/').to_owned(),
+    };
+    Layer::new(site.layer)?.copy_all(&source, &place)
+}
+
+/// What of this package goes into the image.
+fn program(package: &str, root: &Path) -> Result<&'static str> {
+    let list = format!("var/lib/dpkg/info/{package}.list");
+    ensure!(
+        root.join(list).exists(),
+        "the recipe installs {package}, which the rig's Debian has not: vm-tests/images/packages.txt"
+    );
+    match WANTED.iter().find(|(name, _)| *name == package) {
+        Some((_, program)) => Ok(program),
+        None => bail!(
+            "the recipe installs {package}: say in vm-tests/src/images/followed.rs what is wanted of it"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe(line: &str) -> Containerfile {
+        Containerfile::parse(&format!("FROM debian:trixie-slim\n{line}\n")).unwrap()
+    }
+
+    /// A Debian with nothing in it but its name and a package, and a context.
+    fn follow_in(work: &Path, recipe: &Containerfile) -> Result<Vec<&'static str>> {
+        let [root, context, layer] = ["root", "context", "layer"].map(|name| work.join(name));
+        let debian = Layer::new(&root)?;
+        debian.write("usr/lib/os-release", "VERSION_CODENAME=trixie\n", 0o644)?;
+        for package in ["systemd", "apt"] {
+            debian.write(&format!("var/lib/dpkg/info/{package}.list"), "", 0o644)?;
+        }
+        let given = Layer::new(&context)?;
+        given.write("program", "runs", 0o755)?;
+        given.write("folder/file", "text", 0o644)?;
+        let (context, root, layer) = (&context, &root, &layer);
+        follow(
+            recipe,
+            &Site {
+                context,
+                root,
+                layer,
+            },
+        )
+    }
+
+    #[test]
+    fn files_and_what_is_in_folders_go_where_the_recipe_says() -> Result<()> {
+        let work = tempfile::tempdir()?;
+        let recipe = recipe("COPY program /one\nCOPY program /bin/\nCOPY folder/ /usr/share/two/");
+        assert!(follow_in(work.path(), &recipe)?.is_empty());
+        for (path, text) in [
+            ("one", "runs"),
+            ("bin/program", "runs"),
+            ("usr/share/two/file", "text"),
+        ] {
+            let path = work.path().join("layer").join(path);
+            assert_eq!(fs::read_to_string(path)?, text);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_package_comes_with_what_is_wanted_of_it() -> Result<()> {
+        let work = tempfile::tempdir()?;
+        let recipe = recipe("RUN apt-get update && apt-get install --yes systemd");
+        assert_eq!(follow_in(work.path(), &recipe)?, ["/usr/bin/journalctl"]);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_there_to_be_followed_is_named() -> Result<()> {
+        let work = tempfile::tempdir()?;
+        for (line, named) in [
+            ("COPY papers/ /doc/", "papers/"),
+            ("COPY program one", "COPY to one"),
+            ("RUN apt-get install --yes emacs", "emacs"),
+            ("RUN apt-get install --yes apt", "apt"),
+        ] {
+            let error = follow_in(work.path(), &recipe(line)).unwrap_err();
+            assert!(error.to_string().contains(named), "{error}");
+        }
+        let another = Containerfile::parse("FROM alpine:3\n")?;
+        let error = follow_in(work.path(), &another).unwrap_err();
+        assert!(error.to_string().contains("alpine:3"), "{error}");
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! `kubectl careen` as a person types it, against the cluster of a rig.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::de::DeserializeOwned;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use crate::guest::Output;
+use crate::patience::within;
+use crate::programs;
+use crate::rig::{Rig, UPGRADE};
+
+/// Of our packages the one that holds it, and the name of its program.
+const NAME: &str = "kubectl-careen";
+
+/// The program, with the credential of the cluster's administrator.
+#[derive(Debug)]
+pub struct KubectlCareen {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+}
+
+/// Builds it, for a scenario has a clock that runs.
+///
+/// # Errors
+/// When it does not compile.
+pub fn build() -> Result<()> {
+    programs::ours(NAME).map(drop)
+}
+
+impl KubectlCareen {
+    /// For the cluster of this rig.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn of(rig: &Rig) -> Result<Self> {
+        Ok(Self {
+            program: programs::ours(NAME)?,
+            kubeconfig: rig.plane.admin_kubeconfig(),
+        })
+    }
+
+    /// Runs it in a pipe, as a script does, and gives what it printed. What it says to people stands on the rig's own screen.
+    ///
+    /// # Errors
+    /// When it cannot be started, or has not ended within the time of an upgrade.
+    pub async fn run(&self, line: &str) -> Result<Output> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(line.split_whitespace())
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        // Not `output`, which would keep what it says to people from the screen.
+        let child = command.spawn().context("cannot start it")?;
+        let ended = within(UPGRADE, child.wait_with_output()).await;
+        let output = ended.with_context(|| late(line))??;
+        Ok(Output {
+            code: output.status.code().unwrap_or(-1),
+            text: String::from_utf8_lossy(&output.stdout).into_owned(),
+        })
+    }
+
+    /// Runs it with `-o json`, and reads the last line of what it printed: with `--watch` that is how it ended.
+    ///
+    /// # Errors
+    /// When it ends with another code than this, or prints something else.
+    pub async fn json<T: DeserializeOwned>(&self, line: &str, code: i32) -> Result<T> {
+        let watches = line.contains("--watch");
+        let output = self.run(&format!("{line} -o json")).await?;
+        ensure!(output.code == code, "{line:?} ended with {output:?}");
+        let text = output.text.trim();
+        let said = if watches {
+            text.lines().last().unwrap_or_default()
+        } else {
+            text
+        };
+        serde_json::from_str(said).with_context(|| format!("{line:?} printed {text}"))
+    }
+
+    /// Runs it on a terminal, where it asks back and draws, and types this answer. Gives what a person saw, as the terminal was told to draw it.
+    ///
+    /// # Errors
+    /// When there is no terminal to be had, or it has not ended within the time of an upgrade.
+    pub async fn on_terminal(&self, line: &str, answer: &str) -> Result<Output> {
+        // What script(1) lends has no size as long as nobody gives it one, and without one nothing is drawn.
+        let call = format!(
+            "stty cols 120 rows 40 -echo; exec \"{}\" {line}",
+            self.program.display()
+        );
+        let mut child = Command::new("script")
+            .args(["--quiet", "--return", "--flush", "--command", &call])
+            .arg("/dev/null")
+            .env("KUBECONFIG", &self.kubeconfig)
+            // Whatever the rig itself was started on: a dumb one cannot be drawn on.
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .context("cannot run script(1)")?;
+        let Some(mut stdin) = child.stdin.take() else {
+            bail!("script(1) has no input");
+        };
+        stdin.write_all(format!("{answer}\n").as_bytes()).await?;
+        // The terminal stays open until it has ended: `wait_with_output` would close it if it held it.
+        let ended = within(UPGRADE, child.wait_with_output()).await;
+        drop(stdin);
+        let output = ended.with_context(|| late(line))??;
+        Ok(Output {
+            code: output.status.code().unwrap_or(-1),
+            text: String::from_utf8_lossy(&output.stdout).into_owned(),
+        })
+    }
+}
+
+fn late(line: &str) -> String {
+    format!("{line:?} has not ended within {UPGRADE:?}")
+}

@@ -1,0 +1,50 @@
+//! Who uninstalls in the middle of an upgrade is refused: the pod says so, is not ready and removes nothing. The upgrade ends as if nobody had
+//! asked, and then all of it goes.
+
+use super::prelude::*;
+use crate::daemonset::{
+    DaemonSet, expect_agent, expect_installed, expect_not_ready, expect_removed, rolled_out, said,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "a-daemonset-is-uninstalled-behind-an-upgrade",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// Newer than the agents of the node's images, which are of Cargo's version.
+const VERSION: &str = "0.1.98";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let daemonset = DaemonSet::offered(rig, &[VERSION]).await?;
+    let before = rig.before().await?;
+    rig.progress.step("the DaemonSet comes");
+    daemonset.apply(rig, "install", VERSION).await?;
+    rolled_out(rig).await?;
+    expect_agent(rig, VERSION).await?;
+
+    rig.ask(&image).await?;
+    rig.wait_phase("Fetched", UPGRADE).await?;
+    // Held there, or it may be over before the pod comes.
+    rig.annotate(&[(names::PAUSED, Some("until the pod has spoken"))])
+        .await?;
+    rig.progress.step("uninstall, in the middle of the upgrade");
+    daemonset.apply(rig, "uninstall", VERSION).await?;
+    said(rig, "refused: an upgrade of this node is under way").await?;
+    expect_not_ready(rig).await?;
+    expect_installed(rig).await?;
+    expect_agent(rig, VERSION).await?;
+
+    rig.progress.step("the upgrade goes on");
+    rig.annotate(&[(names::PAUSED, None)]).await?;
+    rig.expect_upgraded(&before, &image).await?;
+    rig.expect_one_trial()?;
+    rig.progress
+        .step("now that it has ended the uninstall goes on");
+    rolled_out(rig).await?;
+    expect_removed(rig).await
+}

@@ -1,0 +1,101 @@
+//! Images with the guard in their initramfs and nothing else of Careen: the DaemonSet's units and programs serve the trial, from the check before the
+//! kubelet to the verdict. A node of such an image is upgraded to another, and comes back from a bad one.
+
+use std::collections::BTreeSet;
+
+use super::prelude::*;
+use crate::daemonset::{DaemonSet, expect_agent, rolled_out};
+use crate::images::Commit;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "a-daemonset-serves-images-without-an-agent",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &[
+        "guard-alone",
+        "guard-alone-next",
+        "guard-alone-kubelet-crash",
+    ],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// Newer than the agent of the image that the node begins with, which is of Cargo's version.
+const VERSION: &str = "0.1.98";
+
+/// What the image has of Careen.
+const OF_THE_IMAGE: &str =
+    "ls -d /usr/libexec/careen /usr/lib/systemd/system/careen-* 2>/dev/null || :";
+
+/// What of it is of a trial, and stays active until the next boot.
+const IN_A_TRIAL: [&str; 4] = [
+    "careen-agent.service",
+    "careen-check.service",
+    "careen-kubeadm.service",
+    "careen-gate.service",
+];
+/// What is of any other boot.
+const IN_THE_OLD_SYSTEM: [&str; 2] = ["careen-agent.service", "careen-restore.service"];
+
+/// The deadman's first look comes a minute into the boot.
+const DEADMAN_LOOKED: &str = "until journalctl --quiet --boot --unit careen-deadman.service | grep -q Finished; do sleep 1; done";
+
+/// What counts boots would wait for it; nothing on this machine does.
+const BOOT_COMPLETE: &str = "systemctl start boot-complete.target";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let (first, next) = (rig.image("guard-alone")?, rig.image("guard-alone-next")?);
+    let bad = rig.image("guard-alone-kubelet-crash")?;
+    let daemonset = DaemonSet::offered(rig, &[VERSION]).await?;
+    rig.before().await?;
+    daemonset.apply(rig, "install", VERSION).await?;
+    rolled_out(rig).await?;
+
+    upgraded_by_the_pods_agent(rig, &first).await?;
+    upgraded_by_the_pods_agent(rig, &next).await?;
+
+    rig.progress.step("and to a bad one");
+    rig.policy("[health]\ndeadline-seconds = 270").await?;
+    let before = rig.before().await?;
+    rig.ask(&bad).await?;
+    let view = rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    let reason = view.reason.unwrap_or_default();
+    ensure!(
+        reason.contains("kubelet"),
+        "the reason does not name the kubelet: {reason}"
+    );
+    expect_the_pods(rig, &IN_THE_OLD_SYSTEM).await?;
+    rig.expect_clean().await?;
+    let trials = rig.trials();
+    ensure!(trials == 3, "three images were tried {trials} times");
+    rolled_out(rig).await?;
+    expect_agent(rig, VERSION).await
+}
+
+async fn upgraded_by_the_pods_agent(rig: &mut Rig, image: &Commit) -> Result<()> {
+    let before = rig.before().await?;
+    rig.ask(image).await?;
+    rig.expect_upgraded(&before, image).await?;
+    rig.guest.run(BOOT_COMPLETE).await?;
+    expect_the_pods(rig, &IN_A_TRIAL).await?;
+    rig.wait_guest(DEADMAN_LOOKED).await?;
+    rolled_out(rig).await?;
+    expect_agent(rig, VERSION).await?;
+    rig.expect_clean().await?;
+    rig.withdraw().await
+}
+
+/// The image has none of these units, and the pod's have done their work in this boot.
+async fn expect_the_pods(rig: &mut Rig, units: &[&str]) -> Result<()> {
+    let of_the_image = rig.guest.run(OF_THE_IMAGE).await?;
+    ensure!(of_the_image.is_empty(), "the image has {of_the_image}");
+    for unit in units {
+        let show = format!("systemctl show --value -p FragmentPath -p ActiveState {unit}");
+        let found = rig.guest.run(&show).await?;
+        let lines: BTreeSet<_> = found.lines().collect();
+        let path = format!("/run/systemd/generator.late/{unit}");
+        let wanted = BTreeSet::from([path.as_str(), "active"]);
+        ensure!(lines == wanted, "{unit} is {lines:?}, not {wanted:?}");
+    }
+    Ok(())
+}

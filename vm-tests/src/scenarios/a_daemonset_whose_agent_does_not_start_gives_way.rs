@@ -1,0 +1,61 @@
+//! An update whose agent does not start gives way to the agent of before, which serves as long as it takes; the pod says why and is not ready,
+//! so the roll-out stops. The image of before, named again, is all that a person has to do.
+
+use super::prelude::*;
+use crate::daemonset::{
+    DaemonSet, agent_is_back, expect_agent, expect_not_ready, rolled_out, said,
+};
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "a-daemonset-whose-agent-does-not-start-gives-way",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &[],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// Both newer than the agent of the node's image, which is of Cargo's version.
+const GOOD: &str = "0.1.98";
+const BROKEN: &str = "0.1.99";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let daemonset = DaemonSet::offered(rig, &[GOOD]).await?;
+    daemonset.offer_broken(rig, BROKEN).await?;
+    rig.before().await?;
+    rig.progress.step("the DaemonSet comes");
+    daemonset.apply(rig, "install", GOOD).await?;
+    rolled_out(rig).await?;
+    expect_agent(rig, GOOD).await?;
+
+    rig.progress
+        .step("it is updated to an agent that does not start");
+    daemonset.apply(rig, "install", BROKEN).await?;
+    // Of the agent's own log, which the pod shows; then its verdict.
+    said(rig, "careen-agent: broken on purpose").await?;
+    said(rig, "was started 3 times and did not run").await?;
+    agent_is_back(rig, GOOD).await?;
+    for role in ["wanted", "proven"] {
+        expect_link(rig, role, GOOD).await?;
+    }
+    // For longer than an agent runs until it counts.
+    rig.guest.run_within("sleep 90", 10 * MINUTE).await?;
+    expect_agent(rig, GOOD).await?;
+    expect_not_ready(rig).await?;
+
+    rig.progress.step("the image of before is named again");
+    daemonset.apply(rig, "install", GOOD).await?;
+    rolled_out(rig).await?;
+    expect_agent(rig, GOOD).await
+}
+
+/// What has this role among the agents that pods have brought.
+async fn expect_link(rig: &mut Rig, role: &str, version: &str) -> Result<()> {
+    let read = format!("readlink {}/{role}", names::AGENTS_DIR);
+    let id = rig.guest.run(&read).await?;
+    ensure!(
+        id.starts_with(&format!("{version}-")),
+        "{role} is {id}, not {version}"
+    );
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! GRUB's environment block is damaged: no request is taken, and nothing is touched. Damaged while a trial is armed, the old system boots,
+//! and the Node says why it ended. Mended as the reason says, the node upgrades.
+
+use super::prelude::*;
+use crate::images::Commit;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "damaged-grubenv-boots-the-old-system",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// What an interrupted write, a bad disk or another program can make of the block, each named as an upgrade's id.
+const DAMAGES: [(&str, &str); 4] = [
+    ("cut-off", "truncate -s 512 /boot/grub/grubenv"),
+    (
+        "too-long",
+        "printf '%0512d' 0 | tr 0 '#' >>/boot/grub/grubenv",
+    ),
+    (
+        "garbage",
+        "head -c 1024 /dev/zero | tr '\\0' x >/boot/grub/grubenv",
+    ),
+    ("gone", "rm /boot/grub/grubenv"),
+];
+
+/// As the reason says.
+const MEND: &str = "grub-editenv /boot/grub/grubenv create && sync";
+
+/// The first of its sectors is lost. In place, for GRUB replays no journal.
+const LOSE_A_SECTOR: &str =
+    "dd if=/dev/zero of=/boot/grub/grubenv bs=512 count=1 conv=notrunc,fsync status=none";
+const BLOCK: &str = "until mountpoint -q /boot; do sleep 0.2; done; cksum </boot/grub/grubenv";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
+    let before = rig.before().await?;
+    for (damage, script) in DAMAGES {
+        rig.guest
+            .run(&format!("{MEND} && {script} && sync"))
+            .await?;
+        refused(rig, &before, &image, damage).await?;
+    }
+    rig.guest.run(MEND).await?;
+    damaged_while_armed(rig, &before, &image).await?;
+    rig.guest.run(MEND).await?;
+    // Without a pod that is healthy no budget allows anything.
+    workload::wait_until_running(&rig.plane.client().await?, UPGRADE).await?;
+    ask(rig, &image, "mended").await?;
+    rig.expect_upgraded(&before, &image).await?;
+    rig.expect_one_trial()
+}
+
+/// Asks with an id, by which the same image is asked for once more.
+async fn ask(rig: &mut Rig, image: &Commit, id: &str) -> Result<()> {
+    rig.expect_a_new_answer();
+    rig.progress.step(&format!("asking by the id {id}"));
+    rig.annotate(&[
+        (names::IMAGE, Some(&image.pinned())),
+        (names::UPGRADE_ID, Some(id)),
+        (names::REQUEST, Some(names::REQUEST_SCHEDULED)),
+    ])
+    .await
+}
+
+async fn refused(rig: &mut Rig, before: &Before, image: &Commit, damage: &str) -> Result<()> {
+    let traces = rig.traces().await?;
+    ask(rig, image, damage).await?;
+    let reason = unfit(rig, 5 * MINUTE).await?;
+    ensure!(
+        reason.contains("1024 bytes"),
+        "what is accepted is not named: {reason}"
+    );
+    // The block is among what must be as it was.
+    rig.expect_untouched(before, &traces).await
+}
+
+/// The reason, which names the block.
+async fn unfit(rig: &mut Rig, limit: Duration) -> Result<String> {
+    let view = rig.expect_failed(&["LoaderUnfit"], limit).await?;
+    let reason = view.reason.unwrap_or_default();
+    ensure!(
+        reason.contains("/boot/grub/grubenv"),
+        "the reason does not name the block: {reason}"
+    );
+    Ok(reason)
+}
+
+async fn damaged_while_armed(rig: &mut Rig, before: &Before, image: &Commit) -> Result<()> {
+    let client = rig.plane.client().await?;
+    // A budget that does not allow holds the upgrade until logind hangs; that holds the reboot.
+    workload::allow_unavailable(&client, 0).await?;
+    ask(rig, image, "armed").await?;
+    rig.node
+        .wait("the cordon", UPGRADE, |view| !view.schedulable)
+        .await?;
+    rig.hang_logind().await?;
+    workload::allow_unavailable(&client, 1).await?;
+    rig.wait_record("\"do\": \"Reboot\"", LOSE_A_SECTOR).await?;
+    let damaged = rig.guest.run(BLOCK).await?;
+    rig.cut_power()?;
+    rig.power_on().await?;
+    rig.wait_boot(None).await?;
+    ensure!(
+        rig.booted().await? == before.commit,
+        "something else than the old system booted"
+    );
+    unfit(rig, UPGRADE).await?;
+    rig.expect_old_system(before).await?;
+    ensure!(rig.trials() == 0, "GRUB began a trial all the same");
+    ensure!(
+        rig.guest.run(BLOCK).await? == damaged,
+        "somebody has written over the damaged block"
+    );
+    rig.expect_told_as_recorded().await
+}

@@ -1,0 +1,139 @@
+//! A person who has `kubectl careen` alone: sees what would happen, pauses and takes it back, reads why a bad image failed, follows a good one
+//! on the terminal, finds both in the history, and goes back.
+
+use serde_json::Value;
+
+use super::prelude::*;
+use crate::images::Commit;
+use crate::kubectl_careen::KubectlCareen;
+use crate::node::NAME;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "kubectl-careen-takes-a-node-there-and-back",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v2", "kubelet-crash"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// How it ends where an upgrade that is watched fails (docs/kubectl-careen.md).
+const FAILED: i32 = 1;
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let (good, bad) = (rig.image("v2")?, rig.image("kubelet-crash")?);
+    let kubectl = KubectlCareen::of(rig)?;
+    rig.policy("[health]\ndeadline-seconds = 60").await?;
+    let before = rig.before().await?;
+
+    rig.progress.step("kubectl careen plan");
+    let plan = plan(&kubectl, &good.pinned()).await?;
+    expect(&plan["plan"]["commit"], &good.digest)?;
+    expect(&plan["plan"]["kubelet"]["to"], "v1.36.3")?;
+    paused_and_taken_back(rig, &kubectl, &good).await?;
+    rig.expect_runs(&before.commit).await?;
+
+    a_bad_image_is_explained(rig, &kubectl, &bad).await?;
+    rig.expect_old_system(&before).await?;
+    // The short deadline was for the bad one.
+    rig.policy("").await?;
+
+    rig.progress.step("kubectl careen upgrade, on a terminal");
+    rig.expect_a_new_answer();
+    let line = format!("upgrade {NAME} --image {} --watch", good.pinned());
+    let seen = kubectl.on_terminal(&line, "yes").await?;
+    ensure!(seen.code == 0, "{line:?} ended with {seen:?}");
+    for part in ["[y/N]", "#.", "%", "Upgraded"] {
+        ensure!(seen.text.contains(part), "no {part:?} in {}", seen.text);
+    }
+    rig.expect_upgraded(&before, &good).await?;
+    both_are_in_the_history(rig, &kubectl).await?;
+
+    rig.progress.step("kubectl careen rollback");
+    let line = format!("rollback {NAME} --yes --watch");
+    let ended: Value = kubectl.json(&line, 0).await?;
+    expect(&ended["state"], "Upgraded")?;
+    rig.expect_old_system(&before).await
+}
+
+/// An emulated node takes its time to answer.
+async fn plan(kubectl: &KubectlCareen, image: &str) -> Result<Value> {
+    kubectl
+        .json(&format!("plan {NAME} --image {image} --timeout 10m"), 0)
+        .await
+}
+
+/// A pause holds what is asked for, and says so; what was held is taken back before the pause goes.
+async fn paused_and_taken_back(
+    rig: &mut Rig,
+    kubectl: &KubectlCareen,
+    image: &Commit,
+) -> Result<()> {
+    rig.progress
+        .step("kubectl careen pause, upgrade, explain, cancel, resume");
+    let one = |done: &Value| expect(&done[0]["node"], NAME).map(|()| done[0]["done"].clone());
+    let paused = kubectl
+        .json(&format!("pause {NAME} --reason maintenance"), 0)
+        .await?;
+    expect(&one(&paused)?, "paused")?;
+    let line = format!("upgrade {NAME} --yes --image {}", image.pinned());
+    expect(&one(&kubectl.json(&line, 0).await?)?, "asked")?;
+    let status: Value = kubectl.json("status", 0).await?;
+    expect(&status[0]["state"], "Paused")?;
+    let explained = kubectl.run(&format!("explain {NAME}")).await?;
+    let says = explained.code == 0 && explained.text.contains("maintenance");
+    ensure!(says, "explain says {explained:?}");
+    let cancelled = kubectl.json(&format!("cancel {NAME}"), 0).await?;
+    expect(&one(&cancelled)?, "withdrawn")?;
+    let resumed = kubectl
+        .json(&format!("resume {NAME} --reason maintenance"), 0)
+        .await?;
+    expect(&one(&resumed)?, "resumed")
+}
+
+async fn a_bad_image_is_explained(
+    rig: &mut Rig,
+    kubectl: &KubectlCareen,
+    bad: &Commit,
+) -> Result<()> {
+    rig.progress
+        .step("kubectl careen upgrade to a bad image, then explain");
+    let line = format!("upgrade {NAME} --yes --watch --image {}", bad.pinned());
+    let ended: Value = kubectl.json(&line, FAILED).await?;
+    expect(&ended["state"], "Failed")?;
+    expect(&ended["code"], "Unhealthy")?;
+    let explained: Value = kubectl.json(&format!("explain {NAME}"), 0).await?;
+    expect(&explained["code"], "Unhealthy")?;
+    let runbook = explained["runbook"].to_string();
+    ensure!(runbook.len() > 100, "the runbook's section is {runbook}");
+    let tried = kubectl
+        .json::<Value>(&format!("retry {NAME} --yes --dry-run"), 0)
+        .await?;
+    expect(&tried[0]["done"], "asked")
+}
+
+/// With the downtime that each has cost; from now on this cluster knows how long an upgrade takes.
+async fn both_are_in_the_history(rig: &mut Rig, kubectl: &KubectlCareen) -> Result<()> {
+    rig.progress.step("kubectl careen history");
+    let history: Value = kubectl.json("history", 0).await?;
+    expect(&history[0]["answer"], "Upgraded")?;
+    expect(&history[1]["answer"], "Failed")?;
+    expect(&history[1]["code"], "Unhealthy")?;
+    for one in 0..2 {
+        let cost = &history[one]["seconds"];
+        let counted = |what: &str| cost[what].as_u64().is_some_and(|seconds| seconds > 0);
+        let all = ["working", "cordoned", "notReady"]
+            .iter()
+            .all(|what| counted(what));
+        ensure!(all, "it cost {cost}");
+    }
+    let back = plan(kubectl, names::KEPT_IMAGE).await?;
+    let usual = back["usualSeconds"].as_u64().unwrap_or_default();
+    ensure!(usual > 0, "no time is expected: {back}");
+    Ok(())
+}
+
+fn expect(found: &Value, wanted: &str) -> Result<()> {
+    ensure!(found == wanted, "it says {found}, not {wanted:?}");
+    Ok(())
+}

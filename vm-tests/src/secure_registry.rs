@@ -1,0 +1,125 @@
+//! What a registry has, once more over TLS: by an authority that the node knows for this registry alone, and only for whom it has given a certificate.
+
+use std::fs;
+
+use anyhow::Result;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+};
+
+use crate::control_plane::{HOST_SEEN_FROM_GUEST, ports};
+use crate::guest::Guest;
+use crate::process::Process;
+use crate::registry::{Registry, serving};
+
+/// Its files, within the registry's folder.
+const FOLDER: &str = "tls";
+
+/// A running one. Dropping it ends it; what it offers is the registry's.
+#[derive(Debug)]
+pub struct SecureRegistry {
+    port: u16,
+    keys: Keys,
+    _process: Process,
+}
+
+/// In PEM.
+#[derive(Debug)]
+struct Keys {
+    authority: String,
+    client: Pair,
+}
+
+#[derive(Debug)]
+struct Pair {
+    certificate: String,
+    key: String,
+}
+
+impl SecureRegistry {
+    /// In front of what this registry has.
+    ///
+    /// # Errors
+    /// When there are no keys, or it does not start.
+    pub async fn of(registry: &Registry) -> Result<Self> {
+        let folder = registry.dir().join(FOLDER);
+        fs::create_dir_all(&folder)?;
+        let [port] = ports::free()?;
+        let (keys, server) = keys()?;
+        let file = |name: &str, content: &str| -> Result<String> {
+            let path = folder.join(name);
+            fs::write(&path, content)?;
+            Ok(path.display().to_string())
+        };
+        let tls = format!(
+            ", tls: {{ certificate: {}, key: {}, clientcas: [{}] }}",
+            file("server.crt", &server.certificate)?,
+            file("server.key", &server.key)?,
+            file("authority.crt", &keys.authority)?
+        );
+        Ok(Self {
+            port,
+            keys,
+            _process: serving(registry.dir(), "secure", port, &tls).await?,
+        })
+    }
+
+    /// An image of that registry, as it is asked for here.
+    #[must_use]
+    pub fn offers(&self, image: &str, registry: &Registry) -> String {
+        image.replacen(&registry.seen_from_guest(), &self.seen_from_guest(), 1)
+    }
+
+    fn seen_from_guest(&self) -> String {
+        format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
+    }
+
+    /// The node trusts it and has its own certificate for it, whose key skopeo can read and not everybody (docs/policy.md).
+    ///
+    /// # Errors
+    /// When the guest does not answer.
+    pub async fn introduce_to(&self, guest: &mut Guest) -> Result<()> {
+        let folder = format!("/etc/containers/certs.d/{}", self.seen_from_guest());
+        let Keys { authority, client } = &self.keys;
+        let script = format!(
+            "set -e\nmkdir -p {folder}\n\
+             cat >{folder}/ca.crt <<'END'\n{authority}END\n\
+             cat >{folder}/client.cert <<'END'\n{}END\n\
+             install -m 0640 -g 65534 /dev/null {folder}/client.key\n\
+             cat >{folder}/client.key <<'END'\n{}END\n",
+            client.certificate, client.key
+        );
+        guest.run(&script).await.map(drop)
+    }
+}
+
+/// Those of the authority and of the node, and the server's.
+fn keys() -> Result<(Keys, Pair)> {
+    let key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::default();
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let name = &mut parameters.distinguished_name;
+    name.push(DnType::CommonName, "the registry's authority");
+    let authority = parameters.self_signed(&key)?.pem();
+    let issuer = Issuer::new(parameters, key);
+    let client = signed(&issuer, Vec::new(), ExtendedKeyUsagePurpose::ClientAuth)?;
+    let server = signed(
+        &issuer,
+        vec![HOST_SEEN_FROM_GUEST.to_owned()],
+        ExtendedKeyUsagePurpose::ServerAuth,
+    )?;
+    Ok((Keys { authority, client }, server))
+}
+
+fn signed(
+    issuer: &Issuer<'_, KeyPair>,
+    names: Vec<String>,
+    purpose: ExtendedKeyUsagePurpose,
+) -> Result<Pair> {
+    let key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(names)?;
+    parameters.extended_key_usages = vec![purpose];
+    let certificate = parameters.signed_by(&key, issuer)?.pem();
+    let key = key.serialize_pem();
+    Ok(Pair { certificate, key })
+}
