@@ -41,7 +41,15 @@ impl Joined {
     /// # Errors
     /// When the image, the boot, the join or the freezing fails.
     pub async fn prepare(kind: DiskKind) -> Result<()> {
-        Self::find(kind).await.map(drop)
+        Self::hold(kind).await.map(drop)
+    }
+
+    /// The same for whoever needs this very one for hours: while it is held, nobody who makes another removes it.
+    ///
+    /// # Errors
+    /// When the image, the boot, the join or the freezing fails.
+    pub async fn hold(kind: DiskKind) -> Result<Self> {
+        Self::find(kind).await
     }
 
     /// Gives the frozen node for a kind of disk, ready to be continued here; makes it first if need be.

@@ -14,8 +14,11 @@ use super::writes::{Log, Request};
 
 /// A drive writes sectors whole.
 const SECTOR: usize = 512;
-/// ext4's superblocks lie in the first block of a partition, which drives write whole nowadays; ext4 does not survive one torn.
-const BLOCK: u64 = 4096;
+/// What drives write whole nowadays.
+const BLOCK: usize = 4096;
+/// ext4's mark, and where it stands in the block with the superblock (Linux, Documentation/filesystems/ext4/super.rst: `s_magic`).
+const MAGIC: [u8; 2] = [0x53, 0xef];
+const MAGIC_AT: usize = 1024 + 0x38;
 
 /// What became of the writes since the last flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +34,8 @@ pub enum Fate {
 /// A power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
+    /// The seed of its plan.
+    pub plan: u64,
     /// Its place in the plan.
     pub index: usize,
     /// Which upgrade is cut.
@@ -125,12 +130,19 @@ fn tear(disk: &File, place: u64, data: &[u8], rng: &mut Rng) -> Result<()> {
             1 => rng.bool(),
             _ => false,
         };
-        let block_of_its_own = data.len() as u64 <= BLOCK;
-        if !lost || block_of_its_own {
+        if !lost || comes_whole(data, at) {
             disk.write_all_at(sector, place + (at * SECTOR) as u64)?;
         }
     }
     Ok(())
+}
+
+/// Whether the sector of this number comes with its block: where that is all of the write, and where ext4's superblock is in it, which the kernel
+/// writes in one request with the blocks behind it. ext4 does not survive that one torn: its checksum is looked at before the journal is.
+fn comes_whole(data: &[u8], sector: usize) -> bool {
+    let begin = sector * SECTOR / BLOCK * BLOCK;
+    let block = data.get(begin..).unwrap_or_default();
+    data.len() <= BLOCK || block.get(MAGIC_AT..MAGIC_AT + 2) == Some(&MAGIC[..])
 }
 
 #[cfg(test)]
@@ -175,6 +187,28 @@ mod tests {
             .collect();
         let later_without_earlier = vec![0, 1, 2, 0, 4];
         assert!(torn.contains(&later_without_earlier), "{torn:?}");
+    }
+
+    /// What is there of a write of three blocks, each byte a 7 but for what `mark` makes of it.
+    fn torn(seed: u64, mark: impl Fn(&mut [u8])) -> Vec<u8> {
+        let mut data = vec![7; 3 * BLOCK];
+        mark(&mut data);
+        let disk = tempfile::NamedTempFile::new().unwrap();
+        disk.as_file().set_len(3 * BLOCK as u64).unwrap();
+        let file = File::options().write(true).open(disk.path()).unwrap();
+        tear(&file, 0, &data, &mut Rng::with_seed(seed)).unwrap();
+        std::fs::read(disk.path()).unwrap()
+    }
+
+    #[test]
+    fn a_superblock_is_never_torn_though_the_blocks_beside_it_are() {
+        let is_whole = |block: &[u8]| !block.contains(&0);
+        let superblock = |data: &mut [u8]| data[MAGIC_AT..][..2].copy_from_slice(&MAGIC);
+        let marked: Vec<_> = (0..100).map(|seed| torn(seed, superblock)).collect();
+        assert!(marked.iter().all(|there| is_whole(&there[..BLOCK])));
+        assert!(marked.iter().any(|there| !is_whole(&there[BLOCK..])));
+        let others = (0..100).map(|seed| torn(seed, |_| {}));
+        assert!(others.into_iter().any(|there| !is_whole(&there[..BLOCK])));
     }
 
     #[test]

@@ -214,6 +214,7 @@ mod tests {
 
     fn cut(way: Way, goes_on: bool) -> Cut {
         Cut {
+            plan: 1,
             index: 0,
             way,
             after: 1,

@@ -71,8 +71,8 @@ fn files(folder: &Path, way: Way) -> Files {
 }
 
 /// Where one cut's machine lies, and the disk that it is made of.
-fn place_of(folder: &Path, index: usize) -> (PathBuf, PathBuf) {
-    let name = |end: &str| folder.join(format!("cut-{index}{end}"));
+fn place_of(folder: &Path, cut: &Cut) -> (PathBuf, PathBuf) {
+    let name = |end: &str| folder.join(format!("cut-{}-{}{end}", cut.plan, cut.index));
     (name(""), name(".raw"))
 }
 
@@ -107,7 +107,7 @@ pub async fn cut_for_a_lane(folder: &Path, cut: &str) -> Result<()> {
 async fn make(folder: &Path, cut: &Cut) -> Result<Verdict> {
     let files = files(folder, cut.way);
     let recorded = files.read(cut.way)?;
-    let (dir, disk) = place_of(folder, cut.index);
+    let (dir, disk) = place_of(folder, cut);
     cut.make_disk(&files.base, &recorded.log, &disk)?;
     let verdict = make_on(&recorded, cut, &disk, &dir).await?;
     if verdict.broken.is_none() {

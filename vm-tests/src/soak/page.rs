@@ -34,10 +34,22 @@ pub fn write(folder: &Path) -> Result<bool> {
 
 /// Those of all builds, in the order of their files.
 fn reports(folder: &Path) -> Result<Vec<Report>> {
-    let mut files = BTreeSet::new();
-    for build in entries(folder)? {
-        files.extend(entries(&build)?.into_iter().filter(|path| is_report(path)));
+    let builds: BTreeSet<_> = entries(folder)?.into_iter().collect();
+    let mut reports = Vec::new();
+    for build in builds {
+        reports.extend(of_build(&build)?);
     }
+    Ok(reports)
+}
+
+/// Those of one build, of all seeds.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn of_build(folder: &Path) -> Result<Vec<Report>> {
+    let mut files = entries(folder)?;
+    files.retain(|path| is_report(path));
+    files.sort();
     files.iter().map(|path| read(path)).collect()
 }
 

@@ -1,5 +1,5 @@
-//! Which cuts a run makes: one in each step of either way first, then at every other write of the record and where the Node is told something, then
-//! wherever the seed says, near flushes more often than elsewhere.
+//! Which cuts a run makes: one in each step of either way first, then at every other write of the record and where the Node is told of another
+//! phase, then wherever the seed says, near flushes more often than elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use fastrand::Rng;
 
 use super::cut::{Cut, Fate};
 use super::place::Recorded;
+use super::recording::Moment;
 use super::way::Way;
 use super::writes::Request;
 
@@ -40,14 +41,15 @@ pub fn cuts(recorded: &[Recorded], count: usize, seed: u64) -> Vec<Cut> {
     cuts
 }
 
-fn of_one(one: &Recorded, indices: &[usize], seed: u64) -> Vec<Cut> {
+fn of_one(one: &Recorded, indices: &[usize], plan: u64) -> Vec<Cut> {
     // Each way's draws are its own, so that they do not depend on the other's.
-    let seed = seed.wrapping_mul(2).wrapping_add(one.way as u64);
+    let seed = plan.wrapping_mul(2).wrapping_add(one.way as u64);
     let places = places(one, indices.len(), seed);
     let mut rng = Rng::with_seed(seed.wrapping_add(FATES));
     let numbered = indices.iter().zip(places).enumerate();
     numbered
         .map(|(nth, (index, after))| Cut {
+            plan,
             index: *index,
             way: one.way,
             after,
@@ -87,10 +89,20 @@ fn at_steps(one: &Recorded, flushes: &[usize], rng: &mut Rng) -> Vec<usize> {
             others.push(place);
         }
     }
-    others.extend(one.recording.moments.iter().map(|moment| moment.after));
+    others.extend(turns(&one.recording.moments));
     rng.shuffle(&mut others);
     places.extend(others);
     places
+}
+
+/// Where the Node is told of another phase, or the cordon comes or goes. Most of its changes only count on, and would leave the seed no cut.
+fn turns(moments: &[Moment]) -> impl Iterator<Item = usize> {
+    let told = |moment: &Moment| (moment.phase.clone(), moment.node["spec"].clone());
+    let turns = moments.iter().enumerate().filter(move |(at, moment)| {
+        let before = at.checked_sub(1).and_then(|at| moments.get(at));
+        before.map(told) != Some(told(moment))
+    });
+    turns.map(|(_, moment)| moment.after)
 }
 
 /// A record is written, flushed, renamed and flushed again: with it as the last request, or behind the first or the second flush, as long as the next
@@ -115,14 +127,14 @@ fn place(rng: &mut Rng, all: std::ops::Range<usize>, flushes: &[usize]) -> usize
 mod tests {
     use super::*;
     use crate::soak::marks::Mark;
-    use crate::soak::recording::{Moment, Recording};
+    use crate::soak::recording::Recording;
     use crate::soak::writes::Log;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     fn recorded(way: Way) -> Recorded {
-        let moment = |after: usize| Moment {
+        let moment = |(after, phase): (usize, &str)| Moment {
             after,
-            phase: "Accepted".to_owned(),
+            phase: phase.to_owned(),
             node: Value::Null,
         };
         let mark = |after: usize| Mark {
@@ -133,7 +145,9 @@ mod tests {
         Recorded {
             way,
             recording: Recording {
-                moments: [3, 40, 70].map(moment).into(),
+                moments: [(3, "Accepted"), (40, "Fetched"), (70, "Verified")]
+                    .map(moment)
+                    .into(),
                 ..Recording::default()
             },
             // One of the upgrade before lies before the request.
@@ -177,6 +191,24 @@ mod tests {
             let wanted = ["Accepted", "Fetched", "Verified"].map(str::to_owned);
             assert_eq!(first, BTreeSet::from(wanted), "seed {seed}");
         }
+    }
+
+    #[test]
+    fn a_node_that_only_counts_on_takes_no_cut_from_the_seed() {
+        let moment = |(after, phase, cordoned, percent): (usize, &str, bool, u8)| Moment {
+            after,
+            phase: phase.to_owned(),
+            node: json!({"metadata": percent, "spec": {"unschedulable": cordoned}}),
+        };
+        let moments = [
+            (3, "Accepted", false, 0),
+            (5, "Accepted", false, 7),
+            (8, "Deployed", false, 35),
+            (9, "Deployed", true, 35),
+            (12, "Deployed", true, 40),
+        ];
+        let moments = moments.map(moment);
+        assert_eq!(turns(&moments).collect::<Vec<_>>(), [3, 8, 9]);
     }
 
     #[test]

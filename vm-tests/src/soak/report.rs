@@ -203,6 +203,7 @@ pub(super) mod tests {
 
     fn cut(index: usize) -> Cut {
         Cut {
+            plan: 1,
             index,
             way: Way::Upgrade,
             after: 10 * index,

@@ -40,11 +40,13 @@ pub async fn run(soak: Soak) -> Result<bool> {
     if soak.cuts == 0 && soak.only.is_none() {
         return page::write(&all_runs());
     }
-    Joined::prepare(DiskKind::Bios).await?;
+    // Its recordings hold for this one alone.
+    let _joined = Joined::hold(DiskKind::Bios).await?;
     let programs = images::programs()?;
     let folder = folder(&programs)?;
     fs::create_dir_all(&folder)?;
     drop_others(&folder)?;
+    let programs = keep_programs(&programs, &folder)?;
     let ground = Ground { folder, programs };
     let recorded = ground.recordings().await?;
     if let Some(index) = soak.only {
@@ -57,7 +59,8 @@ pub async fn run(soak: Soak) -> Result<bool> {
     ground.make_all(&cuts, soak.jobs, report).await
 }
 
-/// Removes what the recordings of other builds take, gigabytes each. Their reports and what is left of broken cuts stay.
+/// Removes what the recordings of other builds take, gigabytes each, and what lanes that died have left. Their reports and what is left of
+/// broken cuts stay.
 fn drop_others(folder: &Path) -> Result<()> {
     let all = all_runs();
     let others = fs::read_dir(&all).with_context(|| all.display().to_string())?;
@@ -67,9 +70,45 @@ fn drop_others(folder: &Path) -> Result<()> {
             Way::ALL
                 .iter()
                 .try_for_each(|way| files(&other, *way).remove())?;
+            tidy(&other)?;
         }
     }
     Ok(())
+}
+
+/// Removes what a lane that died has left; what is left of broken cuts, of whichever seed, stays.
+fn tidy(folder: &Path) -> Result<()> {
+    let reports = page::of_build(folder)?;
+    let broken = reports.iter().flat_map(Report::broken);
+    let keep: BTreeSet<PathBuf> = broken
+        .flat_map(|verdict| <[PathBuf; 2]>::from(place_of(folder, &verdict.cut)))
+        .collect();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with("cut-") || keep.contains(&path) {
+            continue;
+        }
+        if path.is_dir() {
+            fs::remove_dir_all(&path)?;
+        } else {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// A copy of our programs in `folder`, of the same name, which is in the key of what is made of them. The rig of another source tree builds its
+/// own into the same cache, and a run of hours would go on with those.
+fn keep_programs(programs: &Path, folder: &Path) -> Result<PathBuf> {
+    let kept = folder.join(programs.file_name().unwrap_or_default());
+    fs::create_dir_all(&kept)?;
+    fs::set_permissions(&kept, fs::metadata(programs)?.permissions())?;
+    for program in fs::read_dir(programs)? {
+        let program = program?;
+        fs::copy(program.path(), kept.join(program.file_name()))?;
+    }
+    Ok(kept)
 }
 
 /// What all cuts of a run start from.
@@ -101,13 +140,14 @@ impl Ground {
     }
 
     async fn make_alone(&self, cut: &Cut) -> Result<bool> {
+        self.keep_first(cut)?;
         let verdict = self.make(cut).await?;
         println!("{}", report::line(&verdict, 1, 1));
         Ok(verdict.broken.is_none())
     }
 
     async fn make_all(&self, cuts: &[Cut], jobs: usize, mut report: Report) -> Result<bool> {
-        self.tidy(&report)?;
+        tidy(&self.folder)?;
         let left = report.left_of(cuts);
         if left.len() < cuts.len() {
             let made = cuts.len() - left.len();
@@ -132,6 +172,7 @@ impl Ground {
                 Err(error) => {
                     without += 1;
                     println!("cut {:>4} came to no verdict: {error:#}", cut.index);
+                    self.remove_disk(cut)?;
                 }
             }
             if without >= GIVE_UP {
@@ -151,23 +192,13 @@ impl Ground {
         Ok(held && left == 0)
     }
 
-    /// Removes what a lane that died has left; what is left of broken cuts stays.
-    fn tidy(&self, report: &Report) -> Result<()> {
-        let keep: BTreeSet<PathBuf> = report
-            .broken()
-            .flat_map(|verdict| <[PathBuf; 2]>::from(place_of(&self.folder, verdict.cut.index)))
-            .collect();
-        for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if !name.starts_with("cut-") || keep.contains(&path) {
-                continue;
-            }
-            if path.is_dir() {
-                fs::remove_dir_all(&path)?;
-            } else {
-                fs::remove_file(&path)?;
-            }
+    /// What is left of a cut says what has happened, and made once more it may well pass: that goes beside, its disk is the same again.
+    fn keep_first(&self, cut: &Cut) -> Result<()> {
+        let (dir, _) = place_of(&self.folder, cut);
+        let first = format!("first-{}-{}", cut.plan, cut.index);
+        let first = self.folder.join(first);
+        if dir.exists() && !first.exists() {
+            fs::rename(dir, first)?;
         }
         Ok(())
     }
@@ -177,7 +208,11 @@ impl Ground {
         if report.broken().count() <= DISKS {
             return Ok(());
         }
-        let (dir, disk) = place_of(&self.folder, cut.index);
+        self.remove_disk(cut)
+    }
+
+    fn remove_disk(&self, cut: &Cut) -> Result<()> {
+        let (dir, disk) = place_of(&self.folder, cut);
         for file in [disk, dir.join("machine/disk.qcow2")] {
             if file.exists() {
                 fs::remove_file(&file)?;
@@ -229,18 +264,62 @@ mod tests {
     #[test]
     fn what_a_lane_that_died_has_left_goes_and_what_is_left_of_a_broken_cut_stays() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let mut report = Report::read(folder.path(), 1)?;
-        report.add(verdict(3, "", 1.0))?;
-        for index in [3, 4] {
-            let (dir, disk) = place_of(folder.path(), index);
+        let broken = verdict(3, "", 1.0);
+        Report::read(folder.path(), 1)?.add(broken.clone())?;
+        // Of another seed, which broke nothing.
+        Report::read(folder.path(), 2)?.add(verdict(3, "Failed", 1.0))?;
+        let others = [(1, 4), (2, 3)].map(|(plan, index)| Cut {
+            plan,
+            index,
+            ..broken.cut
+        });
+        for cut in [broken.cut].iter().chain(&others) {
+            let (dir, disk) = place_of(folder.path(), cut);
             fs::create_dir(dir)?;
             fs::write(disk, "")?;
         }
         fs::create_dir(folder.path().join("upgrade"))?;
-        ground(folder.path()).tidy(&report)?;
-        let left = ["cut-3", "cut-3.raw", "report-1.json", "upgrade"];
+        tidy(folder.path())?;
+        let left = [
+            "cut-1-3",
+            "cut-1-3.raw",
+            "report-1.json",
+            "report-2.json",
+            "upgrade",
+        ];
         let left = left.into_iter().map(str::to_owned).collect();
         assert_eq!(names_in(folder.path())?, left);
+        Ok(())
+    }
+
+    #[test]
+    fn what_others_build_meanwhile_is_none_of_a_runs_programs() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let built = folder.path().join("image-programs");
+        fs::create_dir(&built)?;
+        fs::write(built.join("careen-agent"), "ours")?;
+        let key = |programs: &Path| anyhow::Ok(images::Key::default().files(programs)?.digits());
+        let before = key(&built)?;
+        let kept = keep_programs(&built, &folder.path().join("run"))?;
+        fs::write(built.join("careen-agent"), "theirs")?;
+        assert_eq!(key(&kept)?, before);
+        assert_ne!(key(&built)?, before);
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_broken_cut_has_left_stays_when_it_is_made_once_more_and_again() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let broken = verdict(3, "", 1.0).cut;
+        let (dir, _) = place_of(folder.path(), &broken);
+        for journal in ["of the first", "of the second", "of the third"] {
+            fs::create_dir_all(&dir)?;
+            fs::write(dir.join("journal.txt"), journal)?;
+            ground(folder.path()).keep_first(&broken)?;
+        }
+        tidy(folder.path())?;
+        let kept = fs::read_to_string(folder.path().join("first-1-3/journal.txt"))?;
+        assert_eq!(kept, "of the first");
         Ok(())
     }
 
@@ -251,7 +330,7 @@ mod tests {
         let mut kept = 0;
         for index in 0..DISKS + 2 {
             let broken = verdict(index, "", 1.0);
-            let (dir, disk) = place_of(folder.path(), index);
+            let (dir, disk) = place_of(folder.path(), &broken.cut);
             fs::create_dir_all(dir.join("machine"))?;
             fs::write(&disk, "")?;
             report.add(broken.clone())?;
