@@ -92,6 +92,34 @@ fn a_volume_is_refused_by_name() {
 }
 
 #[test]
+fn a_partition_of_a_raid_is_refused_as_the_raid_is() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let kernel = kernel(&disk, None);
+    let devices = kernel.path().join("sys/devices");
+    let (partition, raid) = (devices.join("sda2"), devices.join("md126"));
+    fs::create_dir_all(raid.join("md126p1/partition")).unwrap();
+    fs::remove_dir(&partition).unwrap();
+    symlink("md126/md126p1", partition).unwrap();
+    assert_eq!(fitness_on(&disk, kernel.path(), EXT4), Ok(()), "of a disk");
+    fs::create_dir(raid.join("md")).unwrap();
+    let text = detail(&disk, kernel.path());
+    assert!(text.contains("md126p1") && text.contains("RAID"), "{text}");
+}
+
+#[test]
+fn ext4_whose_superblock_asks_for_data_journal_is_refused_though_its_mount_does_not_say_so() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let kernel = kernel(&disk, None);
+    let folder = kernel.path().join("proc/fs/ext4/sda2");
+    fs::create_dir_all(&folder).unwrap();
+    let options = |data: &str| fs::write(folder.join("options"), format!("rw\n{data}\ncommit=5\n"));
+    options("data=ordered").unwrap();
+    assert_eq!(fitness_on(&disk, kernel.path(), EXT4), Ok(()));
+    options("data=journal").unwrap();
+    assert!(detail(&disk, kernel.path()).contains("data=journal"));
+}
+
+#[test]
 fn ext4_with_data_journal_is_refused() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let kernel = kernel(&disk, None);

@@ -2,6 +2,7 @@
 //! its one-shot would boot a bad trial for ever.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ use crate::{Places, grubenv};
 const EXT: i64 = 0xEF53;
 const XFS: i64 = 0x5846_5342;
 const VFAT: i64 = 0x4D44;
+
+const DATA_JOURNAL: &str = "data=journal";
 
 /// Checks grubenv, the file system and the device it lies on, and GRUB's configuration. `kernel` is the folder that holds
 /// `sys` and `proc`: `/` on a node.
@@ -98,11 +101,28 @@ fn check_file_system(path: &Path, kernel: &Path, found: i64) -> Result<(), Strin
     }
 }
 
-/// The mount of this device is searched in mountinfo, where the mount options of the file system stand last.
+/// Asked of the mount and of ext4 itself: what is a default of this file system (`tune2fs -o journal_data`), a mount does not tell (fs/ext4/super.c,
+/// `_ext4_show_options`).
 fn has_data_journal(path: &Path, kernel: &Path) -> bool {
-    let Ok((major, minor)) = device_of(path) else {
-        return false;
+    device_of(path).is_ok_and(|device| {
+        is_mounted_with_data_journal(device, kernel) || is_data_journal_in_force(device, kernel)
+    })
+}
+
+/// All options in force, one a line, below the device's name. Where the kernel has no such file, the mount alone is known.
+fn is_data_journal_in_force(device: (u64, u64), kernel: &Path) -> bool {
+    let options = |node: PathBuf| {
+        kernel
+            .join("proc/fs/ext4")
+            .join(name(&node))
+            .join("options")
     };
+    let options = node(device, kernel).and_then(|node| fs::read_to_string(options(node)));
+    options.is_ok_and(|options| options.lines().any(|option| option == DATA_JOURNAL))
+}
+
+/// The mount of this device is searched in mountinfo, where the mount options of the file system stand last.
+fn is_mounted_with_data_journal((major, minor): (u64, u64), kernel: &Path) -> bool {
     let bytes = fs::read(kernel.join("proc/self/mountinfo")).unwrap_or_default();
     // Somebody's mount point may be of any bytes.
     let text = String::from_utf8_lossy(&bytes);
@@ -112,7 +132,7 @@ fn has_data_journal(path: &Path, kernel: &Path) -> bool {
         words.get(2) == Some(&device.as_str())
             && words
                 .last()
-                .is_some_and(|options| options.split(',').any(|option| option == "data=journal"))
+                .is_some_and(|options| options.split(',').any(|option| option == DATA_JOURNAL))
     })
 }
 
@@ -121,35 +141,53 @@ fn device_of(path: &Path) -> Result<(u64, u64), String> {
     Ok((major(meta.dev()), minor(meta.dev())))
 }
 
+/// The folder in which /sys tells of a block device.
+fn node((major, minor): (u64, u64), kernel: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(kernel.join(format!("sys/dev/block/{major}:{minor}")))
+}
+
+fn name(node: &Path) -> String {
+    let name = node.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// GRUB's disk writes go to a disk or a partition. What the kernel puts between (device mapper, md, loop) it cannot write,
 /// or reads as something else.
 fn check_device(path: &Path, kernel: &Path) -> Result<(), String> {
     let (major, minor) = device_of(path)?;
-    let link = kernel.join(format!("sys/dev/block/{major}:{minor}"));
-    let node = fs::canonicalize(&link).map_err(|_| {
+    let node = node((major, minor), kernel).map_err(|_| {
         format!(
             "{} does not lie on a block device ({major}:{minor}); accepted is a partition",
             path.display()
         )
     })?;
-    let name = node
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let kinds: [(&str, PathBuf); 3] = [
-        (
-            "a device-mapper volume (LVM, LUKS, multipath)",
-            node.join("dm"),
-        ),
-        ("a software RAID (md)", node.join("md")),
-        ("a loop device", node.join("loop")),
-    ];
-    match kinds.iter().find(|(_, mark)| mark.exists()) {
-        Some((kind, _)) => Err(format!(
-            "/boot lies on {name}, {kind}, which GRUB cannot write; accepted is a partition of a disk"
+    match between(&node) {
+        Some(kind) => Err(format!(
+            "/boot lies on {}, {kind}, which GRUB cannot write; accepted is a partition of a disk",
+            name(&node)
         )),
         None => Ok(()),
     }
+}
+
+/// What the kernel puts between. A partition of such a device (md0p1, md126p1) has its folder in the device's, which alone bears the mark.
+fn between(node: &Path) -> Option<&'static str> {
+    let kinds = [
+        ("a device-mapper volume (LVM, LUKS, multipath)", "dm"),
+        ("a software RAID (md)", "md"),
+        ("a loop device", "loop"),
+    ];
+    let device = node.parent().filter(|_| node.join("partition").exists());
+    let has = |mark: &str| {
+        [Some(node), device]
+            .iter()
+            .flatten()
+            .any(|node| node.join(mark).exists())
+    };
+    kinds
+        .into_iter()
+        .find(|(_, mark)| has(mark))
+        .map(|(kind, _)| kind)
 }
 
 #[cfg(test)]
