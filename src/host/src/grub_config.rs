@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use crate::boot::Entry;
 
 /// Given to the kernel by a one-shot alone. A kernel that panics or an initramfs that waits hangs for ever by default;
-/// with these both end in a reboot, which is the old system.
+/// with these both end in a reboot, which is the old system. A systemd that crashes as the first process freezes; one before 256 knows no
+/// `crash_action`, and a newer one takes `crash_reboot` for the same (systemd, src/core/main.c).
 pub const TRIAL_ARGUMENTS: &str = "careen.trial=1 panic=10 oops=panic softlockup_panic=1 rd.shell=0 rd.emergency=reboot \
-systemd.crash_action=reboot systemd.watchdog_sec=60 rd.timeout=90";
+systemd.crash_action=reboot systemd.crash_reboot=1 systemd.watchdog_sec=60 rd.timeout=90";
 
 /// One menu entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
