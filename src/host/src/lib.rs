@@ -20,6 +20,7 @@ pub mod image_info;
 pub mod journal;
 pub mod kernel;
 pub mod manifest;
+pub mod memory;
 pub mod mounts;
 pub mod os;
 mod places;

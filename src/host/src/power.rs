@@ -14,36 +14,57 @@ use crate::freeze;
 /// How long what is dirty may take to reach the disk: on a frozen or dying one it never does.
 const SETTLE: Duration = Duration::from_secs(20);
 
+/// How long the kernel may take to shut its devices down. A disk that answers has emptied its cache by then: 60 s are what the kernel gives it
+/// (drivers/scsi/sd.h, `SD_TIMEOUT` times `SD_FLUSH_TIMEOUT_MULTIPLIER`).
+pub const DEVICES: Duration = Duration::from_secs(90);
+
 /// Reboots at once. Returns only when neither the system call nor sysrq worked.
 ///
-/// systemd is not asked: its reboot from an initramfs has failed before (systemd issue 35757), and it may be what hangs.
-pub fn force_reboot(boot: &Path) -> nix::Error {
+/// systemd is not asked: its reboot from an initramfs has failed before (systemd issue 35757), and it may be what hangs. Nor is the kernel
+/// waited for longer than `patience`: reboot(2) asks each driver to shut its device down first (kernel/reboot.c, `kernel_restart_prepare`),
+/// and one whose device answers no more may never return.
+pub fn force_reboot(boot: &Path, patience: Duration) -> nix::Error {
     let boot = boot.to_owned();
-    in_time(SETTLE, move || {
+    let _ = in_time(SETTLE, move || {
         // A frozen /boot would let the sync wait for ever.
         let _ = freeze::thaw(&boot);
         nix::unistd::sync();
     });
+    unless_it_is_over(patience, reset);
     let refused = match reboot(RebootMode::RB_AUTOBOOT) {
         Ok(never) => never_returned(never),
         Err(error) => error,
     };
-    let _ = fs::write("/proc/sys/kernel/sysrq", "1");
-    let _ = fs::write("/proc/sysrq-trigger", "b");
+    reset();
     refused
 }
 
-/// Waits for `work` no longer than `limit`: a system call on a dying disk cannot be called back, only left behind. Where no
+/// Resets the machine without a word to any device (sysrq.rst, `b`).
+fn reset() {
+    let _ = fs::write("/proc/sys/kernel/sysrq", "1");
+    let _ = fs::write("/proc/sysrq-trigger", "b");
+}
+
+/// Has `second` done beside what comes next, when that has not ended everything by then. Where no thread is to be had there is no second way.
+fn unless_it_is_over(patience: Duration, second: impl FnOnce() + Send + 'static) {
+    let _ = thread::Builder::new().spawn(move || {
+        thread::sleep(patience);
+        second();
+    });
+}
+
+/// Waits for what `work` brings no longer than `limit`: a system call on a dying disk cannot be called back, only left behind. Where no
 /// thread is to be had it is left out. What must be on the disk was flushed when it was written.
-pub fn in_time(limit: Duration, work: impl FnOnce() + Send + 'static) {
+pub fn in_time<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (done, wait) = mpsc::channel();
     let spawned = thread::Builder::new().spawn(move || {
-        work();
-        let _ = done.send(());
+        let _ = done.send(work());
     });
-    if spawned.is_ok() {
-        let _ = wait.recv_timeout(limit);
-    }
+    spawned.ok()?;
+    wait.recv_timeout(limit).ok()
 }
 
 const fn never_returned(never: Infallible) -> nix::Error {
@@ -57,20 +78,33 @@ mod tests {
 
     use super::*;
 
+    fn hang() {
+        loop {
+            thread::park();
+        }
+    }
+
     #[test]
     fn work_that_hangs_is_left_behind() {
-        in_time(Duration::ZERO, || {
-            loop {
-                thread::park();
-            }
+        assert_eq!(in_time(Duration::ZERO, hang), None);
+    }
+
+    #[test]
+    fn a_reboot_that_the_kernel_does_not_get_done_has_a_second_way() {
+        let (reset, machine) = mpsc::channel();
+        unless_it_is_over(Duration::ZERO, move || {
+            let _ = reset.send("reset");
         });
+        let _ = in_time(Duration::ZERO, hang);
+        assert_eq!(machine.recv_timeout(SETTLE), Ok("reset"));
     }
 
     #[test]
     fn work_that_ends_is_waited_for() {
         let ended = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&ended);
-        in_time(SETTLE, move || ends.store(true, Ordering::SeqCst));
+        let in_time = in_time(SETTLE, move || ends.store(true, Ordering::SeqCst));
+        assert_eq!(in_time, Some(()));
         assert!(ended.load(Ordering::SeqCst));
     }
 }

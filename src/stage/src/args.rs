@@ -15,6 +15,7 @@ pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|
   --boot-id FILE  /proc/sys/kernel/random/boot_id
   --now MS        milliseconds since boot, in place of the kernel's clock
   --limit S       deadman: reboot after so many seconds whatever the record says
+  --patience S    deadman: wait so many seconds for the disk when the trial is due, in place of 60
   --initramfs     the places are those of the initramfs
   --dry-run       say so and exit with 3 where it would reboot";
 
@@ -27,7 +28,7 @@ pub enum Verb {
     Verify,
     /// In the real root, before the kubelet.
     Check,
-    /// Every few seconds of a trial.
+    /// For the whole of a trial.
     Deadman,
     /// In the old system, before the kubelet.
     Restore,
@@ -54,6 +55,8 @@ pub struct Args {
     pub now: Option<u64>,
     /// In place of the record's deadline, in seconds.
     pub limit: Option<u64>,
+    /// What a look may take though the trial is due, in seconds.
+    pub patience: Option<u64>,
     /// Reboot nothing.
     pub dry_run: bool,
 }
@@ -69,6 +72,7 @@ struct Given {
     boot_id: Option<PathBuf>,
     now: Option<u64>,
     limit: Option<u64>,
+    patience: Option<u64>,
     initramfs: bool,
     dry_run: bool,
 }
@@ -90,6 +94,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Args, lexopt::Error> {
             Long("boot-id") => given.boot_id = Some(parser.value()?.into()),
             Long("now") => given.now = Some(parser.value()?.parse()?),
             Long("limit") => given.limit = Some(parser.value()?.parse()?),
+            Long("patience") => given.patience = Some(parser.value()?.parse()?),
             Long("initramfs") => given.initramfs = true,
             Long("dry-run") => given.dry_run = true,
             other => return Err(other.unexpected()),
@@ -142,6 +147,7 @@ impl Given {
             boot_id: or(self.boot_id, host::os::BOOT_ID),
             now: self.now,
             limit: self.limit,
+            patience: self.patience,
             dry_run: self.dry_run,
         })
     }

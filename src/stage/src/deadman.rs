@@ -1,14 +1,33 @@
-//! `deadman`: ends a trial that reaches no verdict, whatever became of the agent. Called by a timer every few seconds.
+//! `deadman`: ends a trial that reaches no verdict, whatever became of the agent, of systemd, or of the disk.
+//!
+//! One process for the whole trial: what is in memory needs nobody to start it. A disk that answers no more holds whoever asks it, and not even
+//! SIGKILL calls that back; so each look is a thread's, and who waits for it touches no disk.
 
 use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use host::journal::Store;
-use host::os;
+use host::{memory, power};
 use upgrade::decide::RecordRead;
-use upgrade::{OneShot, Phase, deadman, names, policy};
+use upgrade::{OneShot, Phase, SinceBoot, deadman, names};
 
 use crate::args::Args;
 use crate::{look, passed, strict};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// What a look may take though the trial is due: a disk may be slow, and the trial blessed.
+const PATIENCE: u64 = 60;
+
+/// What a look has found.
+enum Trial {
+    /// There is none any more; `blessed` where it was this boot's, and nothing of it can come back.
+    Over { blessed: bool },
+    /// It ends then, without a verdict.
+    Until(SinceBoot),
+}
 
 /// Reboots when the trial is overdue.
 pub fn run(args: &Args) -> ExitCode {
@@ -16,50 +35,114 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(limit) = args.limit {
-        return overdue(args, look::now(args).0 / 1000 >= limit);
-    }
-    let read = Store::new(&args.places.sysroot).read();
-    match passed::running(args) {
-        Some(seen) if deadman::is_due(&seen, &read) => overdue(args, true),
-        Some(seen) => {
-            if seen.on_trial() && seen.one_shot == OneShot::Set {
-                strict::disarm(args);
-            }
-            rest(args, &read);
+        return if look::now(args).0 / 1000 >= limit {
+            no_verdict(args)
+        } else {
             ExitCode::SUCCESS
+        };
+    }
+    if !args.dry_run
+        && let Err(error) = memory::stay()
+    {
+        eprintln!("careen-stage: the deadman goes on, and a disk that fails may hold it: {error}");
+    }
+    watch(args)
+}
+
+/// Looks until there is nothing to end any more.
+fn watch(args: &Args) -> ExitCode {
+    let mut until = deadman::by_default();
+    loop {
+        match look_in_time(args, until) {
+            Some(Trial::Over { blessed }) => {
+                if blessed && !args.dry_run {
+                    rest();
+                }
+                return ExitCode::SUCCESS;
+            }
+            Some(Trial::Until(at)) if look::now(args) >= at => return no_verdict(args),
+            Some(Trial::Until(at)) => until = at,
+            None if look::now(args) >= until => {
+                return strict::reboot(
+                    args,
+                    "the trial's time is over, and the disk does not say whether it has a verdict",
+                );
+            }
+            // No thread was to be had.
+            None => {}
         }
-        // A system that cannot even say what it is has the default time and no more.
-        None => overdue(
-            args,
-            look::now(args).0 / 1000 >= policy::Health::default().deadline_seconds,
-        ),
+        if args.dry_run {
+            return ExitCode::SUCCESS;
+        }
+        thread::sleep(PAUSE);
     }
 }
 
-fn overdue(args: &Args, overdue: bool) -> ExitCode {
-    if !overdue {
-        return ExitCode::SUCCESS;
+/// Nothing when the look does not come back until the trial is due by what was known before.
+fn look_in_time(args: &Args, until: SinceBoot) -> Option<Trial> {
+    let (least, looking) = (args.patience.unwrap_or(PATIENCE), args.clone());
+    let limit = patience(until, look::now(args), Duration::from_secs(least));
+    power::in_time(limit, move || trial(&looking))
+}
+
+fn patience(until: SinceBoot, now: SinceBoot, least: Duration) -> Duration {
+    Duration::from_millis(until.0.saturating_sub(now.0)).max(least)
+}
+
+fn trial(args: &Args) -> Trial {
+    let Some(seen) = passed::running(args) else {
+        // A system that cannot even say what it is has the default time and no more.
+        return Trial::Until(deadman::by_default());
+    };
+    let read = Store::new(&args.places.sysroot).read();
+    let Some(until) = deadman::due(&seen, &read) else {
+        return Trial::Over {
+            blessed: is_blessed(&read),
+        };
+    };
+    if seen.now < until && seen.one_shot == OneShot::Set {
+        strict::clear_one_shot(&args.places, !args.dry_run);
     }
+    Trial::Until(until)
+}
+
+fn no_verdict(args: &Args) -> ExitCode {
     strict::reboot(args, "the trial has reached no verdict in its time")
 }
 
+fn is_blessed(read: &RecordRead) -> bool {
+    let record = read.as_ref().ok();
+    let upgrade = record.and_then(|record| record.upgrade.as_ref());
+    upgrade.is_some_and(|up| matches!(up.phase, Phase::Blessed | Phase::Upgraded))
+}
+
 /// A blessed system needs no further looking after in this boot.
-fn rest(args: &Args, read: &RecordRead) {
-    let phase = read
-        .as_ref()
-        .ok()
-        .and_then(|record| record.upgrade.as_ref())
-        .map(|upgrade| &upgrade.phase);
-    if !matches!(phase, Some(Phase::Blessed | Phase::Upgraded))
-        || args.dry_run
-        || os::since_boot().is_err()
-    {
-        return;
-    }
+fn rest() {
+    eprintln!("careen-stage: this system has passed its trial, and the deadman rests");
     let mut stop = Command::new("systemctl");
     stop.args(["--no-block", "stop", names::DEADMAN_TIMER])
         .stdin(Stdio::null());
     if let Err(error) = stop.status() {
         eprintln!("careen-stage: the timer stays, which costs little: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_has_until_the_trial_is_due_and_behind_that_a_minute() {
+        let least = Duration::from_secs(PATIENCE);
+        let at = |seconds| {
+            patience(
+                deadman::by_default(),
+                SinceBoot(0).plus_seconds(seconds),
+                least,
+            )
+        };
+        assert_eq!(at(5), Duration::from_secs(655));
+        assert_eq!(at(650), least);
+        assert_eq!(at(6_000), least);
     }
 }

@@ -95,6 +95,20 @@ fn every_service_says_what_it_leaves_open_and_why() {
 }
 
 #[test]
+fn the_deadman_of_a_trial_is_one_process_that_nobody_has_to_start_again() {
+    let text = fs::read_to_string(source().join("systemd/system/careen-deadman.service")).unwrap();
+    let has = |line: &str| text.lines().any(|found| found == line);
+    assert!(has("Type=simple") && has("IgnoreOnIsolate=yes"));
+    // No limit ends it: a look that hangs is its own to end, and with it the trial.
+    for limit in ["TimeoutStartSec", "RuntimeMaxSec", "WatchdogSec"] {
+        assert!(!text.contains(limit), "{limit}");
+    }
+    let timer = fs::read_to_string(source().join("systemd/system/careen-deadman.timer")).unwrap();
+    let has = |line: &str| timer.lines().any(|found| found == line);
+    assert!(has("OnActiveSec=1") && has("OnUnitInactiveSec=30"));
+}
+
+#[test]
 fn the_last_check_comes_before_every_runtime_that_could_start_a_container() {
     let text = fs::read_to_string(source().join("systemd/system/careen-check.service")).unwrap();
     let before = text.lines().find_map(|line| line.strip_prefix("Before="));
@@ -113,6 +127,10 @@ fn every_trial_carries_the_argument_that_the_units_look_for() {
             .any(|word| word == upgrade::names::TRIAL_ARGUMENT)
     );
     let text = fs::read_to_string(source().join("docs/architecture.md")).unwrap();
+    // systemd before 256 knows the one, later ones both.
+    for word in ["systemd.crash_reboot=1", "systemd.crash_action=reboot"] {
+        assert!(arguments.split(' ').any(|found| found == word), "{word}");
+    }
     assert!(
         text.contains(&format!("`{arguments}`")),
         "docs/architecture.md names other arguments"

@@ -86,6 +86,23 @@ fn the_deadman_gives_the_default_time_where_nothing_can_be_read() {
     assert_eq!((at("600000"), at("660000")), (Some(0), Some(WOULD_REBOOT)));
 }
 
+/// Whoever reads a pipe that nobody writes to is held as by a disk that answers no more.
+#[test]
+fn a_disk_that_hangs_holds_the_deadman_no_longer_than_a_trial_without_a_record_may_take() {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    let record = node.disk.places.state().join("record.a");
+    let _ = fs::remove_file(&record);
+    nix::unistd::mkfifo(&record, nix::sys::stat::Mode::S_IRUSR).unwrap();
+    let more = ["--now", "660000", "--patience", "0"];
+    let ended = node.run("deadman", &node.new, true, &more);
+    assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("the disk does not say"), "{said}");
+}
+
 #[test]
 fn the_deadman_of_the_initramfs_looks_at_no_record() {
     let node = armed();

@@ -1,6 +1,7 @@
 //! When a trial without a verdict must end, whatever became of the agent. Called by `careen-stage deadman`.
 
 use crate::decide::RecordRead;
+use crate::id::SinceBoot;
 use crate::observe::Observation;
 use crate::policy;
 use crate::record::Upgrade;
@@ -8,12 +9,12 @@ use crate::record::Upgrade;
 /// Seconds that the agent has beyond its own deadline to write its verdict down.
 const SLACK: u64 = 60;
 
-/// Whether the deadman must reboot now. `seen` needs no request, API server or health.
+/// When the deadman must reboot at the latest; nothing while there is no trial to end. `seen` needs no request, API server or health.
 #[must_use]
-pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
+pub fn due(seen: &Observation, read: &RecordRead) -> Option<SinceBoot> {
     // A system that is the default was blessed in this boot: its argument stays on the command line, its trial is over.
     if !seen.on_trial() {
-        return false;
+        return None;
     }
     let upgrade = read
         .as_ref()
@@ -21,20 +22,38 @@ pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
         .and_then(|record| record.upgrade.as_ref());
     let mine = upgrade.filter(|up| up.to.as_ref().is_some_and(|to| to.same(&seen.booted)));
     match mine {
-        Some(up) if up.phase.is_proven() || held(up, seen) => false,
-        Some(up) if up.deadline_seconds > 0 => over(seen, up.deadline_seconds),
-        // Nobody can say how long this trial may take, so the default holds.
-        Some(_) | None => over(seen, policy::Health::default().deadline_seconds),
+        Some(up) if up.phase.is_proven() => None,
+        Some(up) => Some(of_trial(up).max(held(up, seen))),
+        None => Some(by_default()),
     }
 }
 
-fn over(seen: &Observation, deadline_seconds: u64) -> bool {
-    seen.now.0 / 1000 >= deadline_seconds.saturating_add(SLACK)
+/// Whether it must reboot now.
+#[must_use]
+pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
+    due(seen, read).is_some_and(|at| seen.now >= at)
 }
 
-/// The agent waits for the API server and has said until when.
-fn held(up: &Upgrade, seen: &Observation) -> bool {
-    up.hold
-        .as_ref()
-        .is_some_and(|hold| hold.boot == seen.boot && seen.now < hold.at)
+/// When a trial ends of which nothing else can be known: neither what runs, nor what its record says.
+#[must_use]
+pub fn by_default() -> SinceBoot {
+    over(policy::Health::default().deadline_seconds)
+}
+
+fn of_trial(up: &Upgrade) -> SinceBoot {
+    match up.deadline_seconds {
+        // Nobody can say how long this trial may take, so the default holds.
+        0 => by_default(),
+        seconds => over(seconds),
+    }
+}
+
+const fn over(deadline_seconds: u64) -> SinceBoot {
+    SinceBoot(0).plus_seconds(deadline_seconds.saturating_add(SLACK))
+}
+
+/// The agent waits for the API server and has said until when, in this boot.
+fn held(up: &Upgrade, seen: &Observation) -> SinceBoot {
+    let hold = up.hold.as_ref().filter(|hold| hold.boot == seen.boot);
+    hold.map_or(SinceBoot(0), |hold| hold.at)
 }

@@ -4,7 +4,7 @@
 mod scene;
 
 use scene::*;
-use upgrade::deadman::is_due;
+use upgrade::deadman::{by_default, due, is_due};
 use upgrade::*;
 
 fn trial() -> Record {
@@ -31,6 +31,21 @@ fn an_unreadable_record_ends_a_trial_at_the_default_deadline() {
     let damaged = || Err(Reason::RecordDamaged { detail: "x".into() });
     assert!(!is_due(&at(659), &damaged()));
     assert!(is_due(&at(660), &damaged()));
+}
+
+#[test]
+fn who_can_look_no_more_knows_by_the_last_look_when_the_trial_ends() {
+    let ends = |seconds| Some(SinceBoot(0).plus_seconds(seconds));
+    assert_eq!(due(&at(100), &Ok(trial())), ends(360));
+    let mut held = trial();
+    let until = SinceBoot(0).plus_seconds(1000);
+    held.upgrade.as_mut().unwrap().hold = Some(Moment {
+        boot: boot(2),
+        at: until,
+    });
+    assert_eq!(due(&at(100), &Ok(held)), ends(1000));
+    assert_eq!(due(&at(100), &Ok(upgrade_in(Phase::Blessed))), None);
+    assert_eq!(Some(by_default()), ends(660), "without any look");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt;
+use host::power;
 use upgrade::Reason;
 use zbus::OwnedFd;
 
@@ -117,7 +118,8 @@ pub async fn force(boot: &std::path::Path) -> Result<(), Reason> {
         tokio::time::sleep(LAST_RESORT).await;
     }
     let boot = boot.to_owned();
-    let refused = tokio::task::spawn_blocking(move || host::power::force_reboot(&boot)).await;
+    let reboot = move || power::force_reboot(&boot, power::DEVICES);
+    let refused = tokio::task::spawn_blocking(reboot).await;
     let detail = refused.map_or_else(|error| error.to_string(), |errno| errno.to_string());
     Err(Reason::RebootRefused { detail })
 }
