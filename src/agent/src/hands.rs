@@ -58,7 +58,7 @@ pub struct Local {
     pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade.
     pub kubeadm: Check,
-    /// Checks of `required.d`.
+    /// Our own last check before the kubelet, and those of `required.d`.
     pub required: Vec<(String, Check)>,
 }
 

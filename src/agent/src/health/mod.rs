@@ -3,6 +3,7 @@
 //! "Could not check" is never "bad": what could not be looked at is pending, and the deadline decides.
 
 mod check;
+mod checked;
 mod credential;
 mod kubelet;
 pub(crate) mod output;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use upgrade::names::KUBELET_CONF;
+use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::Check;
 use upgrade::{Policy, UpgradeId};
 
@@ -44,6 +45,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     // Not waited for: these decide nothing, and a slow one must not delay the verdict.
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
     let mut required = UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE);
+    let mut checked = Check::Pending("it was not looked for yet".to_owned());
     loop {
         // User checks ask about a node that runs; before that they would only use up their tries. They may take their time, so the
         // node itself is looked at after them: no verdict is found on what held before they began.
@@ -55,12 +57,19 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
         let kubelet = kubelet::check().await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
+        // Once it has passed it has, for this boot.
+        if checked != Check::Pass {
+            checked = checked::check().await;
+        }
         let now = Local {
             runtime,
             kubelet,
             credential,
             kubeadm,
-            required: required.results(),
+            required: [(CHECK_UNIT.to_owned(), checked.clone())]
+                .into_iter()
+                .chain(required.results())
+                .collect(),
         };
         found.send_if_modified(|before| {
             tell(before.as_ref(), &now);
