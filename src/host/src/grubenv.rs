@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use upgrade::OneShot;
 
 use crate::error::{At, Error, Result};
@@ -185,15 +186,8 @@ pub fn one_shot(path: &Path) -> OneShot {
 /// # Errors
 /// When it is not, or the block was damaged before: then nothing is written.
 pub fn write_next_entry(path: &Path, position: Option<usize>) -> Result<()> {
-    let old = read(path)?;
-    let mut env = old.clone();
+    let mut env = read(path)?;
     env.set_next_entry(position);
-    if env == old {
-        // Whoever wrote it may have died before it was on the disk.
-        return File::open(path)
-            .and_then(|file| file.sync_all())
-            .at("syncing", path);
-    }
     let block = env
         .format()
         .map_err(|detail| Error::damaged(path, detail))?;
@@ -201,8 +195,19 @@ pub fn write_next_entry(path: &Path, position: Option<usize>) -> Result<()> {
         .write(true)
         .open(path)
         .at("opening", path)?;
+    // Also what is there already: whoever wrote it may have died before it was on the disk, or been told that it did not get there, behind
+    // which the kernel takes it for written (fsync(2), "EIO").
     file.write_all_at(&block, 0).at("writing", path)?;
-    file.sync_all().at("syncing", path)
+    flush(&file, path)
+}
+
+/// What did not get to the disk is forgotten, so that the next look shows what is there.
+fn flush(file: &File, path: &Path) -> Result<()> {
+    let flushed = file.sync_all();
+    if flushed.is_err() {
+        let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    }
+    flushed.at("syncing", path)
 }
 
 #[cfg(test)]
@@ -281,6 +286,19 @@ mod tests {
         assert!(write_next_entry(&path, Some(1)).is_err());
         assert_eq!(fs::read(&path).unwrap(), b"short");
         assert_eq!(one_shot(&path), OneShot::Unreadable);
+    }
+
+    #[test]
+    fn what_seems_to_be_cleared_already_is_written_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("grubenv");
+        fs::write(&path, block("")).unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_modified(long_ago).unwrap();
+        write_next_entry(&path, None).unwrap();
+        assert_ne!(file.metadata().unwrap().modified().unwrap(), long_ago);
+        assert_eq!(fs::read(&path).unwrap(), block(""));
     }
 
     #[test]

@@ -100,7 +100,8 @@ impl Store {
     }
 
     fn newest(&self) -> Result<Option<Copy>, Reason> {
-        let slots = COPIES.map(|name| Slot::read(&self.folder.join(name)));
+        let [first, second] = COPIES.map(|name| Slot::read(&self.folder.join(name)));
+        let slots = [first?, second?];
         let damage = slots
             .iter()
             .filter_map(Slot::damage)
@@ -189,12 +190,19 @@ enum Slot {
 }
 
 impl Slot {
-    fn read(path: &Path) -> Self {
+    /// A copy that could not be read, for a disk that fails or for want of a descriptor, may be whole and the newer one: the other is not taken for it.
+    fn read(path: &Path) -> Result<Self, Reason> {
         match fs::read(path) {
-            Ok(bytes) => unseal(&bytes)
-                .unwrap_or_else(|detail| Self::Damaged(format!("{}: {detail}", path.display()))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Self::Absent,
-            Err(error) => Self::Damaged(format!("{}: {error}", path.display())),
+            Ok(bytes) => Ok(unseal(&bytes)
+                .unwrap_or_else(|detail| Self::Damaged(format!("{}: {detail}", path.display())))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::Absent),
+            Err(error) => Err(Reason::RecordDamaged {
+                detail: format!(
+                    "{}: {error}; this may be the newer copy, so the other is not acted on. Look at the node's disk; where this copy is lost for good, \
+                     remount /sysroot writable and remove it",
+                    path.display()
+                ),
+            }),
         }
     }
 

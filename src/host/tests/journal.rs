@@ -130,6 +130,30 @@ fn with_both_copies_damaged_a_person_must_look_and_nothing_is_written() {
 }
 
 #[test]
+fn a_copy_that_the_disk_does_not_give_is_not_replaced_by_the_older_one() {
+    let (folder, mut store) = store();
+    store.store(&of_generation(1)).unwrap();
+    store.store(&of_generation(2)).unwrap();
+    // Reading a folder fails as reading from a disk that fails does, whoever reads.
+    let path = copy(&folder, "record.b");
+    let newer = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let told = store.read().unwrap_err();
+    assert!(matches!(told, Reason::RecordDamaged { .. }));
+    let text = told.to_string();
+    assert!(
+        text.contains("record.b") && text.contains("remove it"),
+        "{text}"
+    );
+    let refused = store.store(&of_generation(3));
+    assert!(matches!(refused, Err(StoreError::Unreadable(_))));
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, newer).unwrap();
+    assert_eq!(store.read(), Ok(of_generation(2)), "it was there all along");
+}
+
+#[test]
 fn an_older_generation_and_another_content_of_the_same_are_refused() {
     let (_folder, mut store) = store();
     store.store(&of_generation(5)).unwrap();

@@ -96,10 +96,20 @@ pub fn linked(sysroot: &Path) -> Result<Vec<(Deployment, PathBuf)>> {
 /// # Errors
 /// When it is none that a boot link leads to.
 pub fn booted(sysroot: &Path, root: &Path) -> Result<(Deployment, PathBuf)> {
+    booted_among(&mut || linked(sysroot), sysroot, root)
+}
+
+/// Twice where nothing is found: while libostree swaps `boot.0` and `boot.1`, one look can be too early for the one and too late for the other.
+fn booted_among(
+    linked: &mut dyn FnMut() -> Result<Vec<(Deployment, PathBuf)>>,
+    sysroot: &Path,
+    root: &Path,
+) -> Result<(Deployment, PathBuf)> {
     let runs = identity(root)?;
-    for (deployment, folder) in linked(sysroot)? {
-        if identity(&folder).is_ok_and(|found| found == runs) {
-            return Ok((deployment, folder));
+    for _ in 0..2 {
+        let mut all = linked()?.into_iter();
+        if let Some(found) = all.find(|(_, folder)| identity(folder).is_ok_and(|one| one == runs)) {
+            return Ok(found);
         }
     }
     Err(Error::damaged(
@@ -126,4 +136,23 @@ fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     paths.sort();
     Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_is_found_though_its_link_is_swapped_during_the_first_look() {
+        let root = tempfile::tempdir().unwrap();
+        let deployment: Deployment = serde_json::from_value(serde_json::json!({
+            "digest": "a".repeat(64), "serial": 0, "stateroot": "debian", "bootcsum": "b".repeat(64), "pinned": false,
+        }))
+        .unwrap();
+        let runs = (deployment, root.path().to_owned());
+        let mut looks = vec![vec![runs.clone()], vec![]];
+        let mut linked = || Ok(looks.pop().unwrap_or_default());
+        let found = booted_among(&mut linked, Path::new("/sysroot"), root.path());
+        assert_eq!(found.unwrap(), runs);
+    }
 }

@@ -254,7 +254,8 @@ impl Place {
         }
     }
 
-    fn sync(&self) -> Result<()> {
+    /// Flushes the names in its folder.
+    pub(super) fn sync(&self) -> Result<()> {
         nix::unistd::fsync(&self.folder).at("syncing the folder of", &self.full)
     }
 }
