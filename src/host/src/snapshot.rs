@@ -26,11 +26,14 @@ pub use tidy::keep_only;
 use way::{There, Way};
 
 /// What is saved on every node; a star stands for any letters in the last part.
-const KUBELET: [&str; 5] = [
+const KUBELET: [&str; 6] = [
     "/var/lib/kubelet/config.yaml",
     "/var/lib/kubelet/kubeadm-flags.env",
     "/var/lib/kubelet/instance-config.yaml",
     "/var/lib/kubelet/*_manager_state",
+    // allocated_pods_state and actuated_pods_state, from 1.33 on: a kubelet that cannot make one out does not start
+    // (pkg/kubelet/allocation/allocation_manager.go).
+    "/var/lib/kubelet/*_pods_state",
     "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
 ];
 
@@ -226,7 +229,8 @@ impl Snapshot {
             && facts.len() == wanted.len() as u64
             && way::content(file, &facts, &full).is_ok_and(|found| found == wanted)
         {
-            return Ok(false);
+            // Whoever put it there may have died before its name was on the disk.
+            return place.sync().map(|()| false);
         }
         place.put(&wanted, saved).map(|()| true)
     }

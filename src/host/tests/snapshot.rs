@@ -27,6 +27,7 @@ fn node() -> Node {
         ("config.yaml", "old config"),
         ("kubeadm-flags.env", "old flags"),
         ("cpu_manager_state", "old cpus"),
+        ("allocated_pods_state", "old allocations"),
         ("pki/kubelet-client-current.pem", "old key"),
         ("pods/1/etc-hosts", "a pod's"),
     ] {
@@ -66,9 +67,11 @@ fn what_was_changed_comes_back_and_what_is_new_goes() {
     node.save();
     node.write("var/lib/kubelet/config.yaml", "new config");
     node.write("var/lib/kubelet/memory_manager_state", "new memory");
+    node.write("var/lib/kubelet/allocated_pods_state", "new allocations");
+    node.write("var/lib/kubelet/actuated_pods_state", "new to the old one");
     node.write("var/lib/kubelet/instance-config.yaml", "new instance");
     fs::remove_file(node.path("var/lib/kubelet/cpu_manager_state")).unwrap();
-    assert_eq!(node.restore(), 4);
+    assert_eq!(node.restore(), 6);
     assert_eq!(content(&node.path(KUBELET)), before);
     assert_eq!(node.restore(), 0, "a second time there is nothing to do");
 }
