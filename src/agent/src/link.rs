@@ -210,6 +210,7 @@ mod tests {
             machine: String::new(),
             etc_stale: false,
             staged: false,
+            node: None,
             request: Asked::Unknown,
             paused: None,
             opted_out: None,

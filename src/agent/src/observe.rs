@@ -24,6 +24,7 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
     let link = around.link;
     let health = health(around.local, &machine, link, read);
     Observation {
+        node: link.node.as_ref().map(|node| node.name.clone()),
         request: link.asked.clone(),
         paused: link.paused.clone(),
         opted_out: link.opted_out.clone(),

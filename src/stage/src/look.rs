@@ -63,6 +63,7 @@ pub fn observe(
         machine: os::machine()?,
         etc_stale: false,
         staged: false,
+        node: None,
         request: Asked::Unknown,
         paused: None,
         opted_out: None,

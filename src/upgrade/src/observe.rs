@@ -48,6 +48,8 @@ pub struct Observation {
     pub etc_stale: bool,
     /// Whether somebody has staged a system that the next shutdown makes the default. Looked at where a trial may be next.
     pub staged: bool,
+    /// What our Node is called, once it was seen.
+    pub node: Option<String>,
     /// The requester's annotations.
     pub request: Asked,
     /// The value of the pause annotation.

@@ -143,9 +143,16 @@ pub struct Upgrade {
     /// The pre-hooks have passed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub prepared: bool,
+    /// The node is being taken from its users or was, and they have not got it back since. Written before the first of it is begun, for whoever
+    /// is killed in a step remembers no outcome of it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub taken: bool,
     /// The node is being taken from its users or was, and the post-hooks have not been run since.
     #[serde(default, skip_serializing_if = "is_false")]
     pub post_hooks_due: bool,
+    /// What our Node was called when it was first taken from its users, while it is not given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Since when load balancers are asked to leave the node out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded: Option<Moment>,
@@ -274,7 +281,9 @@ impl Upgrade {
             rehearsed: false,
             waits: None,
             prepared: false,
+            taken: false,
             post_hooks_due: false,
+            node: None,
             excluded: None,
             drain_begun: None,
             redeploying: false,
@@ -318,6 +327,15 @@ impl Upgrade {
             | Phase::Halted { .. } => false,
         };
         before_a_trial && self.from.same(booted)
+    }
+
+    /// Whether anything of what takes the node from its users may have come about, and they have not got it back.
+    #[must_use]
+    pub const fn is_taken(&self) -> bool {
+        // A version that did not know the first mark wrote the others.
+        let marked = self.prepared || self.post_hooks_due;
+        let begun = marked || self.excluded.is_some() || self.drain_begun.is_some();
+        (self.taken || begun) && !self.released
     }
 
     /// The commit that is to be booted, once it is known.

@@ -146,3 +146,47 @@ fn a_node_that_is_uncordoned_again_and_again_is_given_back() {
     };
     assert!(detail.contains("who uncordons"), "{detail}");
 }
+
+/// An agent that was killed once it had armed has just started, `seconds` after the boot, and reaches no API server.
+fn armed_unheard(seconds: u64, one_shot: OneShot) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        request: Asked::Unknown,
+        api: Api::Away,
+        uncordoned: false,
+        ..uncordoned(one_shot)
+    }
+}
+
+#[test]
+fn an_agent_that_comes_back_armed_hears_whether_pods_may_be_back_before_it_reboots() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    for (one_shot, next_step, taken_back) in [
+        (OneShot::Set, "Reboot", "Disarm"),
+        (OneShot::Clear, "Arm", "Drain"),
+    ] {
+        let (waiting, act) = next(&armed_unheard(20, one_shot), &armed);
+        assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
+        let heard = Observation {
+            request: asked().request,
+            api: quiet().api,
+            ..armed_unheard(22, one_shot)
+        };
+        assert_eq!(begun(&next(&heard, &waiting).1), Some(next_step));
+        let uncordoned = Observation {
+            uncordoned: true,
+            ..heard
+        };
+        assert_eq!(begun(&next(&uncordoned, &waiting).1), Some(taken_back));
+    }
+}
+
+#[test]
+fn an_api_server_that_stays_away_does_not_keep_an_armed_node_from_its_trial() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    for (one_shot, step) in [(OneShot::Set, "Reboot"), (OneShot::Clear, "Arm")] {
+        let (record, act) = next(&armed_unheard(95, one_shot), &armed);
+        assert_eq!(begun(&act), Some(step));
+        assert_eq!(phase_of(&record), Phase::Armed { boot: boot(1) });
+    }
+}

@@ -6,7 +6,7 @@ use upgrade::{Home, Phase, Upgrade};
 use crate::cast::System;
 use crate::kept::Kept;
 use crate::look::look;
-use crate::machine::act_of;
+use crate::machine::{act_of, phase};
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Running, State};
 use crate::{fault, promises};
@@ -69,6 +69,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
     state.running = Running {
         boot: state.running.boot.saturating_add(1),
         now: 10,
+        started: 0,
         system,
         trial,
         picked,
@@ -159,6 +160,12 @@ pub fn restores(state: &State) -> bool {
     !is_target(up, state) && (is_due || state.disk.owed)
 }
 
+/// The agent's note, before it decides anything: what is to be put back and is not is owed (`snapshot::is_outstanding`).
+pub fn owe_what_is_outstanding(state: &mut State) {
+    let is_armed = matches!(phase(state), Some(Phase::Armed { .. }));
+    state.disk.owed |= !is_armed && restores(state);
+}
+
 fn is_target(up: &Upgrade, state: &State) -> bool {
     let booted = state.running.system.deployment();
     up.to.as_ref().is_some_and(|to| to.same(&booted))
@@ -187,11 +194,11 @@ fn restore(state: &mut State) {
 }
 
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, has not run; an older one cannot read
-/// what a newer one wrote, and does not come up where it could not be put back. Whoever picks an older system by hand with nothing saved any more has
+/// what a newer one wrote, and does not come up where it was not put back. Whoever picks an older system by hand with nothing saved any more has
 /// chosen that.
 fn kubelet(state: &mut State) {
     let letter = state.running.system.letter;
-    if state.disk.kubelet > letter && state.disk.owed {
+    if state.disk.kubelet > letter && (state.disk.owed || restores(state)) {
         state.running.sick = true;
     } else if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
         state.breaks("the kubelet can read its state");

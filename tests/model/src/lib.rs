@@ -8,7 +8,7 @@
 //! the menu picked by hand, a kept system in it). libostree's swap (folder, rename of the loader's link, flush,
 //! clean-up; a cut between rename and flush loses it for both, or for the loader alone, which replays no journal). The
 //! record, written between decision and act. The kubelet's state, which an older one cannot read, its snapshot and
-//! `careen-restore`, which may fail. The deadman. The API server: away, back, older than it was, without an answer that it had accepted, hearing of a change late; the version known
+//! `careen-restore`, which may fail or not run at all. The deadman. The API server: away, back, older than it was, without an answer that it had accepted, hearing of a change late; the version known
 //! later than the server. The requester and other people: another request, the same by another id, by none, taken back; a
 //! pause, which ends when nothing else is left to wait for; a cordon, and one taken off, whoever set it; the cordon of an upgrade that is over, which comes back; a default of
 //! their own, made at once or staged until the next way down; another entry of the menu. /etc changing. An agent that dies for good in a trial. Steps that fail before, within or
@@ -32,7 +32,8 @@
 //!   nothing of ours would bring it back.
 //! - The soak is the operator's, beside hooks and hours. Left out: a longer one that a requester asks for.
 //! - What is kept is there to be picked at the menu. Left out: a request for it (`kept:`), which needs a kubelet that reads what a newer one wrote.
-//! - Of a cordon that is taken off an agent knows what it was told in this life: one that has just started, armed, reboots before it has heard of any.
+//! - Of a cordon that is taken off an agent knows what it was told in this life: one that was started anew goes on unheard where the API server
+//!   stays away, and knows of none that was set again meanwhile.
 //!   Left out: what libostree makes of a staged system when
 //!   the menu is written.
 //! - A killed agent takes its step with it at the part that it has reached. Left out: a `careen-deploy` that outlives it.

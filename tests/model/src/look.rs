@@ -21,7 +21,7 @@ pub fn look(
     Observation {
         home,
         now: moment(run.now),
-        started: SinceBoot(0),
+        started: moment(run.started),
         wall: 0,
         boot: cast::boot_id(run.boot),
         booted: run.system.deployment(),
@@ -36,6 +36,7 @@ pub fn look(
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),
         staged: is_staged(state),
+        node: None,
         request: request(link),
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,

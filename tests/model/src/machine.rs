@@ -69,6 +69,9 @@ fn turn(
         return true;
     }
     hear(state);
+    if mutant != Some(Mutant::OverlooksWhatNobodyHasPutBack) {
+        boot::owe_what_is_outstanding(state);
+    }
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.
     state.running.well |= seen.on_trial() && is_well(&seen.health);
@@ -337,11 +340,12 @@ fn step_of(step: &Step) -> Do {
 
 /// The agent dies and is started again; the boot goes on.
 pub fn restart(state: &mut State) {
-    // What the agent knew of the cordon goes with it, and an armed node reboots without hearing of the Node again.
+    // What the agent knew of the cordon goes with it.
     let is_taken =
         phase(state).is_some_and(|phase| matches!(phase, Phase::Drained | Phase::Armed { .. }));
     state.ghost.unseen |= is_taken && state.cluster.pods;
     state.running.link = Link::NEW;
+    state.running.started = state.running.now;
     state.pc = Pc::Turn(None);
 }
 

@@ -57,10 +57,13 @@ pub enum Mutant {
     LeavesACordonThatComesBack,
     SoaksForNoTime,
     HoldsTheDeadmanForEver,
+    RebootsUnheardOnceArmed,
+    OverlooksWhatNobodyHasPutBack,
+    ForgetsThatItHasTakenTheNode,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 39] = [
+pub const MUTANTS: [Mutant; 42] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -100,6 +103,9 @@ pub const MUTANTS: [Mutant; 39] = [
     Mutant::LeavesACordonThatComesBack,
     Mutant::SoaksForNoTime,
     Mutant::HoldsTheDeadmanForEver,
+    Mutant::RebootsUnheardOnceArmed,
+    Mutant::OverlooksWhatNobodyHasPutBack,
+    Mutant::ForgetsThatItHasTakenTheNode,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break.
@@ -226,10 +232,14 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::SkipsTheSnapshot => up.snapshot = true,
         Mutant::SavesBeforeTheFirstTrialAlone if up.tries > 0 => up.snapshot = true,
         Mutant::KeepsTheCordon => up.released = true,
+        Mutant::ForgetsThatItHasTakenTheNode => up.taken = false,
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
         Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
             seen.etc_stale = false;
+        }
+        Mutant::RebootsUnheardOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
+            seen.started = SinceBoot(0);
         }
         Mutant::NeverDisarms if !matches!(up.phase, Phase::Armed { .. }) => {
             seen.one_shot = OneShot::Clear;

@@ -101,14 +101,24 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     if state.disk.etc_carried != state.disk.etc {
         state.breaks("I9: the new system has the /etc that the old one has");
     }
-    // Of a cordon that was taken off an agent that has just started has not heard yet.
-    if state.cluster.pods && !state.ghost.unseen {
+    if state.cluster.pods && !is_unheard_of(state, seen) {
         state.breaks("the pods are gone before the node is armed");
     }
     let default = state.disk.menu.first().map(|one| one.letter);
     if !seen.runs_default() || default == Some(OWN.letter) || state.running.staged {
         state.breaks("I1: armed only where the running system is the default, and stays it");
     }
+}
+
+/// For how many seconds an agent that was started anew waits to hear of the Node.
+const CONNECTING: u16 = 90;
+
+/// Whether an agent cannot know that pods may be back: the API server is away, and who was started anew has waited for it; or the cordon that was
+/// taken off meanwhile is set again.
+fn is_unheard_of(state: &State, seen: &Observation) -> bool {
+    let waited = state.running.now >= state.running.started + CONNECTING;
+    let in_vain = waited && seen.api == Api::Away;
+    state.ghost.unseen && (in_vain || state.cluster.cordon != Cordon::None)
 }
 
 /// Steps before a trial is armed.
@@ -311,6 +321,9 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         () if (state.cluster.excluded.is_some() || state.ghost.hooked) && !halted => {
             Some("hooks and load balancers hear of the end")
         }
+        () if is_cut_off_from_its_state(state) => {
+            Some("the kubelet's state is back, or owed")
+        }
         () if !chosen && !default.is_some_and(|one| one.same(state.running.system)) => {
             Some("I6: what runs is the default")
         }
@@ -319,6 +332,12 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         }
         () => unanswered(state, record),
     }
+}
+
+/// Whether the kubelet has what a newer one wrote, and nothing is kept for it. Who has booted a system by hand has chosen that.
+fn is_cut_off_from_its_state(state: &State) -> bool {
+    let unreadable = state.disk.kubelet > state.running.system.letter;
+    unreadable && !state.disk.owed && !state.running.picked && !state.ghost.by_hand
 }
 
 fn is_excused(state: &State, halted: bool) -> bool {

@@ -133,6 +133,8 @@ pub struct Running {
     pub boot: u8,
     /// Seconds since it began.
     pub now: u16,
+    /// When the agent was started; in the second in which the boot began, where nobody has killed it since.
+    pub started: u16,
     /// The system.
     pub system: System,
     /// The trial's argument is on its command line.
@@ -301,6 +303,7 @@ impl State {
             running: Running {
                 boot: 0,
                 now: 100,
+                started: 0,
                 system: a,
                 trial: false,
                 picked: false,

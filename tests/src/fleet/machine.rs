@@ -169,6 +169,7 @@ impl FleetMachine {
             machine: "x86_64".to_owned(),
             etc_stale: false,
             staged: false,
+            node: None,
             request: Asked::Unknown,
             paused: None,
             opted_out: None,

@@ -43,6 +43,7 @@ impl TestMachine {
             machine: "x86_64".to_owned(),
             etc_stale: false,
             staged: false,
+            node: None,
             request: Asked::Unknown,
             paused: None,
             opted_out: None,

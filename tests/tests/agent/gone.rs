@@ -12,8 +12,13 @@ use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use upgrade::names;
 
-/// Joins the machine again as another Node: a kubelet.conf of that one's, under the same name.
+/// Joins the machine again as another Node, asked for the image that runs.
 async fn join_again(scene: &Scene, word: &str) -> Result<TestNode> {
+    join_again_for(scene, word, OLD_IMAGE).await
+}
+
+/// Joins the machine again as another Node: a kubelet.conf of that one's, under the same name.
+async fn join_again_for(scene: &Scene, word: &str, image: &str) -> Result<TestNode> {
     let other = TestNode::new(word).await?;
     let fresh = scene.node.kubeconfig.with_extension("other");
     fs::copy(&other.kubeconfig, &fresh)?;
@@ -21,7 +26,7 @@ async fn join_again(scene: &Scene, word: &str) -> Result<TestNode> {
     let machine = &scene.machine;
     let boot = machine.boot_id();
     other.kubelet_says(&boot, machine.version(), true).await?;
-    other.ask_for(OLD_IMAGE).await?;
+    other.ask_for(image).await?;
     Ok(other)
 }
 
@@ -71,6 +76,35 @@ async fn a_node_that_is_renamed_in_the_drain_is_neither_drained_on_nor_rebooted_
     delete(&scene.node).await?;
     let told = other.until_answered("Upgraded").await?;
     assert!(!is_cordoned(&told));
+    let (boots, menu) = (scene.machine.boots(), scene.machine.menu());
+    assert_eq!((boots, menu.as_str()), (0, "a"));
+    Ok(())
+}
+
+/// As where all Nodes are asked for one image: what the new one is asked for takes nothing back.
+#[tokio::test]
+async fn a_node_that_is_renamed_in_the_drain_ends_its_upgrade_and_names_the_one_that_stays_cordoned()
+-> Result<()> {
+    let scene = Scene::new("former").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("always-one", "web", 1).await?;
+    let former = &scene.node;
+    former.ask_for(NEW_IMAGE).await?;
+    former.until("cordoned", &is_cordoned).await?;
+    let other = join_again_for(&scene, "present", NEW_IMAGE).await?;
+    let (boot, version) = (scene.machine.boot_id(), scene.machine.version());
+    // As the controller manager marks a Node whose kubelet is gone.
+    former.kubelet_says(&boot, version, false).await?;
+    let told = other.until_answered("Failed").await?;
+    let why = annotation(&told, names::FAILURE_REASON);
+    assert!(
+        why.contains(&former.name) && why.contains(&other.name),
+        "{why}"
+    );
+    assert!(!is_cordoned(&told), "nothing was begun under the new name");
+    assert!(is_cordoned(&former.now().await?), "out of reach, and named");
+    assert_eq!(pods.names().await?, ["web"]);
     let (boots, menu) = (scene.machine.boots(), scene.machine.menu());
     assert_eq!((boots, menu.as_str()), (0, "a"));
     Ok(())

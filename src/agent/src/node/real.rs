@@ -104,6 +104,7 @@ impl Node {
             machine: fixed.machine,
             etc_stale: self.etc_is_stale(record, &booted),
             staged: may_arm(record, &booted).is_some() && boot::is_staged(&self.places.root),
+            node: None,
             request: Asked::Unknown,
             paused: None,
             opted_out: None,

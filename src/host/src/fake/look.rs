@@ -33,6 +33,7 @@ impl World {
             machine: "x86_64".to_owned(),
             etc_stale: self.etc_is_stale(),
             staged: false,
+            node: None,
             request: if up { asked() } else { Asked::Unknown },
             paused: None,
             opted_out: None,

@@ -125,8 +125,8 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
 
 /// The users have the node. The next time that it is taken from them begins anew, with the pre-hooks.
 fn given_back(up: &mut Upgrade) {
-    (up.released, up.prepared) = (true, false);
-    (up.excluded, up.drain_begun) = (None, None);
+    (up.released, up.taken, up.prepared) = (true, false, false);
+    (up.node, up.excluded, up.drain_begun) = (None, None, None);
 }
 
 /// What the pre-hooks did is undone, as far as it goes.

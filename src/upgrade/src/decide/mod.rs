@@ -6,7 +6,9 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod accept;
+mod called_off;
 mod charge;
+mod connecting;
 mod decision;
 mod disarm;
 pub(crate) mod facts;
@@ -24,6 +26,7 @@ mod uncounted;
 
 pub use decision::{Act, Decision, Journal};
 
+use called_off::called_off;
 use disarm::disarm;
 
 use crate::history::{self, Past};
@@ -124,7 +127,7 @@ fn asks_anew(next: &Record, seen: &Observation) -> bool {
         && next.unanswered(&seen.request).is_some()
 }
 
-/// A withdrawn request stops what can be stopped; a step inside libostree's swap is left to end.
+/// A withdrawn request, or another Node, stops what can be stopped; a step inside libostree's swap is left to end.
 fn while_running(
     step: &Step,
     up: Option<&mut Upgrade>,
@@ -136,7 +139,7 @@ fn while_running(
         Step::Fetch { .. } | Step::Verify { .. } | Step::Rehearse
     ) || hold::takes(step);
     match up {
-        Some(up) if stoppable && withdrawn(up, seen) => Act::Cancel,
+        Some(up) if stoppable && called_off(up, seen).is_some() => Act::Cancel,
         Some(up) if *step == Step::Kubeadm => new::while_kubeadm(up, seen, policy),
         Some(_) if hold::takes(step) => hold::while_taking(seen, policy),
         Some(_) | None => Act::Wait(None),
@@ -197,16 +200,6 @@ fn unknown_system(up: &mut Upgrade, seen: &Observation) -> Act {
         reason: Reason::UnknownSystem { booted },
     };
     Act::Wait(None)
-}
-
-/// Whether the requester has taken back the request that this upgrade serves.
-fn withdrawn(up: &Upgrade, seen: &Observation) -> bool {
-    up.phase.can_be_withdrawn()
-        && match &seen.request {
-            Asked::Unknown => false,
-            Asked::Nothing => true,
-            Asked::This(request) => *request != up.request,
-        }
 }
 
 /// Ends or turns back an upgrade, as the reason's disposition says. `Retry` here means that its tries are used up.

@@ -1,6 +1,8 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
-use super::{Act, disarm, give_up, hold, take, withdrawn};
+use super::called_off::{called_off, renamed};
+use super::connecting::{connecting, unheard};
+use super::{Act, disarm, give_up, hold, take};
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::phase::Phase;
@@ -10,14 +12,10 @@ use crate::record::Upgrade;
 use crate::step::{Step, skew};
 use crate::target::{Source, Target, Wanted};
 
-/// Seconds that the API server is waited for, where it is asked and not needed, by an agent that has only just started.
-/// Cleaning up takes tens of seconds, in which no pod could come back under our cordon; arming hears no withdrawal any more.
-const CONNECTING: u64 = 90;
-
 /// From `Accepted` to `Drained`: the next step towards arming.
 pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    if withdrawn(up, seen) {
-        give_up(up, Reason::Withdrawn);
+    if let Some(reason) = called_off(up, seen) {
+        give_up(up, reason);
         return revert(up, seen);
     }
     if let Some(first) = disarm(Some(up), seen) {
@@ -124,7 +122,7 @@ fn drained(
     seen: &Observation,
     policy: &Policy,
 ) -> Act {
-    if let (Asked::Unknown, Some(wait)) = (&seen.request, connecting(seen)) {
+    if let Some(wait) = unheard(seen) {
         // Back from a trial: the request may have been taken back meanwhile, the API server been upgraded.
         return wait;
     }
@@ -254,11 +252,13 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             give_up(up, reason);
             revert(up, seen)
         }
-        (Ok(_), _) if seen.etc_stale || seen.uncordoned => armed_too_early(up, seen, policy),
-        (Ok(_), OneShot::Set) => Act::Begin(Step::Reboot { force: false }),
-        (Ok(deployment), OneShot::Clear | OneShot::Unreadable) => {
-            Act::Begin(Step::Arm { deployment })
+        (Ok(_), _) if seen.etc_stale || seen.uncordoned || renamed(up, seen).is_some() => {
+            armed_too_early(up, seen, policy)
         }
+        (Ok(deployment), one_shot) => unheard(seen).unwrap_or(match one_shot {
+            OneShot::Set => Act::Begin(Step::Reboot { force: false }),
+            OneShot::Clear | OneShot::Unreadable => Act::Begin(Step::Arm { deployment }),
+        }),
     }
 }
 
@@ -350,12 +350,6 @@ pub(super) fn release(up: &Upgrade, seen: &Observation) -> Option<Act> {
         Api::Reached { .. } => Some(Act::Begin(Step::Release)),
         Api::Away => connecting(seen),
     }
-}
-
-/// Counted from the agent's start and not the boot's: what puts the kubelet's state back runs before it, and may take minutes.
-fn connecting(seen: &Observation) -> Option<Act> {
-    let until = seen.started.plus_seconds(CONNECTING);
-    (seen.now < until).then_some(Act::Wait(Some(until)))
 }
 
 /// The hooks that undo what the pre-hooks did, while the node is not given back yet.

@@ -9,7 +9,8 @@ use crate::step::Step;
 
 /// The next step of it. Whoever gives the node back later begins with the post-hooks.
 pub(super) fn take(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    (up.post_hooks_due, up.released) = (true, false);
+    (up.taken, up.post_hooks_due, up.released) = (true, true, false);
+    up.node = up.node.take().or_else(|| seen.node.clone());
     if seen.hooks.pre && !up.prepared {
         return Act::Begin(Step::PreHooks);
     }

@@ -76,6 +76,7 @@ pub fn quiet() -> Observation {
         machine: "x86_64".into(),
         etc_stale: false,
         staged: false,
+        node: Some("node-a".into()),
         request: Asked::Nothing,
         paused: None,
         opted_out: None,

@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 30] = [
+    let changes: [fn(&mut Observation); 31] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -26,6 +26,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
         |seen| seen.own_cordon = true,
+        |seen| seen.node = Some("another".into()),
         |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
         |seen| seen.version = None,
         |seen| seen.machine = "aarch64".into(),
@@ -83,6 +84,7 @@ fn burdened(phase: &Phase) -> Vec<Record> {
         with(&|up| (up.hold, up.redeploying) = (Some(moment()), true)),
         with(&|up| up.given_up = Some(Reason::UnguardedBoot)),
         with(&|up| (up.redeployed, up.tries, up.released) = (9, 9, true)),
+        with(&|up| up.node = Some("node-a".into())),
     ]
 }
 
@@ -235,6 +237,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         machine,
         etc_stale,
         staged,
+        node,
         request,
         paused,
         opted_out,

@@ -89,6 +89,7 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
         Observation {
             etc_stale: true,
             uncordoned: true,
+            node: Some("other".to_owned()),
             ..seen()
         },
         Observation {
@@ -255,6 +256,7 @@ fn calm(booted: Deployment) -> Observation {
         machine: "x86_64".to_owned(),
         etc_stale: false,
         staged: false,
+        node: None,
         request: Asked::Unknown,
         paused: None,
         opted_out: None,

@@ -1,0 +1,103 @@
+//! A machine that joins its cluster again under another name in the middle of an upgrade.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+/// The Node as it is called now, asked for the same.
+fn renamed(seen: Observation) -> Observation {
+    Observation {
+        node: Some("node-b".into()),
+        ..seen
+    }
+}
+
+/// In this phase, and taken from its users as `node-a`.
+fn taken_in(phase: Phase) -> Record {
+    let (mut record, _) = next(&prepared(), &upgrade_in(Phase::Deployed));
+    let up = record.upgrade.as_mut().unwrap();
+    (up.phase, up.snapshot) = (phase, true);
+    record
+}
+
+fn prepared() -> Observation {
+    Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+fn why(record: &Record) -> String {
+    let Phase::Reverting { reason } = phase_of(record) else {
+        panic!("{:?}", phase_of(record))
+    };
+    reason.to_string()
+}
+
+#[test]
+fn a_node_that_is_renamed_once_it_was_taken_from_its_users_ends_its_upgrade_and_names_both() {
+    for phase in [
+        Phase::Deployed,
+        Phase::Drained,
+        Phase::Armed { boot: boot(1) },
+    ] {
+        let (record, act) = next(&renamed(prepared()), &taken_in(phase));
+        let said = why(&record);
+        assert!(said.contains("node-a") && said.contains("node-b"), "{said}");
+        assert_eq!(begun(&act), Some("Release"), "of what is in its reach");
+    }
+}
+
+#[test]
+fn the_drain_of_a_node_that_is_renamed_in_it_is_stopped() {
+    let seen = Observation {
+        running: Some(drain()),
+        ..prepared()
+    };
+    let record = taken_in(Phase::Deployed);
+    assert_eq!(next(&seen, &record).1, Act::Wait(None));
+    assert_eq!(next(&renamed(seen), &record).1, Act::Cancel);
+}
+
+#[test]
+fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
+    let seen = Observation {
+        one_shot: OneShot::Set,
+        ..prepared()
+    };
+    let mut armed = taken_in(Phase::Armed { boot: boot(1) });
+    armed.upgrade.as_mut().unwrap().tries = 1;
+    assert_eq!(begun(&next(&seen, &armed).1), Some("Reboot"));
+    let (record, act) = next(&renamed(seen), &armed);
+    assert_eq!(begun(&act), Some("Disarm"));
+    assert!(why(&record).contains("node-b"));
+    assert_eq!(record.upgrade.unwrap().tries, 0);
+}
+
+#[test]
+fn a_node_that_is_renamed_before_it_is_taken_from_its_users_or_behind_that_goes_on() {
+    let fetched = upgrade_in(Phase::Fetched);
+    assert_eq!(begun(&next(&renamed(asked()), &fetched).1), Some("Verify"));
+    let given_back = Observation {
+        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
+        ..renamed(prepared())
+    };
+    let (record, act) = next(&given_back, &taken_in(Phase::Deployed));
+    assert_eq!(begun(&act), Some("Drain"));
+    assert_eq!(record.upgrade.unwrap().node.as_deref(), Some("node-b"));
+}
+
+#[test]
+fn a_node_that_is_not_registered_yet_and_one_that_an_older_agent_has_drained_go_on() {
+    let unseen = Observation {
+        node: None,
+        ..prepared()
+    };
+    let (_, act) = next(&unseen, &taken_in(Phase::Drained));
+    assert_eq!(begun(&act), Some("Arm"));
+    let mut older = taken_in(Phase::Drained);
+    older.upgrade.as_mut().unwrap().node = None;
+    assert_eq!(begun(&next(&renamed(prepared()), &older).1), Some("Arm"));
+}
