@@ -62,11 +62,5 @@ impl Standing {
 /// whose outcome is not known may still run, and a node that is being taken from its users is not to be kept from them for an agent's sake.
 fn waits(up: &Upgrade) -> bool {
     let closed = matches!(up.waits, Some(Reason::WindowClosed { .. }));
-    (up.held || closed) && up.intent.is_none() && !is_taken(up)
-}
-
-fn is_taken(up: &Upgrade) -> bool {
-    let begun =
-        up.prepared || up.post_hooks_due || up.excluded.is_some() || up.drain_begun.is_some();
-    begun && !up.released
+    (up.held || closed) && up.intent.is_none() && !up.is_taken()
 }

@@ -226,6 +226,69 @@ fn a_node_that_was_given_back_is_asked_for_from_the_first_hook_on() {
     assert_eq!(act, Act::Begin(Step::PreHooks));
 }
 
+/// A night in which load balancers are told, on a node with hooks.
+fn careful_night() -> PolicyRead {
+    let mut policy = night();
+    policy.load_balancer.exclude = true;
+    policy.load_balancer.wait_seconds = 0;
+    Ok(policy)
+}
+
+fn with_hooks(seen: Observation) -> Observation {
+    let hooks = Hooks {
+        pre: true,
+        post: true,
+    };
+    Observation { hooks, ..seen }
+}
+
+/// The record as an agent leaves it that is killed in this step of those that take the node: its outcome is not known, its effect may be there.
+fn killed_in(step: &str) -> Record {
+    let within = with_hooks(in_the_hours(3600, asked()));
+    let mut now = (within.clone(), upgrade_in(Phase::Deployed));
+    loop {
+        let (record, act) = next_with(&now.0, &now.1, &careful_night());
+        match act {
+            Act::Begin(begun) if begun.name() != step => {
+                let finished = finished(begun, Outcome::Done(Effect::Plain));
+                let seen = Observation {
+                    finished,
+                    ..within.clone()
+                };
+                now = (seen, record);
+            }
+            Act::Begin(_) => return record,
+            other => panic!("{other:?} before {step}"),
+        }
+    }
+}
+
+#[test]
+fn whatever_an_agent_is_killed_in_the_end_of_the_hours_gives_the_node_back_behind_the_hooks() {
+    let outside = with_hooks(asked());
+    for step in ["PreHooks", "Exclude", "Drain"] {
+        let mut record = killed_in(step);
+        let mut seen = outside.clone();
+        let mut way_back = Vec::new();
+        while let (next, Act::Begin(step)) = next_with(&seen, &record, &careful_night()) {
+            way_back.push(step.name());
+            record = next;
+            seen.finished = finished(step, Outcome::Done(Effect::Plain));
+        }
+        assert_eq!(way_back, ["PostHooks", "Release"], "killed in {step}");
+    }
+}
+
+#[test]
+fn what_an_agent_that_knew_no_better_left_is_given_back_too() {
+    let mut left = serde_json::to_value(killed_in("Drain")).unwrap();
+    assert_eq!(left["upgrade"]["taken"].take(), true);
+    left["upgrade"].as_object_mut().unwrap().remove("taken");
+    let record: Record = serde_json::from_value(left).unwrap();
+    let (_, act) = next_with(&asked(), &record, &careful_night());
+    assert_eq!(begun(&act), Some("Release"));
+}
+
 #[test]
 fn a_wait_within_the_hours_is_cut_short_by_their_end() {
     let mut record = upgrade_in(Phase::Drained);

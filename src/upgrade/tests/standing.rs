@@ -136,7 +136,8 @@ fn nor_does_one_that_is_being_taken_from_its_users_until_they_have_it_back() {
             at: SinceBoot(1),
         })
     };
-    let taken: [fn(&mut Upgrade, Option<Moment>); 4] = [
+    let taken: [fn(&mut Upgrade, Option<Moment>); 5] = [
+        |up, _| up.taken = true,
         |up, _| up.prepared = true,
         |up, _| up.post_hooks_due = true,
         |up, since| up.excluded = since,

@@ -84,6 +84,12 @@ pub fn bounded() -> Vec<Run> {
             false,
             (2, 2, 0),
         ),
+        with_care(run(
+            "a good image and a careful operator, two misfortunes without people and cuts",
+            &[Flaw::None],
+            false,
+            (2, 0, 0),
+        )),
     ]
 }
 
@@ -135,6 +141,7 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
         small(&FLAWS, 1, 1, 1),
         small(&[Flaw::None], 1, 0, 0).with_care(),
         small(&[Flaw::None, Flaw::UserCheck], 2, 1, 2),
+        small(&[Flaw::None], 2, 0, 0).with_care(),
     ]
 }
 

@@ -76,10 +76,9 @@ fn give_back(up: &mut Upgrade, seen: &Observation) -> Option<Act> {
     None
 }
 
-/// Whether anything of what precedes the arming was begun and not given back.
+/// Whether anything of what precedes the arming may have come about, and was not given back.
 fn is_taken(up: &Upgrade) -> bool {
-    let begun = up.post_hooks_due || up.excluded.is_some() || up.drain_begun.is_some();
-    up.phase == Phase::Drained || begun && !up.released
+    up.phase == Phase::Drained || up.is_taken()
 }
 
 /// While a step takes the node from its users: it ends with the hours.
