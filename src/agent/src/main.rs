@@ -154,7 +154,7 @@ fn print_metrics(cli: &Cli) -> Result<()> {
     let node = Node::new(places);
     let record = read.clone().unwrap_or_default();
     let shown = Shown {
-        seen: node.look(&record).map_err(anyhow::Error::msg)?,
+        seen: node.see(&record)?,
         read,
         link: None,
         policy: in_force::read(&cli.policy).map_err(Into::into),

@@ -21,7 +21,7 @@ use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
 pub use once::{begin_anew, is_over, note};
-pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
+pub use owed::{Owed, all_owed, is_outstanding, none_is_owed, owe, owe_outstanding, owed};
 pub use tidy::keep_only;
 use way::{There, Way};
 
@@ -106,7 +106,7 @@ pub fn save_while(
     once::nothing_is_due(&new, before.trials)?;
     durable::sync_folder(&new)?;
     // A cut here leaves none, which nobody wants back before the arming; the step is begun anew.
-    remove_tree(&folder)?;
+    tidy::remove(&folder)?;
     durable::rename(&new, &folder).map(|()| true)
 }
 
@@ -248,9 +248,8 @@ fn clear(way: &Way, path: &str) -> Result<bool> {
 /// # Errors
 /// When it is still there.
 pub fn forget(places: &Places, id: &UpgradeId) -> Result<()> {
-    // First: half of one can be put back no more.
     owed::settle(places, id)?;
-    remove_tree(&places.snapshot(id))?;
+    tidy::remove(&places.snapshot(id))?;
     remove_tree(&unfinished(&places.snapshot(id)))
 }
 

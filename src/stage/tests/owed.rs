@@ -165,3 +165,22 @@ fn what_was_due_is_owed_where_the_system_that_runs_could_not_be_made_out() {
     assert_eq!(owing.boot(), Some(0), "its upgrade is over");
     assert_eq!(owing.config(), "saved");
 }
+
+/// Where the unit could not run at all the agent notes it, and ends the upgrade.
+#[test]
+fn what_the_agent_found_not_put_back_comes_back_when_this_runs_at_last() {
+    let owing = Owing::new();
+    owing.mend_disk();
+    let upgrade = owing.node.upgrade(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    fs::remove_file(owing.places.snapshot(&upgrade.id).join("owed")).unwrap();
+    let old = deployment('a', 0);
+    assert!(snapshot::is_outstanding(&owing.places, &upgrade, &old));
+    snapshot::owe_outstanding(&owing.places, &upgrade).unwrap();
+    owing.node.store(Phase::Failed {
+        reason: upgrade::Reason::Withdrawn,
+    });
+    assert_eq!(owing.boot(), Some(0));
+    assert_eq!((owing.config().as_str(), owing.owes()), ("saved", false));
+}

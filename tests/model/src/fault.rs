@@ -33,6 +33,8 @@ pub enum Fault {
     Fails(End),
     /// The kubelet's state is not put back: the disk is full, or lets nothing be written there.
     PutBackFails,
+    /// What puts it back does not run at all: its unit is masked, or waits for a file system that is broken.
+    RestoreStaysOut,
     /// The API server goes away, or comes back.
     Server(bool),
     /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
@@ -89,7 +91,7 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
         return;
     }
     if state.pc == Pc::Units(0) && boot::restores(state) {
-        out.push(Fault::PutBackFails);
+        out.extend([Fault::PutBackFails, Fault::RestoreStaysOut]);
     }
     agent(state, out);
     if has_boundary(state) {
@@ -206,6 +208,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Dies => dies(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
         Fault::PutBackFails => (next.disk.owed, next.pc) = (true, Pc::Units(1)),
+        Fault::RestoreStaysOut => next.pc = Pc::Units(1),
         Fault::Server(up) => next.cluster.up = up,
         Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',

@@ -321,9 +321,7 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         () if (state.cluster.excluded.is_some() || state.ghost.hooked) && !halted => {
             Some("hooks and load balancers hear of the end")
         }
-        () if is_cut_off_from_its_state(state) => {
-            Some("the kubelet's state is back, or owed")
-        }
+        () if is_cut_off_from_its_state(state) => Some("the kubelet's state is back, or owed"),
         () if !chosen && !default.is_some_and(|one| one.same(state.running.system)) => {
             Some("I6: what runs is the default")
         }

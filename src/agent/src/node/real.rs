@@ -80,7 +80,11 @@ impl Node {
         Ok(self.fixed.get_or_init(|| fixed))
     }
 
-    fn see(&self, record: &Record) -> host::Result<Observation> {
+    /// Looks at the machine, as [`Hands::look`], and changes nothing of it.
+    ///
+    /// # Errors
+    /// When what boots here cannot be made out.
+    pub fn see(&self, record: &Record) -> host::Result<Observation> {
         let fixed = self.fixed()?.clone();
         let booted = fixed.booted;
         let control_plane = self.places.root.join(CONTROL_PLANE);
@@ -313,7 +317,11 @@ fn effect(done: Done) -> Effect {
 
 impl Hands for Node {
     fn look(&self, record: &Record) -> Result<Observation, String> {
-        self.see(record).map_err(|error| error.to_string())
+        let noted = self
+            .fixed()
+            .and_then(|fixed| saved::owe_what_is_outstanding(&self.places, record, &fixed.booted));
+        let seen = noted.and_then(|()| self.see(record));
+        seen.map_err(|error| error.to_string())
     }
 
     fn disk(&self) -> Disk {

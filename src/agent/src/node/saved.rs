@@ -1,7 +1,7 @@
 //! The kubelet's saved state, once an upgrade needs it no more.
 
 use host::{Error, Places, snapshot};
-use upgrade::{Reason, Step, UpgradeId, names};
+use upgrade::{Deployment, Reason, Record, Step, UpgradeId, names};
 
 /// Whether the old system has got back all that a trial has changed of it; by what lies on the disk, whichever upgrade it is of.
 ///
@@ -13,6 +13,27 @@ pub fn none_is_owed(places: &Places) -> host::Result<Result<(), Reason>> {
         Err(Error::Reason(reason)) => Ok(Err(reason)),
         Err(error) => Err(error),
     }
+}
+
+/// Notes what a trial has changed of it and nobody has put back: the unit for that may not have run at all. To be called with the record as it
+/// was read and before anything is decided, or a second trial would save what the first has left, and the undoing remove what is right.
+///
+/// # Errors
+/// When it may be forgotten.
+pub fn owe_what_is_outstanding(
+    places: &Places,
+    record: &Record,
+    booted: &Deployment,
+) -> host::Result<()> {
+    let Some(upgrade) = &record.upgrade else {
+        return Ok(());
+    };
+    if !snapshot::is_outstanding(places, upgrade, booted) {
+        return Ok(());
+    }
+    snapshot::owe_outstanding(places, upgrade)?;
+    tell_what_is_owed(places, &upgrade.id);
+    Ok(())
 }
 
 /// Removes the saved states of the kubelet but for this upgrade's, which the record tells of, and what is owed. What stays takes room and does
@@ -55,6 +76,7 @@ fn removed(done: host::Result<()>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use upgrade::{BootId, Phase, Target, Upgrade};
 
     /// A node whose upgrade has saved the state, and may owe it.
     struct Node {
@@ -108,6 +130,92 @@ mod tests {
     #[test]
     fn a_blessed_system_keeps_nothing_of_the_old_one() {
         assert!(!kept_behind(&Step::Clean, true));
+    }
+
+    fn deployment(letter: &str) -> Deployment {
+        Deployment {
+            digest: letter.repeat(64).parse().unwrap(),
+            serial: 0,
+            stateroot: "os".to_owned(),
+            bootcsum: letter.repeat(64),
+            pinned: false,
+        }
+    }
+
+    /// The upgrade from `a` to `b`, behind its first trial or in it.
+    fn tried_once(phase: Phase) -> Record {
+        let (old, new) = (deployment("a"), deployment("b"));
+        let target = Target::here(new.digest.clone());
+        let upgrade = Upgrade {
+            to: Some(new),
+            phase,
+            tries: 1,
+            ..Upgrade::new(one(), upgrade::RawRequest::default(), target, old)
+        };
+        Record {
+            upgrade: Some(upgrade),
+            ..Record::default()
+        }
+    }
+
+    fn boot() -> BootId {
+        "00000001".parse().unwrap()
+    }
+
+    fn trial() -> Phase {
+        Phase::Trial { boot: boot() }
+    }
+
+    fn reverting() -> Phase {
+        let reason = Reason::Withdrawn;
+        Phase::Reverting { reason }
+    }
+
+    #[test]
+    fn what_nobody_has_put_back_outlives_the_undoing_and_is_not_overwritten_for_a_second_trial() {
+        for phase in [trial(), reverting()] {
+            let (node, record) = (Node::new(false), tried_once(phase));
+            owe_what_is_outstanding(&node.places, &record, &deployment("a")).unwrap();
+            assert!(snapshot::save(&node.places, &one()).is_err());
+            tidy(&node.places, &Step::Undo { commit: None }, &one());
+            assert!(node.keeps());
+            let owed = none_is_owed(&node.places).unwrap().unwrap_err().to_string();
+            assert!(owed.contains(names::RESTORE_UNIT), "{owed}");
+            let noted = snapshot::owed(&node.places, &one()).unwrap();
+            assert_eq!(noted.to, Some(deployment("a")), "whose state it is");
+        }
+    }
+
+    /// Whether something is owed once the agent has looked.
+    fn is_owed(node: &Node, phase: Phase, booted: &str) -> bool {
+        let record = tried_once(phase);
+        owe_what_is_outstanding(&node.places, &record, &deployment(booted)).unwrap();
+        none_is_owed(&node.places).unwrap().is_err()
+    }
+
+    #[test]
+    fn what_is_back_is_not_owed() {
+        let node = Node::new(false);
+        snapshot::note(&node.places, &tried_once(trial()).upgrade.unwrap()).unwrap();
+        assert!(!is_owed(&node, trial(), "a"));
+        assert!(!is_owed(&node, reverting(), "a"));
+    }
+
+    #[test]
+    fn nor_is_what_the_new_system_still_works_with_nor_what_no_trial_has_touched() {
+        let node = Node::new(false);
+        assert!(!is_owed(&node, trial(), "b"), "it runs");
+        assert!(!is_owed(&node, Phase::Armed { boot: boot() }, "a"));
+        assert!(!is_owed(&node, Phase::Drained, "a"));
+        snapshot::forget(&node.places, &one()).unwrap();
+        assert!(!is_owed(&node, trial(), "a"), "nothing was saved");
+    }
+
+    #[test]
+    fn what_is_owed_already_keeps_what_was_said_of_it() {
+        let node = Node::new(true);
+        assert!(is_owed(&node, reverting(), "a"));
+        assert_eq!(snapshot::owed(&node.places, &one()), Some(full()));
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use upgrade::reason::complaint;
-use upgrade::{Deployment, Reason, UpgradeId};
+use upgrade::{Deployment, Phase, Reason, Upgrade, UpgradeId, names};
 
-use super::{INDEX, tidy};
+use super::{INDEX, exists, is_over, is_wanted, tidy};
 use crate::error::{Error, Result};
 use crate::{Places, durable};
 
@@ -59,6 +59,28 @@ pub fn owe(places: &Places, id: &UpgradeId, owed: &Owed) -> Result<()> {
         return durable::sync_folder(&places.snapshot(id));
     }
     Err(error)
+}
+
+/// Whether it is to be put back and nothing says whether it was: what does that before the kubelet starts has not come that far in this boot, or
+/// could note nothing. To be asked behind it, and before the record's phase moves on, which tells of the trial.
+#[must_use]
+pub fn is_outstanding(places: &Places, upgrade: &Upgrade, booted: &Deployment) -> bool {
+    // By the record the target has not run, so it has written nothing; and of one that is armed no note says that it was put back (`once`).
+    let has_run = !matches!(upgrade.phase, Phase::Armed { .. });
+    let is_due = has_run && is_wanted(upgrade, booted) && !is_over(places, upgrade);
+    is_due && exists(places, &upgrade.id) && owed(places, &upgrade.id).is_none()
+}
+
+/// What is outstanding is owed from here on.
+///
+/// # Errors
+/// When that may be forgotten after a power cut.
+pub fn owe_outstanding(places: &Places, upgrade: &Upgrade) -> Result<()> {
+    let unit = names::RESTORE_UNIT;
+    let why =
+        format!("{unit} has not run to its end in this boot; `systemctl status {unit}` says why");
+    let to = Some(upgrade.from.clone());
+    owe(places, &upgrade.id, &Owed { why, to })
 }
 
 /// It is owed no more: it was put back.

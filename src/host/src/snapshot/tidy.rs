@@ -1,10 +1,11 @@
 //! Snapshots of upgrades that are forgotten: one that ended with a person looking at the node was never undone or cleaned up.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use upgrade::UpgradeId;
 
+use super::INDEX;
 use super::owed::owed;
 use crate::Places;
 use crate::durable;
@@ -28,10 +29,16 @@ pub fn keep_only(places: &Places, id: Option<&UpgradeId>) -> Result<()> {
     for one in all(places)? {
         let is_kept = |found: &UpgradeId| Some(found) == id || owed(places, found).is_some();
         if !one.id.as_ref().is_some_and(is_kept) {
-            durable::remove_folder(&one.folder)?;
+            remove(&one.folder)?;
         }
     }
     Ok(())
+}
+
+/// Removes a snapshot, the index first: without it there is none, so half of one is never put back and never owed.
+pub(super) fn remove(folder: &Path) -> Result<()> {
+    durable::remove(&folder.join(INDEX))?;
+    durable::remove_folder(folder)
 }
 
 /// Every folder of a snapshot, whole or not.
