@@ -27,6 +27,18 @@ fn policy(listen: &str) -> PolicyRead {
     Ok(policy)
 }
 
+/// The file is refused by now, and this was the last one that held.
+fn broken_behind(last: PolicyRead) -> PolicyRead {
+    let reason = Reason::BadPolicy {
+        file: "x".into(),
+        line: 1,
+        column: 1,
+        detail: "x".into(),
+    };
+    let last = Box::new(last.unwrap());
+    Err(Broken { reason, last })
+}
+
 fn metrics() -> Metrics {
     Metrics::new(|| Disk {
         boot_free: Some(42),
@@ -188,16 +200,19 @@ async fn another_address_takes_the_place_of_the_former_and_a_broken_policy_chang
     connect(first).await;
     metrics.follow(&policy(&second.to_string()));
     show(&metrics);
-    let broken = Reason::BadPolicy {
-        file: "x".into(),
-        line: 1,
-        column: 1,
-        detail: "x".into(),
-    };
-    metrics.follow(&Err(broken.into()));
+    metrics.follow(&broken_behind(policy(&second.to_string())));
     let answer = asked(connect(second).await, "/metrics").await;
     assert!(answer.contains("Deployed"), "{answer}");
     assert!(TcpStream::connect(first).await.is_err(), "closed");
     metrics.follow(&policy(""));
     assert!(!metrics.is_serving());
+}
+
+#[tokio::test]
+async fn an_agent_that_starts_over_a_broken_policy_serves_where_the_last_one_that_held_says() {
+    let (mut metrics, address) = (metrics(), free());
+    metrics.follow(&broken_behind(policy(&address.to_string())));
+    show(&metrics);
+    let answer = asked(connect(address).await, "/metrics").await;
+    assert!(answer.contains("Deployed"), "{answer}");
 }

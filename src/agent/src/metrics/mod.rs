@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::decide::RecordRead;
 use upgrade::listen::Listen;
+use upgrade::policy::in_force;
 use upgrade::{Observation, PolicyRead};
 
 pub use measure::Measure;
@@ -94,9 +95,10 @@ impl Metrics {
         self
     }
 
-    /// Serves where the policy says. A broken policy changes nothing.
+    /// Serves where the policy in force says: a broken one changes nothing, also for an agent that starts over it, or nobody would be told
+    /// that it is broken.
     pub fn follow(&mut self, policy: &PolicyRead) {
-        let Ok(policy) = policy else { return };
+        let policy = in_force(policy);
         if policy.metrics.listen == self.door {
             return;
         }
