@@ -27,6 +27,8 @@ enum Trial {
     Over { blessed: bool },
     /// It ends then, without a verdict.
     Until(SinceBoot),
+    /// What runs, or its record, cannot be read at the moment.
+    Unreadable,
 }
 
 /// Reboots when the trial is overdue.
@@ -36,7 +38,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
     if let Some(limit) = args.limit {
         return if look::now(args).0 / 1000 >= limit {
-            no_verdict(args)
+            end(args, true)
         } else {
             ExitCode::SUCCESS
         };
@@ -53,29 +55,39 @@ pub fn run(args: &Args) -> ExitCode {
 fn watch(args: &Args) -> ExitCode {
     let mut until = deadman::by_default();
     loop {
-        match look_in_time(args, until) {
-            Some(Trial::Over { blessed }) => {
-                if blessed && !args.dry_run {
-                    rest();
-                }
-                return ExitCode::SUCCESS;
+        let found = look_in_time(args, until);
+        if let Some(Trial::Over { blessed }) = found {
+            if blessed && !args.dry_run {
+                rest();
             }
-            Some(Trial::Until(at)) if look::now(args) >= at => return no_verdict(args),
-            Some(Trial::Until(at)) => until = at,
-            None if look::now(args) >= until => {
-                return strict::reboot(
-                    args,
-                    "the trial's time is over, and the disk does not say whether it has a verdict",
-                );
-            }
-            // No thread was to be had.
-            None => {}
+            return ExitCode::SUCCESS;
+        }
+        until = known(until, found.as_ref());
+        if look::now(args) >= until {
+            return end(args, found.is_some());
         }
         if args.dry_run {
             return ExitCode::SUCCESS;
         }
         thread::sleep(PAUSE);
     }
+}
+
+/// Who cannot read for a moment, or gets no thread to look with, goes by the last look.
+fn known(until: SinceBoot, found: Option<&Trial>) -> SinceBoot {
+    match found {
+        Some(Trial::Until(at)) => *at,
+        Some(Trial::Over { .. } | Trial::Unreadable) | None => until,
+    }
+}
+
+fn end(args: &Args, disk_answers: bool) -> ExitCode {
+    let why = if disk_answers {
+        "the trial has reached no verdict in its time"
+    } else {
+        "the trial's time is over, and the disk does not say whether it has a verdict"
+    };
+    strict::reboot(args, why)
 }
 
 /// Nothing when the look does not come back until the trial is due by what was known before.
@@ -91,8 +103,7 @@ fn patience(until: SinceBoot, now: SinceBoot, least: Duration) -> Duration {
 
 fn trial(args: &Args) -> Trial {
     let Some(seen) = passed::running(args) else {
-        // A system that cannot even say what it is has the default time and no more.
-        return Trial::Until(deadman::by_default());
+        return Trial::Unreadable;
     };
     let read = Store::new(&args.places.sysroot).read();
     let Some(until) = deadman::due(&seen, &read) else {
@@ -100,14 +111,13 @@ fn trial(args: &Args) -> Trial {
             blessed: is_blessed(&read),
         };
     };
-    if seen.now < until && seen.one_shot == OneShot::Set {
+    if seen.one_shot == OneShot::Set {
         strict::clear_one_shot(&args.places, !args.dry_run);
     }
-    Trial::Until(until)
-}
-
-fn no_verdict(args: &Args) -> ExitCode {
-    strict::reboot(args, "the trial has reached no verdict in its time")
+    match read {
+        Ok(_) => Trial::Until(until),
+        Err(_) => Trial::Unreadable,
+    }
 }
 
 fn is_blessed(read: &RecordRead) -> bool {
@@ -130,6 +140,15 @@ fn rest() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_that_cannot_be_read_for_a_moment_shortens_no_trial() {
+        let held = SinceBoot(0).plus_seconds(3_000);
+        let first = known(deadman::by_default(), Some(&Trial::Until(held)));
+        assert_eq!(first, held);
+        assert_eq!(known(first, Some(&Trial::Unreadable)), held);
+        assert_eq!(known(first, None), held, "nor a disk that hangs");
+    }
 
     #[test]
     fn a_look_has_until_the_trial_is_due_and_behind_that_a_minute() {
