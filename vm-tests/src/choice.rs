@@ -17,6 +17,7 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-daemonset-serves-images-without-an-agent",
     "a-person-reboots-around-the-trial",
+    "an-operators-policy-is-kept-on-the-way",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",
     "kubelet-and-containerd-killed-on-the-way-back",

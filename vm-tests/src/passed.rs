@@ -109,10 +109,12 @@ impl Passed {
             } else {
                 &node
             };
-            let own = format!("{}.rs", scenario.name.replace('-', "_"));
-            let own = tree.join(SCENARIOS).join(own);
-            let mut parts = parts_of(&fs::read_to_string(&own)?).into_iter();
-            let key = key.clone().files(&own)?;
+            let own = tree.join(SCENARIOS).join(scenario.name.replace('-', "_"));
+            let file = own.with_extension("rs");
+            let mut parts = parts_of(&fs::read_to_string(&file)?).into_iter();
+            let key = key.clone().files(&file)?;
+            // One of several files has the others in a folder.
+            let key = if own.is_dir() { key.files(&own)? } else { key };
             let key = parts.try_fold(key, |key, part| key.files(&tree.join(part)))?;
             let note = folder.join(format!("{}-{}", scenario.name, key.digits()));
             Ok((scenario.name, note))

@@ -18,6 +18,7 @@ mod a_read_only_disk_is_told_and_a_reboot_goes_on;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod an_image_without_the_guard_wants_the_policys_word;
+mod an_operators_policy_is_kept_on_the_way;
 mod an_unreadable_kernel_falls_back;
 mod api_away_for_longer_than_the_hold;
 mod api_away_until_after_the_deadline;
@@ -107,6 +108,7 @@ pub const ALL: &[Scenario] = &[
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
     an_image_without_the_guard_wants_the_policys_word::SCENARIO,
+    an_operators_policy_is_kept_on_the_way::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,
     bad_image_is_tried_then_refused::SCENARIO,

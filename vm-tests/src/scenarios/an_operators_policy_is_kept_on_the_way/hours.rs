@@ -1,0 +1,116 @@
+//! Hours that are over by the clock of a zone far away, and open by that of UTC.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::super::prelude::*;
+
+/// Fourteen hours ahead of UTC, in summer as in winter: it has no summer.
+pub const ZONE: &str = "Pacific/Kiritimati";
+const AHEAD: u64 = 14 * HOUR;
+
+/// The rig's images have no time zone database, and the node gets a single zone of it.
+pub const ZONE_WITHOUT_A_FILE: &str = "Europe/Berlin";
+
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+
+/// As the agent shows them. 1970 began on a Thursday.
+const WEEK: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+
+/// `zic -b slim` of `Zone Pacific/Kiritimati 14:00 - +14`.
+const FILE: &str = "VFppZjIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAEAAAAAAAAAVFppZjIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAQAAMTgAAArMTQACjwrMTQ+LTE0Cg==";
+
+/// Daily hours around the one that it is in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hours {
+    from: u64,
+    to: u64,
+    /// When they come next in [`ZONE`], in seconds since 1970.
+    pub opens: u64,
+}
+
+impl Hours {
+    /// With more than an hour left, by UTC.
+    pub fn around_now() -> Result<Self> {
+        Ok(Self::around(
+            SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
+        ))
+    }
+
+    fn around(now: u64) -> Self {
+        let hour = now / HOUR % 24;
+        let (from, to) = ((hour + 23) % 24, (hour + 2) % 24);
+        let local = now + AHEAD;
+        let today = local - local % DAY + from * HOUR;
+        let next = if today > local { today } else { today + DAY };
+        let opens = next - AHEAD;
+        Self { from, to, opens }
+    }
+
+    /// That moment as the agent shows it.
+    pub fn shown(&self) -> String {
+        let local = self.opens + AHEAD;
+        let day = WEEK[usize::try_from(local / DAY % 7).unwrap_or(0)];
+        format!("{day} {:02}:00 {ZONE}", local % DAY / HOUR)
+    }
+}
+
+impl fmt::Display for Hours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "daily {:02}:00-{:02}:00", self.from, self.to)
+    }
+}
+
+/// Puts the zone where the agent looks for it: in the system, which is read-only, so over it. All else of the folder is what it was.
+pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
+    let script = format!(
+        "set -e\ncd /run && mkdir -p rig-zones/system rig-zones/share\n\
+         mount --bind /usr/share rig-zones/system\n\
+         for one in rig-zones/system/*; do ln -s /run/$one rig-zones/share/; done\n\
+         rm -f rig-zones/share/zoneinfo\n\
+         mkdir -p rig-zones/share/zoneinfo/{folder}\n\
+         echo {FILE} | base64 -d >rig-zones/share/zoneinfo/{ZONE}\n\
+         mount --bind rig-zones/share /usr/share\n",
+        folder = ZONE.split('/').next().unwrap_or_default()
+    );
+    rig.guest.run(&script).await.map(drop)
+}
+
+/// Nothing of it stays for the upgrade.
+pub async fn take_the_zone_away(rig: &mut Rig) -> Result<()> {
+    let script = "umount --lazy /usr/share && umount --lazy /run/rig-zones/system";
+    rig.guest.run(script).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use upgrade::window::{Door, Window};
+    use upgrade::zone::{Offset, Rules};
+
+    #[test]
+    fn at_any_hour_they_are_open_by_utc_and_over_in_the_zone_for_as_long_as_a_scenario_may_take() {
+        for now in (1_795_700_000..1_795_700_000 + DAY).step_by(1111) {
+            let hours = Hours::around(now);
+            let utc = Window {
+                open: vec![hours.to_string().parse().unwrap()],
+                ..Window::default()
+            };
+            let ahead = i64::try_from(AHEAD).unwrap();
+            let zone = Window {
+                zone: ZONE.parse().unwrap(),
+                rules: Rules::new(vec![Offset { since: 0, ahead }]),
+                ..utc.clone()
+            };
+            let Door::Open { until: Some(until) } = utc.at(now) else {
+                panic!("{hours} at {now}");
+            };
+            assert!(until > now + HOUR, "{hours} at {now}");
+            let opens = hours.opens;
+            assert_eq!(zone.at(now), Door::Closed { opens }, "{hours} at {now}");
+            assert!(opens > now + HOUR);
+            assert_eq!(zone.shown(opens), hours.shown());
+        }
+    }
+}
