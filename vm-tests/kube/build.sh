@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds one Go module beside this script (v1.35, v1.36 or etcd) into the cache and prints the program's path: build.sh MODULE [node].
-# With "node" what a node needs not is left out. The cache key is the module's content and the Go version: the same inputs never build twice.
+# Builds one Go module beside this script (v1.35, v1.36, etcd, ...) into the cache and prints the program's path: build.sh MODULE [node|shim].
+# With "node" what a node needs not is left out; "shim" is containerd's other program.
+# The cache key is the module's content and the Go version: the same inputs never build twice.
 set -eu
 module=$1 only=${2:-}
 cd "$(dirname "$0")/$module"

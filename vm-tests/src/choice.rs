@@ -16,11 +16,13 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-is-uninstalled-behind-an-upgrade",
     "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     "a-daemonset-serves-images-without-an-agent",
+    "a-loaded-kexec-does-not-skip-the-loader",
     "a-person-reboots-around-the-trial",
     "an-operators-policy-is-kept-on-the-way",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",
     "kubelet-and-containerd-killed-on-the-way-back",
+    "newer-containerd-falls-back",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.

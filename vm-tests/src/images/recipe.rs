@@ -37,8 +37,10 @@ pub enum Extra {
     Program(&'static str, &'static str),
     /// Path and target.
     Link(&'static str, &'static str),
+    /// Path, and what `kube/build.sh` is called with for the program.
+    Built(&'static str, &'static [&'static str]),
 }
-use Extra::{File, Link, Program};
+use Extra::{Built, File, Link, Program};
 
 const V2: Recipe = Recipe {
     name: "v2",
@@ -87,6 +89,15 @@ pub const RECIPES: &[Recipe] = &[
         name: "v4",
         day: 4,
         extra: &[File("usr/share/careen-rig/generation", "4\n")],
+        ..V2
+    },
+    // As good as the others, and its containerd writes the state of a later format.
+    Recipe {
+        name: "newer-containerd",
+        extra: &[
+            Built("usr/bin/containerd", &["containerd"]),
+            Built("usr/bin/containerd-shim-runc-v2", &["containerd", "shim"]),
+        ],
         ..V2
     },
     GUARD_ALONE,

@@ -12,6 +12,7 @@ use super::initramfs::kernel;
 use super::layer::Layer;
 use super::recipe::{Extra, Recipe};
 use super::script::{read, run, step};
+use crate::programs;
 
 /// The repository, made on first use.
 ///
@@ -97,7 +98,12 @@ pub fn base(base: Base) -> Result<String> {
 }
 
 fn top(recipe: &Recipe) -> Result<PathBuf> {
-    let key = Key::default().text("top 1").text(format!("{recipe:?}"));
+    let mut key = Key::default().text("top 1").text(format!("{recipe:?}"));
+    for extra in recipe.extra {
+        if let Extra::Built(_, module) = extra {
+            key = key.built(&go_program(module)?);
+        }
+    }
     built(&format!("top-{}", recipe.name), &key, |out| {
         let layer = Layer::new(out)?;
         layer.write("usr/lib/careen/image.json", &recipe.image_json(), 0o644)?;
@@ -107,8 +113,15 @@ fn top(recipe: &Recipe) -> Result<PathBuf> {
                 layer.write(path, &format!("#!/bin/sh\n{script}"), 0o755)
             }
             Extra::Link(path, target) => layer.link(path, target),
+            Extra::Built(path, module) => layer.copy(&go_program(module)?, path),
         })
     })
+}
+
+/// Built on first use, from its Go modules.
+fn go_program(module: &[&str]) -> Result<PathBuf> {
+    let path = read(programs::home().join("kube/build.sh"), module)?;
+    Ok(path.into())
 }
 
 /// Commits to a ref, unless the last commit there came from the same arguments, whose paths are cached by content.

@@ -9,6 +9,7 @@ mod a_daemonset_serves_images_without_an_agent;
 mod a_daemonset_whose_agent_does_not_start_gives_way;
 mod a_damaged_old_kernel_starts_no_unproven_system;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
+mod a_loaded_kexec_does_not_skip_the_loader;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_around_the_trial;
 mod a_person_reboots_at_every_step;
@@ -51,6 +52,7 @@ mod kubelet_crash_loop_falls_back;
 mod logind_hangs_and_comes_back;
 mod memory_is_short_during_the_upgrade;
 mod new_system_without_network_falls_back;
+mod newer_containerd_falls_back;
 mod node_never_ready_falls_back;
 mod pdb_never_allows_aborts;
 mod power_cut_between_bless_and_report;
@@ -99,6 +101,7 @@ pub const ALL: &[Scenario] = &[
     a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
     a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
     a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
+    a_loaded_kexec_does_not_skip_the_loader::SCENARIO,
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
     a_person_reboots_around_the_trial::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,
@@ -136,6 +139,7 @@ pub const ALL: &[Scenario] = &[
     kubelet_and_containerd_killed_on_the_way_back::SCENARIO,
     memory_is_short_during_the_upgrade::SCENARIO,
     new_system_without_network_falls_back::SCENARIO,
+    newer_containerd_falls_back::SCENARIO,
     node_never_ready_falls_back::SCENARIO,
     power_cut_between_bless_and_report::SCENARIO,
     power_cut_in_the_initramfs::SCENARIO,
