@@ -75,7 +75,7 @@ async fn run_on_every_node(client: &kube::Client) -> Result<()> {
             },
         },
     }))?;
-    let api = Api::default_namespaced(client.clone());
+    let api: Api<DaemonSet> = Api::default_namespaced(client.clone());
     api.create(&PostParams::default(), &set).await?;
     Ok(())
 }
