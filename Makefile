@@ -7,7 +7,7 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
-# `make demo`: annotate, daemonset, cluster-api or tutorial.
+# `make demo`: annotate, daemonset, cluster-api, tutorial or newcomer, who begins with the packages.
 WAY ?= annotate
 # `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API (a quarter of an hour; another ten minutes to
 # build its managers with an empty cache), so that all of it should end within 45 minutes with a warm cache and 80 with an empty one. On a slow
@@ -131,7 +131,7 @@ newest-tests:
 newest-rollout:
 	$(CARGO_TARGET_DIR)/debug/vm-tests run cluster-api --turn-from "$$(git rev-parse HEAD)"
 
-demo: rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it; WAY=tutorial types docs/tutorial.md line by line
+demo: $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node on the VM: WAY=annotate (the default) a Node, then a bad image falls back; WAY=daemonset brings the agent first; WAY=cluster-api, a rollout that holds at a bad image until another heals it; WAY=tutorial types docs/tutorial.md line by line; WAY=newcomer docs/images.md and docs/install.md, from the packages to a node of its own (more than an hour)
 	$(RIG) demo $(WAY)
 
 demo-capi: WAY := cluster-api

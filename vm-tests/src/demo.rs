@@ -1,9 +1,11 @@
-//! The story of Careen on one machine, in each of the three ways in which it is used, and as the tutorial tells it.
+//! The story of Careen on one machine, in each of the three ways in which it is used, as the tutorial tells it, and with an image, a disk and a
+//! node of the reader's own.
 
 mod annotate;
 mod capi;
 mod daemonset;
 mod live;
+mod newcomer;
 mod table;
 mod tutorial;
 
@@ -30,6 +32,8 @@ pub enum Way {
     ClusterApi,
     /// The tutorial: each of its lines, as a newcomer types them (half an hour)
     Tutorial,
+    /// An image, a disk and a node of one's own, as docs/images.md and docs/install.md say (more than an hour)
+    Newcomer,
 }
 
 /// What was seen of one upgrade, from the request to the answer.
@@ -50,6 +54,7 @@ pub async fn run(way: Way) -> Result<()> {
         Way::Daemonset => daemonset::run().await?,
         Way::ClusterApi => capi::run().await?,
         Way::Tutorial => tutorial::run().await?,
+        Way::Newcomer => newcomer::run().await?,
     }
     println!("\nThe ways to use it; this was {}:", way.command());
     for way in Way::value_variants() {
@@ -147,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn there_are_three_ways_and_the_tutorial_and_each_says_what_it_is() {
+    fn there_are_three_ways_and_two_that_type_the_docs_and_each_says_what_it_is() {
         let ways = Way::value_variants();
-        assert_eq!(ways.len(), 4);
+        assert_eq!(ways.len(), 5);
         assert!(ways.iter().all(|way| !way.help().is_empty()));
     }
 }

@@ -208,7 +208,12 @@ impl Joined {
     }
 }
 
-async fn join(guest: &mut Guest, plane: &ControlPlane, progress: &Progress) -> Result<()> {
+/// Joins a node that has booted, and waits until a pod runs on it.
+pub(crate) async fn join(
+    guest: &mut Guest,
+    plane: &ControlPlane,
+    progress: &Progress,
+) -> Result<()> {
     progress.step("waiting for the container runtime");
     let settled = "systemctl is-system-running --wait; systemctl is-active containerd rig-images";
     guest.try_run(settled, Duration::from_secs(300)).await?;

@@ -59,6 +59,12 @@ impl Base {
         }
     }
 
+    /// The program that is its kubelet and its kubeadm, by the name that it is called with; built on first use.
+    fn kube(self) -> Result<PathBuf> {
+        let build = programs::home().join("kube/build.sh");
+        read(build, [self.minor(), "node"]).map(PathBuf::from)
+    }
+
     /// Its tree, built on first use.
     ///
     /// # Errors
@@ -66,10 +72,7 @@ impl Base {
     pub fn tree(self) -> Result<PathBuf> {
         let root = root()?;
         let containers = containers()?;
-        let kube = PathBuf::from(read(
-            programs::home().join("kube/build.sh"),
-            [self.minor(), "node"],
-        )?);
+        let kube = self.kube()?;
         let key = Key::default()
             .files(&beside("tree.sh"))?
             .files(&beside("unused-files.txt"))?
@@ -99,6 +102,15 @@ impl Base {
     }
 }
 
+/// The versions of Kubernetes that nodes have, the older one first, each with the program that is its kubelet and its kubeadm.
+///
+/// # Errors
+/// When one does not build.
+pub fn kubernetes() -> Result<[(&'static str, PathBuf); 2]> {
+    let of = |base: Base| Ok::<_, anyhow::Error>((base.kubernetes(), base.kube()?));
+    Ok([of(Base::First)?, of(Base::Second)?])
+}
+
 /// The bootstrapped Debian.
 ///
 /// # Errors
@@ -112,7 +124,11 @@ pub fn root() -> Result<PathBuf> {
     })
 }
 
-fn containers() -> Result<PathBuf> {
+/// The images of what runs in pods, as an archive for containerd.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn containers() -> Result<PathBuf> {
     let root = root()?;
     let key = Key::default().files(&beside("containers.sh"))?.built(&root);
     built("containers", &key, |out| {

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-pub use base::root;
+pub use base::{containers, kubernetes, root};
 pub use cache::Key;
 pub use disk::DiskKind;
 pub use installer::{PodAgent, installer};

@@ -1,0 +1,190 @@
+//! What is typed on this machine, as one script: the pages' blocks in their order, and what the rig does in between.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::pages::{Block, Fate};
+use crate::control_plane::HOST_SEEN_FROM_GUEST;
+use crate::images;
+use crate::programs;
+
+/// The variables that were set by a page and mean this machine or nobody's.
+const OURS: &str = "URL=$RIG_URL\nMIRROR=$RIG_MIRROR\n";
+
+/// The first image has the older Kubernetes.
+const RELEASE: &str = "release=v1.36.3\n";
+
+/// An emulated machine's console is a serial one, and its processor speculates nothing that mitigations would have to guard.
+const KARGS: &str = "--karg=rw ";
+const MORE_KARGS: &str = "--karg=rw --karg=console=ttyS0 --karg=mitigations=off ";
+
+/// What there is when all was typed.
+#[derive(Debug)]
+pub struct Made {
+    /// The disk with the first image.
+    pub disk: PathBuf,
+    /// The commits: the image on the disk, the bad one, and the good one.
+    pub commits: [String; 3],
+}
+
+/// Where everything lies below a folder: the home of who types, and in it the empty folder that docs/images.md begins in.
+pub fn folder(dir: &Path) -> PathBuf {
+    dir.join("home/images")
+}
+
+/// Types it in `dir`, for nodes that find the repository at this port.
+///
+/// # Errors
+/// At the first line that fails.
+pub fn on_this_machine(blocks: &[Block], dir: &Path, port: u16) -> Result<Made> {
+    let folder = folder(dir);
+    fs::create_dir_all(&folder)?;
+    let home = folder.parent().context("no home")?.to_owned();
+    let releases = images::kubernetes()?;
+    serve(&releases, &home.join("releases"))?;
+    let file = home.join("typed.sh");
+    let versions = releases.each_ref().map(|(version, _)| *version);
+    fs::write(&file, script(blocks, versions)?)?;
+    symlink(
+        fs::canonicalize(programs::home().join(".."))?,
+        home.join("careen"),
+    )?;
+    let mut bash = Command::new("bash");
+    bash.arg(&file).current_dir(&folder).env("HOME", &home);
+    bash.env("RIG", programs::home())
+        .env("RIG_KUBERNETES", home.join("releases"))
+        .env("RIG_DEBIAN", images::root()?)
+        .env("RIG_CONTAINERS", images::containers()?)
+        .env("RIG_URL", format!("http://{HOST_SEEN_FROM_GUEST}:{port}/"));
+    let status = bash.status().context("cannot run bash")?;
+    ensure!(status.success(), "{} ended with {status}", file.display());
+    let commit = |name: &str| {
+        let text = fs::read_to_string(home.join(name))?;
+        Ok::<_, anyhow::Error>(text.trim().to_owned())
+    };
+    Ok(Made {
+        disk: home.join("disk.raw"),
+        commits: [commit("first")?, commit("bad")?, commit("good")?],
+    })
+}
+
+/// The rig's programs under the names that Kubernetes' own releases have.
+fn serve(releases: &[(&str, PathBuf)], folder: &Path) -> Result<()> {
+    for (version, program) in releases {
+        let release = folder.join(version);
+        fs::create_dir_all(&release)?;
+        for name in ["kubelet", "kubeadm"] {
+            symlink(program, release.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Two images and a bad one, of these versions of Kubernetes, and between the first two the disk.
+fn script(blocks: &[Block], [older, newer]: [&str; 2]) -> Result<String> {
+    let of = |fates: &'static [Fate]| {
+        blocks
+            .iter()
+            .filter(move |block| fates.contains(&block.fate))
+    };
+    let mut script = "set -eu\n. \"$RIG/newcomer/rig.sh\"\nset -v\n".to_owned();
+    for block in of(&[Fate::Once, Fate::Each]) {
+        script += &typed(block, older)?;
+    }
+    script += "ostree --repo=repo rev-parse site/stable >../first\n";
+    for block in of(&[Fate::Disk]) {
+        script += &typed(block, older)?;
+    }
+    for block in of(&[Fate::Again]).chain(of(&[Fate::Each])) {
+        script += &typed(block, newer)?;
+    }
+    script += "ostree --repo=repo rev-parse site/stable >../good\n";
+    for block in of(&[Fate::Bad]) {
+        script += &typed(block, newer)?;
+    }
+    script += "ostree --repo=repo rev-parse site/bad >../bad\n";
+    Ok(script)
+}
+
+/// A block, with what the rig says otherwise in it and behind it.
+fn typed(block: &Block, release: &str) -> Result<String> {
+    let Block { page, line, .. } = block;
+    let mut text = block.text.clone();
+    let mut behind = "";
+    if text.starts_with("CAREEN=") {
+        behind = OURS;
+    } else if text.starts_with("release=") {
+        text = instead(&text, RELEASE, &format!("release={release}\n"))?;
+    } else if text.contains("etc/shadow") {
+        behind = "own_things\n";
+    } else if text.contains("| sfdisk") {
+        behind = "partitions\n";
+    } else if text.contains(KARGS) {
+        text = instead(&text, KARGS, MORE_KARGS)?;
+    }
+    // What a page calls a disk is one of this machine, and is never touched.
+    let text = ["2", "3", ""].iter().fold(text, |text, part| {
+        text.replace(&format!("/dev/sda{part}"), &format!("$sda{part}"))
+    });
+    ensure!(
+        !text.replace("/dev/null", "").contains("/dev/"),
+        "{page}, line {line}: no device of this machine is typed"
+    );
+    Ok(format!("at='{page}, line {line}'\n{text}{behind}"))
+}
+
+fn instead(text: &str, said: &str, ours: &str) -> Result<String> {
+    ensure!(
+        text.contains(said),
+        "the page does not say {said:?} any more"
+    );
+    Ok(text.replace(said, ours))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::blocks;
+    use super::*;
+
+    #[test]
+    fn all_that_the_pages_say_is_typed_and_nothing_of_this_machines_disks() -> Result<()> {
+        let script = script(&blocks()?, ["v1.35.4", "v1.36.3"])?;
+        for (line, times) in [
+            ("INITRD=No mmdebstrap", 2),
+            ("release=v1.35.4\n", 1),
+            ("release=v1.36.3\n", 1),
+            ("own_things\n", 2),
+            ("--branch=site/stable", 2),
+            ("rm -r root kubernetes\n", 1),
+            ("--branch=site/bad", 1),
+            (MORE_KARGS, 1),
+            ("| sfdisk $sda\npartitions\n", 1),
+            (
+                "grub-install --target=i386-pc --boot-directory=target/boot $sda\n",
+                1,
+            ),
+            (OURS, 1),
+        ] {
+            assert_eq!(script.matches(line).count(), times, "{line}");
+        }
+        assert!(!script.contains("/dev/sda"));
+        Ok(())
+    }
+
+    #[test]
+    fn another_device_than_the_disk_is_refused() -> Result<()> {
+        let block = |text: &str| Block {
+            page: "page",
+            line: 7,
+            text: text.to_owned(),
+            fate: Fate::Disk,
+        };
+        assert!(typed(&block("mkfs.ext4 /dev/sdb1\n"), "").is_err());
+        assert!(typed(&block("mkfs.ext4 /dev/sda3 >/dev/null\n"), "")?.contains("$sda3 "));
+        Ok(())
+    }
+}
