@@ -11,6 +11,6 @@ for mode in install uninstall; do
     echo "# Rendered from chart/ by manifests.sh; put your image in place of IMAGE, by digest."
     echo "---"
     cat namespace.yaml
-    "$helm" template chart image=IMAGE,mode=$mode
+    "$helm" template careen chart --namespace careen --set image=IMAGE,mode=$mode
   } >"$out/$mode.yaml"
 done

@@ -39,16 +39,7 @@ pub fn cache() -> Result<PathBuf> {
 /// # Errors
 /// When the build fails; its own output went to standard error.
 pub fn kubernetes(minor: &str) -> Result<PathBuf> {
-    let program = built(minor)?;
-    let bin = program.with_file_name("bin");
-    fs::create_dir_all(&bin)?;
-    for name in NAMES {
-        let link = bin.join(name);
-        if !link.exists() {
-            link_to(&program, &link)?;
-        }
-    }
-    Ok(bin)
+    called(&built(minor)?, &NAMES)
 }
 
 /// The etcd server, built on first use.
@@ -59,12 +50,13 @@ pub fn etcd() -> Result<PathBuf> {
     built("etcd")
 }
 
-/// Helm's linter and engine, built on first use.
+/// Helm, built on first use: some minutes more where Kubernetes is built, of whose libraries it consists for the most part.
 ///
 /// # Errors
 /// When the build fails.
 pub fn helm() -> Result<PathBuf> {
-    built("helm")
+    let bin = called(&built("helm")?, &["helm"])?;
+    Ok(bin.join("helm"))
 }
 
 /// One of our own programs, built of this source tree: the package and its program have the same name.
@@ -122,6 +114,19 @@ fn built(module: &str) -> Result<PathBuf> {
         output.status
     );
     Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+}
+
+/// A folder beside the program in which it has these names.
+fn called(program: &Path, names: &[&str]) -> Result<PathBuf> {
+    let bin = program.with_file_name("bin");
+    fs::create_dir_all(&bin)?;
+    for name in names {
+        let link = bin.join(name);
+        if !link.exists() {
+            link_to(program, &link)?;
+        }
+    }
+    Ok(bin)
 }
 
 /// Two tests that start at once both want the link; the loser's "exists" is fine.

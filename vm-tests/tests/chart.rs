@@ -1,4 +1,4 @@
-//! The Helm chart of the DaemonSet, tried with Helm's own linter and engine (built from their Go module on first use): it lints, refuses
+//! The Helm chart of the DaemonSet, tried with Helm (built from its Go module on first use): it lints, refuses
 //! values that make no sense, and the plain manifests are what it renders.
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -12,9 +12,14 @@ fn daemonset() -> PathBuf {
     programs::home().join("../packaging/daemonset")
 }
 
-fn helm(verb: &str, values: &str) -> Output {
+/// A warning fails, too.
+const LINT: &[&str] = &["lint", "--strict"];
+const TEMPLATE: &[&str] = &["template", "careen"];
+
+fn helm(verb: &[&str], values: &str) -> Output {
     let mut helm = Command::new(programs::helm().unwrap());
-    helm.arg(verb).arg(daemonset().join("chart")).arg(values);
+    helm.args(verb).arg(daemonset().join("chart"));
+    helm.args(["--namespace", "careen", "--set", values]);
     helm.output().unwrap()
 }
 
@@ -25,7 +30,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn it_lints() {
     for mode in ["install", "uninstall"] {
-        let output = helm("lint", &format!("image=x,mode={mode}"));
+        let output = helm(LINT, &format!("image=x,mode={mode}"));
         assert!(output.status.success(), "{}", said(&output));
     }
 }
@@ -41,7 +46,7 @@ fn without_an_image_or_with_a_value_that_is_none_it_is_refused() {
         "image=x,resources.limit.memory=1Gi",
         "image=x,priorityClassName.name=high",
     ] {
-        let output = helm("template", values);
+        let output = helm(TEMPLATE, values);
         assert!(!output.status.success(), "{values}: {}", said(&output));
     }
 }
@@ -49,7 +54,7 @@ fn without_an_image_or_with_a_value_that_is_none_it_is_refused() {
 #[test]
 fn what_a_site_sets_is_in_it() {
     let output = helm(
-        "template",
+        TEMPLATE,
         "image=x,imagePullSecrets[0].name=key,nodeSelector.site=here",
     );
     let text = said(&output);
@@ -68,7 +73,7 @@ fn taints_priority_and_resources_of_a_site_are_put_to_what_every_pod_has() {
         "priorityClassName=system-node-critical",
         "resources.limits.memory=256Mi",
     ];
-    let output = helm("template", &values.join(","));
+    let output = helm(TEMPLATE, &values.join(","));
     let text = said(&output);
     assert!(output.status.success(), "{text}");
     for piece in [

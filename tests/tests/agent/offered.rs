@@ -99,11 +99,13 @@ async fn with_its_namespace() -> Result<Client> {
     Ok(admin)
 }
 
-/// What Helm would send for these values, by its own engine.
+/// What Helm would send for these values.
 fn rendered(values: &str) -> Result<Vec<Value>> {
     let mut helm = Command::new(programs::helm()?);
-    helm.arg("template").arg(of_the_installer("chart"));
-    let output = helm.arg(values).output()?;
+    helm.args(["template", "careen", "--namespace", "careen"])
+        .args(["--set", values])
+        .arg(of_the_installer("chart"));
+    let output = helm.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     anyhow::ensure!(output.status.success(), "{values}: {said}");
     let text = String::from_utf8(output.stdout)?;
