@@ -1,8 +1,9 @@
 //! The DaemonSet as an operator handles it: its image in a registry, the shipped manifests, `kubectl`.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 use upgrade::names;
 
@@ -10,20 +11,36 @@ use crate::images::{PodAgent, installer};
 use crate::programs;
 use crate::registry::Registry;
 use crate::rig::Rig;
+use crate::terminal::typed;
 
 /// The agent that runs, by where its program lies. It has mounts of its own, so the path may begin at the mount that it lies on.
 const AGENT: &str = "readlink /proc/$(systemctl show --value -p MainPID careen-agent)/exe";
 
-/// What its pods say. The kubelet keeps it for a while when they are gone.
+/// What `kubectl logs` shows, as docs/daemonset.md has it typed.
+const LOG: &str = "kubectl -n careen logs \"$(kubectl -n careen get pods -l app.kubernetes.io/name=careen --field-selector spec.nodeName=node1 -o name)\"";
+
+/// How often it is asked for: now and then the kubelet has just told the Node its own address again.
+const TRIES: u32 = 5;
+
+/// What its pods say, where the kubelet writes it. It keeps it for a while when they are gone, which `kubectl logs` does not show, and a roll-out that
+/// waits on a node that reboots has no API server's way to it.
 const LOGS: &str = "/var/log/pods/careen_careen-*/installer/*.log";
+
+const PROCESS: &str =
+    "systemctl is-active --quiet careen-agent && systemctl show --value -p MainPID careen-agent";
 
 /// What a pod puts on the host.
 const INSTALLED: [&str; 3] = [names::AGENTS_DIR, names::POD_UNITS, names::POD_GENERATOR];
+
+/// Behind the registry's name.
+const NAME: &str = "careen-installer";
 
 /// A registry that the node's containerd pulls the DaemonSet's images from.
 #[derive(Debug)]
 pub struct DaemonSet {
     registry: Registry,
+    /// Of each version that was pushed, the digest.
+    digests: BTreeMap<String, String>,
 }
 
 impl DaemonSet {
@@ -34,7 +51,10 @@ impl DaemonSet {
     pub async fn offered(rig: &mut Rig, versions: &[&str]) -> Result<Self> {
         let registry = Registry::start(&rig.dir().join("registry")).await?;
         registry.introduce_to(&mut rig.guest).await?;
-        let this = Self { registry };
+        let mut this = Self {
+            registry,
+            digests: BTreeMap::new(),
+        };
         for version in versions {
             this.push(rig, version, PodAgent::Ours).await?;
         }
@@ -45,15 +65,29 @@ impl DaemonSet {
     ///
     /// # Errors
     /// When something does not build or answer.
-    pub async fn offer_broken(&self, rig: &Rig, version: &str) -> Result<()> {
+    pub async fn offer_broken(&mut self, rig: &Rig, version: &str) -> Result<()> {
         self.push(rig, version, PodAgent::Broken).await
     }
 
-    async fn push(&self, rig: &Rig, version: &str, agent: PodAgent) -> Result<()> {
+    async fn push(&mut self, rig: &Rig, version: &str, agent: PodAgent) -> Result<()> {
         rig.progress
             .step(&format!("pushing version {version} of the DaemonSet"));
         let archive = installer(version, agent)?;
-        self.registry.push_archive(&archive, &name(version)).await
+        let name = format!("{NAME}:{version}");
+        let digest = self.registry.push_archive(&archive, &name).await?;
+        self.digests.insert(version.to_owned(), digest);
+        Ok(())
+    }
+
+    /// This version's image as the node is told it: by its digest.
+    ///
+    /// # Errors
+    /// When it was not pushed.
+    pub fn image(&self, version: &str) -> Result<String> {
+        let digest = self.digests.get(version);
+        let digest = digest.with_context(|| format!("version {version} was not pushed"))?;
+        let registry = self.registry.seen_from_guest();
+        Ok(format!("{registry}/{NAME}@{digest}"))
     }
 
     /// Applies one of the manifests that we ship, with this version's image. Gives what kubectl says.
@@ -62,17 +96,12 @@ impl DaemonSet {
     /// When the manifest cannot be read or the API server refuses.
     pub async fn apply(&self, rig: &Rig, manifest: &str, version: &str) -> Result<String> {
         let shipped = programs::home().join(format!("../packaging/daemonset/{manifest}.yaml"));
-        let image = format!("{}/{}", self.registry.seen_from_guest(), name(version));
+        let image = self.image(version)?;
         let text = fs::read_to_string(shipped)?.replace("IMAGE", &image);
         let file = rig.dir().join(format!("{manifest}-{version}.yaml"));
         fs::write(&file, text)?;
         kubectl(rig, &["apply", "--filename", &file.display().to_string()]).await
     }
-}
-
-/// Behind the registry's name.
-fn name(version: &str) -> String {
-    format!("careen-installer:{version}")
 }
 
 /// Waits until every pod is ready, which it is when its agent has run for a minute. Gives what kubectl says.
@@ -90,6 +119,44 @@ pub async fn rolled_out(rig: &Rig) -> Result<String> {
         "10m",
     ];
     kubectl(rig, &status).await
+}
+
+/// Deletes the DaemonSet and nothing else, and waits until its pods are gone.
+///
+/// # Errors
+/// When they do not go, or the API server refuses.
+pub async fn delete(rig: &Rig) -> Result<()> {
+    let delete = [
+        "delete",
+        "daemonset/careen",
+        "--namespace",
+        "careen",
+        "--cascade=foreground",
+        "--timeout",
+        "10m",
+    ];
+    kubectl(rig, &delete).await?;
+    let list = ["get", "pods", "--namespace", "careen", "--output", "name"];
+    let left = kubectl(rig, &list).await?;
+    ensure!(left.is_empty(), "the DaemonSet is gone, and left {left}");
+    Ok(())
+}
+
+/// What `kubectl logs` shows of its pod on the node.
+///
+/// # Errors
+/// When it shows nothing.
+pub async fn log(rig: &mut Rig) -> Result<String> {
+    let kubelet = rig.lead_to_kubelet().await?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        rig.show_kubelet_at(kubelet).await?;
+        match typed(rig, LOG).await {
+            Err(error) if tries < TRIES => rig.progress.step(&format!("once more: {error:#}")),
+            last => return last,
+        }
+    }
 }
 
 /// Waits until a pod has said this.
@@ -150,6 +217,14 @@ pub async fn agent_is_back(rig: &mut Rig, version: &str) -> Result<()> {
         "until {AGENT} | grep -q '/{version}-'; do sleep 1; done"
     ))
     .await
+}
+
+/// The process of the agent's service, which is another one after every start.
+///
+/// # Errors
+/// When the guest does not answer, or it does not run.
+pub async fn process(rig: &mut Rig) -> Result<String> {
+    rig.guest.run(PROCESS).await
 }
 
 /// Where the agent that runs on the node lies.

@@ -34,4 +34,5 @@ pub mod scenarios;
 pub mod secure_registry;
 pub mod shell;
 pub mod soak;
+pub mod terminal;
 pub mod workload;

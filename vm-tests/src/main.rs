@@ -8,7 +8,9 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use vm_tests::cluster_api::adopted;
 use vm_tests::soak::Soak;
-use vm_tests::{bench, choice, demo, kubectl_careen, registry, runner, scenarios, shell, soak};
+use vm_tests::{
+    bench, choice, demo, kubectl_careen, programs, registry, runner, scenarios, shell, soak,
+};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
 #[derive(Parser)]
@@ -154,6 +156,10 @@ async fn run(wanted: Run) -> Result<bool> {
     }
     if any(scenarios::wants_a_registry) {
         registry::prepare()?;
+    }
+    // It may come by Helm, whose modules no lane could fetch.
+    if any(|name| name.starts_with("a-daemonset-")) {
+        programs::helm()?;
     }
     let minutes = wanted.minutes;
     let how = runner::How {

@@ -30,7 +30,7 @@ const CONTENT: [&str; 11] = [
 ];
 /// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
 const RIG: &str = "vm-tests/src";
-const NOT_THE_RIG: [&str; 13] = [
+const NOT_THE_RIG: [&str; 14] = [
     "bench",
     "bin",
     "choice.rs",
@@ -44,6 +44,7 @@ const NOT_THE_RIG: [&str; 13] = [
     "scenarios",
     "secure_registry.rs",
     "soak",
+    "terminal.rs",
 ];
 /// Of these depends whoever uses them. With the DaemonSet goes its pod's program, which is built apart from those of a node, and what it
 /// is shipped with.
@@ -56,6 +57,7 @@ const PARTS: [(&str, &[&str]); 6] = [
             "src/installer",
             "vm-tests/src/daemonset.rs",
             "vm-tests/src/registry.rs",
+            "vm-tests/src/terminal.rs",
         ],
     ),
     (

@@ -263,6 +263,22 @@ impl Running {
         self.process.check()
     }
 
+    /// Leads a TCP port of this machine's loopback to one of the guest's, for as long as it runs.
+    ///
+    /// # Errors
+    /// When QEMU refuses.
+    pub async fn forward(&mut self, here: u16, there: u16) -> Result<()> {
+        // The monitor protocol has no command of its own for it.
+        let line = format!("hostfwd_add net tcp:127.0.0.1:{here}-:{there}");
+        let command = serde_json::json!({"command-line": line});
+        let said = self
+            .monitor
+            .execute("human-monitor-command", Some(command))
+            .await?;
+        ensure!(said.as_str() == Some(""), "QEMU, to {line}, says {said}");
+        Ok(())
+    }
+
     /// Writes memory and devices to a file and switches the machine off; its disk stays as of this moment.
     ///
     /// # Errors

@@ -121,17 +121,20 @@ impl Registry {
         Ok(image.replacen(&self.here(), &self.seen_from_guest(), 1))
     }
 
-    /// Pushes the only image of an OCI archive under this name, with its tag.
+    /// Pushes the only image of an OCI archive under this name, with its tag. Gives the digest that the registry knows it by.
     ///
     /// # Errors
     /// When skopeo fails.
-    pub async fn push_archive(&self, archive: &Path, name: &str) -> Result<()> {
+    pub async fn push_archive(&self, archive: &Path, name: &str) -> Result<String> {
+        let digest = self.dir.join("digest");
         let mut command = Command::new(self.dir.join(SKOPEO));
         command
-            .args(["copy", "--quiet"])
+            .args(["copy", "--quiet", "--digestfile"])
+            .arg(&digest)
             .arg(format!("oci-archive:{}", archive.display()))
             .arg(format!("docker://{}/{name}", self.here()));
-        read(command).await.map(drop)
+        read(command).await?;
+        Ok(fs::read_to_string(digest)?.trim().to_owned())
     }
 
     /// The node takes images from it, and needs no TLS for that: the tools that read `/etc/containers`, and containerd.

@@ -1,4 +1,6 @@
-//! What an operator runs on the node to see how it is: the doctor, the journal by its fields.
+//! What an operator looks at to see how the node is: the doctor, the journal by its fields, the logs of its pods.
+
+mod kubelet;
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
-//! Who uninstalls in the middle of an upgrade is refused: the pod says so, is not ready and removes nothing. The upgrade ends as if nobody had
-//! asked, and then all of it goes.
+//! A DaemonSet that is deleted takes its pod with it and nothing else. Who uninstalls in the middle of an upgrade is refused: the pod says so, is not
+//! ready and removes nothing. The upgrade ends as if nobody had asked, and then all of it goes.
 
 use super::prelude::*;
 use crate::daemonset::{
-    DaemonSet, expect_agent, expect_installed, expect_not_ready, expect_removed, rolled_out, said,
+    DaemonSet, delete, expect_agent, expect_installed, expect_not_ready, expect_removed, process,
+    rolled_out, said,
 };
 
 /// The scenario.
@@ -26,6 +27,17 @@ async fn run(rig: &mut Rig) -> Result<()> {
     daemonset.apply(rig, "install", VERSION).await?;
     rolled_out(rig).await?;
     expect_agent(rig, VERSION).await?;
+
+    rig.progress.step("the DaemonSet is deleted");
+    let serves = process(rig).await?;
+    delete(rig).await?;
+    expect_installed(rig).await?;
+    expect_agent(rig, VERSION).await?;
+    let still = process(rig).await?;
+    ensure!(still == serves, "process {serves} served, now {still}");
+    rig.progress.step("the DaemonSet comes back");
+    daemonset.apply(rig, "install", VERSION).await?;
+    rolled_out(rig).await?;
 
     rig.ask(&image).await?;
     rig.wait_phase("Fetched", UPGRADE).await?;

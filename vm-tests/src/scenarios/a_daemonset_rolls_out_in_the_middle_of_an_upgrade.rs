@@ -1,8 +1,9 @@
 //! A DaemonSet, its image pulled from a registry, brings a newer agent to a node, that agent upgrades the node, and the DaemonSet's own
-//! roll-out in the middle of it waits until it has ended. Then an uninstall leaves the image's agent.
+//! roll-out in the middle of it waits until it has ended. Then an uninstall leaves the image's agent. All of it by Helm, as docs/daemonset.md says.
 
 use super::prelude::*;
-use crate::daemonset::{DaemonSet, expect_agent, expect_removed, rolled_out, said};
+use crate::daemonset::{DaemonSet, expect_agent, expect_removed, log, rolled_out};
+use crate::terminal::typed;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -17,6 +18,22 @@ pub const SCENARIO: Scenario = Scenario {
 const FIRST: &str = "0.1.98";
 const SECOND: &str = "0.1.99";
 
+/// Of which nodes, and that a pod may mount folders of the host.
+const BEFORE: [&str; 2] = [
+    "kubectl label node node1 ostree=yes",
+    "kubectl apply -f packaging/daemonset/namespace.yaml",
+];
+const INSTALL: &str = "helm -n careen install careen packaging/daemonset/chart --set nodeSelector.ostree=yes --set image=";
+/// To be followed by what changes.
+const UPGRADE_TO: &str =
+    "helm -n careen upgrade careen packaging/daemonset/chart --reuse-values --set ";
+const AFTER: [&str; 2] = [
+    "helm -n careen uninstall careen",
+    "kubectl label node -l ostree=yes ostree-",
+];
+/// The DaemonSet, and what Helm keeps of a release. A pod may still be on its way out.
+const IN_THE_CLUSTER: &str = "kubectl -n careen get daemonsets,secrets -o name";
+
 /// The first agent that was launched in this boot.
 const FIRST_OF_THE_BOOT: &str =
     "journalctl --boot --unit careen-agent --output cat --grep '^running ' | head -n 1";
@@ -27,16 +44,20 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
 
     rig.progress.step("the DaemonSet comes");
-    daemonset.apply(rig, "install", FIRST).await?;
+    for line in BEFORE {
+        typed(rig, line).await?;
+    }
+    let install = format!("{INSTALL}{}", daemonset.image(FIRST)?);
+    typed(rig, &install).await?;
     rolled_out(rig).await?;
     expect_agent(rig, FIRST).await?;
-    // Of the agent's log, which it shows as its own.
-    said(rig, "watching Node").await?;
+    expect_the_agents_log(rig).await?;
 
     rig.ask(&image).await?;
     rig.wait_phase("Fetched", UPGRADE).await?;
     rig.progress.step("the DaemonSet rolls out another version");
-    daemonset.apply(rig, "install", SECOND).await?;
+    let update = format!("{UPGRADE_TO}image={}", daemonset.image(SECOND)?);
+    typed(rig, &update).await?;
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()?;
     let first = rig.guest.run(FIRST_OF_THE_BOOT).await?;
@@ -51,7 +72,20 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_agent(rig, SECOND).await?;
 
     rig.progress.step("uninstall");
-    daemonset.apply(rig, "uninstall", SECOND).await?;
+    typed(rig, &format!("{UPGRADE_TO}mode=uninstall")).await?;
     rolled_out(rig).await?;
-    expect_removed(rig).await
+    expect_removed(rig).await?;
+    for line in AFTER {
+        typed(rig, line).await?;
+    }
+    let left = typed(rig, IN_THE_CLUSTER).await?;
+    ensure!(left.is_empty(), "helm uninstall has left {left}");
+    Ok(())
+}
+
+/// The pod shows the log of the agent on the host as its own.
+async fn expect_the_agents_log(rig: &mut Rig) -> Result<()> {
+    let log = log(rig).await?;
+    ensure!(log.contains("watching Node"), "kubectl logs shows {log}");
+    Ok(())
 }

@@ -20,7 +20,7 @@ const GOOD: &str = "0.1.98";
 const BROKEN: &str = "0.1.99";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let daemonset = DaemonSet::offered(rig, &[GOOD]).await?;
+    let mut daemonset = DaemonSet::offered(rig, &[GOOD]).await?;
     daemonset.offer_broken(rig, BROKEN).await?;
     rig.before().await?;
     rig.progress.step("the DaemonSet comes");
