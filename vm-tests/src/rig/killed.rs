@@ -10,14 +10,20 @@ const STAND_STILL: &str =
     "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main careen-agent";
 const GO_ON: &str = "systemctl kill --signal=CONT --kill-whom=main careen-agent";
 
-/// Kills these at once, as soon as all run (early in a boot one may not be there yet), and waits until systemd has them back.
+/// Kills these at once, as soon as all run (early in a boot one may not be there yet), and waits until systemd has them back. Each one's number is
+/// asked for once: the next time it may be 0, which for `kill` means whoever asks.
 const DIE: &str = r#"
 pid() { systemctl show --value -p MainPID $1; }
-runs() { [ "$(pid $1)" -gt 0 ]; }
-is_new() { runs $1 && case " $old " in *" $(pid $1) "*) false ;; esac; }
+is_new() {
+  now=$(pid $1)
+  [ "$now" -gt 0 ] && case " $old " in *" $now "*) false ;; esac
+}
 die() {
   old=
-  for it; do until runs $it; do sleep 0.2; done; old="$old $(pid $it)"; done
+  for it; do
+    until now=$(pid $it) && [ "$now" -gt 0 ]; do sleep 0.2; done
+    old="$old $now"
+  done
   kill -KILL $old 2>/dev/null
   for it; do until is_new $it; do sleep 0.2; done; done
 }"#;
