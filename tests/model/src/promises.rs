@@ -113,11 +113,12 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
 /// For how many seconds an agent that was started anew waits to hear of the Node.
 const CONNECTING: u16 = 90;
 
-/// Whether an agent cannot know that pods may be back: the API server is away, and who was started anew has waited for it; or the cordon that was
-/// taken off meanwhile is set again.
+/// Whether an agent cannot know that pods may be back: the API server went away in the moment in which the cordon was taken off, or before, and who
+/// was started anew has waited for it; or that cordon is set again.
 fn is_unheard_of(state: &State, seen: &Observation) -> bool {
+    let heard = seen.request != Asked::Unknown;
     let waited = state.running.now >= state.running.started + CONNECTING;
-    let in_vain = waited && seen.api == Api::Away;
+    let in_vain = seen.api == Api::Away && (heard || waited);
     state.ghost.unseen && (in_vain || state.cluster.cordon != Cordon::None)
 }
 
