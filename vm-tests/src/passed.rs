@@ -13,15 +13,18 @@ use crate::runner::Outcome;
 use crate::scenario::Scenario;
 use crate::scenarios::{ALL, is_on_cluster_api};
 
-/// What each scenario depends on, besides our programs as built and its own file: the sources that the rig shares with them, the image
+/// What each scenario depends on, besides our programs as built and its own file: the sources (not the tests) that the rig shares with them, the image
 /// side, the rig, and what all are built with.
-const CONTENT: [&str; 11] = [
+const CONTENT: [&str; 14] = [
     "Cargo.lock",
     "Cargo.toml",
     "dracut",
-    "src/host",
-    "src/image",
-    "src/upgrade",
+    "src/host/Cargo.toml",
+    "src/host/src",
+    "src/image/Cargo.toml",
+    "src/image/src",
+    "src/upgrade/Cargo.toml",
+    "src/upgrade/src",
     "systemd",
     "vm-tests/images",
     "vm-tests/kube",

@@ -130,6 +130,14 @@ impl Watched {
     }
 }
 
+impl Drop for Watched {
+    /// `script` tells what it runs. Its terminal's end alone would not: nobody hears of a hang-up whom nohup(1) has started.
+    fn drop(&mut self) {
+        self.running.signal("TERM");
+        let _ = self.running.child.wait();
+    }
+}
+
 /// One that goes on until it is told to end; it ends with its test.
 pub struct Running {
     child: Child,
