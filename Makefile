@@ -87,7 +87,7 @@ monitoring: setup ## alerts, dashboard and scrape configuration against two real
 
 soak: soak-model soak-disks soak-kills soak-long soak-power soak-rollouts ## all six below, one after the other (a night; wants a quiet machine)
 
-soak-model: setup ## the model of the chain at large (a minute)
+soak-model: setup ## the model of the chain at large (some minutes)
 	cargo run --quiet -p careen-model
 
 soak-disks: setup ## DISK_CUTS=2000 power cuts on libostree, careen-deploy and the record without a machine (a quarter of an hour)
