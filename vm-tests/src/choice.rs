@@ -13,7 +13,6 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
     "a-daemonset-serves-images-without-an-agent",
-    "a-loaded-kexec-does-not-skip-the-loader",
     "an-operators-policy-is-kept-on-the-way",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",
