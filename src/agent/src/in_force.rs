@@ -1,6 +1,7 @@
 //! The policy in force: the file with the rules of its time zone, and behind a file that is refused the last one that was not.
 //!
-//! That last one is kept beside the record, for a trial is judged by an agent that has only just started.
+//! That last one is kept beside the record, for a trial is judged by an agent that has only just started, and perhaps in an image whose time
+//! zone database lacks the zone: that takes the hours alone from it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -27,15 +28,32 @@ struct Loaded {
 }
 
 fn load(path: &Path, zones: &Path) -> Result<Loaded, Reason> {
+    let Loaded { text, mut policy } = parsed(path)?;
+    let window = &mut policy.window;
+    window.rules = zones::rules(zones, &window.zone).map_err(|accepted| {
+        let file = path.display().to_string();
+        policy::refused(&file, &text, "window.zone", &accepted)
+    })?;
+    Ok(Loaded { text, policy })
+}
+
+/// One that held on the system that kept it. Where this one does not know its zone all else counts: nothing new begins in hours
+/// without rules, and a trial is judged as the operator wants it.
+fn kept(path: &Path, zones: &Path) -> Option<Loaded> {
+    let mut loaded = parsed(path).ok()?;
+    let window = &mut loaded.policy.window;
+    window.rules = zones::rules(zones, &window.zone).unwrap_or_default();
+    Some(loaded)
+}
+
+/// Without the rules of its zone.
+fn parsed(path: &Path) -> Result<Loaded, Reason> {
     let file = path.display().to_string();
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(|error| policy::unreadable(&file, &error))?,
     };
-    let mut policy = policy::parse(&file, &text)?;
-    let window = &mut policy.window;
-    window.rules = zones::rules(zones, &window.zone)
-        .map_err(|accepted| policy::refused(&file, &text, "window.zone", &accepted))?;
+    let policy = policy::parse(&file, &text)?;
     Ok(Loaded { text, policy })
 }
 
@@ -106,7 +124,7 @@ impl PolicyFile {
 
     fn last(&mut self) -> Policy {
         if self.last.is_none() {
-            self.last = load(&self.kept, &self.zones).ok();
+            self.last = kept(&self.kept, &self.zones);
         }
         let last = self.last.as_ref();
         last.map(|last| last.policy.clone()).unwrap_or_default()
@@ -116,6 +134,7 @@ impl PolicyFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use upgrade::window::Door;
 
     /// A folder with this policy in it, and the file as an agent that has just started reads it.
     fn with(text: &str) -> (tempfile::TempDir, PolicyFile) {
@@ -162,6 +181,27 @@ mod tests {
     fn without_one_that_ever_held_the_defaults_stand_there() {
         let (_folder, mut file) = with("trials = 0\n");
         assert_eq!(trials(&mut file), Err(Policy::default().trials));
+    }
+
+    /// A minute after the epoch: by the hours of the test below it is open in UTC, and closed an hour east of it.
+    const NIGHT: u64 = 60;
+
+    #[test]
+    fn on_a_trial_in_an_image_without_the_zone_all_of_the_policy_counts_but_its_hours_which_are_closed()
+     {
+        let text = "trials = 3\n[window]\nopen = [\"daily 00:00-00:30\"]\nzone = \"Europe/Atlantis\"\n[health]\nsoak-seconds = 1800\n";
+        let (folder, mut trial) = with(text);
+        let kept = folder.path().join("state/policy.toml");
+        fs::create_dir(folder.path().join("state")).unwrap();
+        fs::write(&kept, text).unwrap();
+        trial.zones = folder.path().join("zoneinfo");
+        let Err(Broken { reason, last }) = trial.read() else {
+            panic!("who asks anew is refused");
+        };
+        assert!(reason.to_string().contains("Europe/Atlantis"), "{reason}");
+        assert_eq!((last.trials, last.health.soak_seconds), (3, 1800));
+        assert_eq!(last.window.at(NIGHT), Door::Closed { opens: None });
+        assert_eq!(fs::read_to_string(kept).unwrap(), text, "also for the next");
     }
 
     #[test]

@@ -97,10 +97,15 @@ impl Link {
     /// Whether the Node is cordoned with the mark of this record's upgrade.
     #[must_use]
     pub fn is_cordoned_for(&self, record: &Record) -> bool {
-        let up = record.upgrade.as_ref();
         let node = self.node.as_ref().filter(|node| !node.schedulable);
-        let mark = node.and_then(|node| node.cordoned_by.as_deref());
-        mark.is_some() && mark == up.map(|up| up.id.as_str())
+        is_of(record, node.and_then(|node| node.cordoned_by.as_deref()))
+    }
+
+    /// Whether load balancers leave the Node out with the mark of this record's upgrade.
+    #[must_use]
+    pub fn is_excluded_for(&self, record: &Record) -> bool {
+        let node = self.node.as_ref();
+        is_of(record, node.and_then(|node| node.excluded_by.as_deref()))
     }
 
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
@@ -167,6 +172,12 @@ impl Link {
     }
 }
 
+/// Whether this mark is of the record's upgrade.
+fn is_of(record: &Record, mark: Option<&str>) -> bool {
+    let up = record.upgrade.as_ref();
+    mark.is_some() && mark == up.map(|up| up.id.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +227,7 @@ mod tests {
             opted_out: None,
             uncordoned: false,
             own_cordon: false,
+            own_exclusion: false,
             hooks: upgrade::Hooks::default(),
             api: Api::Away,
             running: None,
@@ -287,6 +299,31 @@ mod tests {
         assert!(!own(Some("u0"), true), "a former upgrade's");
         assert!(!own(None, true), "a person's");
         assert!(!link.is_cordoned_for(&Record::default()));
+    }
+
+    /// Our Node with this label and mark for load balancers.
+    fn excluded(mark: Option<&str>, label: bool) -> News {
+        let annotations = mark.map(|mark| serde_json::json!({ upgrade::names::EXCLUDED_BY: mark }));
+        let labels = label.then(|| serde_json::json!({ upgrade::names::EXCLUDED: "true" }));
+        let node = serde_json::json!({
+            "metadata": { "name": "n", "uid": "u", "annotations": annotations, "labels": labels },
+        });
+        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        News::Node(Box::new(node.into()))
+    }
+
+    #[test]
+    fn only_a_label_under_the_mark_of_the_records_upgrade_is_its_own() {
+        let mut link = Link::default();
+        let mut own = |mark, label| {
+            link.take(excluded(mark, label), SinceBoot(1));
+            link.is_excluded_for(&verified())
+        };
+        assert!(own(Some("u1"), true));
+        assert!(!own(Some("u1"), false), "somebody took the label away");
+        assert!(!own(Some("u0"), true), "a former upgrade's");
+        assert!(!own(None, true), "a person's, or kept by one");
+        assert!(!link.is_excluded_for(&Record::default()));
     }
 
     #[test]

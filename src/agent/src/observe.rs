@@ -32,6 +32,9 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         own_cordon: read
             .as_ref()
             .is_ok_and(|record| link.is_cordoned_for(record)),
+        own_exclusion: read
+            .as_ref()
+            .is_ok_and(|record| link.is_excluded_for(record)),
         api: link.api.clone(),
         running: around.running,
         finished: around.finished,

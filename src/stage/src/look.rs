@@ -69,6 +69,7 @@ pub fn observe(
         opted_out: None,
         uncordoned: false,
         own_cordon: false,
+        own_exclusion: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,

@@ -60,6 +60,8 @@ pub struct Observation {
     pub uncordoned: bool,
     /// The Node is cordoned, and the mark beside that is of the upgrade that the record speaks of.
     pub own_cordon: bool,
+    /// Load balancers are told to leave the Node out, and the mark beside that is of the upgrade that the record speaks of.
+    pub own_exclusion: bool,
     /// The operator's hooks that are there.
     pub hooks: Hooks,
     /// The API server.

@@ -43,7 +43,7 @@ pub struct Window {
     /// How many minutes of the hours must be left when the node is taken from its users.
     #[serde(rename = "last-begin-minutes")]
     pub last_begin: LastBegin,
-    /// The rules of the zone.
+    /// The rules of the zone. The hours of a zone other than UTC that has none are closed.
     #[serde(skip)]
     pub rules: Rules,
     /// For how long upgrades usually keep this node from its users, in seconds. It stands in no file: who has the record fills it in.
@@ -73,8 +73,8 @@ pub enum Door {
     },
     /// It may not.
     Closed {
-        /// Until then.
-        opens: u64,
+        /// Until then; nothing where nobody can tell.
+        opens: Option<u64>,
     },
 }
 
@@ -85,6 +85,9 @@ impl Window {
         if self.open.is_empty() {
             return Door::Open { until: None };
         }
+        if !self.knows_its_zone() {
+            return Door::Closed { opens: None };
+        }
         let now = i64::try_from(wall).unwrap_or(0);
         match self.runs(now).first() {
             Some((begin, end)) if *begin <= now => Door::Open {
@@ -92,9 +95,15 @@ impl Window {
             },
             // Each week has these hours.
             next => Door::Closed {
-                opens: unsigned(next.map_or(now + DAY, |(begin, _)| *begin)),
+                opens: Some(unsigned(next.map_or(now + DAY, |(begin, _)| *begin))),
             },
         }
+    }
+
+    /// Whether the rules of its zone are there. Only UTC needs none: any other zone has one at least, so without one nobody has read
+    /// them, and no hour of it can be told.
+    fn knows_its_zone(&self) -> bool {
+        self.zone.is_utc() || self.rules != Rules::default()
     }
 
     /// What is open now or will be, the earliest first, each as its begin and end.

@@ -1,4 +1,4 @@
-//! What an upgrade that has come to its end leaves to do: its cordon, and a trial that is not under way any more.
+//! What an upgrade that has come to its end leaves to do: its cordon, its word to load balancers, and a trial that is not under way any more.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
@@ -98,6 +98,43 @@ fn a_cordon_of_ours_that_shows_up_behind_the_end_is_lifted() {
         seen.own_cordon = false;
         assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
     }
+}
+
+/// As [`left_cordon`], but that load balancers leave the Node out.
+fn left_exclusion(phase: Phase) -> (Observation, Record) {
+    let (seen, record) = left_cordon(phase);
+    let seen = Observation {
+        own_cordon: false,
+        own_exclusion: true,
+        ..seen
+    };
+    (seen, record)
+}
+
+#[test]
+fn load_balancers_that_are_told_behind_the_end_to_leave_the_node_out_are_told_otherwise() {
+    let reason = Reason::Withdrawn;
+    for phase in [Phase::Upgraded, Phase::Failed { reason }] {
+        let (mut seen, record) = left_exclusion(phase);
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+        assert_eq!(
+            next(&api_away(seen.clone()), &record).1,
+            Act::Wait(None),
+            "the server's return is what wakes us"
+        );
+        // Also before the next upgrade, which would take it for somebody else's.
+        seen.request = Asked::This(pinned('c'));
+        assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
+        seen.own_exclusion = false;
+        assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
+    }
+}
+
+#[test]
+fn while_a_halted_upgrade_keeps_the_node_load_balancers_leave_it_out() {
+    let mut seen = asks_for('b');
+    seen.own_exclusion = true;
+    assert_eq!(next(&seen, &halted()).1, Act::Wait(None));
 }
 
 #[test]

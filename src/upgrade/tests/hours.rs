@@ -322,6 +322,27 @@ fn a_policy_that_is_broken_keeps_the_hours_of_the_last_one_for_what_is_under_way
     assert_eq!(begun(&act), None);
 }
 
+/// As an agent has it that goes on with an upgrade in a system without the operator's zone.
+#[test]
+fn by_hours_of_a_zone_that_this_system_does_not_know_nothing_new_begins_and_the_wait_says_why() {
+    let mut policy = night();
+    policy.window.zone = "Europe/Berlin".parse().unwrap();
+    let broken = Broken {
+        reason: Reason::Withdrawn,
+        last: Box::new(policy),
+    };
+    for seen in [asked(), in_the_hours(3600, asked())] {
+        let read = Err(broken.clone());
+        let (record, act) = next_with(&seen, &upgrade_in(Phase::Deployed), &read);
+        let soon = seen.now.plus_seconds(3600);
+        assert_eq!(act, Act::Wait(Some(soon)), "somebody may mend the policy");
+        let said = waits_for(&record).unwrap();
+        for part in ["no Europe/Berlin", "zone in [window]", "\"UTC\""] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_pause_holds_within_the_hours_and_their_end_gives_the_node_back_all_the_same() {
     let paused = |seen: Observation| Observation {

@@ -49,7 +49,9 @@ const fn open_until(moment: u64) -> Door {
 }
 
 const fn closed_until(moment: u64) -> Door {
-    Door::Closed { opens: moment }
+    Door::Closed {
+        opens: Some(moment),
+    }
 }
 
 #[test]

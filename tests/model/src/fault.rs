@@ -51,6 +51,8 @@ pub enum Fault {
     Uncordons,
     /// The cordon of an upgrade that is over comes back: the API server carries out that write late, or is put back to before the release.
     CordonComesBack,
+    /// Likewise the word to load balancers.
+    ExclusionComesBack,
     /// A person chooses this entry from the menu.
     Picks(u8),
     /// A person deploys a system of their own and makes it the default.
@@ -151,6 +153,9 @@ fn world(state: &State, out: &mut Vec<Fault>) {
     if over && state.cluster.cordon == Cordon::None {
         out.push(Fault::CordonComesBack);
     }
+    if over && state.careful && state.cluster.excluded.is_none() {
+        out.push(Fault::ExclusionComesBack);
+    }
     if state.disk.etc < 2 {
         out.push(Fault::Etc);
     }
@@ -217,6 +222,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Cordons => next.cluster.cordon = Cordon::Foreign,
         Fault::Uncordons => uncordon(&mut next),
         Fault::CordonComesBack => next.cluster.cordon = Cordon::Ours(steps::number(state)),
+        Fault::ExclusionComesBack => next.cluster.excluded = Some(steps::number(state)),
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
         Fault::OwnDefault => own_default(&mut next),
         Fault::Stages => next.running.staged = true,

@@ -42,6 +42,7 @@ pub fn look(
         opted_out: None,
         uncordoned: link.cordon == Some(Cordon::None),
         own_cordon: is_own_cordon(state),
+        own_exclusion: is_own_exclusion(state),
         hooks: Hooks {
             pre: state.careful,
             post: state.careful,
@@ -131,6 +132,13 @@ fn is_own_cordon(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
     let mark = up.map(|up| Cordon::Ours(cast::id_number(&up.id)));
     mark.is_some() && mark == state.running.link.cordon
+}
+
+/// Whether what load balancers were told as it was heard of last bears that mark.
+fn is_own_exclusion(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let mark = up.map(|up| cast::id_number(&up.id));
+    mark.is_some() && mark == state.running.link.excluded
 }
 
 /// The commit that the upgrade under way leads to.

@@ -154,7 +154,7 @@ fn hear(state: &mut State) {
         link.fresh = false;
     } else if up {
         (link.asked, link.paused) = (Some(cluster.ask), cluster.paused);
-        link.cordon = Some(cluster.cordon);
+        (link.cordon, link.excluded) = (Some(cluster.cordon), cluster.excluded);
         link.since = Some(link.since.map_or((now, false), |(since, _)| (since, true)));
     } else {
         link.since = None;
@@ -175,6 +175,7 @@ fn has_news(state: &State) -> bool {
     link.asked != Some(cluster.ask)
         || link.paused != cluster.paused
         || link.cordon != Some(cluster.cordon)
+        || link.excluded != cluster.excluded
 }
 
 /// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back, and

@@ -55,6 +55,7 @@ pub enum Mutant {
     IgnoresATakenOffCordon,
     IgnoresAStagedSystem,
     LeavesACordonThatComesBack,
+    LeavesAnExclusionThatComesBack,
     SoaksForNoTime,
     HoldsTheDeadmanForEver,
     RebootsUnheardOnceArmed,
@@ -63,7 +64,7 @@ pub enum Mutant {
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 42] = [
+pub const MUTANTS: [Mutant; 43] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -101,6 +102,7 @@ pub const MUTANTS: [Mutant; 42] = [
     Mutant::IgnoresATakenOffCordon,
     Mutant::IgnoresAStagedSystem,
     Mutant::LeavesACordonThatComesBack,
+    Mutant::LeavesAnExclusionThatComesBack,
     Mutant::SoaksForNoTime,
     Mutant::HoldsTheDeadmanForEver,
     Mutant::RebootsUnheardOnceArmed,
@@ -208,6 +210,7 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
         Mutant::IgnoresATakenOffCordon => seen.uncordoned = false,
         Mutant::IgnoresAStagedSystem => seen.staged = false,
         Mutant::LeavesACordonThatComesBack => seen.own_cordon = false,
+        Mutant::LeavesAnExclusionThatComesBack => seen.own_exclusion = false,
         _ => {}
     }
 }
@@ -215,8 +218,8 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
 /// Changes what is remembered or seen when no upgrade is under way any more.
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
-        // That it sees its cordon all the same would heal it.
-        (up.released, seen.own_cordon) = (true, false);
+        // That it sees its cordon, or its word to load balancers, all the same would heal it.
+        (up.released, seen.own_cordon, seen.own_exclusion) = (true, false, false);
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
     if mutant == Mutant::SpinsOnARefusedReboot && seen.finished.as_ref().is_some_and(reboot) {

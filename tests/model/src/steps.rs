@@ -44,7 +44,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Fetch => fetch(state),
         Do::Verify | Do::Rehearse | Do::PreHooks | Do::PostHooks(_) | Do::Pass => {}
         Do::Deploy(letter) => deploy(state, letter, part, etc),
-        Do::Exclude => state.cluster.excluded = Some(number(state)),
+        Do::Exclude => exclude(state),
         Do::Drain => drain(state, part),
         Do::Snapshot => snapshot(state, part),
         Do::Arm(system) => arm(state, system, part),
@@ -119,6 +119,12 @@ fn clear_folders(state: &mut State) {
 pub fn number(state: &State) -> u8 {
     let up = state.disk.record.record().upgrade.as_ref();
     up.map_or(0, |up| crate::cast::id_number(&up.id))
+}
+
+/// What is there stays whose it is.
+fn exclude(state: &mut State) {
+    let number = number(state);
+    state.cluster.excluded.get_or_insert(number);
 }
 
 fn drain(state: &mut State, part: u8) {

@@ -111,6 +111,8 @@ pub struct Link {
     pub paused: bool,
     /// The cordon as it was then, or as it was set since.
     pub cordon: Option<Cordon>,
+    /// For which upgrade load balancers left the node out then.
+    pub excluded: Option<u8>,
     /// Since when the API server is reached, and whether its version is known.
     pub since: Option<(u16, bool)>,
 }
@@ -122,6 +124,7 @@ impl Link {
         asked: None,
         paused: false,
         cordon: None,
+        excluded: None,
         since: None,
     };
 }

@@ -175,6 +175,7 @@ impl FleetMachine {
             opted_out: None,
             uncordoned: false,
             own_cordon: false,
+            own_exclusion: false,
             hooks: Hooks::default(),
             api: Api::Away,
             running: None,

@@ -49,6 +49,7 @@ impl TestMachine {
             opted_out: None,
             uncordoned: false,
             own_cordon: false,
+            own_exclusion: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
             running: None,

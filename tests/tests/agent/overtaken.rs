@@ -5,6 +5,8 @@ use careen_tests::gate::Gate;
 use careen_tests::machine::NEW_IMAGE;
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::scene::Scene;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
 use serde_json::json;
 use upgrade::names;
 
@@ -65,5 +67,24 @@ async fn our_own_cordon_that_shows_up_behind_the_end_is_taken_off() -> Result<()
     scene.node.set_unschedulable(true).await?;
     let lifted = |node: &_| !is_cordoned(node) && annotation(node, names::CORDONED_BY).is_empty();
     scene.node.until("the cordon lifted", &lifted).await?;
+    Ok(())
+}
+
+/// Likewise of what load balancers are told.
+#[tokio::test]
+async fn our_own_label_for_load_balancers_that_shows_up_behind_the_end_is_taken_off() -> Result<()>
+{
+    let mut scene = Scene::new("late-label").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
+    let mark = json!({ names::EXCLUDED_BY: "r1-aaaaaaaaaaaa" });
+    scene.node.annotate(mark).await?;
+    scene.node.label(json!({ names::EXCLUDED: "true" })).await?;
+    let is_back = |node: &Node| {
+        !node.labels().contains_key(names::EXCLUDED)
+            && annotation(node, names::EXCLUDED_BY).is_empty()
+    };
+    scene.node.until("the label taken off", &is_back).await?;
     Ok(())
 }

@@ -32,6 +32,8 @@ pub struct NodeSeen {
     pub schedulable: bool,
     /// Whose mark stands beside its cordon, or stands there still.
     pub cordoned_by: Option<String>,
+    /// Whose mark stands beside the label that tells load balancers to leave it out; nothing without that label.
+    pub excluded_by: Option<String>,
     /// The question for a plan.
     pub question: Option<String>,
     /// The answer to one as it stands there.
@@ -52,6 +54,8 @@ impl From<Node> for NodeSeen {
     fn from(node: Node) -> Self {
         let annotations = node.metadata.annotations.unwrap_or_default();
         let get = |key: &str| annotations.get(key).cloned();
+        let labels = node.metadata.labels.unwrap_or_default();
+        let excluded = labels.contains_key(names::EXCLUDED);
         let status = node.status.unwrap_or_default();
         let conditions = status.conditions;
         let info = status.node_info;
@@ -64,6 +68,7 @@ impl From<Node> for NodeSeen {
             opted_out: get(names::OPT_OUT),
             schedulable: !node.spec.is_some_and(|spec| spec.unschedulable),
             cordoned_by: get(names::CORDONED_BY),
+            excluded_by: get(names::EXCLUDED_BY).filter(|_| excluded),
             question: get(names::PLAN),
             plan: get(names::PLAN_RESULT),
             ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),

@@ -93,10 +93,8 @@ pub(super) fn window_open(shown: &Shown) -> Vec<Sample> {
 }
 
 pub(super) fn window_changes(shown: &Shown) -> Vec<Sample> {
-    match door(shown) {
-        Door::Open { until: None } => Vec::new(),
-        Door::Open { until: Some(at) } | Door::Closed { opens: at } => one(number(at)),
-    }
+    let (Door::Open { until: at } | Door::Closed { opens: at }) = door(shown);
+    at.map_or_else(Vec::new, |at| one(number(at)))
 }
 
 pub(super) fn trouble(shown: &Shown) -> Vec<Sample> {

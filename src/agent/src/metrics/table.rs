@@ -87,7 +87,7 @@ pub const TABLE: &[Metric] = &[
         "window_changes_timestamp",
         Measure::Seconds,
         &[],
-        "When the hours end, or begin while they are over, since 1970; none where the policy names no hours",
+        "When the hours end, or begin while they are over, since 1970; none where the policy names no hours, or a zone that this system does not know",
         samples::window_changes,
     ),
     gauge(

@@ -114,6 +114,7 @@ impl Node {
             opted_out: None,
             uncordoned: false,
             own_cordon: false,
+            own_exclusion: false,
             hooks: self.hooks(record),
             api: Api::Away,
             running: None,

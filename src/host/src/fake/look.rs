@@ -39,6 +39,7 @@ impl World {
             opted_out: None,
             uncordoned: false,
             own_cordon: false,
+            own_exclusion: false,
             hooks: Hooks::default(),
             api: if up {
                 Api::Reached {

@@ -55,12 +55,13 @@ fn release_halted(former: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
     }))
 }
 
-/// The cordon of an upgrade that is over and has given the node back: the API server has carried out our write late, or was put back to how
-/// it was before. It goes before the next one begins, as a halted one's does. The Node may be seen as it was before the release, so that is
-/// not done twice in a row.
+/// What keeps the node from its users for an upgrade that is over and has given it back, its cordon or its word to load balancers: the API
+/// server has carried out our write late, or was put back to how it was before. It goes before the next one begins, as a halted one's does. The
+/// Node may be seen as it was before the release, so that is not done twice in a row.
 fn lift(last: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
     let over = |up: &&Upgrade| up.phase.is_end() && (up.released || !is_halted(up));
-    last.filter(over).filter(|_| seen.own_cordon)?;
+    let left = seen.own_cordon || seen.own_exclusion;
+    last.filter(over).filter(|_| left)?;
     Some(match seen.api {
         Api::Reached { .. } => {
             uncounted::after(&Step::Release, seen).unwrap_or(Act::Begin(Step::Release))

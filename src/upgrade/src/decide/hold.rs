@@ -26,7 +26,7 @@ pub(super) fn hold(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Opt
         return None;
     };
     up.waits = Some(Reason::WindowClosed { opens: shut.why });
-    // Where no hours are ever long enough, somebody may make them so.
+    // Where no hours are ever long enough, or their zone is not known, somebody may mend that.
     let wait = || Act::Wait(Some(wake(seen, shut.opens.unwrap_or(u64::MAX))));
     Some(give_back(up, seen).unwrap_or_else(wait))
 }

@@ -32,7 +32,7 @@ pub enum LastBegin {
 /// The hours have no room at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shut {
-    /// When they have, in seconds since 1970; nothing where no hours are ever long enough.
+    /// When they have, in seconds since 1970; nothing where no hours are ever long enough, or nobody can tell.
     pub opens: Option<u64>,
     /// The same for a person, with what to do where it is for ever.
     pub why: String,
@@ -65,6 +65,9 @@ impl Window {
         if self.open.is_empty() {
             return None;
         }
+        if !self.knows_its_zone() {
+            return Some(self.shut_in_an_unknown_zone());
+        }
         let now = i64::try_from(wall).unwrap_or(0);
         let runs = self.runs(now);
         let has_room = |begin: i64, end: i64| begun_minutes(end - begin.max(now)) >= minutes;
@@ -92,6 +95,14 @@ impl Window {
         };
         let opens = Some(opens);
         Shut { opens, why }
+    }
+
+    fn shut_in_an_unknown_zone(&self) -> Shut {
+        let why = format!(
+            "this system's time zone database has no {}, so nobody can tell when it opens; set zone in [window] of the policy to one that it has, or to \"UTC\" with hours of UTC",
+            self.zone
+        );
+        Shut { opens: None, why }
     }
 
     fn shut_for_ever(&self, longest: u64, minutes: u64) -> Shut {

@@ -82,6 +82,7 @@ pub fn quiet() -> Observation {
         opted_out: None,
         uncordoned: false,
         own_cordon: false,
+        own_exclusion: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),

@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 31] = [
+    let changes: [fn(&mut Observation); 32] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -26,6 +26,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
         |seen| seen.own_cordon = true,
+        |seen| seen.own_exclusion = true,
         |seen| seen.node = Some("another".into()),
         |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
         |seen| seen.version = None,
@@ -243,6 +244,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         opted_out,
         uncordoned,
         own_cordon,
+        own_exclusion,
         hooks,
         api,
         running,

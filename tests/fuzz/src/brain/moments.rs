@@ -95,6 +95,7 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
         Observation {
             staged: true,
             own_cordon: true,
+            own_exclusion: true,
             ..seen()
         },
         Observation {
@@ -262,6 +263,7 @@ fn calm(booted: Deployment) -> Observation {
         opted_out: None,
         uncordoned: false,
         own_cordon: false,
+        own_exclusion: false,
         hooks: Hooks::default(),
         api: Api::Away,
         running: None,
