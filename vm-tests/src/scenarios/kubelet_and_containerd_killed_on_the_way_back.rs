@@ -1,5 +1,5 @@
-//! containerd is killed when the bad system was judged; in the old one the kubelet, containerd and both at once, when the node is about to be given
-//! back, and while the new system is removed: the old system serves, and the Node says what was wrong with the new one.
+//! The kubelet, containerd and both at once are killed when the bad system was judged, and in the old one when the node is about to be given back, and
+//! while the new system is removed: the old system serves, and the Node says what was wrong with the new one.
 
 use super::prelude::*;
 use crate::rig::{EACH_AND_BOTH, In, LOGIND_GOES_ON, LOGIND_HANGS};
@@ -9,26 +9,31 @@ pub const SCENARIO: Scenario = Scenario {
     name: "kubelet-and-containerd-killed-on-the-way-back",
     core: false,
     disk: DiskKind::Bios,
-    images: &["kubelet-crash"],
+    images: &["v2"],
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The deadman is due a minute behind the deadline, and containerd must be back by then. The hook waits until two programs have come back twice
-/// each.
-const POLICY: &str = "[health]\ndeadline-seconds = 150\n[hooks]\nseconds = 600";
+/// The verdict comes when the check says so, and the deadman, a minute behind the deadline, long after the kills. The hook waits until two programs
+/// have come back twice each.
+const POLICY: &str = "[health]\ndeadline-seconds = 1800\ncheck-seconds = 900\ncheck-tries = 1\n[hooks]\nseconds = 600";
+/// The operator's, for the image itself is a good one.
+const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/judge ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
+const JUDGE: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/judge";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("kubelet-crash")?;
+    let image = rig.image("v2")?;
     let before = rig.before().await?;
     rig.policy(POLICY).await?;
+    rig.guest.run(CHECK).await?;
     rig.hold_post_hook().await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;
     let trial = rig.wait_boot(Some(&before.boot)).await?;
-    // It would reboot at once. The kubelet of this image is dead as it is.
+    // It would reboot at once.
     rig.hang_logind().await?;
+    rig.guest.run(JUDGE).await?;
     let judged = on_the_way_back("\"name\": \"Reverting\"");
-    rig.kill_in(judged, &["containerd"], "true").await?;
+    rig.kill_in(judged, EACH_AND_BOTH, "true").await?;
     rig.guest.run(LOGIND_GOES_ON).await?;
 
     rig.wait_boot(Some(&trial)).await?;
@@ -43,7 +48,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let undo = on_the_way_back("\"do\": \"Undo\"");
     rig.kill_in(undo, EACH_AND_BOTH, LOGIND_GOES_ON).await?;
 
-    rig.expect_failed(&["Unhealthy"], UPGRADE).await?;
+    rig.expect_failed(&["UserCheck"], UPGRADE).await?;
     rig.expect_old_system(&before).await?;
     rig.expect_one_trial()?;
     rig.expect_clean().await?;
