@@ -13,6 +13,7 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
     "a-daemonset-serves-images-without-an-agent",
+    "a-disk-that-answers-no-more-ends-the-trial",
     "an-operators-policy-is-kept-on-the-way",
     "kubectl-careen-takes-a-node-there-and-back",
     "kubelet-and-containerd-killed-in-every-phase",

@@ -47,6 +47,9 @@ pub enum Firmware {
     Uefi,
 }
 
+/// The first drive's name, where no other was given.
+const DISK: &str = "virtio0";
+
 /// Where a machine's files lie: a folder of its own with `disk.qcow2`, `serial.log` and sockets.
 #[derive(Debug, Clone)]
 pub struct Machine {
@@ -277,6 +280,19 @@ impl Running {
             .await?;
         ensure!(said.as_str() == Some(""), "QEMU, to {line}, says {said}");
         Ok(())
+    }
+
+    /// Whether what is asked of the disk comes back. While it does not, requests wait, with one byte a second for all of them; then they are done.
+    ///
+    /// # Errors
+    /// When QEMU refuses.
+    pub async fn disk_answers(&mut self, answers: bool) -> Result<()> {
+        let mut limits = serde_json::json!({"device": DISK, "bps": i32::from(!answers)});
+        for unlimited in ["bps_rd", "bps_wr", "iops", "iops_rd", "iops_wr"] {
+            limits[unlimited] = 0.into();
+        }
+        let command = "block_set_io_throttle";
+        self.monitor.execute(command, Some(limits)).await.map(drop)
     }
 
     /// Writes memory and devices to a file and switches the machine off; its disk stays as of this moment.

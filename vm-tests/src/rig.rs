@@ -3,6 +3,7 @@
 mod ask;
 mod console;
 mod held;
+mod hung;
 mod killed;
 mod look;
 mod losing;

@@ -8,6 +8,7 @@ mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
 mod a_daemonset_serves_images_without_an_agent;
 mod a_daemonset_whose_agent_does_not_start_gives_way;
 mod a_damaged_old_kernel_starts_no_unproven_system;
+mod a_disk_that_answers_no_more_ends_the_trial;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
 mod a_loaded_kexec_does_not_skip_the_loader;
 mod a_person_boots_the_old_system_of_a_blessed_node;
@@ -100,6 +101,7 @@ pub const ALL: &[Scenario] = &[
     a_daemonset_serves_images_without_an_agent::SCENARIO,
     a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
     a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
+    a_disk_that_answers_no_more_ends_the_trial::SCENARIO,
     a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
     a_loaded_kexec_does_not_skip_the_loader::SCENARIO,
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
