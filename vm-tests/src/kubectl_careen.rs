@@ -1,5 +1,7 @@
-//! `kubectl careen` as a person types it, against the cluster of a rig.
+//! `kubectl careen` as a person types it, by kubectl itself, against the cluster of a rig.
 
+use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -16,10 +18,12 @@ use crate::rig::{Rig, UPGRADE};
 /// Of our packages the one that holds it, and the name of its program.
 const NAME: &str = "kubectl-careen";
 
-/// The program, with the credential of the cluster's administrator.
+/// kubectl, which finds it, with the credential of the cluster's administrator.
 #[derive(Debug)]
 pub struct KubectlCareen {
-    program: PathBuf,
+    kubectl: PathBuf,
+    /// It lies in the first folder of this path.
+    path: OsString,
     kubeconfig: PathBuf,
 }
 
@@ -37,8 +41,13 @@ impl KubectlCareen {
     /// # Errors
     /// When it does not compile.
     pub fn of(rig: &Rig) -> Result<Self> {
+        let plugin = programs::ours(NAME)?;
+        let folder = plugin.parent().context("it lies nowhere")?;
+        let others = env::var_os("PATH").unwrap_or_default();
+        let folders = env::split_paths(&others);
         Ok(Self {
-            program: programs::ours(NAME)?,
+            kubectl: rig.plane.program("kubectl"),
+            path: env::join_paths([folder.to_owned()].into_iter().chain(folders))?,
             kubeconfig: rig.plane.admin_kubeconfig(),
         })
     }
@@ -48,9 +57,11 @@ impl KubectlCareen {
     /// # Errors
     /// When it cannot be started, or has not ended within the time of an upgrade.
     pub async fn run(&self, line: &str) -> Result<Output> {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(&self.kubectl);
         command
+            .arg("careen")
             .args(line.split_whitespace())
+            .env("PATH", &self.path)
             .env("KUBECONFIG", &self.kubeconfig)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -89,12 +100,13 @@ impl KubectlCareen {
     pub async fn on_terminal(&self, line: &str, answer: &str) -> Result<Output> {
         // What script(1) lends has no size as long as nobody gives it one, and without one nothing is drawn.
         let call = format!(
-            "stty cols 120 rows 40 -echo; exec \"{}\" {line}",
-            self.program.display()
+            "stty cols 120 rows 40 -echo; exec \"{}\" careen {line}",
+            self.kubectl.display()
         );
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--flush", "--command", &call])
             .arg("/dev/null")
+            .env("PATH", &self.path)
             .env("KUBECONFIG", &self.kubeconfig)
             // Whatever the rig itself was started on: a dumb one cannot be drawn on.
             .env("TERM", "xterm")

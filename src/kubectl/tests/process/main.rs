@@ -195,11 +195,12 @@ fn a_signal_ends_the_watching_and_leaves_what_was_asked_for() {
 #[test]
 fn a_status_that_is_watched_ends_by_the_signal_itself() {
     let server = server();
-    for signal in ["INT", "TERM"] {
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
         let mut watching = Running::start(&mut program(&server, "status --watch"));
         watching.until("busy: Trial");
         watching.signal(signal);
-        assert_eq!(watching.end(), (None, String::new()), "{signal}");
+        let end = (Some(number), String::new());
+        assert_eq!(watching.end_by_signal(), end, "{signal}");
     }
 }
 

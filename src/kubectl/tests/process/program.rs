@@ -1,7 +1,8 @@
 //! The program as a shell runs it: in a pipe, or on a terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 
@@ -23,7 +24,9 @@ fn line(server: &Server, words: &str) -> Vec<String> {
 
 /// It, with nothing from the surroundings that it heeds.
 pub fn program(server: &Server, words: &str) -> Command {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new("env");
+    // Whoever runs the tests in the background may have it ignore them.
+    command.args(["--default-signal=INT,TERM", PROGRAM]);
     command.args(line(server, words));
     calm(&mut command);
     command
@@ -184,11 +187,22 @@ impl Running {
     }
 
     /// Waits for its end: its code, none where a signal has ended it, and its talk.
-    pub fn end(mut self) -> (Option<i32>, String) {
+    pub fn end(self) -> (Option<i32>, String) {
+        let (status, talk) = self.status();
+        (status.code(), talk)
+    }
+
+    /// The same, with the signal.
+    pub fn end_by_signal(self) -> (Option<i32>, String) {
+        let (status, talk) = self.status();
+        (status.signal(), talk)
+    }
+
+    fn status(mut self) -> (ExitStatus, String) {
         let mut talk = String::new();
         let mut stderr = self.child.stderr.take().unwrap();
         stderr.read_to_string(&mut talk).unwrap();
-        (self.child.wait().unwrap().code(), talk)
+        (self.child.wait().unwrap(), talk)
     }
 }
 

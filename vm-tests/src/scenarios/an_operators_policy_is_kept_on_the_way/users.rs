@@ -120,7 +120,7 @@ fn is_excluded(node: &Node) -> bool {
     label.is_some_and(|label| label == "true") && mark.is_some_and(|mark| mark == ID)
 }
 
-/// The one that is to leave last is asked only when the one before it is gone, however long that takes.
+/// The one that is to leave last is asked only when the one before it has ended, however long that takes. Its object may still be there.
 pub async fn leave_in_order(client: &Client) -> Result<()> {
     let pods = |namespace| -> Api<Pod> { Api::namespaced(client.clone(), namespace) };
     let is_asked =
@@ -129,8 +129,18 @@ pub async fn leave_in_order(client: &Client) -> Result<()> {
     let asked = within(5 * MINUTE, asked).await;
     asked.with_context(|| format!("{} is not asked to go", LAST.1))??;
     let slow = pods(SLOW.0).get_opt(SLOW.1).await?;
-    ensure!(slow.is_none(), "{} was asked before its turn", LAST.1);
+    ensure!(
+        slow.as_ref().is_none_or(has_ended),
+        "{} was asked before its turn: {slow:?}",
+        LAST.1
+    );
     Ok(())
+}
+
+fn has_ended(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let phase = status.and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
 }
 
 /// Behind the blessing the post-hooks run; cordon and label go after them.

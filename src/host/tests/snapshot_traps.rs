@@ -1,0 +1,164 @@
+//! What somebody without rights leaves in a folder that is saved: links, pipes, files without end. Nothing is read or written through it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod disk;
+mod kubelet_state;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use disk::{content, upgrade_id};
+use host::snapshot;
+use kubelet_state::{Node, node};
+
+/// A node whose operator lists a folder that somebody else may write.
+fn with_a_folder_of_somebody_else() -> Node {
+    let node = node();
+    node.write(
+        "etc/careen/snapshot.d/app",
+        "/var/lib/app\n/var/lib/app/../../../etc/shadow\n",
+    );
+    node.write("etc/shadow", "secret");
+    node.write("var/lib/app/state", "the app's");
+    node
+}
+
+#[test]
+fn a_link_in_a_listed_folder_is_not_read_through_and_a_line_leads_nowhere_else() {
+    let node = with_a_folder_of_somebody_else();
+    symlink(node.path("etc/shadow"), node.path("var/lib/app/link")).unwrap();
+    symlink(node.path("etc"), node.path("var/lib/app/folder")).unwrap();
+    node.save();
+    let saved = content(&node.places.state());
+    let holds = |word: &str| {
+        saved.iter().any(|(_, bytes)| {
+            bytes
+                .windows(word.len())
+                .any(|part| part == word.as_bytes())
+        })
+    };
+    assert!(holds("the app's") && !holds("secret"));
+}
+
+#[test]
+fn a_file_that_became_a_link_is_a_file_again_and_what_it_led_to_is_left() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    let state = node.path("var/lib/app/state");
+    fs::remove_file(&state).unwrap();
+    symlink(node.path("etc/shadow"), &state).unwrap();
+    node.restore();
+    assert!(state.symlink_metadata().unwrap().is_file());
+    assert_eq!(fs::read_to_string(state).unwrap(), "the app's");
+    assert_eq!(
+        fs::read_to_string(node.path("etc/shadow")).unwrap(),
+        "secret"
+    );
+}
+
+#[test]
+fn a_link_that_waits_for_the_file_to_be_put_back_is_not_written_through() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    node.write("var/lib/app/state", "changed");
+    // The name under which the file is written before it is renamed.
+    symlink(
+        node.path("etc/shadow"),
+        node.path("var/lib/app/state.careen-new"),
+    )
+    .unwrap();
+    node.restore();
+    let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
+    assert_eq!(text("etc/shadow"), "secret");
+    assert_eq!(text("var/lib/app/state"), "the app's");
+}
+
+#[test]
+fn a_folder_that_became_a_link_is_not_written_through() {
+    let node = with_a_folder_of_somebody_else();
+    node.write("var/lib/app/conf/passwd", "the app's");
+    node.write("etc/passwd", "the system's");
+    node.save();
+    fs::remove_dir_all(node.path("var/lib/app/conf")).unwrap();
+    symlink(node.path("etc"), node.path("var/lib/app/conf")).unwrap();
+    let error = snapshot::restore(&node.places, &upgrade_id("one")).unwrap_err();
+    assert!(
+        error.to_string().contains("a link lies on the way"),
+        "{error}"
+    );
+    let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();
+    assert_eq!(text("etc/passwd"), "the system's");
+    assert!(!node.path("etc/passwd.careen-new").exists());
+}
+
+#[test]
+fn a_folder_that_is_a_link_is_not_removed_from() {
+    let node = with_a_folder_of_somebody_else();
+    node.write("etc/careen/snapshot.d/more", "/var/lib/app/late/*\n");
+    node.save();
+    symlink(node.path("etc"), node.path("var/lib/app/late")).unwrap();
+    node.restore();
+    assert!(node.path("etc/shadow").exists());
+}
+
+fn pipe(path: &Path) {
+    let mode = nix::sys::stat::Mode::S_IRWXU;
+    nix::unistd::mkfifo(path, mode).unwrap();
+}
+
+/// Does it in a thread that a hang does not take along.
+fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(act()));
+    let limit = std::time::Duration::from_secs(20);
+    done.recv_timeout(limit).unwrap()
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_holds_nobody_up() {
+    let node = with_a_folder_of_somebody_else();
+    pipe(&node.path("var/lib/app/pipe"));
+    let places = node.places.clone();
+    in_time(move || snapshot::save(&places, &upgrade_id("one"))).unwrap();
+    let state = node.path("var/lib/app/state");
+    fs::remove_file(&state).unwrap();
+    pipe(&state);
+    let places = node.places.clone();
+    in_time(move || snapshot::restore(&places, &upgrade_id("one"))).unwrap();
+    assert_eq!(fs::read_to_string(state).unwrap(), "the app's");
+}
+
+#[test]
+fn what_is_too_large_to_be_state_is_named_and_not_taken_in() {
+    let node = with_a_folder_of_somebody_else();
+    let large = node.path("var/lib/app/large");
+    // It takes no room itself; a copy of it would take all there is.
+    fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+    let error = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.contains("large") && told.contains("67108864"),
+        "{told}"
+    );
+    fs::remove_file(&large).unwrap();
+    for number in 0..5000 {
+        node.write(&format!("var/lib/app/many/{number}"), "");
+    }
+    let error = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
+    assert!(error.to_string().contains("4096"), "{error}");
+}
+
+#[test]
+fn a_file_that_grew_without_end_is_put_back_as_it_was() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    let state = fs::File::options()
+        .write(true)
+        .open(node.path("var/lib/app/state"));
+    state.unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(node.restore(), 1);
+    let text = fs::read_to_string(node.path("var/lib/app/state")).unwrap();
+    assert_eq!(text, "the app's");
+}

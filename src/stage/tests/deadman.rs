@@ -1,0 +1,144 @@
+//! Who ends a trial that reaches no verdict: when, whatever can be read by then, and so that it does not begin again.
+#![allow(clippy::unwrap_used)]
+
+mod node;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use host::grubenv;
+use node::disk::boot_id;
+use node::{Node, THIS_BOOT, WOULD_REBOOT, armed};
+use upgrade::{Moment, OneShot, Phase, SinceBoot, Upgrade};
+
+#[test]
+fn the_deadman_waits_as_long_as_the_record_says_and_a_minute() {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms])
+            .status
+            .code()
+    };
+    assert_eq!(at("659000"), Some(0));
+    assert_eq!(at("660000"), Some(WOULD_REBOOT));
+}
+
+#[test]
+fn the_deadman_leaves_a_held_and_a_healthy_trial_alone() {
+    let node = armed();
+    let hold = Some(Moment {
+        boot: boot_id(THIS_BOOT),
+        at: SinceBoot(900_000),
+    });
+    node.store_upgrade(Upgrade {
+        hold,
+        ..node.upgrade(Phase::Trial {
+            boot: boot_id(THIS_BOOT),
+        })
+    });
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms])
+            .status
+            .code()
+    };
+    assert_eq!(at("899000"), Some(0));
+    assert_eq!(at("900000"), Some(WOULD_REBOOT));
+    node.store(Phase::Healthy {
+        boot: boot_id(THIS_BOOT),
+    });
+    assert_eq!(at("9000000"), Some(WOULD_REBOOT), "it was never blessed");
+    node.store(Phase::Blessed);
+    assert_eq!(at("9000000"), Some(0));
+}
+
+#[test]
+fn the_deadman_gives_the_default_time_where_nothing_can_be_read() {
+    let node = armed();
+    fs::remove_dir_all(node.disk.places.state()).unwrap();
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms])
+            .status
+            .code()
+    };
+    assert_eq!((at("600000"), at("660000")), (Some(0), Some(WOULD_REBOOT)));
+}
+
+/// Whoever reads a pipe that nobody writes to is held as by a disk that answers no more.
+#[test]
+fn a_disk_that_hangs_holds_the_deadman_no_longer_than_a_trial_without_a_record_may_take() {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    let record = node.disk.places.state().join("record.a");
+    let _ = fs::remove_file(&record);
+    nix::unistd::mkfifo(&record, nix::sys::stat::Mode::S_IRUSR).unwrap();
+    let more = ["--now", "660000", "--patience", "0"];
+    let ended = node.run("deadman", &node.new, true, &more);
+    assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("the disk does not say"), "{said}");
+}
+
+#[test]
+fn the_deadman_of_the_initramfs_looks_at_no_record() {
+    let node = armed();
+    let at = |ms: &str| {
+        node.run("deadman", &node.new, true, &["--now", ms, "--limit", "180"])
+            .status
+            .code()
+    };
+    assert_eq!((at("179999"), at("180000")), (Some(0), Some(WOULD_REBOOT)));
+}
+
+/// The loader's environment block lies on a /boot that the initramfs did not see, with the one-shot still set.
+fn stuck() -> Node {
+    let node = armed();
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    grubenv::write_next_entry(&node.disk.places.grubenv(), Some(1)).unwrap();
+    node
+}
+
+#[test]
+fn a_trial_that_ends_without_its_agent_leaves_no_one_shot_that_would_begin_it_again() {
+    let overdue = ["--now", "660000"];
+    for (verb, more) in [("deadman", &overdue[..]), ("fallback", &[])] {
+        let node = stuck();
+        let path = node.disk.places.grubenv();
+        let inode = fs::metadata(&path).unwrap().ino();
+        let ended = node.run(verb, &node.new, true, more);
+        assert_eq!(ended.status.code(), Some(WOULD_REBOOT), "{verb}");
+        assert_eq!(grubenv::one_shot(&path), OneShot::Clear, "{verb}");
+        assert_eq!(
+            fs::metadata(&path).unwrap().ino(),
+            inode,
+            "written in place"
+        );
+    }
+}
+
+#[test]
+fn a_trial_that_panics_behind_the_first_look_of_the_deadman_does_not_begin_again() {
+    let node = stuck();
+    let ended = node.run("deadman", &node.new, true, &["--now", "60000"]);
+    assert_eq!(ended.status.code(), Some(0), "it goes on");
+    assert_eq!(
+        grubenv::one_shot(&node.disk.places.grubenv()),
+        OneShot::Clear
+    );
+}
+
+#[test]
+fn a_block_that_cannot_be_read_holds_up_no_reboot_and_is_left_alone() {
+    let node = stuck();
+    let path = node.disk.places.grubenv();
+    fs::write(&path, "short").unwrap();
+    let ended = node.run("fallback", &node.new, true, &[]);
+    assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
+    assert_eq!(fs::read(&path).unwrap(), b"short");
+}

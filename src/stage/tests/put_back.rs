@@ -1,0 +1,221 @@
+//! The kubelet's state of before the trial, put back for the old system.
+#![allow(clippy::unwrap_used)]
+
+mod node;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use host::{Places, snapshot};
+use node::disk::{boot_id, upgrade_id};
+use node::{Node, armed};
+use upgrade::{Phase, Upgrade};
+
+/// The kubelet's state lies on a running system, whose root is the deployment and whose physical root is a mount in it.
+fn running(node: &Node) -> Places {
+    let root = node.disk.root(&node.old);
+    let _ = symlink(&node.disk.places.sysroot, root.join("sysroot"));
+    Places {
+        root,
+        ..node.disk.places.clone()
+    }
+}
+
+#[test]
+fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_run_again() {
+    let node = armed();
+    let places = running(&node);
+    let config = places.root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "saved").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    // What a person must look at keeps its snapshot, through any number of boots.
+    let reason = upgrade::Reason::UnknownSystem { booted: "x".into() };
+    node.store(Phase::Halted { reason });
+    let boots = |what: &str| {
+        fs::write(&config, what).unwrap();
+        let ended = node.run("restore", &node.old, false, &[]);
+        assert_eq!(ended.status.code(), Some(0));
+        fs::read_to_string(&config).unwrap()
+    };
+    assert_eq!(boots("of the trial"), "saved");
+    assert_eq!(boots("of the old kubelet"), "of the old kubelet");
+    let ended = node.run("restore", &node.new, false, &[]);
+    assert_eq!(ended.status.code(), Some(0), "somebody boots it by hand");
+    assert_eq!(boots("of the target"), "saved");
+    assert_eq!(boots("of the old kubelet"), "of the old kubelet");
+    let again = Upgrade {
+        tries: 2,
+        ..node.upgrade(Phase::Trial {
+            boot: boot_id("b1"),
+        })
+    };
+    node.store_upgrade(again);
+    assert_eq!(boots("of a second trial"), "saved");
+}
+
+/// Saved at noon, and nothing was ever armed: what a person has changed since then stays.
+#[test]
+fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later() {
+    for tries in 0..2 {
+        let node = armed();
+        let places = running(&node);
+        let config = places.root.join("var/lib/kubelet/config.yaml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
+        fs::write(&config, "saved").unwrap();
+        let id = upgrade_id("one");
+        let before = snapshot::Before {
+            id: &id,
+            trials: tries,
+        };
+        assert!(snapshot::save_while(&places, &before, &|| true).unwrap());
+        let reason = upgrade::Reason::ForeignDefault {
+            default: "x".into(),
+        };
+        node.store_upgrade(Upgrade {
+            tries,
+            ..node.upgrade(Phase::Halted { reason })
+        });
+        fs::write(&config, "changed by a person").unwrap();
+        let ended = node.run("restore", &node.old, false, &[]);
+        assert_eq!(ended.status.code(), Some(0));
+        assert_eq!(fs::read_to_string(&config).unwrap(), "changed by a person");
+    }
+}
+
+#[test]
+fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_until_it_is() {
+    let node = armed();
+    let places = running(&node);
+    let folder = places.root.join("var/lib/kubelet");
+    let config = folder.join("config.yaml");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(&config, "saved").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    fs::write(&config, "of the trial").unwrap();
+    let away = folder.with_file_name("away");
+    fs::rename(&folder, &away).unwrap();
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    let boot = || node.run("restore", &node.old, false, &[]);
+    for phase in [node.phase(), failed()] {
+        node.store(phase);
+        let ended = boot();
+        assert_eq!(ended.status.code(), Some(1));
+        let told = String::from_utf8(ended.stderr).unwrap();
+        let kept = places.snapshot(&upgrade_id("one")).display().to_string();
+        for word in [
+            "config.yaml",
+            &kept,
+            "systemctl start careen-restore.service",
+        ] {
+            assert!(told.contains(word), "no {word} in: {told}");
+        }
+        assert!(snapshot::owed(&places, &upgrade_id("one")).is_some());
+    }
+    fs::rename(&away, &folder).unwrap();
+    assert_eq!(boot().status.code(), Some(0), "its upgrade is long over");
+    assert_eq!(fs::read_to_string(&config).unwrap(), "saved");
+    fs::write(&config, "of the old kubelet").unwrap();
+    assert_eq!(boot().status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "of the old kubelet");
+    assert!(!snapshot::exists(&places, &upgrade_id("one")));
+}
+
+fn failed() -> Phase {
+    Phase::Failed {
+        reason: upgrade::Reason::NoVerdict {
+            commit: "b".repeat(64),
+            tries: 1,
+        },
+    }
+}
+
+#[test]
+fn the_target_forgets_that_the_old_system_is_owed_its_state() {
+    let node = armed();
+    let places = running(&node);
+    let id = upgrade_id("one");
+    snapshot::save(&places, &id).unwrap();
+    let owed = snapshot::Owed {
+        why: "the disk was full".to_owned(),
+        to: Some(node.old.clone()),
+    };
+    snapshot::owe(&places, &id, &owed).unwrap();
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.new, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(snapshot::owed(&places, &id), None);
+}
+
+#[test]
+fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
+    let node = armed();
+    let places = running(&node);
+    let config = places.root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "old").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    fs::write(&config, "new").unwrap();
+    let new_config = node.new_root().join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(new_config.parent().unwrap()).unwrap();
+    fs::write(&new_config, "new").unwrap();
+
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.new, true, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(fs::read_to_string(&new_config).unwrap(), "new");
+    node.store(Phase::Drained);
+    assert_eq!(
+        node.run("restore", &node.old, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(
+        fs::read_to_string(&config).unwrap(),
+        "new",
+        "nothing was tried since the snapshot"
+    );
+    node.store(Phase::Trial {
+        boot: boot_id("b0"),
+    });
+    assert_eq!(
+        node.run("restore", &node.old, false, &[]).status.code(),
+        Some(0)
+    );
+    assert_eq!(fs::read_to_string(&config).unwrap(), "old");
+}
+
+/// Somebody picks the old system in the menu of an armed node, and a power cut brings back the one-shot that the loader had cleared: the trial
+/// that then comes about was counted before.
+#[test]
+fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it() {
+    let node = armed();
+    let places = running(&node);
+    let config = places.root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "old").unwrap();
+    snapshot::save(&places, &upgrade_id("one")).unwrap();
+    for phase in [
+        Phase::Armed {
+            boot: boot_id("b0"),
+        },
+        Phase::Trial {
+            boot: boot_id("b0"),
+        },
+    ] {
+        fs::write(&config, "new").unwrap();
+        node.store(phase);
+        let done = node.run("restore", &node.old, false, &[]);
+        assert_eq!(done.status.code(), Some(0));
+        assert_eq!(fs::read_to_string(&config).unwrap(), "old");
+    }
+}
