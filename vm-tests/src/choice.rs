@@ -12,13 +12,9 @@ const TURN: usize = 1;
 /// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
-    "a-daemonset-serves-images-without-an-agent",
     "a-disk-that-answers-no-more-ends-the-trial",
     "an-operators-policy-is-kept-on-the-way",
     "kubectl-careen-takes-a-node-there-and-back",
-    "kubelet-and-containerd-killed-in-every-phase",
-    "kubelet-and-containerd-killed-on-the-way-back",
-    "newer-containerd-falls-back",
 ];
 
 /// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
