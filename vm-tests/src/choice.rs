@@ -13,7 +13,6 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
     "a-disk-that-answers-no-more-ends-the-trial",
-    "an-operators-policy-is-kept-on-the-way",
     "kubectl-careen-takes-a-node-there-and-back",
 ];
 
