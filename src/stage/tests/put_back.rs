@@ -5,6 +5,7 @@ mod node;
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use host::{Places, snapshot};
 use node::disk::{boot_id, upgrade_id};
@@ -21,13 +22,19 @@ fn running(node: &Node) -> Places {
     }
 }
 
+/// The kubelet's configuration in this root, which says this.
+fn config_in(root: &Path, text: &str) -> PathBuf {
+    let config = root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, text).unwrap();
+    config
+}
+
 #[test]
 fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_run_again() {
     let node = armed();
     let places = running(&node);
-    let config = places.root.join("var/lib/kubelet/config.yaml");
-    fs::create_dir_all(config.parent().unwrap()).unwrap();
-    fs::write(&config, "saved").unwrap();
+    let config = config_in(&places.root, "saved");
     snapshot::save(&places, &upgrade_id("one")).unwrap();
     // What a person must look at keeps its snapshot, through any number of boots.
     let reason = upgrade::Reason::UnknownSystem { booted: "x".into() };
@@ -60,9 +67,7 @@ fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later()
     for tries in 0..2 {
         let node = armed();
         let places = running(&node);
-        let config = places.root.join("var/lib/kubelet/config.yaml");
-        fs::create_dir_all(config.parent().unwrap()).unwrap();
-        fs::write(&config, "saved").unwrap();
+        let config = config_in(&places.root, "saved");
         let id = upgrade_id("one");
         let before = snapshot::Before {
             id: &id,
@@ -157,14 +162,10 @@ fn the_target_forgets_that_the_old_system_is_owed_its_state() {
 fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
     let node = armed();
     let places = running(&node);
-    let config = places.root.join("var/lib/kubelet/config.yaml");
-    fs::create_dir_all(config.parent().unwrap()).unwrap();
-    fs::write(&config, "old").unwrap();
+    let config = config_in(&places.root, "old");
     snapshot::save(&places, &upgrade_id("one")).unwrap();
     fs::write(&config, "new").unwrap();
-    let new_config = node.new_root().join("var/lib/kubelet/config.yaml");
-    fs::create_dir_all(new_config.parent().unwrap()).unwrap();
-    fs::write(&new_config, "new").unwrap();
+    let new_config = config_in(&node.new_root(), "new");
 
     node.store(Phase::Trial {
         boot: boot_id("b0"),
@@ -200,9 +201,7 @@ fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
 fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it() {
     let node = armed();
     let places = running(&node);
-    let config = places.root.join("var/lib/kubelet/config.yaml");
-    fs::create_dir_all(config.parent().unwrap()).unwrap();
-    fs::write(&config, "old").unwrap();
+    let config = config_in(&places.root, "old");
     snapshot::save(&places, &upgrade_id("one")).unwrap();
     for phase in [
         Phase::Armed {
