@@ -190,7 +190,7 @@ pub fn report<'a>(
         Record {
             refused: Some(refused),
             ..
-        } => Some(refusal(refused, seen)),
+        } => Some(refusal(refused, record.upgrade.as_ref(), seen)),
         Record {
             upgrade: Some(up), ..
         } => Some(progress(up, seen, doing)),
@@ -239,13 +239,31 @@ fn unreadable(reason: &Reason, seen: Moment<'_>) -> Report {
     failed(status, reason, seen)
 }
 
-fn refusal(refused: &Refused, seen: Moment<'_>) -> Report {
+fn refusal(refused: &Refused, former: Option<&Upgrade>, seen: Moment<'_>) -> Report {
     let status = Status {
         id: refused.id.clone(),
         phase: "Refused".to_owned(),
         ..Status::default()
     };
-    failed(status, &refused.reason, seen)
+    let mut report = failed(status, &refused.reason, seen);
+    if let Some(halted) = former.and_then(still_halted) {
+        // A refusal changes nothing on the node, and a person is needed there as before.
+        "Halted".clone_into(&mut report.status.phase);
+        report.status.reason = report.status.reason.map(|refused| {
+            cut(&format!(
+                "{refused}; and the node is halted since before: {halted}"
+            ))
+        });
+    }
+    report
+}
+
+/// Why an upgrade has left the node halted, if it was not given back since.
+fn still_halted(up: &Upgrade) -> Option<&Reason> {
+    match &up.phase {
+        Phase::Halted { reason } if !up.released => Some(reason),
+        _ => None,
+    }
 }
 
 fn failed(mut status: Status, reason: &Reason, seen: Moment<'_>) -> Report {

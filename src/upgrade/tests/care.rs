@@ -275,6 +275,59 @@ fn a_system_that_falls_ill_in_its_soak_is_left() {
 }
 
 #[test]
+fn an_api_server_that_blinks_or_an_agent_that_starts_anew_ends_no_soak() {
+    let (well, _) = next_with(&well_at(60), &trial(), &soaking(3600));
+    let unknown = || Check::Pending("not looked at yet".into());
+    let soak_goes_on = |blind: &dyn Fn(&mut Observation)| {
+        let mut seen = well_at(2_500);
+        blind(&mut seen);
+        let (record, act) = next_with(&seen, &well, &soaking(3600));
+        let until = SinceBoot(3_660_000);
+        assert_eq!(
+            (act, phase_of(&record)),
+            (Act::Wait(Some(until)), phase_of(&trial()))
+        );
+        assert!(!deadman::is_due(&well_at(3_660), &Ok(record.clone())));
+        begun(&next_with(&well_at(3_660), &record, &soaking(3600)).1)
+    };
+    let blinks = |seen: &mut Observation| {
+        seen.api = Api::Away;
+        (seen.health.ready, seen.health.version) = (unknown(), unknown());
+    };
+    let starts_anew = |seen: &mut Observation| {
+        blinks(seen);
+        seen.health.required = vec![("10-disk".into(), unknown())];
+    };
+    let reconnects = |seen: &mut Observation| seen.health.ready = unknown();
+    for blind in [
+        &blinks as &dyn Fn(&mut Observation),
+        &starts_anew,
+        &reconnects,
+    ] {
+        assert_eq!(soak_goes_on(blind), Some("Bless"));
+    }
+}
+
+#[test]
+fn an_api_server_that_is_away_at_the_soaks_end_is_waited_for_and_then_blames_no_image() {
+    let (record, _) = next_with(&well_at(60), &trial(), &soaking(3600));
+    let mut away = well_at(3_700);
+    away.api = Api::Away;
+    away.health.ready = Check::Pending("the API server is not reached".into());
+    let (record, act) = next_with(&away, &record, &soaking(3600));
+    let hold = Policy::default().health.api_away_hold_seconds;
+    let over = SinceBoot(3_660_000).plus_seconds(hold);
+    assert_eq!(act, Act::Wait(Some(over)));
+    let later = Observation { now: over, ..away };
+    let (record, act) = next_with(&later, &record, &soaking(3600));
+    let given_up = record.upgrade.unwrap().given_up.unwrap();
+    assert_eq!(
+        (begun(&act), given_up.code().as_str()),
+        (Some("Reboot"), "ApiAwayInTrial")
+    );
+}
+
+#[test]
 fn a_requester_may_ask_for_a_longer_soak_than_the_operator_and_not_for_a_shorter() {
     let until = |asked: &str| {
         let mut record = trial();

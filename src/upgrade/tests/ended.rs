@@ -50,6 +50,49 @@ fn a_halted_upgrade_keeps_its_cordon_until_somebody_asks_anew() {
 }
 
 #[test]
+fn whoever_uncordons_a_halted_node_gives_it_back_and_nothing_of_ours_stays_on_it() {
+    let mut record = halted();
+    let up = record.upgrade.as_mut().unwrap();
+    (up.taken, up.post_hooks_due) = (true, true);
+    let mut seen = asks_for('b');
+    assert_eq!(next(&seen, &record).1, Act::Wait(None), "nobody has yet");
+    seen.uncordoned = true;
+    seen.hooks.post = true;
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("PostHooks"));
+    seen.finished = finished(
+        Step::PostHooks { upgraded: false },
+        Outcome::Done(Effect::Plain),
+    );
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Release"));
+    seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+    let (record, act) = next(&seen, &record);
+    assert_eq!(act, Act::Wait(None));
+    assert_eq!(phase_of(&record), phase_of(&halted()), "the answer stays");
+    assert!(record.upgrade.unwrap().released);
+}
+
+#[test]
+fn a_refusal_hides_no_halted_node() {
+    let mut seen = asks_for('c');
+    seen.control_plane = Some("etcd.yaml".into());
+    let (record, _) = next(&seen, &halted());
+    let said = report(&Ok(record), &seen, None).unwrap();
+    assert_eq!(said.status.phase, "Halted", "a person is needed as before");
+    assert_eq!(
+        said.status.code.as_deref(),
+        Some("ControlPlane"),
+        "the answer is the request's"
+    );
+    let sentence = said.status.reason.unwrap();
+    assert!(sentence.contains("halted since before"), "{sentence}");
+    let default = digest('d').short().to_owned();
+    let halt = Reason::ForeignDefault { default }.to_string();
+    assert!(sentence.contains(&halt), "{sentence}");
+}
+
+#[test]
 fn a_cordon_that_cannot_be_lifted_yet_holds_up_the_next_request_without_spinning() {
     let (record, act) = next(&api_away(asks_for('c')), &halted());
     assert_eq!(act, Act::Wait(None), "its return is what wakes us");

@@ -357,3 +357,87 @@ fn a_pause_holds_within_the_hours_and_their_end_gives_the_node_back_all_the_same
     let (_, act) = by_night(&paused(asked()), &held);
     assert_eq!(begun(&act), Some("Release"));
 }
+
+#[test]
+fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
+    let hooks = Hooks {
+        pre: true,
+        post: true,
+    };
+    // An API server that is away for longer than a new agent waits for it: the cordon cannot be taken off.
+    let away = Observation {
+        api: Api::Away,
+        hooks,
+        deployments: on_trial().deployments,
+        now: SinceBoot(3_600_000),
+        ..asked()
+    };
+    let mut drained = upgrade_in(Phase::Drained);
+    let up = drained.upgrade.as_mut().unwrap();
+    (up.taken, up.prepared, up.post_hooks_due) = (true, true, true);
+    let (record, act) = by_night(&away, &drained);
+    assert_eq!(begun(&act), Some("PostHooks"));
+    let over = Observation {
+        finished: finished(
+            Step::PostHooks { upgraded: false },
+            Outcome::Done(Effect::Plain),
+        ),
+        ..away.clone()
+    };
+    let (record, act) = by_night(&over, &record);
+    assert_eq!(begun(&act), None, "nobody can be told to uncordon it");
+    let (record, act) = by_night(&in_the_hours(7200, away), &record);
+    assert_eq!(
+        begun(&act),
+        Some("PreHooks"),
+        "they say whether it may be taken"
+    );
+    assert!(
+        record.upgrade.unwrap().post_hooks_due,
+        "and are undone in the end"
+    );
+}
+
+#[test]
+fn our_cordon_that_comes_late_is_lifted_while_the_hours_are_waited_for() {
+    let late = Observation {
+        own_cordon: true,
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (record, act) = by_night(&late, &upgrade_in(Phase::Deployed));
+    assert_eq!(begun(&act), Some("Release"));
+    let seen = Observation {
+        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
+        ..late
+    };
+    let (record, act) = by_night(&seen, &record);
+    let again = seen.now.plus_seconds(60);
+    assert_eq!(
+        act,
+        Act::Wait(Some(again)),
+        "the Node may be seen as it was"
+    );
+    let taken_off = Observation {
+        own_cordon: false,
+        finished: None,
+        ..seen
+    };
+    let (record, act) = by_night(&taken_off, &record);
+    assert_eq!(begun(&act), None);
+    let open = in_the_hours(7200, taken_off);
+    assert_eq!(begun(&by_night(&open, &record).1), Some("Drain"));
+}
+
+#[test]
+fn an_agent_that_has_just_started_hears_of_a_withdrawal_before_it_takes_the_node() {
+    let unheard = Observation {
+        request: Asked::Unknown,
+        api: Api::Away,
+        started: SinceBoot(90_000),
+        now: SinceBoot(100_000),
+        ..asked()
+    };
+    let (_, act) = next(&unheard, &upgrade_in(Phase::Deployed));
+    assert_eq!(act, Act::Wait(Some(SinceBoot(180_000))));
+}

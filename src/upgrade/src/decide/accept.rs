@@ -22,6 +22,9 @@ pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -
     if let Some(first) = disarm(None, seen).or_else(|| lift(next.upgrade.as_ref(), seen)) {
         return first;
     }
+    if let Some(first) = uncordoned_by_hand(next.upgrade.as_ref(), seen) {
+        return first;
+    }
     let open = next.unanswered(&seen.request);
     let Some(raw) = open.filter(|_| seen.paused.is_none()) else {
         return Act::Wait(None);
@@ -55,19 +58,20 @@ fn release_halted(former: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
     }))
 }
 
+/// Whoever uncordons a halted node has looked as well, and gives it back to its users: what else keeps it from them goes too. Else our mark would
+/// stand there for months, and take a later cordon of somebody else's for ours.
+fn uncordoned_by_hand(former: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
+    let uncordoned = |up: &&Upgrade| up.is_taken() && seen.uncordoned;
+    release_halted(former.filter(uncordoned), seen)
+}
+
 /// What keeps the node from its users for an upgrade that is over and has given it back, its cordon or its word to load balancers: the API
 /// server has carried out our write late, or was put back to how it was before. It goes before the next one begins, as a halted one's does. The
 /// Node may be seen as it was before the release, so that is not done twice in a row.
 fn lift(last: Option<&Upgrade>, seen: &Observation) -> Option<Act> {
     let over = |up: &&Upgrade| up.phase.is_end() && (up.released || !is_halted(up));
-    let left = seen.own_cordon || seen.own_exclusion;
-    last.filter(over).filter(|_| left)?;
-    Some(match seen.api {
-        Api::Reached { .. } => {
-            uncounted::after(&Step::Release, seen).unwrap_or(Act::Begin(Step::Release))
-        }
-        Api::Away => Act::Wait(None),
-    })
+    last.filter(over)?;
+    uncounted::lift(seen)
 }
 
 const fn is_halted(up: &Upgrade) -> bool {

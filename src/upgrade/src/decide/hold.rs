@@ -66,18 +66,18 @@ fn give_back(up: &mut Upgrade, seen: &Observation) -> Option<Act> {
     if !is_taken(up) {
         return None;
     }
+    // From here on whatever leads to the arming begins anew, also where the hours open again before all is given back: the hooks may be undone.
+    if up.phase == Phase::Drained {
+        (up.phase, up.taken, up.drain_begun) = (Phase::Deployed, true, None);
+    }
     if let Some(first) = old::pause(up, seen).or_else(|| old::release(up, seen)) {
         return Some(first);
     }
-    if !up.released {
-        return Some(Act::Wait(None));
-    }
-    up.phase = Phase::Deployed;
-    None
+    (!up.released).then_some(Act::Wait(None))
 }
 
 /// Whether anything of what precedes the arming may have come about, and was not given back.
-fn is_taken(up: &Upgrade) -> bool {
+pub(super) fn is_taken(up: &Upgrade) -> bool {
     up.phase == Phase::Drained || up.is_taken()
 }
 

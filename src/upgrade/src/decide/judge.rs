@@ -19,26 +19,42 @@ pub(super) enum Judgement {
     Bad(Reason),
 }
 
-/// `held`: in this boot all local checks have passed at once, and only the API server was still waited for.
-pub(super) fn judge(seen: &Observation, policy: &Policy, held: bool) -> Judgement {
+/// What this trial has shown so far.
+#[derive(Clone, Copy)]
+pub(super) struct SoFar {
+    /// In this boot all local checks have passed at once, and only the API server was still waited for.
+    pub(super) held: bool,
+    /// All checks have passed, none has failed since, and until then it is watched.
+    pub(super) soaks_until: Option<SinceBoot>,
+}
+
+/// The verdict, by what is seen now and what was seen before. A system that was well and soaks has shown what it had its time for: what cannot be
+/// looked at meanwhile, for the API server blinks or the agent has only just started, is asked for at the soak's end.
+pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judgement {
     let health = &seen.health;
     if let Some(reason) = broken(health, seen.now) {
         return Judgement::Bad(reason);
     }
+    let SoFar { held, soaks_until } = so_far;
     let limits = &policy.health;
-    let deadline = SinceBoot(0).plus_seconds(limits.deadline_seconds);
+    let deadline = soaks_until.unwrap_or_default().max(usual(limits));
     match (first_open(local(health)), first_open(remote(health))) {
         (None, None) => Judgement::Healthy,
         (Some(_), _) if is_locked_out(seen) => locked_out(seen, limits, deadline),
         (Some(_), _) if seen.now < deadline => Judgement::Wait {
             until: deadline,
-            hold: false,
+            hold: deadline > usual(limits),
         },
         // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the time that the server leaves it.
         (Some(open), _) if held => wait_or_bad(&open, seen, limits, deadline),
         (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
         (None, Some(open)) => away_or_late(&open, seen, limits, deadline),
     }
+}
+
+/// The trial's own time, without an API server to blame and without a soak.
+fn usual(limits: &policy::Health) -> SinceBoot {
+    SinceBoot(0).plus_seconds(limits.deadline_seconds)
 }
 
 /// A kubelet whose certificate ran out does not even start (kubernetes, pkg/kubelet/certificate/bootstrap/bootstrap.go), whichever
@@ -69,7 +85,7 @@ fn away_or_late(
         // Away is also the agent that has just started, and a server that blinks: until the deadline it may yet speak.
         Api::Away if seen.now < deadline => Judgement::Wait {
             until: deadline,
-            hold: false,
+            hold: deadline > usual(limits),
         },
         Api::Away if limits.bless_without_api => Judgement::Healthy,
         Api::Away if seen.now >= patience(seen, limits, deadline) => Judgement::ApiAway(away(seen)),
@@ -93,7 +109,7 @@ fn wait_or_bad(
     if seen.now < until {
         return Judgement::Wait {
             until,
-            hold: until > deadline,
+            hold: until > usual(limits),
         };
     }
     Judgement::Bad(unhealthy(open, seen.now))

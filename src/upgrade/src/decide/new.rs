@@ -1,6 +1,6 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
-use super::judge::{Judgement, judge};
+use super::judge::{Judgement, SoFar, judge};
 use super::{Act, disarm, give_up, old, soak};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Check, Observation};
@@ -35,7 +35,7 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
         return leave(up, seen);
     }
     soak::disturb(up, &seen.health);
-    match judge(seen, policy, is_held(up, seen)) {
+    match judge(seen, policy, so_far(up, seen, policy)) {
         Judgement::Healthy => {
             if let Some(until) = soak::left(up, seen, policy) {
                 let usual = SinceBoot(0).plus_seconds(policy.health.deadline_seconds);
@@ -57,15 +57,18 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     }
 }
 
-/// Whether in this boot the API server alone was waited for.
-fn is_held(up: &Upgrade, seen: &Observation) -> bool {
+/// What the record says of this boot.
+fn so_far(up: &Upgrade, seen: &Observation, policy: &Policy) -> SoFar {
     let hold = up.hold.as_ref();
-    hold.is_some_and(|until| until.boot == seen.boot)
+    SoFar {
+        held: hold.is_some_and(|until| until.boot == seen.boot),
+        soaks_until: soak::until(up, seen, policy),
+    }
 }
 
 /// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends it and nobody learns why.
 pub(super) fn while_kubeadm(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
-    match judge(seen, policy, is_held(up, seen)) {
+    match judge(seen, policy, so_far(up, seen, policy)) {
         Judgement::Wait { until, hold } => {
             if hold {
                 tell_deadman(up, seen, until);

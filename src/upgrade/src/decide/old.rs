@@ -2,7 +2,7 @@
 
 use super::called_off::{called_off, renamed};
 use super::connecting::{connecting, unheard};
-use super::{Act, disarm, give_up, hold, take};
+use super::{Act, disarm, give_up, hold, take, uncounted};
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::phase::Phase;
@@ -21,6 +21,9 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     if let Some(first) = disarm(Some(up), seen) {
         return first;
     }
+    if let Some(first) = came_late(up, seen) {
+        return first;
+    }
     let held = is_held(up, seen);
     if let Some(instead) = hold::hold(up, seen, policy) {
         return instead;
@@ -31,6 +34,12 @@ pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> 
     }
     let act = pause(up, seen).unwrap_or_else(|| next(up, seen, policy));
     hold::until_it_closes(act, seen, policy)
+}
+
+/// Our cordon, or our word to load balancers, on a node that is not taken: a slow API server has carried it out behind the release.
+fn came_late(up: &Upgrade, seen: &Observation) -> Option<Act> {
+    let reached = matches!(seen.api, Api::Reached { .. });
+    (reached && !hold::is_taken(up)).then(|| uncounted::lift(seen))?
 }
 
 fn next(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
@@ -130,8 +139,9 @@ fn drained(
         give_up(up, reason);
         return revert(up, seen);
     }
-    if up.given_up.is_some() && !up.api_reached_from_old {
-        // The last trial saw no API server. Only when this system sees it is there something to compare.
+    let saw_none = matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. }));
+    if saw_none && !up.api_reached_from_old {
+        // Only when this system sees an API server is there something to compare with the last trial.
         match seen.api {
             Api::Away => return Act::Wait(None),
             Api::Reached { .. } => up.api_reached_from_old = true,

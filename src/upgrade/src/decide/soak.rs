@@ -40,6 +40,13 @@ pub(super) fn left(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Opt
     left.then_some(until)
 }
 
+/// Until when a system that was well in this boot, and in which nothing has failed since, is watched; nothing where there is no such.
+pub(super) fn until(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<SinceBoot> {
+    let first = up.well_since.as_ref()?;
+    let here = first.boot == seen.boot;
+    here.then(|| first.at.plus_seconds(seconds(up, policy)))
+}
+
 /// A requester may ask for more than the operator does, never for less.
 fn seconds(up: &Upgrade, policy: &Policy) -> u64 {
     // It parsed when the request was taken.

@@ -1,6 +1,7 @@
 //! Taking the node from its users, in the order in which it hurts: hooks that may still say no, load balancers, cordon and drain.
 
 use super::Act;
+use super::connecting::unheard;
 use crate::id::Moment;
 use crate::observe::{Api, Observation};
 use crate::policy::Policy;
@@ -9,6 +10,10 @@ use crate::step::Step;
 
 /// The next step of it. Whoever gives the node back later begins with the post-hooks.
 pub(super) fn take(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if let Some(wait) = unheard(seen) {
+        // The request may have been taken back meanwhile, or the Node paused.
+        return wait;
+    }
     (up.taken, up.post_hooks_due, up.released) = (true, true, false);
     up.node = up.node.take().or_else(|| seen.node.clone());
     if seen.hooks.pre && !up.prepared {
