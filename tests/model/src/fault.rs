@@ -49,7 +49,7 @@ pub enum Fault {
     Cordons,
     /// A person takes the cordon off, whoever has set it, and pods come.
     Uncordons,
-    /// The cordon of an upgrade that is over comes back: the API server carries out that write late, or is put back to before the release.
+    /// The cordon of an upgrade that is over, or has given the node back, comes back: the API server carries out that write late, or is put back to before the release.
     CordonComesBack,
     /// Likewise the word to load balancers.
     ExclusionComesBack,
@@ -67,12 +67,20 @@ pub enum Fault {
     Inhibits,
     /// The operator's hours end.
     Shuts,
+    /// They begin again at once: the clock is put right, or they are widened.
+    Opens,
     /// What is done now takes until this second of the boot.
     Late(u16),
 }
 
 /// Just beyond the moments that matter in a boot: patience with the API server, the trial's deadline, its hold, the end.
 const LATE: [u16; 4] = [95, 605, 1505, 2165];
+
+/// Whether an upgrade under way has had the node and has given it back, with the operator's hours.
+fn is_given_back(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    up.is_some_and(|up| up.released && up.phase.can_be_withdrawn())
+}
 
 /// All that may happen in a state.
 pub fn possible(state: &State, out: &mut Vec<Fault>) {
@@ -149,7 +157,7 @@ fn world(state: &State, out: &mut Vec<Fault>) {
     if state.cluster.told.is_some() {
         out.push(Fault::LosesTheAnswer);
     }
-    let over = phase(state).is_some_and(Phase::is_end);
+    let over = phase(state).is_some_and(Phase::is_end) || is_given_back(state);
     if over && state.cluster.cordon == Cordon::None {
         out.push(Fault::CordonComesBack);
     }
@@ -165,8 +173,12 @@ fn world(state: &State, out: &mut Vec<Fault>) {
     if !state.running.inhibited {
         out.push(Fault::Inhibits);
     }
-    if state.careful && !state.shut {
-        out.push(Fault::Shuts);
+    if state.careful {
+        out.push(if state.shut {
+            Fault::Opens
+        } else {
+            Fault::Shuts
+        });
     }
     let late = LATE.into_iter().filter(|at| *at > state.running.now);
     out.extend(late.map(Fault::Late));
@@ -230,6 +242,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Sickens => next.running.sick = true,
         Fault::Inhibits => next.running.inhibited = true,
         Fault::Shuts => next.shut = true,
+        Fault::Opens => next.shut = false,
         Fault::Late(at) => next.running.now = at,
     }
     if matches!(

@@ -300,6 +300,12 @@ pub fn fails(health: &Health) -> bool {
     checks(health).any(|check| matches!(check, Check::Fail(_) | Check::Broken(_)))
 }
 
+/// Whether something cannot be looked at.
+#[must_use]
+pub fn is_pending(health: &Health) -> bool {
+    checks(health).any(|check| matches!(check, Check::Pending(_)))
+}
+
 fn checks(health: &Health) -> impl Iterator<Item = &Check> {
     let own = [
         &health.runtime,

@@ -12,6 +12,7 @@ use upgrade::{
 };
 
 use crate::cast::{digest, version};
+use crate::look::is_pending;
 use crate::world::State;
 
 /// A mistake.
@@ -61,10 +62,12 @@ pub enum Mutant {
     RebootsUnheardOnceArmed,
     OverlooksWhatNobodyHasPutBack,
     ForgetsThatItHasTakenTheNode,
+    GoesOnThoughTheNodeIsBeingGivenBack,
+    EndsASoakByWhatItCannotSee,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 43] = [
+pub const MUTANTS: [Mutant; 45] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -108,10 +111,13 @@ pub const MUTANTS: [Mutant; 43] = [
     Mutant::RebootsUnheardOnceArmed,
     Mutant::OverlooksWhatNobodyHasPutBack,
     Mutant::ForgetsThatItHasTakenTheNode,
+    Mutant::GoesOnThoughTheNodeIsBeingGivenBack,
+    Mutant::EndsASoakByWhatItCannotSee,
 ];
 
-/// For how many seconds a careful operator wants a new system to be healthy without a break.
-pub const SOAK: u16 = 300;
+/// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
+/// that is away its own.
+pub const SOAK: u16 = 3000;
 
 /// The model writes the record itself, as a step that a cut can come before.
 struct Later;
@@ -235,7 +241,14 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::SkipsTheSnapshot => up.snapshot = true,
         Mutant::SavesBeforeTheFirstTrialAlone if up.tries > 0 => up.snapshot = true,
         Mutant::KeepsTheCordon => up.released = true,
-        Mutant::ForgetsThatItHasTakenTheNode => up.taken = false,
+        // As above.
+        Mutant::ForgetsThatItHasTakenTheNode => {
+            (up.taken, seen.own_cordon, seen.own_exclusion) = (false, false, false);
+        }
+        Mutant::GoesOnThoughTheNodeIsBeingGivenBack if is_being_given_back(up) => {
+            up.phase = Phase::Drained;
+        }
+        Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.health) => up.well_since = None,
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
         Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
@@ -304,6 +317,11 @@ fn distort(
         }
         _ => {}
     }
+}
+
+/// The hooks are undone already.
+fn is_being_given_back(up: &Upgrade) -> bool {
+    up.phase == Phase::Deployed && up.taken && !up.prepared && !up.post_hooks_due
 }
 
 fn is_armed(record: &Record) -> bool {

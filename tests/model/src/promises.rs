@@ -4,6 +4,7 @@ use upgrade::{Api, Asked, Observation, Phase, Record, Upgrade};
 
 use crate::cast::{self, Ask};
 use crate::fault::OWN;
+use crate::look::fails;
 use crate::machine::{answer, phase};
 use crate::mutant::SOAK;
 use crate::world::{Act, Answer, Cordon, Do, GrubEnv, Pc, State};
@@ -34,7 +35,10 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
         Act::Begin(Do::Undo(letter)) if letter == state.running.system.letter => {
             state.breaks("I1: what runs is not removed");
         }
-        Act::Begin(Do::Reboot(_)) => reboots(state, seen, up),
+        Act::Begin(Do::Reboot(_)) => {
+            leaves_a_soak(state, seen, former);
+            reboots(state, seen, up);
+        }
         Act::Begin(_) | Act::Cancel | Act::Wait(_) => {}
     }
 }
@@ -177,6 +181,18 @@ fn soaks(state: &mut State, former: Option<&Upgrade>, up: &Upgrade) {
     let until = state.running.well_since.map(|since| since + SOAK);
     if until.is_none_or(|until| state.running.now < until) {
         state.breaks("healthy is what was so for the whole soak");
+    }
+}
+
+/// A system that was well and soaks is left for what has failed alone, and not for what nobody could look at.
+fn leaves_a_soak(state: &mut State, seen: &Observation, former: Option<&Upgrade>) {
+    let soaks = former.is_some_and(|up| {
+        up.well_since.is_some() && matches!(up.phase, Phase::Trial { .. }) && up.given_up.is_none()
+    });
+    let until = state.running.well_since.map(|since| since + SOAK);
+    let left = until.is_some_and(|until| state.running.now < until);
+    if soaks && left && !fails(&seen.health) {
+        state.breaks("a soak is ended by what fails alone");
     }
 }
 
