@@ -24,7 +24,7 @@
 //!   beyond the next moment that matters. Left out: two things that are late by different amounts at once.
 //! - The record is written whole or not at all, and its generation and times are forgotten once that it rises is checked. Left out: torn copies
 //!   (`host::journal`'s tests), records of other versions.
-//! - The operator's hours end as a misfortune, and come again when that is waited for. Left out: their end as a moment that cuts a
+//! - The operator's hours end as a misfortune, and come again at once, or when that is waited for. Left out: their end as a moment that cuts a
 //!   wait short, and time zones (`upgrade`'s tests).
 //! - The cluster is one server with one Node; a patch is done or fails. A conflict is a step that fails for a while (`Fails`): by it
 //!   nothing has come about, and the step is tried again. Left out: single fields and the watch (the cluster tests), wall time, by which nothing but those hours goes.
