@@ -82,7 +82,7 @@ impl Exit {
                 "no such node, or a selector that selects none; or a node that was watched is gone"
             }
             Self::Refused => {
-                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, nothing failed that could be retried, the image has failed on it and `--again` is not said"
+                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, nothing failed that could be retried, no upgrade went well that a rollback would undo, the image has failed on it and `--again` is not said"
             }
             Self::Timeout => {
                 "`--timeout` passed before it came about: an upgrade goes on all the same, a `plan` was not answered"

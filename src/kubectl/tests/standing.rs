@@ -6,7 +6,7 @@ mod scene;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use kubectl::request::{self, Turn, Wish};
+use kubectl::request::{self, Aim, Errand, Turn, Wish};
 use kubectl::span::Span;
 use kubectl::standing::{Fate, Standing};
 use kubectl::view::NodeView;
@@ -19,7 +19,6 @@ fn wish() -> Wish {
         image: NEW.to_owned(),
         kubernetes: None,
         despite_failure: false,
-        once_more: false,
         soak: None,
     }
 }
@@ -29,6 +28,21 @@ fn other_image() -> Wish {
         image: "ostree:site:edge/next".to_owned(),
         ..wish()
     }
+}
+
+/// What `retry` does about a node that was named and seen `first`, and is so by now.
+fn retry_of(first: &NodeView, node: &NodeView) -> (Turn, Option<Wish>) {
+    let errand = Errand {
+        aim: Aim::Retry,
+        soak: None,
+        named: true,
+    };
+    errand.decide(first, node)
+}
+
+/// What it wishes of one that has not changed.
+fn retry(node: &NodeView) -> Option<Wish> {
+    retry_of(node, node).1
 }
 
 fn without(mut annotations: Value, key: &str) -> Value {
@@ -168,7 +182,7 @@ fn an_upgrade_does_not_repeat_what_has_failed_and_a_retry_does() {
         "{turn:?}"
     );
     assert_eq!(request::upgrade(&node, &other_image()), Turn::Write);
-    let again = request::retry(&node).unwrap();
+    let again = retry(&node).unwrap();
     assert_eq!(again.image, NEW);
     assert_eq!(request::upgrade(&node, &again), Turn::Write);
 }
@@ -204,7 +218,7 @@ fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came
         assert!(why.contains(part), "{why}");
     }
     assert!(
-        request::retry(&node).is_err(),
+        retry(&node).is_none(),
         "so it is not `retry` that is advised: {why}"
     );
     let again = Wish {
@@ -212,7 +226,7 @@ fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came
         ..wish()
     };
     assert_eq!(request::upgrade(&node, &again), Turn::Write);
-    assert_eq!(request::upgrade(&node, &Wish::kept(false)), Turn::Write);
+    assert_eq!(request::upgrade(&node, &Wish::kept()), Turn::Write);
 }
 
 #[test]
@@ -255,44 +269,6 @@ fn what_went_well_since_or_never_came_to_a_trial_is_asked_for() {
     assert!(!is_refused(&with_a_past(&[(NEW, "Failed", 0)]), NEW));
     let held_up_since = [(NEW, "Failed", 0), (NEW, "Failed", 1)];
     assert!(is_refused(&with_a_past(&held_up_since), NEW));
-}
-
-/// A person who is not sure that the first call went through asks again, and a script that is run anew does.
-#[test]
-fn a_rollback_asked_for_twice_does_not_go_forward_again_unless_that_is_meant() {
-    let kept = with(
-        answer_to("k-1", "Upgraded", json!({})),
-        names::IMAGE,
-        names::KEPT_IMAGE,
-    );
-    let node = annotated("a", kept.clone());
-    let turn = request::upgrade(&node, &Wish::kept(false));
-    assert!(
-        matches!(&turn, Turn::Done(why) if why.contains("--again")),
-        "{turn:?}"
-    );
-    assert_eq!(request::upgrade(&node, &Wish::kept(true)), Turn::Write);
-    let not_answered = annotated("a", with(kept, names::UPGRADE_ID, "k-2"));
-    let turn = request::upgrade(&not_answered, &Wish::kept(true));
-    assert_eq!(turn, Turn::Join, "it is still to come");
-    let newer = answered("a", "Upgraded", json!({}));
-    let turn = request::upgrade(&newer, &Wish::kept(false));
-    assert_eq!(
-        turn,
-        Turn::Write,
-        "upgraded since, there is a way back again"
-    );
-}
-
-#[test]
-fn a_rollback_that_failed_is_asked_for_again() {
-    let failed = answer_to(
-        "k-1",
-        "Failed",
-        json!({ "code": "UserCheck", "reason": "x" }),
-    );
-    let node = annotated("a", with(failed, names::IMAGE, names::KEPT_IMAGE));
-    assert_eq!(request::upgrade(&node, &Wish::kept(false)), Turn::Write);
 }
 
 #[test]
@@ -340,7 +316,10 @@ fn a_pinned_image_that_runs_is_not_asked_for_and_a_ref_is() {
 
 #[test]
 fn only_what_has_failed_and_still_stands_can_be_retried() {
-    let refused = |node: &NodeView| request::retry(node).unwrap_err();
+    let refused = |node: &NodeView| match retry_of(node, node) {
+        (Turn::Refuse(why), None) => why,
+        other => panic!("{other:?}"),
+    };
     assert!(refused(&working("a", "Trial", 60)).contains("under way"));
     assert!(refused(&answered("a", "Upgraded", json!({}))).contains("nothing has failed"));
     assert!(refused(&annotated("a", request("k-1"))).contains("not answered yet"));
@@ -349,6 +328,45 @@ fn only_what_has_failed_and_still_stands_can_be_retried() {
         names::REQUEST,
     );
     assert!(refused(&annotated("a", gone)).contains("taken back"));
+}
+
+/// The API server lets the first of two writers through, and a rollout of many nodes takes hours.
+#[test]
+fn a_retry_is_of_the_request_that_failed_when_it_was_said_and_of_no_other() {
+    let first = failed("a", "Failed", "UserCheck", "x");
+    assert_eq!(retry_of(&first, &first).0, Turn::Write);
+    let newer = answer_to("k-2", "Failed", json!({ "code": "UserCheck" }));
+    let others = [
+        with(request("k-2"), names::IMAGE, &other_image().image),
+        request("k-2"),
+        with(newer.clone(), names::IMAGE, &other_image().image),
+        newer.clone(),
+        with(newer, names::KUBERNETES_VERSION, "v1.36.3"),
+        answer_to("k-2", "InProgress", json!({ "phase": "Fetched" })),
+        answer_to("k-2", "Upgraded", json!({})),
+    ];
+    for other in others {
+        let (turn, wish) = retry_of(&first, &annotated("a", other.clone()));
+        assert!(matches!(turn, Turn::Refuse(_)), "{turn:?}: {other}");
+        assert_eq!(wish, None);
+    }
+}
+
+#[test]
+fn of_nodes_that_labels_select_those_on_which_nothing_failed_are_no_fault() {
+    let selected = Errand {
+        aim: Aim::Retry,
+        soak: None,
+        named: false,
+    };
+    for node in [node("a", json!({})), answered("a", "Upgraded", json!({}))] {
+        let (turn, _) = selected.decide(&node, &node);
+        assert!(matches!(turn, Turn::Done(_)), "{turn:?}");
+        assert!(matches!(retry_of(&node, &node).0, Turn::Refuse(_)));
+    }
+    let busy = working("a", "Trial", 60);
+    let (turn, _) = selected.decide(&busy, &busy);
+    assert!(matches!(turn, Turn::Refuse(_)), "{turn:?}");
 }
 
 #[test]
@@ -413,11 +431,11 @@ fn a_soak_is_of_the_request_that_it_was_given_with_and_of_no_other() {
     let node = annotated("a", left);
     let patch = |wish: &Wish| soak(request::asking(&node, wish, &id));
     assert_eq!(patch(&other_image()), Value::Null);
-    assert_eq!(patch(&Wish::kept(false)), Value::Null);
+    assert_eq!(patch(&Wish::kept()), Value::Null);
     assert_eq!(patch(&soaking(3600)), "3600", "an annotation is a text");
     assert_eq!(soak(request::withdrawing(&node)), Value::Null);
 
-    let again = request::retry(&node).unwrap();
+    let again = retry(&node).unwrap();
     assert_eq!(
         patch(&again),
         "600",

@@ -36,17 +36,20 @@ fn answer(id: &str, word: &str, phase: &str) -> Value {
     json!({ names::ANSWER: word, names::STATUS: status.to_string(), names::HISTORY: past.to_string() })
 }
 
+/// The request for it, and what came of it.
+fn answered(id: &str, word: &str) -> Value {
+    let phase = if word == "InProgress" { "Trial" } else { word };
+    let mut all = asked(id);
+    let more = answer(id, word, phase).as_object().unwrap().clone();
+    all.as_object_mut().unwrap().extend(more);
+    all
+}
+
 /// One node is at work, one has failed, one was never asked.
 fn server() -> Server {
-    let with = |answer: Value| {
-        let mut all = asked("k-1");
-        let more = answer.as_object().unwrap().clone();
-        all.as_object_mut().unwrap().extend(more);
-        all
-    };
     Server::with([
-        ("busy", with(answer("k-1", "InProgress", "Trial"))),
-        ("bad", with(answer("k-1", "Failed", "Failed"))),
+        ("busy", answered("k-1", "InProgress")),
+        ("bad", answered("k-1", "Failed")),
         ("idle", json!({})),
     ])
 }
