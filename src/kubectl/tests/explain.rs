@@ -77,6 +77,16 @@ fn a_trial_that_is_away_is_no_alarm() {
     golden("explain-trial.txt", &told(&node("worker-1", change)));
 }
 
+#[test]
+fn an_image_that_was_set_by_hand_is_not_called_proven_before_its_node_has_answered() {
+    let past = json!([{ "id": "k-1", "answer": "Upgraded", "image": "ostree:site:edge/old", "began": 1, "ended": 2, "tries": 1 }]);
+    let mut annotations = answer_to("k-1", "Upgraded", json!({}));
+    annotations[names::HISTORY] = json!(past.to_string());
+    let node = annotated("worker-1", annotations);
+    assert!(!told(&node).contains("proven"), "{}", told(&node));
+    says(&node, &["asked, and not answered yet"]);
+}
+
 fn runbook(node: &NodeView) -> Option<String> {
     diagnose::explain(node, NOW, &Expected::default()).runbook
 }

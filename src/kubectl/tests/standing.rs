@@ -125,6 +125,62 @@ fn a_request_without_an_id_is_believed_to_be_answered() {
     assert_eq!(Standing::of(&node), Standing::Upgraded);
 }
 
+/// A node that answered `k-1` for this image so, with or without that in its history, on which by hand the new one is set.
+fn by_hand(image: &str, answer: &str, history: bool) -> Value {
+    let past = json!([{ "id": "k-1", "answer": answer, "image": image, "began": 1, "ended": 2, "tries": 1 }]);
+    let answered = answer_to("k-1", answer, json!({ "to": "c".repeat(64) }));
+    match history {
+        true => with(answered, names::HISTORY, &past.to_string()),
+        false => answered,
+    }
+}
+
+/// The id of the request before stays on the Node where nobody takes it off, and the agent may be held or silent.
+#[test]
+fn an_image_that_was_set_by_hand_is_not_taken_for_the_one_that_was_answered() {
+    let before = NEW.replace("bbbb", "cccc");
+    for (answer, history) in [("Upgraded", true), ("Failed", true), ("Upgraded", false)] {
+        let beside_the_id = by_hand(&before, answer, history);
+        let without_an_id = without(beside_the_id.clone(), names::UPGRADE_ID);
+        for asked in [beside_the_id, without_an_id] {
+            let node = annotated("a", asked.clone());
+            assert_eq!(Standing::of(&node), Standing::Asked, "{answer}, {history}");
+            assert_eq!(request::upgrade(&node, &wish()), Turn::Join);
+            let held = annotated("a", with(asked, names::PAUSED, "an audit"));
+            assert_eq!(Standing::of(&held), Standing::Held);
+        }
+    }
+    let by_ref = with(
+        by_hand(&before, "Upgraded", true),
+        names::IMAGE,
+        "ostree:site:edge/b",
+    );
+    assert_eq!(Standing::of(&annotated("a", by_ref)), Standing::Asked);
+}
+
+#[test]
+fn an_image_that_was_set_by_hand_and_served_is_answered() {
+    for history in [true, false] {
+        let served = answer_to("k-1", "Upgraded", json!({ "to": "b".repeat(64) }));
+        let mut node = by_hand(NEW, "Upgraded", history);
+        merge(&mut node, served);
+        assert_eq!(
+            Standing::of(&annotated("a", node.clone())),
+            Standing::Upgraded
+        );
+        let no_id = annotated("a", without(node, names::UPGRADE_ID));
+        assert_eq!(Standing::of(&no_id), Standing::Upgraded);
+    }
+    let again = json!({ "phase": "Trial", "to": "b".repeat(64) });
+    let mut under_way = by_hand("ostree:site:edge/old", "Upgraded", true);
+    merge(&mut under_way, answer_to("k-1", "InProgress", again));
+    assert_eq!(
+        request::upgrade(&annotated("a", under_way), &wish()),
+        Turn::Join,
+        "it is this one that is under way, by the id of the one before"
+    );
+}
+
 #[test]
 fn a_refusal_without_an_id_answers_only_an_id_that_cannot_be_repeated() {
     let refused = |id: &str| {
@@ -293,9 +349,11 @@ fn a_container_image_that_runs_is_not_asked_for_since_its_digest_pins_it() {
         image: format!("{image}@{}", "d".repeat(64)),
         ..wish
     };
+    assert_eq!(request::upgrade(&runs, &other_commit), Turn::Write);
     let asked = with(asked("Upgraded"), names::IMAGE, &other_commit.image);
     let node = annotated("a", asked);
-    assert_eq!(request::upgrade(&node, &other_commit), Turn::Write);
+    let turn = request::upgrade(&node, &other_commit);
+    assert_eq!(turn, Turn::Join, "it is asked for, and not answered");
 }
 
 #[test]
