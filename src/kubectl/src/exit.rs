@@ -92,7 +92,7 @@ impl Exit {
             }
             Self::Unwritten => "what there is to print cannot be written: a full disk, as a rule",
             Self::Interrupted => {
-                "interrupted by SIGINT, and where an upgrade is watched or a `plan` waited for by SIGTERM too (what else a SIGTERM ends, a shell tells as 143): what was asked for and watched stands and goes on; the question of a `plan` is taken off the Node"
+                "interrupted by SIGINT, and where an upgrade is watched or a `plan` waited for by SIGTERM too, a `plan` also by SIGHUP (what else these end, a shell tells as 143 or 129): what was asked for and watched stands and goes on; the question of a `plan` is taken off the Node"
             }
         }
     }

@@ -90,6 +90,30 @@ fn a_signal_says_who_was_not_asked() {
     assert!(!is_asked(&server, "b"));
 }
 
+/// The API server gives five hundred at once, and a token for the next.
+#[test]
+fn of_more_nodes_than_one_page_holds_none_is_forgotten() {
+    let all: Vec<String> = (0..1001).map(|at| format!("n{at:04}")).collect();
+    let server = Server::with(all.iter().map(|name| (name, json!({}))));
+    let listed = run(&mut program(&server, "status"));
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert_eq!(listed.lines().count(), 1 + all.len());
+    for (words, key) in [
+        ("pause -l role=edge".to_owned(), names::PAUSED),
+        (
+            format!("upgrade -l role=edge --image {IMAGE} --yes"),
+            names::IMAGE,
+        ),
+    ] {
+        let done = run(&mut program(&server, &words));
+        assert_eq!(code(&done), 0, "{done:?}");
+        let left = all
+            .iter()
+            .filter(|name| server.annotation(name, key).is_none());
+        assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{words}");
+    }
+}
+
 /// A node that runs another image by now, and whose last trial of this one failed.
 fn with_a_past() -> Value {
     let past = |image: &str, answer: &str| json!({ "answer": answer, "image": image, "began": 1, "ended": 2, "tries": 1, "code": "Unhealthy" });
