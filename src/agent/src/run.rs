@@ -1,5 +1,7 @@
 //! The loop: observe, decide, store, perform, report. One task; the step under way, the watch and the reporter run beside it.
 
+mod leave;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use host::journal::{Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
-use tracing::{error, info, warn};
+use tracing::error;
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
 use upgrade::report::{Moment, unseen, unwritten};
@@ -31,10 +33,6 @@ use crate::work::{Tools, Work};
 /// Pause after the machine could not be seen or the record not be written.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// How long an agent that is stopped tries to tell the Node how its upgrade has ended: perhaps no other comes. Its unit waits for three times as long
-/// (TimeoutStopSec).
-const LAST_WORD: Duration = Duration::from_secs(20);
-
 /// What the loop is started with.
 pub struct Setup<H> {
     /// The node's hands.
@@ -55,17 +53,7 @@ pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
     let mut agent = Agent::start(setup);
     agent.systemd.ready();
     agent.serve(stop()).await;
-    agent.leave();
-    let ended = tokio::select! {
-        biased;
-        () = stop() => false,
-        ended = tokio::time::timeout(LAST_WORD, agent.last_word()) => ended.is_ok(),
-    };
-    if !ended {
-        warn!(
-            "the Node was not told how its upgrade ended: the API server did not take it in time. The next agent on this node tells it"
-        );
-    }
+    agent.leave(stop()).await;
 }
 
 struct Agent<H> {
@@ -138,30 +126,6 @@ impl<H: Hands> Agent<H> {
                 biased;
                 () = &mut stop => return,
                 () = self.wait(wake) => {}
-            }
-        }
-    }
-
-    /// From here on nothing is done but telling: a step that went on beside that could lead its own next.
-    fn leave(&mut self) {
-        self.systemd.stopping();
-        info!("stopping");
-        self.work.take().iter().for_each(Work::abandon);
-        self.trial = Trial::default();
-        self.planner.abandon();
-    }
-
-    /// Waits until the Node knows how its upgrade has ended.
-    async fn last_word(&mut self) {
-        let mut owed = self.reporter.owed();
-        loop {
-            // Nothing comes behind it that a write could be spared for.
-            self.reporter
-                .tell(self.wanted(self.reporter.report(), true));
-            tokio::select! {
-                biased;
-                _ = owed.wait_for(|owed| !owed) => return,
-                Some(news) = self.news.recv() => self.take(news),
             }
         }
     }
