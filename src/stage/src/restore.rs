@@ -137,7 +137,7 @@ fn stays_owed(args: &Args, id: &UpgradeId, to: Option<&Deployment>, error: &Erro
     let folder = args.places.snapshot(id);
     failed(&format!(
         "the kubelet's state of before the trial could not be put back: {error}. It is kept in {} and tried again at the next boot; \
-         to do so at once, mend what is said here, stop the kubelet, run `systemctl start {}`, and start the kubelet",
+         to do so at once, mend what is said here, drain the node, stop the kubelet, run `systemctl start {}`, and start the kubelet",
         folder.display(),
         names::RESTORE_UNIT
     ))

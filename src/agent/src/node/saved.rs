@@ -221,6 +221,17 @@ mod tests {
         assert!(!is_owed(&node, reverting(), "a"));
     }
 
+    /// A trial that died before its guard: by the record it has never begun.
+    #[test]
+    fn what_came_back_while_a_trial_was_armed_is_back_for_good_once_the_record_moves_on() {
+        let (node, here) = (Node::new(false), "00000002".parse().unwrap());
+        snapshot::note_armed(&node.places, &one(), &here).unwrap();
+        assert!(!is_owed(&node, Phase::Armed { boot: boot() }, "a"));
+        assert!(!is_owed(&node, reverting(), "a"));
+        let upgrade = tried_once(reverting()).upgrade.unwrap();
+        assert!(snapshot::is_over(&node.places, &upgrade, None));
+    }
+
     #[test]
     fn nor_is_what_the_new_system_still_works_with_nor_what_no_trial_has_touched() {
         let node = Node::new(false);
