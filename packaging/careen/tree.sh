@@ -25,11 +25,12 @@ put usr/lib/systemd/system/$drop_in 644 "$source"/systemd/system/$drop_in/careen
 put usr/lib/systemd/system-preset 644 "$source"/systemd/system-preset/90-careen.preset
 put usr/lib/tmpfiles.d 644 "$source"/systemd/tmpfiles.d/careen.conf
 
-# The default policy is the one in the docs (a test holds it against the code), with every setting commented out.
+# The default policy is the one in the docs (a test holds it against the code), commented out to the last section: what a person appends would fall in that.
 install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/careen/pre.d" "$tree/etc/careen/post.d" "$tree/etc/careen/snapshot.d"
 {
-  echo '# What this node allows: docs/policy.md. These are the defaults; take the # away to change one.'
-  sed -n '/^```toml$/,/^```$/p' "$source/docs/policy.md" | sed -e '/^```/d' -e 's/^[a-z]/#&/' -e 's/^\[\[/#&/'
+  echo '# What this node allows: docs/policy.md. These are the defaults; to change one take the # away,'
+  echo '# before it and before its [section], or append lines of your own: those without a section first.'
+  sed -n '/^```toml$/,/^```$/p' "$source/docs/policy.md" | sed -e '/^```/d' -e 's/^[a-z]/#&/' -e 's/^\[/#&/'
 } >"$tree/etc/careen/policy.toml"
 
 put usr/share/doc/careen 644 "$source"/docs/*.md

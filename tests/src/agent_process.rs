@@ -1,18 +1,20 @@
 //! An agent as a process is: it can be killed at any moment, and then nothing of it goes on.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use agent::hands::Hands;
 use agent::run::{Setup, run};
 use anyhow::{Context, Result};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::machine::TestMachine;
 
 /// A running agent. Dropping it kills it.
 pub struct AgentProcess {
+    stop: Arc<Notify>,
     kill: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<()>>>,
 }
@@ -43,11 +45,25 @@ impl AgentProcess {
     /// Without a thread.
     pub fn start_with<H: Hands>(setup: Setup<H>) -> Result<Self> {
         let (kill, killed) = oneshot::channel::<()>();
-        let thread = std::thread::Builder::new().spawn(move || live(setup, killed))?;
+        let stop = Arc::new(Notify::new());
+        let asked = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().spawn(move || live(setup, &asked, killed))?;
         Ok(Self {
+            stop,
             kill: Some(kill),
             thread: Some(thread),
         })
+    }
+
+    /// Asks it to stop, as SIGTERM does.
+    pub fn ask_to_stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Kills it, as SIGKILL would: what it was doing ends between two instructions.
@@ -74,13 +90,13 @@ impl Drop for AgentProcess {
 }
 
 /// All its tasks live in a runtime of its own and go with it.
-fn live<H: Hands>(setup: Setup<H>, killed: oneshot::Receiver<()>) -> Result<()> {
+fn live<H: Hands>(setup: Setup<H>, asked: &Notify, killed: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         tokio::select! {
-            () = run(setup, std::future::pending()) => {}
+            () = run(setup, async || asked.notified().await) => {}
             _ = killed => {}
         }
     });

@@ -11,6 +11,9 @@ use crate::cluster::PATIENCE;
 use crate::machine::TestMachine;
 use crate::node::TestNode;
 
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Node, machine and agent.
 pub struct Scene {
     /// The Node.
@@ -77,6 +80,24 @@ impl Scene {
     /// When it had ended before.
     pub fn kill_agent(&mut self) -> Result<()> {
         self.agent.take().map_or(Ok(()), AgentProcess::kill)
+    }
+
+    /// Asks the agent to stop, as systemd does.
+    pub fn ask_agent_to_stop(&self) {
+        self.agent.iter().for_each(AgentProcess::ask_to_stop);
+    }
+
+    /// Waits until the agent has ended by itself.
+    ///
+    /// # Errors
+    /// When it goes on.
+    pub async fn until_agent_ended(&self) -> Result<()> {
+        let ended = async {
+            while !self.agent.as_ref().is_none_or(AgentProcess::has_ended) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        Ok(tokio::time::timeout(PATIENCE, ended).await?)
     }
 
     /// Waits for the reboot that the agent asks for and carries it out; the kubelet then reports the new boot.

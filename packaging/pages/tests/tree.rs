@@ -70,6 +70,42 @@ fn the_policy_that_is_installed_changes_nothing_until_it_is_edited() {
     assert_eq!(toml::from_str::<Policy>(&edited).unwrap().trials, 3);
 }
 
+/// The block that begins so on a page of the docs, and is indented there.
+fn blocks(page: &str, begins: &str) -> Vec<String> {
+    let text = fs::read_to_string(source().join("docs").join(page)).unwrap();
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(first) = line.strip_prefix("    ").filter(|l| l.starts_with(begins)) else {
+            continue;
+        };
+        let more = lines.by_ref().map_while(|line| line.strip_prefix("    "));
+        found.push(
+            [first]
+                .into_iter()
+                .chain(more)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        );
+    }
+    found
+}
+
+#[test]
+fn what_the_pages_give_for_the_policy_may_be_appended_to_the_one_that_is_installed() {
+    let work = laid_out("careen");
+    let installed = fs::read_to_string(work.path().join("tree/etc/careen/policy.toml")).unwrap();
+    let remotes = blocks("install.md", "remotes = ").remove(0);
+    let registries = blocks("images.md", "[registry]");
+    assert_eq!(registries.len(), 2, "{registries:?}");
+    for registry in registries {
+        let text = format!("{installed}{remotes}\n{registry}\n");
+        let policy = toml::from_str::<Policy>(&text).unwrap_or_else(|bad| panic!("{bad}"));
+        assert_eq!(policy.remotes, ["site"]);
+        assert_ne!(policy.registry, Policy::default().registry, "{registry}");
+    }
+}
+
 #[test]
 fn every_unit_and_every_file_of_the_dracut_module_is_laid_out() {
     let work = laid_out("careen");

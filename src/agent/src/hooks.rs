@@ -112,6 +112,7 @@ mod tests {
     use upgrade::Policy;
 
     use super::*;
+    use crate::health::group::seen;
 
     fn write(root: &Path, name: &str, script: &str) {
         let path = root.join(name);
@@ -175,13 +176,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hook_that_hangs_fails_at_its_limit() {
+    async fn a_hook_that_hangs_fails_at_its_limit_and_nothing_of_it_goes_on() {
         let root = tempfile::tempdir().unwrap();
-        write(root.path(), "etc/careen/pre.d/slow", "exec sleep 100");
+        let id = root.path().join("id");
+        let hook = "etc/careen/pre.d/slow";
+        write(root.path(), hook, &seen::hangs_in_a_child(&id));
         let Err(reason) = ended(root.path(), Step::PreHooks).await else {
             panic!("it passed");
         };
         assert!(reason.to_string().contains("no answer in 1 s"), "{reason}");
+        assert!(seen::ends(seen::child(&id).await).await);
     }
 
     /// The example of docs/policy.md, for what is below this folder in place of /sys.
@@ -236,13 +240,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hooks_that_are_not_wanted_any_more_are_stopped() {
+    async fn hooks_that_are_not_wanted_any_more_are_stopped_with_all_that_they_have_started() {
         let root = tempfile::tempdir().unwrap();
-        write(root.path(), "etc/careen/pre.d/slow", "exec sleep 100");
-        let (errand, stop) = errand(Step::PreHooks);
-        stop.send_replace(true);
-        let ended = Hooks::below(root.path()).perform(&errand).await;
+        let id = root.path().join("id");
+        let hook = "etc/careen/pre.d/slow";
+        write(root.path(), hook, &seen::hangs_in_a_child(&id));
+        let (mut errand, stop) = errand(Step::PreHooks);
+        Arc::make_mut(&mut errand.policy).hooks.seconds = 100;
+        let stopped = async {
+            let child = seen::child(&id).await;
+            stop.send_replace(true);
+            child
+        };
+        let hooks = Hooks::below(root.path());
+        let (ended, child) = tokio::join!(hooks.perform(&errand), stopped);
         assert_eq!(ended, Some(Ok(Ended::Cancelled)));
+        assert!(seen::ends(child).await);
     }
 
     #[test]

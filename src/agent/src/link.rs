@@ -10,6 +10,9 @@ use upgrade::{
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::watch::News;
 
+/// Where our Node was.
+pub const GONE: &str = "the Node object is gone from the API server: restart the kubelet (systemctl restart kubelet) to have it registered again";
+
 /// What is known of the other side.
 pub struct Link {
     /// The API server.
@@ -52,17 +55,21 @@ impl Link {
             News::Away(_) => self.api = Api::Away,
             News::Reached(version, node) => {
                 self.listings = self.listings.saturating_add(1);
-                self.see(node.map(Arc::from));
+                self.see(node.map(Arc::from), now);
                 self.reached(version, now);
             }
             News::Version(version) => self.reached(Some(version), now),
             News::Unversioned(why) => self.unversioned = Some(why),
-            News::Node(node) => self.see(Some(Arc::from(node))),
-            News::NoNode => self.see(None),
+            News::Node(node) => self.see(Some(Arc::from(node)), now),
+            News::NoNode => self.see(None, now),
         }
     }
 
-    fn see(&mut self, node: Option<Arc<NodeSeen>>) {
+    fn see(&mut self, node: Option<Arc<NodeSeen>>, now: SinceBoot) {
+        if let (None, Some(_), Api::Reached { since, .. }) = (&self.node, &node, &mut self.api) {
+            // What is judged by the Node has its time from here on, as behind a server that was away.
+            *since = now;
+        }
         // A Node that was deleted takes nothing back: it may be registered again at any moment.
         self.asked = node
             .as_ref()
@@ -132,6 +139,17 @@ impl Link {
         matches!(self.api, Api::Reached { .. })
     }
 
+    /// The API server as a trial sees it: without our Node it can say nothing of the new system, good or bad, just as when it is away. Somebody has
+    /// deleted it, for the old system had one; a kubelet that was registered before that does not register again until it is restarted (kubernetes 1.36,
+    /// `registrationCompleted` in pkg/kubelet/kubelet_node_status.go; issue 71398).
+    #[must_use]
+    pub fn api_in_trial(&self) -> Api {
+        match self.node {
+            Some(_) => self.api.clone(),
+            None => Api::Away,
+        }
+    }
+
     /// Whether the Node is Ready with this very boot: through a reboot it stays Ready for a while (k8s-node-lifecycle grace).
     #[must_use]
     pub fn ready(&self, boot: &BootId) -> Check {
@@ -162,8 +180,10 @@ impl Link {
 
     fn of_this_boot(&self, boot: &BootId) -> Result<&NodeSeen, Check> {
         let pending = |text: &str| Check::Pending(text.to_owned());
-        let node = self.node.as_deref().filter(|_| self.is_reached());
-        let node = node.ok_or_else(|| pending("the API server is not reached"))?;
+        if !self.is_reached() {
+            return Err(pending("the API server is not reached"));
+        }
+        let node = self.node.as_deref().ok_or_else(|| pending(GONE))?;
         if node.boot_id == boot.as_str() {
             Ok(node)
         } else {
@@ -269,6 +289,51 @@ mod tests {
         assert!(sees(&mut link, Some("u1"), false), "and again");
         assert!(!sees(&mut link, None, true), "somebody else's");
         assert!(sees(&mut link, None, false), "taken off by whoever set it");
+    }
+
+    /// A kubelet has reported this boot.
+    fn ready(boot: &str) -> News {
+        let node = serde_json::json!({
+            "metadata": { "name": "n", "uid": "u" },
+            "status": {
+                "nodeInfo": { "bootID": boot, "kubeletVersion": "v1.36.1" },
+                "conditions": [{ "type": "Ready", "status": "True" }],
+            },
+        });
+        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        News::Node(Box::new(node.into()))
+    }
+
+    #[test]
+    fn a_node_that_is_deleted_in_the_trial_is_named_and_condemns_no_image() {
+        let (mut link, boot) = (Link::default(), seen().boot);
+        link.take(News::Reached(None, None), SinceBoot(1_000));
+        link.take(ready("b007"), SinceBoot(2_000));
+        assert_eq!(link.ready(&boot), Check::Pass);
+        assert!(matches!(link.api_in_trial(), Api::Reached { .. }));
+        link.take(News::NoNode, SinceBoot(3_000));
+        assert_eq!(link.ready(&boot), Check::Pending(GONE.to_owned()));
+        assert_eq!(link.api_in_trial(), Api::Away, "as if nobody could say");
+        assert!(link.is_reached(), "and so it is told");
+        link.take(News::Away("cut".to_owned()), SinceBoot(4_000));
+        let away = "the API server is not reached".to_owned();
+        assert_eq!(link.ready(&boot), Check::Pending(away));
+    }
+
+    #[test]
+    fn a_node_that_is_registered_again_has_its_full_time_from_then_on() {
+        let since = |link: &Link| match link.api_in_trial() {
+            Api::Reached { since, .. } => Some(since),
+            Api::Away => None,
+        };
+        let mut link = Link::default();
+        link.take(News::Reached(None, None), SinceBoot(1_000));
+        link.take(ready("b007"), SinceBoot(2_000));
+        link.take(ready("b007"), SinceBoot(3_000));
+        assert_eq!(since(&link), Some(SinceBoot(2_000)));
+        link.take(News::NoNode, SinceBoot(4_000));
+        link.take(ready("b007"), SinceBoot(900_000));
+        assert_eq!(since(&link), Some(SinceBoot(900_000)));
     }
 
     #[test]

@@ -92,10 +92,10 @@ fn serve(cli: &Cli) -> Result<()> {
         }
         tokio::spawn(note_that_it_lasted(Agents::below(&cli.root)));
         let mut term = signal(SignalKind::terminate())?;
-        run(setup, async move {
+        let stop = async || {
             term.recv().await;
-        })
-        .await;
+        };
+        run(setup, stop).await;
         Ok(())
     })
 }

@@ -22,6 +22,10 @@ pub struct Around<'a> {
 #[must_use]
 pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
     let link = around.link;
+    let api = match around.local {
+        Some(_) => link.api_in_trial(),
+        None => link.api.clone(),
+    };
     let health = health(around.local, &machine, link, read);
     Observation {
         node: link.node.as_ref().map(|node| node.name.clone()),
@@ -35,7 +39,7 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         own_exclusion: read
             .as_ref()
             .is_ok_and(|record| link.is_excluded_for(record)),
-        api: link.api.clone(),
+        api,
         running: around.running,
         finished: around.finished,
         health,

@@ -113,6 +113,12 @@ impl Planner {
         }
     }
 
+    /// Leaves the looking where it is, as the end of the agent does.
+    pub fn abandon(&mut self) {
+        let looking = self.looking.take();
+        looking.iter().for_each(|looking| looking.task.abort());
+    }
+
     fn conclude(&mut self, asked: &Asked<'_>) {
         let Some(looking) = self.looking.take_if(|looking| looking.seen.is_some()) else {
             return;

@@ -1,5 +1,7 @@
 //! The loop: observe, decide, store, perform, report. One task; the step under way, the watch and the reporter run beside it.
 
+mod leave;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use host::journal::{Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
-use tracing::{error, info};
+use tracing::error;
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
 use upgrade::report::{Moment, unseen, unwritten};
@@ -45,22 +47,13 @@ pub struct Setup<H> {
     pub journal: Store,
 }
 
-/// Runs until `stop` is ready. A step under way is left: whoever starts next finds it in the record.
-pub async fn run<H: Hands>(setup: Setup<H>, stop: impl Future<Output = ()>) {
+/// Runs until `stop` is ready, and then as long as an answer is still to be told and `stop` is not ready once more. A step under way is left:
+/// whoever starts next finds it in the record.
+pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
     let mut agent = Agent::start(setup);
-    let mut stop = std::pin::pin!(stop);
     agent.systemd.ready();
-    loop {
-        let wake = agent.turn();
-        // Whoever is asked to stop begins nothing more, not even what a step that has just ended would lead to.
-        tokio::select! {
-            biased;
-            () = &mut stop => break,
-            () = agent.wait(wake) => {}
-        }
-    }
-    agent.systemd.stopping();
-    info!("stopping");
+    agent.serve(stop()).await;
+    agent.leave(stop()).await;
 }
 
 struct Agent<H> {
@@ -123,16 +116,31 @@ impl<H: Hands> Agent<H> {
         }
     }
 
+    /// Turns until it is to stop.
+    async fn serve(&mut self, stop: impl Future<Output = ()>) {
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let wake = self.turn();
+            // Whoever is asked to stop begins nothing more, not even what a step that has just ended would lead to.
+            tokio::select! {
+                biased;
+                () = &mut stop => return,
+                () = self.wait(wake) => {}
+            }
+        }
+    }
+
     /// One turn: from what is seen now to one act.
     fn turn(&mut self) -> Wake {
         let read = self.journal.read();
         let unread = Record::default();
+        // Before the look at the machine: one that cannot be seen is something to serve.
+        let policy = self.policy.read();
+        self.metrics.follow(&policy);
         let machine = match self.tools.hands.look(read.as_ref().unwrap_or(&unread)) {
             Ok(machine) => machine,
             Err(detail) => return self.unseen(&read, detail),
         };
-        let policy = self.policy.read();
-        self.metrics.follow(&policy);
         self.trial
             .follow(&self.tools.hands, &read, &machine, &policy);
         if self.trial.is_looking() {
@@ -140,7 +148,10 @@ impl<H: Hands> Agent<H> {
         }
         let mut seen = observation(machine, self.around(), &read);
         match decide(&seen, &read, &policy).commit(&mut self.journal) {
-            Err(error) => self.unwritten(&error, &read, &seen),
+            Err(error) => {
+                self.metrics.show(&read, &seen, self.linked(), &policy);
+                self.unwritten(&error, &read, &seen)
+            }
             Ok((record, act)) => {
                 self.finished = None;
                 let read = record.map_or(read, Ok);
@@ -276,13 +287,17 @@ impl<H: Hands> Agent<H> {
             ),
             None => "watching the Node".to_owned(),
         });
-        self.reporter.tell(Wanted {
+        self.reporter.tell(self.wanted(report, hurry));
+    }
+
+    fn wanted(&self, report: Option<Report>, hurry: bool) -> Wanted {
+        Wanted {
             report,
             node: self.link.node.clone(),
             listing: self.link.listings,
             reached: self.link.is_reached(),
             hurry,
-        });
+        }
     }
 
     /// Waits for whatever comes first, and takes it in. The watchdog is fed here: a loop that hangs is what it is for.

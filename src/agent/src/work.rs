@@ -94,6 +94,11 @@ impl Work {
         self.cancel.send_replace(true);
     }
 
+    /// Leaves it where it is, as the end of the agent does.
+    pub fn abandon(&self) {
+        self.task.abort();
+    }
+
     /// Waits for progress or the end, whichever comes first; only the end is returned.
     pub async fn news(&mut self) -> Option<Finished> {
         tokio::select! {

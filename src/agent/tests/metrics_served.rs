@@ -122,6 +122,21 @@ async fn what_is_served_while_nobody_looks_says_so() {
 }
 
 #[tokio::test]
+async fn an_agent_that_starts_and_sees_nothing_says_so_and_does_not_look_like_one_that_is_down() {
+    let (mut metrics, address) = (metrics(), free());
+    metrics.follow(&policy(&address.to_string()));
+    metrics.trouble();
+    let answer = asked(connect(address).await, "/metrics").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("careen_agent_trouble 1.0"), "{answer}");
+    assert!(answer.contains("careen_agent_build_info{"), "{answer}");
+    assert!(!answer.contains("careen_agent_phase"), "it knows of none");
+    show(&metrics);
+    let answer = asked(connect(address).await, "/metrics").await;
+    assert!(answer.contains("careen_agent_trouble 0.0"), "{answer}");
+}
+
+#[tokio::test]
 async fn an_address_that_somebody_else_holds_is_served_once_it_is_free() {
     let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = held.local_addr().unwrap();

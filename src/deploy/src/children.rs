@@ -15,6 +15,10 @@ use upgrade::Reason;
 
 /// How often the children are looked at.
 const LOOK: Duration = Duration::from_secs(5);
+/// How long one that was killed may take to be gone: it is not where a disk hangs.
+const GONE: Duration = Duration::from_secs(1);
+/// How often that is looked at.
+const SOON: Duration = Duration::from_millis(5);
 
 /// The children of a run, none of which lives longer than it may.
 #[derive(Default)]
@@ -51,6 +55,19 @@ impl Children {
     }
 }
 
+/// Ends all of them, with whom the run is done, and waits until they are gone: what they write is to be removed.
+pub fn end_all() {
+    let begun = Instant::now();
+    loop {
+        let left = children(process::id());
+        if left.is_empty() || begun.elapsed() > GONE {
+            return;
+        }
+        left.into_iter().for_each(kill_one);
+        thread::sleep(SOON);
+    }
+}
+
 /// The children that were first seen longer ago than `limit`.
 fn late(seen: &mut HashMap<u32, Instant>, now: Instant, limit: Duration) -> Vec<u32> {
     let mut there = children(process::id());
@@ -71,11 +88,13 @@ fn end(child: u32, limit: Duration, ended: &OnceLock<String>) {
     eprintln!("careen-deploy: {told}");
     // Told first: libostree goes on as soon as the child is gone.
     let _ = ended.set(told);
-    for below in with_all_below(child) {
-        if let Ok(pid) = below.try_into() {
-            // One that has just ended by itself is what was wanted.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
+    with_all_below(child).into_iter().for_each(kill_one);
+}
+
+fn kill_one(process: u32) {
+    if let Ok(pid) = process.try_into() {
+        // One that has just ended by itself is what was wanted.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
 }
 

@@ -8,7 +8,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
-use crate::container::held;
+use crate::container::{held, unpacked};
 use crate::deploy::write;
 use crate::leftovers;
 use crate::lock;
@@ -32,6 +32,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     held::release(site, |commit| is_gone(site, commit))?;
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
+    unpacked::clear(site)?;
     write::settle(site)?;
     Ok(Done::Cleaned)
 }

@@ -6,7 +6,7 @@ use upgrade::{Reason, names};
 
 use crate::args::Deploy;
 use crate::clean;
-use crate::container::held;
+use crate::container::{held, unpacked};
 use crate::deploy::{again, write};
 use crate::half;
 use crate::leftovers;
@@ -26,6 +26,7 @@ pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
     half::forget(site, commit)?;
+    unpacked::clear(site)?;
     write::settle(site)?;
     Ok(Done::Undone)
 }

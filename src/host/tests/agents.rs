@@ -7,6 +7,7 @@ use std::path::Path;
 use host::agents::{AgentId, Agents, Bundle, Launched, PROGRAMS, Role, Tried};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use upgrade::launch::STARTS;
 
 /// A bundle as a pod brings it.
 fn brought(version: &str) -> (TempDir, Bundle) {
@@ -24,17 +25,14 @@ fn brought(version: &str) -> (TempDir, Bundle) {
 }
 
 struct Node {
-    _root: TempDir,
+    root: TempDir,
     agents: Agents,
 }
 
 fn node() -> Node {
     let root = tempfile::tempdir().unwrap();
     let agents = Agents::below(root.path());
-    Node {
-        _root: root,
-        agents,
-    }
+    Node { root, agents }
 }
 
 impl Node {
@@ -153,12 +151,52 @@ fn starts_count_for_the_bundle_that_was_tried_and_not_for_one_that_is_proven() {
             id: tried.clone(),
             starts: 2,
         };
-        let there = node.agents.find().candidates(None, Some(&tried));
+        let there = node.agents.find().candidates(None, Some(&tried), None);
         there.wanted.unwrap().starts
     };
     assert_eq!((starts(&id), starts(&other.id)), (2, 0));
     node.agents.appoint(Role::Proven, &id).unwrap();
     assert_eq!(starts(&id), 0);
+}
+
+#[test]
+fn a_proven_one_that_ends_at_once_is_left_for_the_images_in_this_boot_and_nothing_of_that_outlasts_it()
+ {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    node.agents.appoint(Role::Proven, &id).unwrap();
+    let image = "0.1.0".parse().unwrap();
+    let picked = || node.agents.pick(Some(&image)).bundle.is_some();
+    for start in 1..=STARTS {
+        assert!(picked(), "start {start}");
+        assert_eq!(node.agents.launched().unwrap().left, None);
+    }
+    assert!(!picked());
+    assert_eq!(node.agents.launched().unwrap().left, Some(id));
+    // /run is another one after a boot, which may be of another system.
+    fs::remove_dir_all(node.root.path().join("run")).unwrap();
+    assert!(picked());
+    assert_eq!(node.agents.launched().unwrap().left, None);
+}
+
+#[test]
+fn a_proven_one_that_lasts_is_picked_however_often_it_is_started() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    node.agents.appoint(Role::Proven, &id).unwrap();
+    let image = "0.1.0".parse().unwrap();
+    for start in 1..=3 * STARTS {
+        let picked = node.agents.pick(Some(&image)).bundle;
+        assert!(picked.is_some(), "start {start}");
+        node.agents.lasted(&id).unwrap();
+    }
+}
+
+#[test]
+fn where_the_image_has_none_a_proven_one_is_started_for_ever() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    node.agents.appoint(Role::Proven, &id).unwrap();
+    for _start in 0..3 * STARTS {
+        assert!(node.agents.pick(None).bundle.is_some());
+    }
 }
 
 #[test]

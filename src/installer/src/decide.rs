@@ -57,8 +57,20 @@ pub fn decide(seen: &Seen) -> Decision {
         Active::Down => down(),
         Active::Changing | Active::Running if is_on_probation(seen) => on_probation(seen),
         Active::Changing => waiting(Act::Nothing, "the agent starts".to_owned()),
+        Active::Running if seen.is_left() => left_in_this_boot(seen),
         Active::Running => well(seen),
     }
+}
+
+/// It ran under another image, or on another day. Nothing is changed: the system of before, after a fall back, and the next boot try it anew.
+fn left_in_this_boot(seen: &Seen) -> Decision {
+    let text = format!(
+        "{} has run on this node and does not in this boot, however often it was started; {} serves in its place. Its log is above and in the \
+         node's journal. Where this node's system is older than the one it was built on, build it there; the next boot tries it again",
+        seen.brought,
+        serves(seen),
+    );
+    waiting(Act::Nothing, text)
 }
 
 /// What the pod brings was tried and did not run. What was there before serves on, and a person must see it.

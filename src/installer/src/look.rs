@@ -40,6 +40,15 @@ pub struct Seen {
     pub can_run: bool,
 }
 
+impl Seen {
+    /// Whether what the pod brings has run here before and does not in this boot.
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        let left = self.launched.as_ref().and_then(|last| last.left.as_ref());
+        left == Some(&self.brought)
+    }
+}
+
 /// Why it cannot be told how the node is.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages say it
@@ -135,7 +144,7 @@ fn is_missed(seen: &Seen) -> bool {
     let runs = match (seen.service.active, &seen.launched) {
         (Active::Running, Some(last)) => match &last.ran {
             Some(id) => *id == seen.brought,
-            None => seen.image_goes_first,
+            None => seen.image_goes_first || seen.is_left(),
         },
         // An image from before the launcher.
         (Active::Running, None) => true,

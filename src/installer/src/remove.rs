@@ -1,8 +1,9 @@
 //! The uninstall: an operator has asked for it by a manifest of its own. A pod that is merely stopped or deleted never comes here.
 
 use host::agents::Role;
+use host::snapshot;
 use tracing::info;
-use upgrade::{Standing, names};
+use upgrade::{Reason, Standing, names};
 
 use crate::act::{Failed, stop_unless_busy};
 use crate::health::Health;
@@ -21,7 +22,8 @@ const UNDER_WAY: &str = "refused: an upgrade of this node is under way. It is re
 const ORPHANED: &str = "refused: an upgrade of this node is under way, and no agent is left to end it. Install once more, which brings one, and \
                         uninstall when the upgrade has ended";
 
-/// Removes what a pod has installed, unless an upgrade is under way: half of one would be left without anybody to end it.
+/// Removes what a pod has installed, unless an upgrade is under way, of which half would be left without anybody to end it, or the last one has
+/// left something to put back.
 ///
 /// What belongs to the node stays: the record, the policy, and the image's own agent, which serves again.
 ///
@@ -31,12 +33,8 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     if is_gone(node) {
         return Ok(told(true, GONE));
     }
-    match standing(node, systemd)? {
-        Standing::Free => {}
-        // Nobody would be left to end it.
-        Standing::Waits | Standing::UnderWay | Standing::Frozen => {
-            return Ok(told(false, keep_going(node, systemd)?));
-        }
+    if let Some(why) = in_the_way(node, systemd)? {
+        return Ok(told(false, &why));
     }
     stop_unless_busy(node, systemd, Standing::Free)?;
     // Its program goes with us.
@@ -54,17 +52,53 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     Ok(told(true, GONE))
 }
 
-/// A pod that was killed may have left the agent stopped, and then the upgrade would never end.
-fn keep_going(node: &Node, systemd: &dyn Systemd) -> Result<&'static str, Failed> {
+/// Why nothing may be removed yet. What an upgrade owes is noted before the record says that it has ended, so it is looked at behind that.
+fn in_the_way(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
+    match standing(node, systemd)? {
+        Standing::Free => owes(node, systemd),
+        // Nobody would be left to end it.
+        Standing::Waits | Standing::UnderWay | Standing::Frozen => {
+            let why = match keep_going(node, systemd)? {
+                true => UNDER_WAY,
+                false => ORPHANED,
+            };
+            Ok(Some(why.to_owned()))
+        }
+    }
+}
+
+/// Where the image has no unit of its own for that, ours alone puts the kubelet's state back, at the next boot.
+fn owes(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
+    if systemd.service(names::AGENT_UNIT)?.origin == Origin::Image {
+        return Ok(None);
+    }
+    let (id, detail) = match snapshot::none_is_owed(&node.places) {
+        Ok(()) => return Ok(None),
+        Err(host::Error::Reason(Reason::StateOwed { id, detail, .. })) => (id, detail),
+        Err(error) => return Err(error.into()),
+    };
+    let how = match keep_going(node, systemd)? {
+        true => "mend what is said here and reboot the node",
+        false => "its program for that is missing, so install once more and reboot the node",
+    };
+    Ok(Some(format!(
+        "refused: the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}. It is kept in /sysroot/{}/snapshot-{id}, and \
+         without Careen nothing puts it back: {how}. Careen is removed when the state is back, or was given up as docs/operating.md says",
+        names::STATE_DIR
+    )))
+}
+
+/// A pod that was killed may have left the agent stopped, and then the upgrade would never end. Whether there is one that can run.
+fn keep_going(node: &Node, systemd: &dyn Systemd) -> Result<bool, Failed> {
     let agent = systemd.service(names::AGENT_UNIT)?;
     if !can_run(node, &agent) {
-        return Ok(ORPHANED);
+        return Ok(false);
     }
     match (agent.active, agent.origin) {
         (Active::Down, Origin::Image | Origin::Elsewhere) => systemd.start(names::AGENT_UNIT)?,
         (Active::Down, Origin::Nobody) | (Active::Running | Active::Changing, _) => {}
     }
-    Ok(UNDER_WAY)
+    Ok(true)
 }
 
 /// Programs without units, or units without programs, are what a pod that was killed has left, or a person who has emptied a folder.

@@ -5,7 +5,8 @@ mod world;
 
 use std::fs;
 
-use upgrade::{BootId, Phase};
+use host::snapshot::{self, Owed};
+use upgrade::{BootId, Phase, Reason, UpgradeId};
 use world::{World, everything, pod};
 
 fn paths(world: &World) -> Vec<std::path::PathBuf> {
@@ -91,6 +92,76 @@ fn an_upgrade_that_begins_just_then_goes_first() {
             "the agent serves on"
         );
     }
+}
+
+/// The last upgrade fell back, and what its trial had changed for the kubelet could not be put back.
+fn owes(world: &World) -> (host::Places, UpgradeId) {
+    let places = host::Places::running(&world.path("/"));
+    let id: UpgradeId = "u1".parse().unwrap();
+    let owed = Owed {
+        why: "the disk was full".to_owned(),
+        to: None,
+    };
+    snapshot::save(&places, &id).unwrap();
+    snapshot::owe(&places, &id, &owed).unwrap();
+    let reason = Reason::UnknownSystem {
+        booted: "x".to_owned(),
+    };
+    world.upgrade_in(Phase::Failed { reason }, 1);
+    (places, id)
+}
+
+#[test]
+fn it_waits_where_our_unit_alone_would_put_the_kubelets_state_back() {
+    let world = World::bare();
+    world.settle(&pod("0.1.1"));
+    let (places, id) = owes(&world);
+    world.is_down();
+    let (before, stops) = (everything(&world.path("etc")), world.stops.get());
+    let health = world.uninstall();
+    assert!(!health.ready, "{}", health.text);
+    for wanted in [
+        "refused",
+        "u1",
+        "the disk was full",
+        " /sysroot/ostree/careen/snapshot-u1",
+        "reboot",
+    ] {
+        assert!(health.text.contains(wanted), "{wanted}: {}", health.text);
+    }
+    assert_eq!(
+        world.runs().as_deref(),
+        Some("0.1.1"),
+        "the agent serves on"
+    );
+    assert_eq!(world.stops.get(), stops);
+    assert_eq!(everything(&world.path("etc")), before, "and our unit stays");
+    snapshot::forget(&places, &id).unwrap();
+    assert!(world.uninstall().ready);
+}
+
+#[test]
+fn where_its_program_for_that_is_missing_it_says_what_brings_it() {
+    let world = World::bare();
+    world.settle(&pod("0.1.1"));
+    owes(&world);
+    world.is_down();
+    fs::remove_dir_all(world.agents().folder()).unwrap();
+    let health = world.uninstall();
+    assert!(
+        !health.ready && health.text.contains("install once more"),
+        "{}",
+        health.text
+    );
+}
+
+#[test]
+fn it_does_not_wait_where_the_images_own_unit_puts_it_back() {
+    let world = World::with_image("0.1.0");
+    world.settle(&pod("0.1.1"));
+    owes(&world);
+    assert!(world.uninstall().ready);
+    assert!(world.path("sysroot/ostree/careen/snapshot-u1").exists());
 }
 
 #[test]

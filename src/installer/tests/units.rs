@@ -117,7 +117,7 @@ fn each_is_pulled_in_by_what_its_install_section_names() {
         to("careen-gate.service")
     );
     assert_eq!(
-        link("kubelet.service.wants/careen-restore.service"),
-        to("careen-restore.service")
+        link("kubelet.service.wants/careen-kubeadm.service"),
+        to("careen-kubeadm.service")
     );
 }

@@ -82,7 +82,7 @@ impl Exit {
                 "no such node, or a selector that selects none; or a node that was watched is gone"
             }
             Self::Refused => {
-                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, nothing failed that could be retried, the image has failed on it and `--again` is not said"
+                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, nothing failed that could be retried, no upgrade went well that a rollback would undo, the image has failed on it and `--again` is not said"
             }
             Self::Timeout => {
                 "`--timeout` passed before it came about: an upgrade goes on all the same, a `plan` was not answered"
@@ -92,7 +92,7 @@ impl Exit {
             }
             Self::Unwritten => "what there is to print cannot be written: a full disk, as a rule",
             Self::Interrupted => {
-                "interrupted by SIGINT, and where an upgrade is watched or a `plan` waited for by SIGTERM too (what else a SIGTERM ends, a shell tells as 143): what was asked for and watched stands and goes on; the question of a `plan` is taken off the Node"
+                "interrupted by SIGINT, and where an upgrade is watched or a `plan` waited for by SIGTERM too, a `plan` also by SIGHUP (what else these end, a shell tells as 143 or 129): what was asked for and watched stands and goes on; the question of a `plan` is taken off the Node"
             }
         }
     }

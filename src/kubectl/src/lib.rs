@@ -25,6 +25,7 @@ pub mod runbook;
 pub mod span;
 pub mod stage;
 pub mod standing;
+pub mod untaken;
 pub mod view;
 
 pub use commands::run;

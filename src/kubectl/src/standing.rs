@@ -1,10 +1,13 @@
 //! Where a node stands with its request.
 
-use upgrade::UpgradeId;
 use upgrade::report::{Answer, Status};
+use upgrade::{Digest, Target, UpgradeId};
 
 use crate::stage::Stage;
 use crate::view::{Asked, NodeView};
+
+/// So many characters of an image the history keeps at least.
+const TOLD: usize = 400;
 
 /// Where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +166,7 @@ pub fn is_answered(node: &NodeView) -> bool {
 fn answers(node: &NodeView, asked: &Asked) -> bool {
     match (&node.status, node.answer) {
         (_, None) => false,
-        (Some(status), Some(_)) => echoes(status, asked),
+        (Some(status), Some(answer)) => echoes(status, asked) && fits(node, answer, status, asked),
         // An answer whose details cannot be read: nothing tells the requests apart.
         (None, Some(_)) => true,
     }
@@ -179,4 +182,34 @@ fn echoes(status: &Status, asked: &Asked) -> bool {
             Stage::of(&status.phase) == Stage::Halted || wanted.parse::<UpgradeId>().is_err()
         }
     }
+}
+
+/// By hand another image may be set beside the id that the last request has left, or beside none: what was answered before is no answer to it. Its agent
+/// tells them apart, and may be silent.
+fn fits(node: &NodeView, answer: Answer, status: &Status, asked: &Asked) -> bool {
+    let Some(image) = asked.raw.image.as_deref() else {
+        return true;
+    };
+    // A record that cannot be read halts whatever is asked.
+    if Stage::of(&status.phase) == Stage::Halted {
+        return true;
+    }
+    let ended = answer != Answer::InProgress;
+    let mut past = node.history.iter().flatten().filter(|_| ended);
+    match past.find(|past| past.id == status.id) {
+        Some(past) => is_told(image, &past.image),
+        None => leads_to(image, status.to.as_ref()),
+    }
+}
+
+/// Whether it is the image that the history tells, which may be cut there.
+fn is_told(image: &str, told: &str) -> bool {
+    image == told || told.chars().count() >= TOLD && image.starts_with(told)
+}
+
+/// Whether it may be this commit: a ref may be any, and so may the digest of a container image.
+fn leads_to(image: &str, to: Option<&Digest>) -> bool {
+    let image: Option<Target> = image.parse().ok();
+    let commit = image.and_then(|image| image.commit);
+    commit.is_none() || to.is_none() || commit.as_ref() == to
 }

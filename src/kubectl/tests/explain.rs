@@ -5,7 +5,8 @@ mod scene;
 
 use kubectl::diagnose;
 use kubectl::expected::Expected;
-use kubectl::render::{Look, explain};
+use kubectl::render::status::{Around, status};
+use kubectl::render::{Look, explain, report};
 use kubectl::view::NodeView;
 use scene::*;
 use serde_json::{Value, json};
@@ -75,6 +76,16 @@ fn a_trial_that_is_away_is_no_alarm() {
     let mut change = json!({ "metadata": { "annotations": annotations } });
     merge(&mut change, ready("Unknown"));
     golden("explain-trial.txt", &told(&node("worker-1", change)));
+}
+
+#[test]
+fn an_image_that_was_set_by_hand_is_not_called_proven_before_its_node_has_answered() {
+    let past = json!([{ "id": "k-1", "answer": "Upgraded", "image": "ostree:site:edge/old", "began": 1, "ended": 2, "tries": 1 }]);
+    let mut annotations = answer_to("k-1", "Upgraded", json!({}));
+    annotations[names::HISTORY] = json!(past.to_string());
+    let node = annotated("worker-1", annotations);
+    assert!(!told(&node).contains("proven"), "{}", told(&node));
+    says(&node, &["asked, and not answered yet"]);
 }
 
 fn runbook(node: &NodeView) -> Option<String> {
@@ -156,6 +167,92 @@ fn who_has_just_been_asked_is_given_time() {
         &asked_at("2025-11-22T08:26:30Z", json!({})),
         &["asked just now"],
     );
+}
+
+/// What an agent says of itself that cannot write its record: nothing is answered, or what was before stays.
+fn unwritten(heard: &str, mut annotations: Value) -> NodeView {
+    let ours = json!({
+        "type": names::CONDITION, "status": "False", "reason": "RecordUnwritten",
+        "message": "the record cannot be written: record.a.new: No space left on device", "lastHeartbeatTime": heard,
+    });
+    let ready = json!({ "type": "Ready", "status": "True" });
+    if annotations[names::STATUS].is_null() {
+        let idle = json!({ "phase": "Idle", "percent": 0, "tries": 0, "reached": [] });
+        annotations[names::STATUS] = json!(idle.to_string());
+    }
+    let change = json!({
+        "metadata": { "annotations": annotations },
+        "status": { "conditions": [ready, ours] },
+    });
+    asked_at("2025-11-22T08:20:00Z", change)
+}
+
+#[test]
+fn why_a_request_is_not_taken_is_told_where_the_agent_says_it() {
+    let mut after_another = answer_to("k-0", "Upgraded", json!({}));
+    after_another[names::UPGRADE_ID] = json!("k-1");
+    for annotations in [json!({}), after_another] {
+        let node = unwritten("2025-11-22T08:20:02Z", annotations);
+        says(
+            &node,
+            &[
+                "RecordUnwritten",
+                "No space left on device",
+                "df -h /sysroot",
+            ],
+        );
+        let text = told(&node);
+        for wrong in ["has not answered", "systemctl status"] {
+            assert!(!text.contains(wrong), "{text}");
+        }
+        assert!(runbook(&node).is_some());
+        let expected = Expected::default();
+        let report = report::of(&node, NOW, &expected);
+        assert_eq!(report.code.as_deref(), Some("RecordUnwritten"));
+        let around = Around {
+            now: NOW,
+            expected: &expected,
+            wide: false,
+            look: Look::default(),
+        };
+        let table = status(&[&node], around);
+        assert!(table.contains("No space left"), "{table}");
+    }
+}
+
+#[test]
+fn a_reason_from_before_it_was_asked_is_told_as_the_last_word_and_not_as_the_answer() {
+    let node = unwritten("2025-11-21T08:20:02Z", json!({}));
+    says(
+        &node,
+        &[
+            "has not answered for 6m40s",
+            "its last word was RecordUnwritten",
+            "df -h",
+            "systemctl status",
+        ],
+    );
+    assert_eq!(report::of(&node, NOW, &Expected::default()).code, None);
+}
+
+/// Where nothing is in the way the condition repeats the answer to the request before.
+#[test]
+fn what_the_condition_says_of_the_request_before_is_not_in_the_way_of_this_one() {
+    let failed = json!({ "phase": "Failed", "code": "UserCheck", "reason": "x" });
+    let mut annotations = answer_to("k-0", "Failed", failed);
+    annotations[names::UPGRADE_ID] = json!("k-1");
+    for word in ["UserCheck", "Failed", "Upgraded", "Paused"] {
+        let mut ours = json!({ "status": { "conditions": [{ "type": names::CONDITION, "status": "False", "reason": word, "message": "x" }] } });
+        ours["status"]["conditions"][0]["lastHeartbeatTime"] = json!("2025-11-22T08:20:01Z");
+        merge(
+            &mut ours,
+            json!({ "metadata": { "annotations": annotations } }),
+        );
+        let node = asked_at("2025-11-22T08:20:00Z", ours);
+        let text = told(&node);
+        assert!(text.contains("has not answered"), "{word}: {text}");
+        assert!(!text.contains("last word was"), "{word}: {text}");
+    }
 }
 
 #[test]

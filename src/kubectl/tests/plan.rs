@@ -278,6 +278,64 @@ fn a_history_is_read_from_the_latest_to_the_first() {
     );
 }
 
+/// No line of a table is longer than the screen, and these words are in it.
+fn fits(text: &str, width: usize, words: &[&str]) {
+    for line in text.lines() {
+        assert!(
+            line.chars().count() <= width,
+            "{width}: {line:?} in\n{text}"
+        );
+    }
+    for word in words {
+        assert!(
+            text.contains(word),
+            "{width}: not shown: {word:?} in\n{text}"
+        );
+    }
+}
+
+const fn screen(width: usize) -> Look {
+    Look {
+        colour: false,
+        width: Some(width),
+        height: None,
+    }
+}
+
+#[test]
+fn a_history_is_cut_to_the_screen_and_what_came_of_each_upgrade_stays() {
+    let seconds =
+        json!({ "working": 90, "waiting": 3600, "cordoned": 80, "drained": 60, "notReady": 50 });
+    let past = json!([{
+        "id": "k-20251122T082640-007", "answer": "Failed", "image": NEW, "from": "v1.35.4", "to": "v1.36.3", "began": NOW - 3700, "ended": NOW,
+        "seconds": seconds, "tries": 1, "code": "ApiAwayInTrial", "reason": "the API server was away for the whole of the trial",
+    }]);
+    let node = annotated("worker-1", json!({ names::HISTORY: past.to_string() }));
+    let told = past::of(&[node]);
+    for wide in [false, true] {
+        for (width, also) in [(80, "2025-11-22"), (40, "worker-1")] {
+            let text = history::history(&told, true, wide, screen(width));
+            fits(&text, width, &["ANSWER", "ApiAwayInTrial", "the API", also]);
+        }
+    }
+}
+
+#[test]
+fn the_packages_of_a_plan_are_cut_to_the_screen_and_what_they_become_stays() {
+    let package = |name: &str| json!({ "name": name, "from": "1.35.4-1.1+deb13u1", "to": "1.36.3-1.1+deb13u1", "bytes": 1 << 20 });
+    let packages = [
+        package("kubelet"),
+        package("linux-image-6.12.57+deb13-cloud-amd64"),
+    ];
+    let answer: Plan =
+        serde_json::from_value(json!({ "asked": "x", "at": 1, "packages": packages })).unwrap();
+    for (width, also) in [(100, "SIZE"), (80, "FROM"), (40, "linux-image")] {
+        let text = plan(&preview(Some(answer.clone())), false, screen(width));
+        let table = text.split("\n\n").find(|part| part.starts_with("PACKAGE"));
+        fits(table.unwrap(), width, &["kubelet", "1.36.3-1.1", also]);
+    }
+}
+
 #[test]
 fn the_upgrades_of_several_nodes_are_in_one_list_with_their_nodes_the_latest_first() {
     let ended = |name: &str, began: &[u64]| {

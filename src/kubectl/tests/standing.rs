@@ -6,7 +6,7 @@ mod scene;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use kubectl::request::{self, Turn, Wish};
+use kubectl::request::{self, Aim, Errand, Turn, Wish};
 use kubectl::span::Span;
 use kubectl::standing::{Fate, Standing};
 use kubectl::view::NodeView;
@@ -19,7 +19,6 @@ fn wish() -> Wish {
         image: NEW.to_owned(),
         kubernetes: None,
         despite_failure: false,
-        once_more: false,
         soak: None,
     }
 }
@@ -29,6 +28,21 @@ fn other_image() -> Wish {
         image: "ostree:site:edge/next".to_owned(),
         ..wish()
     }
+}
+
+/// What `retry` does about a node that was named and seen `first`, and is so by now.
+fn retry_of(first: &NodeView, node: &NodeView) -> (Turn, Option<Wish>) {
+    let errand = Errand {
+        aim: Aim::Retry,
+        soak: None,
+        named: true,
+    };
+    errand.decide(first, node)
+}
+
+/// What it wishes of one that has not changed.
+fn retry(node: &NodeView) -> Option<Wish> {
+    retry_of(node, node).1
 }
 
 fn without(mut annotations: Value, key: &str) -> Value {
@@ -111,6 +125,62 @@ fn a_request_without_an_id_is_believed_to_be_answered() {
     assert_eq!(Standing::of(&node), Standing::Upgraded);
 }
 
+/// A node that answered `k-1` for this image so, with or without that in its history, on which by hand the new one is set.
+fn by_hand(image: &str, answer: &str, history: bool) -> Value {
+    let past = json!([{ "id": "k-1", "answer": answer, "image": image, "began": 1, "ended": 2, "tries": 1 }]);
+    let answered = answer_to("k-1", answer, json!({ "to": "c".repeat(64) }));
+    match history {
+        true => with(answered, names::HISTORY, &past.to_string()),
+        false => answered,
+    }
+}
+
+/// The id of the request before stays on the Node where nobody takes it off, and the agent may be held or silent.
+#[test]
+fn an_image_that_was_set_by_hand_is_not_taken_for_the_one_that_was_answered() {
+    let before = NEW.replace("bbbb", "cccc");
+    for (answer, history) in [("Upgraded", true), ("Failed", true), ("Upgraded", false)] {
+        let beside_the_id = by_hand(&before, answer, history);
+        let without_an_id = without(beside_the_id.clone(), names::UPGRADE_ID);
+        for asked in [beside_the_id, without_an_id] {
+            let node = annotated("a", asked.clone());
+            assert_eq!(Standing::of(&node), Standing::Asked, "{answer}, {history}");
+            assert_eq!(request::upgrade(&node, &wish()), Turn::Join);
+            let held = annotated("a", with(asked, names::PAUSED, "an audit"));
+            assert_eq!(Standing::of(&held), Standing::Held);
+        }
+    }
+    let by_ref = with(
+        by_hand(&before, "Upgraded", true),
+        names::IMAGE,
+        "ostree:site:edge/b",
+    );
+    assert_eq!(Standing::of(&annotated("a", by_ref)), Standing::Asked);
+}
+
+#[test]
+fn an_image_that_was_set_by_hand_and_served_is_answered() {
+    for history in [true, false] {
+        let served = answer_to("k-1", "Upgraded", json!({ "to": "b".repeat(64) }));
+        let mut node = by_hand(NEW, "Upgraded", history);
+        merge(&mut node, served);
+        assert_eq!(
+            Standing::of(&annotated("a", node.clone())),
+            Standing::Upgraded
+        );
+        let no_id = annotated("a", without(node, names::UPGRADE_ID));
+        assert_eq!(Standing::of(&no_id), Standing::Upgraded);
+    }
+    let again = json!({ "phase": "Trial", "to": "b".repeat(64) });
+    let mut under_way = by_hand("ostree:site:edge/old", "Upgraded", true);
+    merge(&mut under_way, answer_to("k-1", "InProgress", again));
+    assert_eq!(
+        request::upgrade(&annotated("a", under_way), &wish()),
+        Turn::Join,
+        "it is this one that is under way, by the id of the one before"
+    );
+}
+
 #[test]
 fn a_refusal_without_an_id_answers_only_an_id_that_cannot_be_repeated() {
     let refused = |id: &str| {
@@ -168,7 +238,7 @@ fn an_upgrade_does_not_repeat_what_has_failed_and_a_retry_does() {
         "{turn:?}"
     );
     assert_eq!(request::upgrade(&node, &other_image()), Turn::Write);
-    let again = request::retry(&node).unwrap();
+    let again = retry(&node).unwrap();
     assert_eq!(again.image, NEW);
     assert_eq!(request::upgrade(&node, &again), Turn::Write);
 }
@@ -204,7 +274,7 @@ fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came
         assert!(why.contains(part), "{why}");
     }
     assert!(
-        request::retry(&node).is_err(),
+        retry(&node).is_none(),
         "so it is not `retry` that is advised: {why}"
     );
     let again = Wish {
@@ -212,7 +282,7 @@ fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came
         ..wish()
     };
     assert_eq!(request::upgrade(&node, &again), Turn::Write);
-    assert_eq!(request::upgrade(&node, &Wish::kept(false)), Turn::Write);
+    assert_eq!(request::upgrade(&node, &Wish::kept()), Turn::Write);
 }
 
 #[test]
@@ -257,44 +327,6 @@ fn what_went_well_since_or_never_came_to_a_trial_is_asked_for() {
     assert!(is_refused(&with_a_past(&held_up_since), NEW));
 }
 
-/// A person who is not sure that the first call went through asks again, and a script that is run anew does.
-#[test]
-fn a_rollback_asked_for_twice_does_not_go_forward_again_unless_that_is_meant() {
-    let kept = with(
-        answer_to("k-1", "Upgraded", json!({})),
-        names::IMAGE,
-        names::KEPT_IMAGE,
-    );
-    let node = annotated("a", kept.clone());
-    let turn = request::upgrade(&node, &Wish::kept(false));
-    assert!(
-        matches!(&turn, Turn::Done(why) if why.contains("--again")),
-        "{turn:?}"
-    );
-    assert_eq!(request::upgrade(&node, &Wish::kept(true)), Turn::Write);
-    let not_answered = annotated("a", with(kept, names::UPGRADE_ID, "k-2"));
-    let turn = request::upgrade(&not_answered, &Wish::kept(true));
-    assert_eq!(turn, Turn::Join, "it is still to come");
-    let newer = answered("a", "Upgraded", json!({}));
-    let turn = request::upgrade(&newer, &Wish::kept(false));
-    assert_eq!(
-        turn,
-        Turn::Write,
-        "upgraded since, there is a way back again"
-    );
-}
-
-#[test]
-fn a_rollback_that_failed_is_asked_for_again() {
-    let failed = answer_to(
-        "k-1",
-        "Failed",
-        json!({ "code": "UserCheck", "reason": "x" }),
-    );
-    let node = annotated("a", with(failed, names::IMAGE, names::KEPT_IMAGE));
-    assert_eq!(request::upgrade(&node, &Wish::kept(false)), Turn::Write);
-}
-
 #[test]
 fn a_container_image_that_runs_is_not_asked_for_since_its_digest_pins_it() {
     let image = format!("docker://r.example.com/os@sha256:{}", "c".repeat(64));
@@ -317,9 +349,11 @@ fn a_container_image_that_runs_is_not_asked_for_since_its_digest_pins_it() {
         image: format!("{image}@{}", "d".repeat(64)),
         ..wish
     };
+    assert_eq!(request::upgrade(&runs, &other_commit), Turn::Write);
     let asked = with(asked("Upgraded"), names::IMAGE, &other_commit.image);
     let node = annotated("a", asked);
-    assert_eq!(request::upgrade(&node, &other_commit), Turn::Write);
+    let turn = request::upgrade(&node, &other_commit);
+    assert_eq!(turn, Turn::Join, "it is asked for, and not answered");
 }
 
 #[test]
@@ -340,7 +374,10 @@ fn a_pinned_image_that_runs_is_not_asked_for_and_a_ref_is() {
 
 #[test]
 fn only_what_has_failed_and_still_stands_can_be_retried() {
-    let refused = |node: &NodeView| request::retry(node).unwrap_err();
+    let refused = |node: &NodeView| match retry_of(node, node) {
+        (Turn::Refuse(why), None) => why,
+        other => panic!("{other:?}"),
+    };
     assert!(refused(&working("a", "Trial", 60)).contains("under way"));
     assert!(refused(&answered("a", "Upgraded", json!({}))).contains("nothing has failed"));
     assert!(refused(&annotated("a", request("k-1"))).contains("not answered yet"));
@@ -349,6 +386,45 @@ fn only_what_has_failed_and_still_stands_can_be_retried() {
         names::REQUEST,
     );
     assert!(refused(&annotated("a", gone)).contains("taken back"));
+}
+
+/// The API server lets the first of two writers through, and a rollout of many nodes takes hours.
+#[test]
+fn a_retry_is_of_the_request_that_failed_when_it_was_said_and_of_no_other() {
+    let first = failed("a", "Failed", "UserCheck", "x");
+    assert_eq!(retry_of(&first, &first).0, Turn::Write);
+    let newer = answer_to("k-2", "Failed", json!({ "code": "UserCheck" }));
+    let others = [
+        with(request("k-2"), names::IMAGE, &other_image().image),
+        request("k-2"),
+        with(newer.clone(), names::IMAGE, &other_image().image),
+        newer.clone(),
+        with(newer, names::KUBERNETES_VERSION, "v1.36.3"),
+        answer_to("k-2", "InProgress", json!({ "phase": "Fetched" })),
+        answer_to("k-2", "Upgraded", json!({})),
+    ];
+    for other in others {
+        let (turn, wish) = retry_of(&first, &annotated("a", other.clone()));
+        assert!(matches!(turn, Turn::Refuse(_)), "{turn:?}: {other}");
+        assert_eq!(wish, None);
+    }
+}
+
+#[test]
+fn of_nodes_that_labels_select_those_on_which_nothing_failed_are_no_fault() {
+    let selected = Errand {
+        aim: Aim::Retry,
+        soak: None,
+        named: false,
+    };
+    for node in [node("a", json!({})), answered("a", "Upgraded", json!({}))] {
+        let (turn, _) = selected.decide(&node, &node);
+        assert!(matches!(turn, Turn::Done(_)), "{turn:?}");
+        assert!(matches!(retry_of(&node, &node).0, Turn::Refuse(_)));
+    }
+    let busy = working("a", "Trial", 60);
+    let (turn, _) = selected.decide(&busy, &busy);
+    assert!(matches!(turn, Turn::Refuse(_)), "{turn:?}");
 }
 
 #[test]
@@ -413,11 +489,11 @@ fn a_soak_is_of_the_request_that_it_was_given_with_and_of_no_other() {
     let node = annotated("a", left);
     let patch = |wish: &Wish| soak(request::asking(&node, wish, &id));
     assert_eq!(patch(&other_image()), Value::Null);
-    assert_eq!(patch(&Wish::kept(false)), Value::Null);
+    assert_eq!(patch(&Wish::kept()), Value::Null);
     assert_eq!(patch(&soaking(3600)), "3600", "an annotation is a text");
     assert_eq!(soak(request::withdrawing(&node)), Value::Null);
 
-    let again = request::retry(&node).unwrap();
+    let again = retry(&node).unwrap();
     assert_eq!(
         patch(&again),
         "600",

@@ -94,7 +94,12 @@ proptest! {
         }
         annotations[names::REQUEST] = json!(request);
         annotations[names::ANSWER] = json!(answer);
-        let node = annotated("worker-1", annotations);
+        let word = annotations[names::PAUSED].clone();
+        let ours = json!({
+            "type": names::CONDITION, "status": "False", "reason": word, "message": word, "lastHeartbeatTime": "2025-11-22T08:20:01Z",
+        });
+        let change = json!({ "metadata": { "annotations": annotations }, "status": { "conditions": [ours] } });
+        let node = node("worker-1", change);
         let shown = shown(&node);
         let steers = |c: char| c != '\n' && c.is_control();
         prop_assert!(!shown.contains(steers) && !shown.contains('\u{202e}'), "{shown:?}");

@@ -83,7 +83,13 @@ fn alerts_and_dashboard_ask_for_what_is_served() {
     let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let folder = Path::new(&here).join("../../packaging/monitoring");
     let mut asked = 0;
-    for file in ["alerts.yaml", "alerts_test.yaml", "dashboard.json"] {
+    let files = [
+        "alerts.yaml",
+        "alerts_test.yaml",
+        "alerts_days_test.yaml",
+        "dashboard.json",
+    ];
+    for file in files {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         for rest in text.split("careen_provider_").skip(1) {
             let is_name = |c: char| c.is_ascii_lowercase() || c == '_';

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use host::journal::Store;
 use host::{memory, power};
-use upgrade::decide::RecordRead;
-use upgrade::{OneShot, Phase, SinceBoot, deadman, names};
+use upgrade::{OneShot, SinceBoot, deadman, names};
 
 use crate::args::Args;
-use crate::{look, passed, strict};
+use crate::{look, mark, passed, strict};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -23,8 +22,8 @@ const PATIENCE: u64 = 60;
 
 /// What a look has found.
 enum Trial {
-    /// There is none any more; `blessed` where it was this boot's, and nothing of it can come back.
-    Over { blessed: bool },
+    /// There is none any more; `proven` where the record says so, and nothing of it can come back in this boot.
+    Over { proven: bool },
     /// It ends then, without a verdict.
     Until(SinceBoot),
     /// What runs, or its record, cannot be read at the moment.
@@ -43,6 +42,9 @@ pub fn run(args: &Args) -> ExitCode {
             ExitCode::SUCCESS
         };
     }
+    if mark::is_left(args) {
+        return ExitCode::SUCCESS;
+    }
     if !args.dry_run
         && let Err(error) = memory::stay()
     {
@@ -56,9 +58,9 @@ fn watch(args: &Args) -> ExitCode {
     let mut until = deadman::by_default();
     loop {
         let found = look_in_time(args, until);
-        if let Some(Trial::Over { blessed }) = found {
-            if blessed && !args.dry_run {
-                rest();
+        if let Some(Trial::Over { proven }) = found {
+            if proven {
+                rest(args);
             }
             return ExitCode::SUCCESS;
         }
@@ -108,7 +110,7 @@ fn trial(args: &Args) -> Trial {
     let read = Store::new(&args.places.sysroot).read();
     let Some(until) = deadman::due(&seen, &read) else {
         return Trial::Over {
-            blessed: is_blessed(&read),
+            proven: deadman::is_proven(&seen, &read),
         };
     };
     if seen.one_shot == OneShot::Set {
@@ -120,15 +122,16 @@ fn trial(args: &Args) -> Trial {
     }
 }
 
-fn is_blessed(read: &RecordRead) -> bool {
-    let record = read.as_ref().ok();
-    let upgrade = record.and_then(|record| record.upgrade.as_ref());
-    upgrade.is_some_and(|up| matches!(up.phase, Phase::Blessed | Phase::Upgraded))
+/// A proven system needs no further looking after in this boot.
+fn rest(args: &Args) {
+    eprintln!("careen-stage: this system has passed its trial, and the deadman rests");
+    mark::leave(args);
+    if !args.dry_run {
+        stop_timer();
+    }
 }
 
-/// A blessed system needs no further looking after in this boot.
-fn rest() {
-    eprintln!("careen-stage: this system has passed its trial, and the deadman rests");
+fn stop_timer() {
     let mut stop = Command::new("systemctl");
     stop.args(["--no-block", "stop", names::DEADMAN_TIMER])
         .stdin(Stdio::null());

@@ -10,6 +10,7 @@ mod fallback;
 mod gate;
 mod guard;
 mod look;
+mod mark;
 mod passed;
 mod refusal;
 mod restore;

@@ -2,11 +2,10 @@
 
 use host::boot;
 use host::journal::Store;
-use upgrade::decide::RecordRead;
-use upgrade::{Home, Observation};
+use upgrade::{Home, Observation, deadman};
 
 use crate::args::Args;
-use crate::look;
+use crate::{look, mark};
 
 /// The running system as far as this boot shows it; nothing where it cannot even say what it is.
 pub fn running(args: &Args) -> Option<Observation> {
@@ -20,19 +19,12 @@ pub fn running(args: &Args) -> Option<Observation> {
 
 /// Whether it has passed; nothing where it cannot even say what it is.
 pub fn has_passed(args: &Args) -> Option<bool> {
+    if mark::is_left(args) {
+        return Some(true);
+    }
     let seen = running(args)?;
     let read = Store::new(&args.places.sysroot).read();
     // The record speaks of the latest upgrade. The argument of a trial outlives the blessing until the next reboot, and a
     // further upgrade may be in the record by then: what is the default is no trial, whatever is written there.
-    Some(!seen.on_trial() || is_proven(&read, &seen))
-}
-
-fn is_proven(read: &RecordRead, seen: &Observation) -> bool {
-    let upgrade = read
-        .as_ref()
-        .ok()
-        .and_then(|record| record.upgrade.as_ref());
-    upgrade.is_some_and(|upgrade| {
-        upgrade.phase.is_proven() && upgrade.to.as_ref().is_some_and(|to| to.same(&seen.booted))
-    })
+    Some(!seen.on_trial() || deadman::is_proven(&seen, &read))
 }

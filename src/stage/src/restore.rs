@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use host::journal::Store;
 use host::snapshot::Owed;
-use host::{Error, boot, mounts, snapshot};
-use upgrade::{Deployment, Phase, Upgrade, UpgradeId, names};
+use host::{Error, boot, mounts, os, snapshot};
+use upgrade::{BootId, Deployment, Phase, Upgrade, UpgradeId, names};
 
 use crate::args::Args;
 
@@ -88,7 +88,15 @@ fn is_due(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     let places = &args.places;
     let owed = snapshot::owed(places, &upgrade.id);
     owed.is_some_and(|owed| owed.to.is_none_or(|to| to.same(booted)))
-        || (snapshot::is_wanted(upgrade, booted) && !snapshot::is_over(places, upgrade))
+        || (snapshot::is_wanted(upgrade, booted) && !is_over(args, upgrade))
+}
+
+fn is_over(args: &Args, upgrade: &Upgrade) -> bool {
+    snapshot::is_over(&args.places, upgrade, this_boot(args).ok().as_ref())
+}
+
+fn this_boot(args: &Args) -> host::Result<BootId> {
+    os::boot_id(&args.boot_id)
 }
 
 fn put_back(args: &Args, id: &UpgradeId) -> host::Result<usize> {
@@ -99,7 +107,7 @@ fn put_back(args: &Args, id: &UpgradeId) -> host::Result<usize> {
 /// nothing but that note has it put back.
 fn target_runs(args: &Args, upgrade: &Upgrade) -> bool {
     let (places, id) = (&args.places, &upgrade.id);
-    let is_marked = snapshot::is_over(places, upgrade) || snapshot::owed(places, id).is_some();
+    let is_marked = is_over(args, upgrade) || snapshot::owed(places, id).is_some();
     if !is_marked || matches!(upgrade.phase, Phase::Failed { .. }) {
         return true;
     }
@@ -118,9 +126,7 @@ fn no_more_due(args: &Args, upgrade: &Upgrade) -> host::Result<()> {
     match upgrade.phase {
         // Late: the upgrade is over, and nobody else takes it away.
         Phase::Failed { .. } => snapshot::forget(&args.places, &upgrade.id),
-        // The trial has not begun by the record, and may yet, without being armed or counted anew: a power cut can bring the one-shot back
-        // that the loader had cleared for whoever picked this system in its menu.
-        Phase::Armed { .. } => snapshot::begin_anew(&args.places, &upgrade.id),
+        Phase::Armed { .. } => snapshot::note_armed(&args.places, &upgrade.id, &this_boot(args)?),
         _ => snapshot::note(&args.places, upgrade),
     }
 }
@@ -131,7 +137,7 @@ fn stays_owed(args: &Args, id: &UpgradeId, to: Option<&Deployment>, error: &Erro
     let folder = args.places.snapshot(id);
     failed(&format!(
         "the kubelet's state of before the trial could not be put back: {error}. It is kept in {} and tried again at the next boot; \
-         to do so at once, mend what is said here, stop the kubelet, run `systemctl start {}`, and start the kubelet",
+         to do so at once, mend what is said here, drain the node, stop the kubelet, run `systemctl start {}`, and start the kubelet",
         folder.display(),
         names::RESTORE_UNIT
     ))

@@ -142,3 +142,64 @@ fn a_block_that_cannot_be_read_holds_up_no_reboot_and_is_left_alone() {
     assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
     assert_eq!(fs::read(&path).unwrap(), b"short");
 }
+
+/// The new system is blessed, and the deadman has seen it.
+fn passed() -> Node {
+    let node = armed();
+    node.store(Phase::Blessed);
+    let seen = node.run("deadman", &node.new, true, &["--now", "300000"]);
+    assert_eq!(seen.status.code(), Some(0));
+    node
+}
+
+fn marks(node: &Node) -> Vec<String> {
+    let folder = node.disk.folder.path().join("run/careen");
+    let files = fs::read_dir(folder).into_iter().flatten();
+    let name = |file: fs::DirEntry| file.file_name().into_string().unwrap();
+    files.map(|file| name(file.unwrap())).collect()
+}
+
+#[test]
+fn what_has_passed_serves_on_though_neither_record_nor_boot_menu_can_be_read_any_more() {
+    let node = passed();
+    fs::remove_dir_all(node.disk.places.state()).unwrap();
+    fs::remove_dir_all(node.disk.places.boot.join("loader")).unwrap();
+    for verb in ["deadman", "fallback", "gate"] {
+        let ended = node.run(verb, &node.new, true, &["--now", "9000000"]);
+        assert_eq!(ended.status.code(), Some(0), "{verb}");
+    }
+}
+
+#[test]
+fn the_mark_of_what_has_passed_is_of_this_boot_alone_and_lies_where_root_alone_may_write() {
+    let node = passed();
+    let id = THIS_BOOT.replace('-', "");
+    assert_eq!(marks(&node), [format!("passed-{id}")]);
+    let folder = node.disk.folder.path().join("run/careen");
+    assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+    node.store(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
+    });
+    let overdue = || {
+        let ended = node.run("deadman", &node.new, true, &["--now", "660000"]);
+        ended.status.code()
+    };
+    assert_eq!(overdue(), Some(0));
+    let former = folder.join(format!("passed-{}", "0".repeat(32)));
+    fs::rename(folder.join(&marks(&node)[0]), former).unwrap();
+    assert_eq!(overdue(), Some(WOULD_REBOOT), "another boot's");
+}
+
+#[test]
+fn who_has_not_passed_leaves_no_mark_of_it_not_even_where_somebody_has_made_it_the_default() {
+    let node = armed();
+    node.store(Phase::Healthy {
+        boot: boot_id(THIS_BOOT),
+    });
+    for menu in [[&node.old, &node.new], [&node.new, &node.old]] {
+        node.disk.menu(&menu.map(Clone::clone));
+        let looked = node.run("deadman", &node.new, true, &["--now", "300000"]);
+        assert_eq!(looked.status.code(), Some(0), "it goes on");
+        assert_eq!(marks(&node), [""; 0]);
+    }
+}

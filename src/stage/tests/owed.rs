@@ -176,7 +176,11 @@ fn what_the_agent_found_not_put_back_comes_back_when_this_runs_at_last() {
     });
     fs::remove_file(owing.places.snapshot(&upgrade.id).join("owed")).unwrap();
     let old = deployment('a', 0);
-    assert!(snapshot::is_outstanding(&owing.places, &upgrade, &old));
+    let here = snapshot::Here {
+        system: &old,
+        boot: &boot_id(node::THIS_BOOT),
+    };
+    assert!(snapshot::is_outstanding(&owing.places, &upgrade, here));
     snapshot::owe_outstanding(&owing.places, &upgrade).unwrap();
     owing.node.store(Phase::Failed {
         reason: upgrade::Reason::Withdrawn,

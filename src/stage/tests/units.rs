@@ -109,6 +109,18 @@ fn the_deadman_of_a_trial_is_one_process_that_nobody_has_to_start_again() {
 }
 
 #[test]
+fn systemd_starts_no_deadman_again_where_the_trial_of_this_boot_has_passed() {
+    let mark = upgrade::names::PASSED_MARK.replace("<boot>", "%b");
+    for unit in [upgrade::names::DEADMAN_TIMER, upgrade::names::DEADMAN_UNIT] {
+        let text = fs::read_to_string(source().join("systemd/system").join(unit)).unwrap();
+        let condition = format!("ConditionPathExists=!{mark}");
+        assert!(text.lines().any(|line| line == condition), "{unit}");
+    }
+    // What the stage has of /run is root's alone, as below.
+    assert!(mark.starts_with("/run/careen/"), "{mark}");
+}
+
+#[test]
 fn the_last_check_comes_before_every_runtime_that_could_start_a_container() {
     let text = fs::read_to_string(source().join("systemd/system/careen-check.service")).unwrap();
     let before = text.lines().find_map(|line| line.strip_prefix("Before="));

@@ -77,9 +77,22 @@ fn a_blessed_system_keeps_its_rescue_when_the_next_upgrade_is_in_the_record() {
 }
 
 #[test]
-fn a_system_on_trial_gets_no_rescue_by_another_upgrades_record() {
+fn a_blessed_system_keeps_its_rescue_when_somebody_makes_another_the_default() {
     let node = blessed_and_asked_again();
     node.disk.menu(&[node.old.clone(), node.new.clone()]);
+    let run = |verb: &str| node.run(verb, &node.new, true, &["--now", "9000000"]);
+    for verb in ["fallback", "gate", "deadman"] {
+        assert_eq!(run(verb).status.code(), Some(0), "{verb}");
+    }
+}
+
+#[test]
+fn a_system_on_trial_gets_no_rescue_by_another_upgrades_record() {
+    let node = armed();
+    node.store_upgrade(Upgrade {
+        to: None,
+        ..node.upgrade(Phase::Accepted)
+    });
     let fallback = node.run("fallback", &node.new, true, &[]);
     assert_eq!(fallback.status.code(), Some(WOULD_REBOOT));
 }

@@ -13,19 +13,35 @@ const SLACK: u64 = 60;
 #[must_use]
 pub fn due(seen: &Observation, read: &RecordRead) -> Option<SinceBoot> {
     // A system that is the default was blessed in this boot: its argument stays on the command line, its trial is over.
-    if !seen.on_trial() {
+    if !seen.on_trial() || is_proven(seen, read) {
         return None;
     }
-    let upgrade = read
-        .as_ref()
-        .ok()
-        .and_then(|record| record.upgrade.as_ref());
-    let mine = upgrade.filter(|up| up.to.as_ref().is_some_and(|to| to.same(&seen.booted)));
-    match mine {
-        Some(up) if up.phase.is_proven() => None,
-        Some(up) => Some(of_trial(up).max(held(up, seen))),
-        None => Some(by_default()),
-    }
+    let mine = last(read).filter(|up| leads_here(up, seen));
+    Some(mine.map_or_else(by_default, |up| of_trial(up).max(held(up, seen))))
+}
+
+/// Whether the record says that the running system has proved itself, whatever is the default by now: an upgrade has made it that, or has begun in it.
+///
+/// None begins but in the default, and none during a trial. What an upgrade leads to is judged by its phase alone.
+#[must_use]
+pub fn is_proven(seen: &Observation, read: &RecordRead) -> bool {
+    last(read).is_some_and(|up| {
+        if leads_here(up, seen) {
+            up.phase.is_proven()
+        } else {
+            up.from.same(&seen.booted)
+        }
+    })
+}
+
+/// The upgrade that the record speaks of: the one under way, or the last.
+fn last(read: &RecordRead) -> Option<&Upgrade> {
+    let record = read.as_ref().ok()?;
+    record.upgrade.as_ref()
+}
+
+fn leads_here(up: &Upgrade, seen: &Observation) -> bool {
+    up.to.as_ref().is_some_and(|to| to.same(&seen.booted))
 }
 
 /// Whether it must reboot now.

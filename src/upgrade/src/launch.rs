@@ -17,7 +17,7 @@ pub const LASTS: u64 = 60;
 pub struct Installed {
     /// Its version.
     pub release: Release,
-    /// How often it was started and has not yet shown that it runs; 0 of one that has.
+    /// How often it was started and has not shown that it runs; of one that has, how often in this boot without showing it again.
     pub starts: u32,
 }
 
@@ -45,15 +45,17 @@ pub enum Choice {
 
 /// The newest that can be trusted to run. Of two of the same version the image's: the guard of the initramfs has looked at it, and it
 /// needs no /var. A pod's agent that has not shown that it runs is given up after [`STARTS`]: that needs no pod, so it holds in a boot
-/// without network too.
+/// without network too. One that has shown it elsewhere may have been built for a newer system than this one, and gives way as soon, but to
+/// an agent of the image alone.
 #[must_use]
 pub fn choose(there: &Candidates) -> Option<Choice> {
     let pods = match (&there.wanted, &there.proven) {
         (Some(wanted), _) if wanted.starts < STARTS => Some((wanted, Choice::Wanted)),
-        (_, Some(proven)) => Some((proven, Choice::Proven)),
+        (_, Some(proven)) if proven.starts < STARTS => Some((proven, Choice::Proven)),
         // Where there is nothing else it is tried for ever.
+        (_, Some(proven)) if there.image.is_none() => Some((proven, Choice::Proven)),
         (Some(wanted), None) if there.image.is_none() => Some((wanted, Choice::Wanted)),
-        (Some(_), None) | (None, None) => None,
+        (_, Some(_)) | (Some(_), None) | (None, None) => None,
     };
     match (&there.image, pods) {
         (Some(image), Some((pod, choice))) if pod.release > *image => Some(choice),
@@ -131,6 +133,23 @@ mod tests {
             chosen(Some(2), installed(3, STARTS), installed(1, 0)),
             Some(Choice::Image)
         );
+    }
+
+    #[test]
+    fn a_proven_one_that_does_not_start_on_this_system_gives_way_to_the_images_where_there_is_one()
+    {
+        for wanted in [installed(3, STARTS), None] {
+            let proven = |starts| installed(3, starts);
+            assert_eq!(
+                chosen(Some(1), wanted.clone(), proven(STARTS - 1)),
+                Some(Choice::Proven)
+            );
+            assert_eq!(
+                chosen(Some(1), wanted.clone(), proven(STARTS)),
+                Some(Choice::Image)
+            );
+            assert_eq!(chosen(None, wanted, proven(STARTS)), Some(Choice::Proven));
+        }
     }
 
     #[test]

@@ -95,3 +95,49 @@ fn a_system_that_is_the_default_is_left_alone_for_ever() {
         &Ok(trial())
     ));
 }
+
+/// `b` in the boot of its trial, long blessed. It has begun another upgrade, to `d`, and is not seen as the default any more: somebody has made
+/// `c` the default, or the boot menu cannot be read.
+fn no_longer_the_default() -> [Observation; 2] {
+    let menus = [vec![deployment('c'), deployment('b')], vec![]];
+    menus.map(|deployments| Observation {
+        deployments,
+        ..at(90_000)
+    })
+}
+
+fn with(from: Deployment, to: Option<Deployment>, phase: Phase) -> Record {
+    let mut record = upgrade_in(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    (up.from, up.to) = (from, to);
+    record
+}
+
+#[test]
+fn a_system_that_the_next_upgrade_has_begun_in_serves_on_whatever_becomes_of_the_default() {
+    for seen in no_longer_the_default() {
+        for phase in phases() {
+            for to in [Some(deployment('d')), None] {
+                let record = with(deployment('b'), to, phase.clone());
+                assert_eq!(due(&seen, &Ok(record)), None, "{phase:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_tried_is_proven_neither_by_its_commits_other_deployment_nor_by_its_own_request() {
+    let again = Deployment {
+        serial: 1,
+        ..deployment('b')
+    };
+    for from in [deployment('a'), again, deployment('b')] {
+        for phase in phases() {
+            let ends = !phase.is_proven();
+            let record = with(from.clone(), Some(deployment('b')), phase.clone());
+            assert_eq!(is_due(&at(90_000), &Ok(record)), ends, "{phase:?}");
+        }
+    }
+    let other = with(deployment('a'), Some(deployment('c')), Phase::Upgraded);
+    assert!(is_due(&at(90_000), &Ok(other)), "nobody has proved it");
+}

@@ -8,8 +8,8 @@ use crate::kept::Kept;
 use crate::look::look;
 use crate::machine::{act_of, phase};
 use crate::mutant::{self, Mutant};
-use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Running, State};
-use crate::{fault, promises};
+use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Restored, Running, State};
+use crate::{fault, promises, steps};
 
 /// Seconds from the kernel's start to the agent's.
 const TO_THE_AGENT: u16 = 30;
@@ -134,9 +134,9 @@ fn pass(state: &mut State) {
 }
 
 /// `careen-restore`, then kubeadm and the kubelet.
-pub fn units(state: &mut State, part: u8) {
+pub fn units(mutant: Option<Mutant>, state: &mut State, part: u8) {
     match part {
-        0 => restore(state),
+        0 => restore(mutant, state),
         1 => kubelet(state),
         _ => {
             state.running.now = TO_THE_AGENT;
@@ -156,14 +156,39 @@ pub fn restores(state: &State) -> bool {
         return false;
     };
     let booted = state.running.system.deployment();
-    let is_due = snapshot::is_wanted(up, &booted) && state.disk.restored != Some(up.tries);
+    let is_due = is_own(state) && snapshot::is_wanted(up, &booted) && !is_over(up, state);
     !is_target(up, state) && (is_due || state.disk.owed)
 }
 
-/// The agent's note, before it decides anything: what is to be put back and is not is owed (`snapshot::is_outstanding`).
-pub fn owe_what_is_outstanding(state: &mut State) {
-    let is_armed = matches!(phase(state), Some(Phase::Armed { .. }));
-    state.disk.owed |= !is_armed && restores(state);
+/// Whether what is saved is of the record's upgrade. Another's is put back only where it is owed.
+fn is_own(state: &State) -> bool {
+    state.disk.saved_for == steps::number(state)
+}
+
+/// `snapshot::is_over`.
+fn is_over(up: &Upgrade, state: &State) -> bool {
+    match state.disk.restored {
+        Some(Restored::Behind(tries)) => tries == up.tries,
+        Some(Restored::In(boot)) => boot == state.running.boot,
+        None => false,
+    }
+}
+
+/// The agent's notes, before it decides anything: what came back while a trial was armed that does not come any more is back for good
+/// (`snapshot::confirm`), and what is to be put back and is not is owed (`snapshot::is_outstanding`).
+pub fn note_what_is_back_and_what_is_not(state: &mut State) {
+    if matches!(phase(state), Some(Phase::Armed { .. })) {
+        return;
+    }
+    let up = state.disk.record.record().upgrade.as_ref();
+    let runs = state.running.system.deployment();
+    let old = up.filter(|up| up.from.same(&runs));
+    if let (Some(up), Some(Restored::In(boot))) = (old, state.disk.restored)
+        && boot == state.running.boot
+    {
+        state.disk.restored = Some(Restored::Behind(up.tries));
+    }
+    state.disk.owed |= restores(state);
 }
 
 fn is_target(up: &Upgrade, state: &State) -> bool {
@@ -172,12 +197,13 @@ fn is_target(up: &Upgrade, state: &State) -> bool {
 }
 
 /// The unit does not run on a trial, which is counted when it is armed.
-fn restore(state: &mut State) {
+fn restore(mutant: Option<Mutant>, state: &mut State) {
     let Some(up) = state.disk.record.record().upgrade.clone() else {
         return;
     };
     let failed = matches!(up.phase, Phase::Failed { .. });
-    if is_target(&up, state) && !state.running.trial && state.disk.snapshot.is_some() {
+    let own = state.disk.snapshot.filter(|_| is_own(state));
+    if is_target(&up, state) && !state.running.trial && own.is_some() {
         state.disk.restored = None;
         // Nothing but that note has it put back when its upgrade is over.
         state.disk.owed &= failed;
@@ -185,11 +211,21 @@ fn restore(state: &mut State) {
     if let (true, Some(saved)) = (restores(state), state.disk.snapshot) {
         (state.disk.kubelet, state.disk.owed) = (saved, false);
         state.ghost.served = true;
-        // What is armed may yet be tried: then it is put back once more.
-        let is_armed = matches!(up.phase, Phase::Armed { .. });
-        state.disk.restored = (!is_armed && !failed).then_some(up.tries);
+        state.disk.restored = noted(mutant, &up, state);
         // Nobody else takes it away any more.
-        state.disk.snapshot = state.disk.snapshot.filter(|_| !failed);
+        state.disk.snapshot = own.filter(|_| !failed);
+    }
+}
+
+/// What is armed may yet be tried: then it is put back once more.
+fn noted(mutant: Option<Mutant>, up: &Upgrade, state: &State) -> Option<Restored> {
+    let behind = Restored::Behind(up.tries);
+    match (&up.phase, mutant) {
+        (Phase::Failed { .. }, _) => None,
+        (Phase::Armed { .. }, Some(Mutant::NotesNothingPutBackWhileArmed)) => None,
+        (Phase::Armed { .. }, Some(Mutant::TakesItForBackBehindWhatIsArmed)) => Some(behind),
+        (Phase::Armed { .. }, _) => Some(Restored::In(state.running.boot)),
+        _ => Some(behind),
     }
 }
 

@@ -224,8 +224,11 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Kill => steps::kill(&mut next),
         Fault::Dies => dies(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
-        Fault::PutBackFails => (next.disk.owed, next.pc) = (true, Pc::Units(1)),
-        Fault::RestoreStaysOut => next.pc = Pc::Units(1),
+        Fault::PutBackFails => {
+            next.disk.owed = true;
+            stay_out(&mut next);
+        }
+        Fault::RestoreStaysOut => stay_out(&mut next),
         Fault::Server(up) => next.cluster.up = up,
         Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',
@@ -273,6 +276,11 @@ fn cut(state: &mut State, loss: Loss) {
         (Loss::None | Loss::Swap | Loss::Replay | Loss::Clearing, _) => {}
     }
     boot::fall(state);
+}
+
+fn stay_out(state: &mut State) {
+    state.ghost.kept_out = true;
+    state.pc = Pc::Units(1);
 }
 
 /// GRUB takes the one-shot before it shows its menu.

@@ -32,7 +32,7 @@ pub fn calm(mutant: Option<Mutant>, state: &State) -> Option<State> {
             true
         }
         Pc::Units(part) => {
-            boot::units(&mut next, part);
+            boot::units(mutant, &mut next, part);
             true
         }
         Pc::Turn(finished) => turn(mutant, &mut next, finished),
@@ -70,7 +70,7 @@ fn turn(
     }
     hear(state);
     if mutant != Some(Mutant::OverlooksWhatNobodyHasPutBack) {
-        boot::owe_what_is_outstanding(state);
+        boot::note_what_is_back_and_what_is_not(state);
     }
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.

@@ -1,7 +1,7 @@
 //! The brain that ships, and brains that are broken on purpose: each must be caught, or the model proves nothing.
 //!
-//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Four of them break the loop
-//! around it instead, where the mistake could only be made there; those are applied in `machine` and `steps`.
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Seven of them break the loop
+//! around it instead, where the mistake could only be made there; those are applied in `machine`, `steps` and `boot`.
 
 use std::convert::Infallible;
 
@@ -64,10 +64,12 @@ pub enum Mutant {
     ForgetsThatItHasTakenTheNode,
     GoesOnThoughTheNodeIsBeingGivenBack,
     EndsASoakByWhatItCannotSee,
+    NotesNothingPutBackWhileArmed,
+    TakesItForBackBehindWhatIsArmed,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 45] = [
+pub const MUTANTS: [Mutant; 47] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -113,6 +115,8 @@ pub const MUTANTS: [Mutant; 45] = [
     Mutant::ForgetsThatItHasTakenTheNode,
     Mutant::GoesOnThoughTheNodeIsBeingGivenBack,
     Mutant::EndsASoakByWhatItCannotSee,
+    Mutant::NotesNothingPutBackWhileArmed,
+    Mutant::TakesItForBackBehindWhatIsArmed,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server

@@ -339,6 +339,9 @@ pub fn unrest(state: &State) -> Option<&'static str> {
             Some("hooks and load balancers hear of the end")
         }
         () if is_cut_off_from_its_state(state) => Some("the kubelet's state is back, or owed"),
+        () if state.disk.owed && !state.ghost.kept_out => {
+            Some("nothing is owed that was never kept from being put back")
+        }
         () if !chosen && !default.is_some_and(|one| one.same(state.running.system)) => {
             Some("I6: what runs is the default")
         }

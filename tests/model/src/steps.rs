@@ -2,7 +2,7 @@
 
 use crate::cast::System;
 use crate::mutant::Mutant;
-use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, State};
+use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, Restored, State};
 use crate::{boot, machine};
 
 /// In how many parts a step is done.
@@ -154,8 +154,9 @@ fn snapshot(state: &mut State, part: u8) {
         state.breaks("the snapshot holds what the old kubelet wrote");
     }
     state.disk.snapshot = Some(state.disk.kubelet);
+    state.disk.saved_for = number(state);
     let up = state.disk.record.record().upgrade.as_ref();
-    state.disk.restored = up.map(|up| up.tries);
+    state.disk.restored = up.map(|up| Restored::Behind(up.tries));
     state.ghost.served = false;
 }
 

@@ -86,8 +86,10 @@ pub struct Disk {
     pub fetched: BTreeSet<char>,
     /// The saved state of the kubelet, by the system that wrote it.
     pub snapshot: Option<char>,
-    /// Behind which trial it was put back, since the target may have run last.
-    pub restored: Option<u32>,
+    /// The number of the upgrade that saved it.
+    pub saved_for: u8,
+    /// What was noted when it was put back, since the target may have run last.
+    pub restored: Option<Restored>,
     /// It was to be put back, and that failed.
     pub owed: bool,
     /// The kubelet's state, by the system that wrote it last.
@@ -225,6 +227,15 @@ pub struct Left {
     pub people: u8,
 }
 
+/// That the kubelet's state was put back (`snapshot::note` and `snapshot::note_armed`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Restored {
+    /// Behind the trial of this number.
+    Behind(u32),
+    /// In this boot, while a trial was armed.
+    In(u8),
+}
+
 /// What the model knows better than the brain, and judges by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghost {
@@ -240,6 +251,8 @@ pub struct Ghost {
     pub hooked: bool,
     /// The old system has served since the kubelet's state was saved last.
     pub served: bool,
+    /// The kubelet's state was once not put back when that was due.
+    pub kept_out: bool,
     /// Pods are there since somebody took the cordon off, and the agent has decided nothing yet that knew of it.
     pub unseen: bool,
     /// The answer that the API server has accepted and lost, until another is given.
@@ -296,6 +309,7 @@ impl State {
                 uncleared: None,
                 fetched: BTreeSet::new(),
                 snapshot: None,
+                saved_for: 0,
                 restored: None,
                 owed: false,
                 kubelet: 'a',
@@ -338,6 +352,7 @@ impl State {
                 by_hand: false,
                 hooked: false,
                 served: false,
+                kept_out: false,
                 unseen: false,
                 lost: None,
                 broken: None,

@@ -182,7 +182,9 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
 -> Result<()> {
     let metrics = free_address()?;
     let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
-    let scene = Scene::with_policy("unwritten", &policy).await?;
+    let mut scene = Scene::with_policy("unwritten", &policy).await?;
+    // An agent that starts into it has to say so, too.
+    scene.kill_agent()?;
     let state = scene
         .node
         .folder
@@ -195,6 +197,7 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
         std::fs::create_dir_all(copy)?;
     }
     scene.node.ask_for(OLD_IMAGE).await?;
+    scene.start_agent()?;
     let told = |node: &Node| condition(node).is_some_and(|told| told.1 == "RecordUnwritten");
     let node = scene.node.until("the reason is told", &told).await?;
     assert!(
@@ -216,7 +219,9 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
 #[tokio::test]
 async fn a_machine_that_cannot_be_made_out_is_reported_and_the_agent_goes_on_when_it_can()
 -> Result<()> {
-    let mut scene = Scene::new("unseen").await?;
+    let metrics = free_address()?;
+    let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
+    let mut scene = Scene::with_policy("unseen", &policy).await?;
     scene
         .machine
         .set_unseen(Some("reading /boot/loader: Input/output error"));
@@ -228,6 +233,8 @@ async fn a_machine_that_cannot_be_made_out_is_reported_and_the_agent_goes_on_whe
     let node = scene.node.until("the reason is told", &told).await?;
     let sentence = condition(&node).unwrap_or_default().2;
     assert!(sentence.contains("/boot/loader"), "{sentence}");
+    let shown = get(metrics, "/metrics").await?;
+    assert!(shown.contains("careen_agent_trouble 1"), "{shown}");
     assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
     scene.machine.set_unseen(None);
     scene.node.until_answered("Upgraded").await?;

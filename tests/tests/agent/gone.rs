@@ -1,6 +1,7 @@
 //! A Node that goes from under its agent: renamed, or deleted and registered anew.
 
 use std::fs;
+use std::time::Duration;
 
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
@@ -11,6 +12,7 @@ use careen_tests::wire::State;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use upgrade::names;
+use upgrade::observe::Check;
 
 /// Joins the machine again as another Node, asked for the image that runs.
 async fn join_again(scene: &Scene, word: &str) -> Result<TestNode> {
@@ -130,5 +132,34 @@ async fn a_node_that_is_deleted_in_the_drain_and_registered_anew_is_told_all() -
     assert!(annotation(&told, names::STATUS).contains("r1-aaaaaaaaaaaa"));
     assert!(condition(&told).is_some() && !is_cordoned(&told));
     assert_eq!(pods.names().await?, ["web"]);
+    Ok(())
+}
+
+/// What somebody has deleted says nothing of the new system: it is waited for as a server that is away is, and no image is remembered as bad.
+#[tokio::test]
+async fn a_node_that_is_deleted_in_its_trial_brings_the_old_system_back_and_condemns_no_image()
+-> Result<()> {
+    let mut scene = Scene::new("trial").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot_silently().await?;
+    delete(&scene.node).await?;
+    let wakes = |scene: &Scene, name: &str| {
+        let passed = vec![(name.to_owned(), Check::Pass)];
+        scene.machine.set_local(|local| local.required = passed);
+    };
+    // Past the health's deadline.
+    scene.machine.pass_seconds(700);
+    wakes(&scene, "first");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(
+        scene.machine.times("Reboot"),
+        1,
+        "into the trial, and none out of it"
+    );
+    scene.machine.pass_seconds(900);
+    wakes(&scene, "second");
+    scene.reboot_silently().await?;
+    assert!(!scene.machine.runs_new());
+    assert_eq!(scene.machine.journal().read()?.bad, []);
     Ok(())
 }

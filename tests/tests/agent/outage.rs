@@ -154,3 +154,81 @@ async fn an_answer_that_the_server_has_lost_while_it_was_away_is_told_again() ->
     assert!(annotation(&node, names::STATUS).contains("r1-aaaaaaaaaaaa"));
     Ok(())
 }
+
+/// A scene whose agent has just started behind an outage, with an answer that nobody knows.
+async fn untold(word: &str) -> Result<Scene> {
+    let mut scene = Scene::new(word).await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    scene.kill_agent()?;
+    let lost =
+        serde_json::json!({ names::ANSWER: null, names::STATUS: null, names::HISTORY: null });
+    scene.node.annotate(lost).await?;
+    scene.node.wire.set(State::Cut);
+    scene.start_agent()?;
+    let asked = scene
+        .node
+        .wire
+        .until_more_connections(scene.node.wire.connections());
+    tokio::time::timeout(careen_tests::cluster::PATIENCE, asked).await?;
+    Ok(scene)
+}
+
+#[tokio::test]
+async fn an_agent_that_is_stopped_tells_the_answer_that_it_owes_and_begins_nothing_more()
+-> Result<()> {
+    let scene = untold("last-word").await?;
+    scene.ask_agent_to_stop();
+    // What would be begun if anybody still listened.
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene
+        .node
+        .annotate(serde_json::json!({ names::UPGRADE_ID: "next" }))
+        .await?;
+    let begun = scene.machine.begun();
+    scene.node.wire.set(State::Open);
+    let node = scene.node.until_answered("Upgraded").await?;
+    assert!(annotation(&node, names::STATUS).contains("r1-aaaaaaaaaaaa"));
+    scene.until_agent_ended().await?;
+    assert_eq!(scene.machine.begun(), begun);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_is_told_to_stop_twice_waits_for_nobody() -> Result<()> {
+    let scene = untold("in-haste").await?;
+    scene.ask_agent_to_stop();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begun = std::time::Instant::now();
+    scene.ask_agent_to_stop();
+    scene.until_agent_ended().await?;
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "half of what it would wait"
+    );
+    assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_has_told_all_ends_at_once_also_in_an_outage() -> Result<()> {
+    let scene = Scene::new("told").await?;
+    scene.node.ask_for(OLD_IMAGE).await?;
+    scene.node.until_answered("Upgraded").await?;
+    let wire = &scene.node.wire;
+    let connections = wire.connections();
+    wire.set(State::Cut);
+    tokio::time::timeout(
+        careen_tests::cluster::PATIENCE,
+        wire.until_more_connections(connections),
+    )
+    .await?;
+    let begun = std::time::Instant::now();
+    scene.ask_agent_to_stop();
+    scene.until_agent_ended().await?;
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "half of what it would wait"
+    );
+    Ok(())
+}

@@ -27,7 +27,9 @@ use vm_tests::cluster_api::objects;
 fn the_alerts_parse_and_fire_for_their_reasons_alone() -> Result<()> {
     for of in [Of::Debian, Of::Upstream] {
         promtool(of, &["check", "rules", "alerts.yaml"], None)?;
-        promtool(of, &["test", "rules", "alerts_test.yaml"], None)?;
+        for test in ["alerts_test.yaml", "alerts_days_test.yaml"] {
+            promtool(of, &["test", "rules", test], None)?;
+        }
     }
     Ok(())
 }

@@ -15,6 +15,9 @@ pub const UPGRADE: Duration = Duration::from_secs(1800);
 /// From the answer until the kubelet has told the API server everything about its boot.
 const SETTLE: Duration = Duration::from_secs(300);
 
+/// The kubelet's saved state, which a failed upgrade leaves only where it could not be put back.
+const KEPT: &str = "ls -d /sysroot/ostree/careen/snapshot-* 2>/dev/null || :";
+
 /// How a node was before an upgrade was asked for.
 #[derive(Debug, Clone)]
 pub struct Before {
@@ -126,6 +129,17 @@ impl Rig {
             .wait("the old system is Ready and schedulable", SETTLE, there)
             .await?;
         self.expect_schedulable()
+    }
+
+    /// Behind an upgrade that has failed: nothing is kept to be put back, and the next request is taken as far as its image, which is not there.
+    ///
+    /// # Errors
+    /// When something is owed, or the request is refused for anything else.
+    pub async fn expect_nothing_owed(&mut self) -> Result<()> {
+        let kept = self.guest.run(KEPT).await?;
+        ensure!(kept.is_empty(), "this is still to be put back: {kept}");
+        self.ask_raw("ostree:careen:no-such-ref").await?;
+        self.expect_failed(&["NoSuchRef"], SETTLE).await.map(drop)
     }
 
     /// Replaces the node's policy. The line with the remotes stays.

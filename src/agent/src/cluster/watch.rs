@@ -16,6 +16,7 @@ use super::error::chain;
 use super::objects::Node;
 use super::seen::NodeSeen;
 use super::{ApiError, Cluster};
+use crate::link::GONE;
 
 /// Pauses between tries: from here, doubled, to there. The upper end bounds how late a server's return is noticed.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
@@ -87,6 +88,9 @@ async fn once(
     };
     let version = cluster.version().await;
     info!("watching Node {name} on API server {}", shown(&version));
+    if found.is_none() {
+        warn!("{GONE}");
+    }
     let why = version.as_ref().err().map(unversioned);
     let _ = news.send(News::Reached(version.ok(), found.map(Box::new)));
     tokio::select! {
@@ -154,6 +158,9 @@ async fn follow(
         let now = cluster.credential_number().await;
         if now.is_ok_and(|now| now != credential) {
             return Ok(());
+        }
+        if matches!(happened, News::NoNode) {
+            warn!("{GONE}");
         }
         let _ = news.send(happened);
     }

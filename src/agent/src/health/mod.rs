@@ -5,6 +5,7 @@
 mod check;
 mod checked;
 mod credential;
+pub(crate) mod group;
 mod kubelet;
 pub(crate) mod output;
 pub(crate) mod programs;

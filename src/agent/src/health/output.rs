@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
+use tokio::sync::watch;
 
+use super::group::Group;
 use super::said::last_line;
 
 /// How much of the end of a stream is kept, in bytes: many times the line that is shown.
@@ -18,6 +20,10 @@ const PIECE: usize = 64 * 1024;
 
 /// The rest between two reads of what is let go. The node's own work goes before a program that only writes.
 const REST: Duration = Duration::from_millis(1);
+
+/// How long a program that has ended is listened to, if others hold its streams: what it wrote itself lies in the pipe, and a daemon that it
+/// has left behind may hold them for ever.
+const ECHO: Duration = Duration::from_millis(500);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -55,13 +61,12 @@ pub fn late(seconds: u64, written: u64) -> String {
     too_much(written).map_or_else(|| late.clone(), |much| format!("{late}; it {much}"))
 }
 
-/// Runs it for no longer than this. Dropped before its end it is killed, so that it does not go on beside what follows.
+/// Runs it for no longer than this. At its limit, or dropped before its end, it is killed with all that it has started, so that nothing of it
+/// goes on beside what follows. What it leaves behind when it ends by itself is left alone.
 pub async fn within(limit: Duration, command: &mut Command) -> Run {
-    let written = AtomicU64::new(0);
-    match tokio::time::timeout(limit, output(command, &written)).await {
-        Ok(Ok(said)) => Run::Ended(said),
-        Ok(Err(error)) => Run::Not(error),
-        Err(_) => Run::Late(written.load(Ordering::Relaxed)),
+    match output(limit, command).await {
+        Ok(said) => Run::Ended(said),
+        Err(run) => run,
     }
 }
 
@@ -71,16 +76,27 @@ fn too_much(written: u64) -> Option<String> {
         .then(|| format!("wrote {written} bytes, of which only the end is kept"))
 }
 
-async fn output(command: &mut Command, written: &AtomicU64) -> std::io::Result<Said> {
-    let mut child = command
+async fn output(limit: Duration, command: &mut Command) -> Result<Said, Run> {
+    let written = AtomicU64::new(0);
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let ends = tokio::try_join!(end(out, written), end(err, written), child.wait());
-    let (stdout, stderr, status) = ends?;
+        .stderr(Stdio::piped());
+    let mut group = Group::spawn(command).map_err(Run::Not)?;
+    let (out, err) = group.streams();
+    let over = watch::Sender::new(false);
+    let end = async {
+        let ended = tokio::time::timeout(limit, group.wait()).await;
+        over.send_replace(true);
+        ended
+            .map_err(|_| Run::Late(written.load(Ordering::Relaxed)))?
+            .map_err(Run::Not)
+    };
+    let (status, stdout, stderr) = tokio::try_join!(
+        end,
+        said(out, &written, over.subscribe()),
+        said(err, &written, over.subscribe()),
+    )?;
     let output = Output {
         status,
         stdout,
@@ -92,19 +108,38 @@ async fn output(command: &mut Command, written: &AtomicU64) -> std::io::Result<S
     })
 }
 
-/// The end of a stream, once it has one.
-async fn end(
+/// The end of a stream, once it has one, or once its program is over.
+async fn said(
     stream: Option<impl AsyncRead + Unpin>,
     written: &AtomicU64,
-) -> std::io::Result<Vec<u8>> {
-    let (mut kept, mut piece) = (Vec::new(), vec![0; PIECE]);
-    let Some(mut stream) = stream else {
-        return Ok(kept);
-    };
+    mut over: watch::Receiver<bool>,
+) -> Result<Vec<u8>, Run> {
+    let mut kept = Vec::new();
+    if let Some(stream) = stream {
+        tokio::select! {
+            heard = hear(stream, &mut kept, written) => heard.map_err(Run::Not)?,
+            () = echo(&mut over) => {}
+        }
+    }
+    Ok(kept)
+}
+
+async fn echo(over: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the run does.
+    let _ = over.wait_for(|over| *over).await;
+    tokio::time::sleep(ECHO).await;
+}
+
+async fn hear(
+    mut stream: impl AsyncRead + Unpin,
+    kept: &mut Vec<u8>,
+    written: &AtomicU64,
+) -> std::io::Result<()> {
+    let mut piece = vec![0; PIECE];
     loop {
         let read = stream.read(&mut piece).await?;
         if read == 0 {
-            return Ok(kept);
+            return Ok(());
         }
         written.fetch_add(read as u64, Ordering::Relaxed);
         kept.extend_from_slice(&piece[..read]);
@@ -118,6 +153,10 @@ async fn end(
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    use super::super::group::seen;
     use super::*;
 
     fn shell(script: &str) -> Command {
@@ -150,6 +189,32 @@ mod tests {
         let why = said.why();
         assert!(why.starts_with("last (it wrote 3000014 bytes"), "{why}");
         assert_eq!(said.written, 3_000_000 + 1 + 5 + 8);
+    }
+
+    #[tokio::test]
+    async fn a_program_that_leaves_a_daemon_behind_has_ended_and_the_daemon_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = folder.path().join("id");
+        let script = format!("{}; echo started", seen::leaves_a_child(&id));
+        let run = within(Duration::from_secs(60), &mut shell(&script)).await;
+        let Run::Ended(said) = run else {
+            panic!("{run:?}")
+        };
+        assert!(said.output.status.success());
+        assert_eq!(said.output.stdout, b"started\n");
+        let daemon = seen::child(&id).await;
+        assert!(seen::lives(daemon), "it may have been started on purpose");
+        kill(Pid::from_raw(daemon.cast_signed()), Signal::SIGKILL).unwrap();
+    }
+
+    #[tokio::test]
+    async fn of_a_program_that_is_late_nothing_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = folder.path().join("id");
+        let mut shell = shell(&seen::hangs_in_a_child(&id));
+        let run = within(Duration::from_secs(1), &mut shell).await;
+        assert!(matches!(run, Run::Late(_)), "{run:?}");
+        assert!(seen::ends(seen::child(&id).await).await);
     }
 
     #[tokio::test]

@@ -68,6 +68,7 @@ impl UserChecks {
 
 #[cfg(test)]
 mod tests {
+    use super::super::group::seen;
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -179,13 +180,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_check_that_hangs_fails_at_its_limit() {
+    async fn a_check_that_hangs_fails_at_its_limit_and_nothing_of_it_goes_on() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "slow", "exec sleep 100");
+        let id = folder.path().join("id");
+        write(folder.path(), "slow", &seen::hangs_in_a_child(&id));
         let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1), AT_ONCE);
         checks.round().await;
         let why = "no answer in 1 s".to_owned();
         assert_eq!(checks.results(), [("slow".to_owned(), Check::Broken(why))]);
+        assert!(seen::ends(seen::child(&id).await).await);
     }
 
     #[tokio::test]

@@ -41,6 +41,17 @@ pub struct Shown {
     pub disk: Disk,
 }
 
+/// What who asks is told.
+#[derive(Debug)]
+enum Latest {
+    /// Nothing yet.
+    Unknown,
+    /// Nothing was ever seen, and the loop gets no further.
+    Blind,
+    /// What was seen last.
+    Seen(Box<Shown>),
+}
+
 /// What is known of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked {
@@ -64,7 +75,7 @@ pub struct Disk {
 /// The loop's side: where it leaves what is to be shown.
 pub struct Metrics {
     look: Arc<dyn Fn() -> Disk + Send + Sync>,
-    latest: watch::Sender<Option<Shown>>,
+    latest: watch::Sender<Latest>,
     door: Listen,
     again: Duration,
     serving: Option<JoinHandle<()>>,
@@ -81,7 +92,7 @@ impl Metrics {
     pub fn new(look: impl Fn() -> Disk + Send + Sync + 'static) -> Self {
         Self {
             look: Arc::new(look),
-            latest: watch::Sender::new(None),
+            latest: watch::Sender::new(Latest::Unknown),
             door: Listen::Off,
             again: AGAIN,
             serving: None,
@@ -107,8 +118,12 @@ impl Metrics {
         if self.door != Listen::Off {
             let (latest, look) = (self.latest.subscribe(), Arc::clone(&self.look));
             let answer = move || {
-                let shown = latest.borrow().clone();
-                shown.map(|shown| text(&now(shown, look())))
+                let shown = match &*latest.borrow() {
+                    Latest::Unknown => return None,
+                    Latest::Blind => return Some(table::blind()),
+                    Latest::Seen(shown) => Shown::clone(shown),
+                };
+                Some(text(&now(shown, look())))
             };
             self.serving = Some(tokio::spawn(serve::serve(
                 self.door.clone(),
@@ -129,22 +144,22 @@ impl Metrics {
         if self.serving.is_none() {
             return;
         }
-        self.latest.send_replace(Some(Shown {
+        self.latest.send_replace(Latest::Seen(Box::new(Shown {
             read: read.clone(),
             seen: seen.clone(),
             link: Some(link),
             policy: policy.clone(),
             trouble: false,
             disk: Disk::default(),
-        }));
+        })));
     }
 
-    /// Says of what was shown last that it is not so any more, perhaps: nobody looks.
+    /// Says of what was shown last that it is not so any more, perhaps: nobody looks. Of an agent that starts like that there is nothing else to say,
+    /// and one that says nothing would be taken for one that is down.
     pub fn trouble(&self) {
-        self.latest.send_modify(|latest| {
-            if let Some(shown) = latest {
-                shown.trouble = true;
-            }
+        self.latest.send_modify(|latest| match latest {
+            Latest::Seen(shown) => shown.trouble = true,
+            Latest::Unknown | Latest::Blind => *latest = Latest::Blind,
         });
     }
 }

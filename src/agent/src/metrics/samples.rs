@@ -19,7 +19,7 @@ fn one(value: f64) -> Vec<Sample> {
     labelled([], value)
 }
 
-fn flag(value: bool) -> Vec<Sample> {
+pub(super) fn flag(value: bool) -> Vec<Sample> {
     one(if value { 1.0 } else { 0.0 })
 }
 
@@ -69,6 +69,10 @@ impl Shown {
 }
 
 pub(super) fn build(_: &Shown) -> Vec<Sample> {
+    this_build()
+}
+
+pub(super) fn this_build() -> Vec<Sample> {
     labelled([upgrade::release::THIS], 1.0)
 }
 

@@ -94,7 +94,7 @@ pub const TABLE: &[Metric] = &[
         "trouble",
         Measure::Flag,
         &[],
-        "1 while this system cannot be looked at or the record not be written: nothing is done, and what is served is older",
+        "1 while this system cannot be looked at or the record not be written: nothing is done, and what is served beside it is older, or not there",
         samples::trouble,
     ),
     gauge(
@@ -279,8 +279,11 @@ impl Metric {
         format!("{PREFIX}_{}{unit}{total}", self.name)
     }
 
-    fn encode(&self, shown: &Shown, encoder: &mut DescriptorEncoder<'_>) -> std::fmt::Result {
-        let samples = (self.samples)(shown);
+    fn encode(
+        &self,
+        samples: Vec<Sample>,
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> std::fmt::Result {
         if samples.is_empty() {
             return Ok(());
         }
@@ -315,15 +318,41 @@ impl Collector for Shown {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
         TABLE
             .iter()
-            .try_for_each(|metric| metric.encode(self, &mut encoder))
+            .try_for_each(|metric| metric.encode((metric.samples)(self), &mut encoder))
+    }
+}
+
+/// Nothing was ever seen: who we are can be said, and that we get no further.
+#[derive(Debug)]
+struct Blind;
+
+impl Collector for Blind {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        TABLE.iter().try_for_each(|metric| {
+            let samples = match metric.name {
+                "build_info" => samples::this_build(),
+                "trouble" => samples::flag(true),
+                _ => Vec::new(),
+            };
+            metric.encode(samples, &mut encoder)
+        })
     }
 }
 
 /// The text that Prometheus reads.
 #[must_use]
 pub fn text(shown: &Shown) -> String {
+    text_of(shown.clone())
+}
+
+/// What it reads where nothing was ever seen.
+pub(super) fn blind() -> String {
+    text_of(Blind)
+}
+
+fn text_of(collector: impl Collector) -> String {
     let mut registry = Registry::with_prefix(PREFIX);
-    registry.register_collector(Box::new(shown.clone()));
+    registry.register_collector(Box::new(collector));
     let mut text = String::new();
     // Writing to a String does not fail.
     let _ = encode(&mut text, &registry);

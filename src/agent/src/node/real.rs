@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use host::cmdline::Cmdline;
+use host::snapshot::Here;
 use host::{Places, boot, etc, grubenv, image_info, os, room};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
@@ -318,9 +319,10 @@ fn effect(done: Done) -> Effect {
 
 impl Hands for Node {
     fn look(&self, record: &Record) -> Result<Observation, String> {
-        let noted = self
-            .fixed()
-            .and_then(|fixed| saved::owe_what_is_outstanding(&self.places, record, &fixed.booted));
+        let noted = self.fixed().and_then(|fixed| {
+            let (system, boot) = (&fixed.booted, &fixed.boot);
+            saved::owe_what_is_outstanding(&self.places, record, Here { system, boot })
+        });
         let seen = noted.and_then(|()| self.see(record));
         seen.map_err(|error| error.to_string())
     }

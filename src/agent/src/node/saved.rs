@@ -1,7 +1,8 @@
 //! The kubelet's saved state, once an upgrade needs it no more.
 
+use host::snapshot::Here;
 use host::{Error, Places, snapshot};
-use upgrade::{Deployment, Reason, Record, Step, UpgradeId, names};
+use upgrade::{BootId, Reason, Record, Step, Upgrade, UpgradeId, names};
 
 /// Whether the old system has got back all that a trial has changed of it; by what lies on the disk, whichever upgrade it is of.
 ///
@@ -23,17 +24,27 @@ pub fn none_is_owed(places: &Places) -> host::Result<Result<(), Reason>> {
 pub fn owe_what_is_outstanding(
     places: &Places,
     record: &Record,
-    booted: &Deployment,
+    here: Here<'_>,
 ) -> host::Result<()> {
     let Some(upgrade) = &record.upgrade else {
         return Ok(());
     };
-    if !snapshot::is_outstanding(places, upgrade, booted) {
+    if upgrade.from.same(here.system) {
+        confirm(places, upgrade, here.boot);
+    }
+    if !snapshot::is_outstanding(places, upgrade, here) {
         return Ok(());
     }
     snapshot::owe_outstanding(places, upgrade)?;
     tell_what_is_owed(places, &upgrade.id);
     Ok(())
+}
+
+/// Where that it is back cannot be noted for good, the next boot puts it back once more: no reason to stand still.
+fn confirm(places: &Places, upgrade: &Upgrade, boot: &BootId) {
+    if let Err(error) = snapshot::confirm(places, upgrade, boot) {
+        tracing::warn!("that the kubelet's state is back could not be noted: {error}");
+    }
 }
 
 /// Removes the saved states of the kubelet but for this upgrade's, which the record tells of, and what is owed. What stays takes room and does
@@ -76,7 +87,7 @@ fn removed(done: host::Result<()>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use upgrade::{BootId, Phase, Target, Upgrade};
+    use upgrade::{Deployment, Phase, Target};
 
     /// A node whose upgrade has saved the state, and may owe it.
     struct Node {
@@ -175,7 +186,7 @@ mod tests {
     fn what_nobody_has_put_back_outlives_the_undoing_and_is_not_overwritten_for_a_second_trial() {
         for phase in [trial(), reverting()] {
             let (node, record) = (Node::new(false), tried_once(phase));
-            owe_what_is_outstanding(&node.places, &record, &deployment("a")).unwrap();
+            owe(&node, &record, "a");
             assert!(snapshot::save(&node.places, &one()).is_err());
             tidy(&node.places, &Step::Undo { commit: None }, &one());
             assert!(node.keeps());
@@ -186,10 +197,19 @@ mod tests {
         }
     }
 
+    /// The agent looks, in a later boot than the one that has armed.
+    fn owe(node: &Node, record: &Record, booted: &str) {
+        let here = Here {
+            system: &deployment(booted),
+            boot: &"00000002".parse().unwrap(),
+        };
+        owe_what_is_outstanding(&node.places, record, here).unwrap();
+    }
+
     /// Whether something is owed once the agent has looked.
     fn is_owed(node: &Node, phase: Phase, booted: &str) -> bool {
         let record = tried_once(phase);
-        owe_what_is_outstanding(&node.places, &record, &deployment(booted)).unwrap();
+        owe(node, &record, booted);
         none_is_owed(&node.places).unwrap().is_err()
     }
 
@@ -199,6 +219,17 @@ mod tests {
         snapshot::note(&node.places, &tried_once(trial()).upgrade.unwrap()).unwrap();
         assert!(!is_owed(&node, trial(), "a"));
         assert!(!is_owed(&node, reverting(), "a"));
+    }
+
+    /// A trial that died before its guard: by the record it has never begun.
+    #[test]
+    fn what_came_back_while_a_trial_was_armed_is_back_for_good_once_the_record_moves_on() {
+        let (node, here) = (Node::new(false), "00000002".parse().unwrap());
+        snapshot::note_armed(&node.places, &one(), &here).unwrap();
+        assert!(!is_owed(&node, Phase::Armed { boot: boot() }, "a"));
+        assert!(!is_owed(&node, reverting(), "a"));
+        let upgrade = tried_once(reverting()).upgrade.unwrap();
+        assert!(snapshot::is_over(&node.places, &upgrade, None));
     }
 
     #[test]

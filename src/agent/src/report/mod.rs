@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 use upgrade::Report;
+use upgrade::report::Answer;
 
 pub use patch::message as sentence;
 
@@ -49,6 +50,7 @@ pub struct Wanted {
 pub struct Reporter {
     wanted: watch::Sender<Wanted>,
     settle: watch::Sender<bool>,
+    owe: watch::Sender<bool>,
 }
 
 impl Reporter {
@@ -57,14 +59,20 @@ impl Reporter {
     pub fn start(cluster: Arc<Cluster>) -> Self {
         let (wanted, receiver) = watch::channel(Wanted::default());
         let settle = watch::Sender::new(true);
+        let owe = watch::Sender::new(false);
         let writer = Writer {
             cluster,
             wanted: receiver,
             settle: settle.clone(),
+            owe: owe.clone(),
             written: None,
         };
         tokio::spawn(writer.run());
-        Self { wanted, settle }
+        Self {
+            wanted,
+            settle,
+            owe,
+        }
     }
 
     /// Leaves what is to be told; wakes the writer when it is something new.
@@ -74,7 +82,14 @@ impl Reporter {
         }
         // Before the writer wakes: a reboot that is begun now must not take the last report's word for this one's.
         self.settle.send_replace(false);
+        self.owe.send_replace(is_answered(wanted.report.as_ref()));
         self.wanted.send_replace(wanted);
+    }
+
+    /// What is to be told.
+    #[must_use]
+    pub fn report(&self) -> Option<Report> {
+        self.wanted.borrow().report.clone()
     }
 
     /// A handle to wait for the writer before the network goes away.
@@ -82,12 +97,25 @@ impl Reporter {
     pub fn settled(&self) -> watch::Receiver<bool> {
         self.settle.subscribe()
     }
+
+    /// Whether the Node does not know yet how its upgrade has ended, also while nobody can be told.
+    #[must_use]
+    pub fn owed(&self) -> watch::Receiver<bool> {
+        self.owe.subscribe()
+    }
+}
+
+/// Whether it says how an upgrade has ended. What is under way the next agent goes on to tell.
+fn is_answered(report: Option<&Report>) -> bool {
+    let answer = report.and_then(|report| report.answer);
+    matches!(answer, Some(Answer::Upgraded | Answer::Failed))
 }
 
 struct Writer {
     cluster: Arc<Cluster>,
     wanted: watch::Receiver<Wanted>,
     settle: watch::Sender<bool>,
+    owe: watch::Sender<bool>,
     written: Option<Written>,
 }
 
@@ -106,6 +134,7 @@ impl Writer {
             let wanted = self.wanted.borrow_and_update().clone();
             let due = self.due(&wanted);
             self.settle.send_replace(due.is_none());
+            self.owe.send_replace(self.owes(&wanted));
             let changed = match due.or_else(|| self.due_again(&wanted)) {
                 None => self.wanted.changed().await,
                 Some(at) if at > Instant::now() => tokio::select! {
@@ -141,6 +170,14 @@ impl Writer {
             .map(|written| (&written.report, written.at));
         let due = pace::due(written, report);
         due.map(|at| if wanted.hurry { Instant::now() } else { at })
+    }
+
+    /// Whether an answer was not written yet and there may still be somebody to tell. What a server that has gone away since was told it knows.
+    fn owes(&self, wanted: &Wanted) -> bool {
+        let is_written = |written: &Written| Some(&written.report) == wanted.report.as_ref();
+        let nobody = wanted.reached && wanted.node.is_none();
+        let told = self.written.as_ref().is_some_and(is_written);
+        is_answered(wanted.report.as_ref()) && !nobody && !told
     }
 
     /// When what was written is written again, because the Node does not say it. No reboot waits for that.
@@ -212,7 +249,6 @@ mod tests {
     use crate::cluster::SILENCE;
     use crate::cluster::objects::Node;
     use serde_json::json;
-    use upgrade::report::Answer;
 
     fn reporter() -> Reporter {
         let cluster = Cluster::new("/nowhere".as_ref(), SILENCE);
@@ -235,6 +271,72 @@ mod tests {
         }
     }
 
+    /// It has written nothing, and runs not.
+    fn writer() -> Writer {
+        Writer {
+            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
+            wanted: watch::channel(Wanted::default()).1,
+            settle: watch::Sender::new(true),
+            owe: watch::Sender::new(false),
+            written: None,
+        }
+    }
+
+    /// An upgrade has ended.
+    fn an_answer() -> Wanted {
+        let mut wanted = something_to_tell();
+        wanted.report = wanted.report.map(|report| Report {
+            answer: Some(Answer::Upgraded),
+            ..report
+        });
+        wanted
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_owed_until_it_is_written_also_to_a_server_that_is_away() {
+        let mut writer = writer();
+        for reached in [true, false] {
+            let wanted = Wanted {
+                reached,
+                ..an_answer()
+            };
+            assert!(writer.owes(&wanted), "reached: {reached}");
+        }
+        let told = an_answer();
+        let (report, node) = (told.report.as_ref().unwrap(), told.node.as_ref().unwrap());
+        writer.remember(&told, report, node);
+        let away = Wanted {
+            reached: false,
+            ..told.clone()
+        };
+        assert!(!writer.owes(&told));
+        assert!(!writer.owes(&away), "a shutdown does not wait for it");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_owed_of_what_is_under_way_and_to_a_node_that_is_gone() {
+        let writer = writer();
+        assert!(
+            !writer.owes(&something_to_tell()),
+            "the next agent tells it"
+        );
+        let gone = Wanted {
+            node: None,
+            ..an_answer()
+        };
+        assert!(!writer.owes(&gone));
+        assert!(!writer.owes(&Wanted::default()));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_has_just_been_left_to_tell_is_owed_before_the_writer_runs() {
+        let reporter = reporter();
+        tokio::task::yield_now().await;
+        assert!(!*reporter.owed().borrow());
+        reporter.tell(an_answer());
+        assert!(*reporter.owed().borrow());
+    }
+
     #[tokio::test]
     async fn what_has_just_been_left_to_tell_is_not_settled() {
         let reporter = reporter();
@@ -250,12 +352,7 @@ mod tests {
     async fn what_was_told_is_due_again_when_the_server_was_away_and_has_lost_it() {
         let told = something_to_tell();
         let (report, node) = (told.report.as_ref().unwrap(), told.node.as_ref().unwrap());
-        let mut writer = Writer {
-            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
-            wanted: watch::channel(Wanted::default()).1,
-            settle: watch::Sender::new(true),
-            written: None,
-        };
+        let mut writer = writer();
         writer.remember(&told, report, node);
         assert_eq!(writer.due(&told), None, "the watch may be behind our write");
         let back = Wanted {
@@ -295,12 +392,7 @@ mod tests {
         let report = wanted.report.clone().unwrap();
         let bare = json!({ "metadata": { "name": "n", "uid": "u" } });
         let bare: Node = serde_json::from_value(bare).unwrap();
-        let mut writer = Writer {
-            cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
-            wanted: watch::channel(Wanted::default()).1,
-            settle: watch::Sender::new(true),
-            written: None,
-        };
+        let mut writer = writer();
         let at = Instant::now();
         let uid = "u".to_owned();
         writer.written = Some(Written {

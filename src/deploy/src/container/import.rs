@@ -16,10 +16,10 @@ use upgrade::id::Digest;
 use super::layers::{self, Missing};
 use super::look::{away, is_the_one};
 use super::skopeo::{self, Skopeo};
-use super::{held, reclaim, words};
+use super::{held, reclaim, unpacked, words};
 use crate::args::FetchImage;
 use crate::fetch::progress::leave;
-use crate::fetch::room::Room;
+use crate::fetch::room::{self, Room};
 use crate::fetch::why;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
@@ -56,7 +56,9 @@ pub async fn all(
     is_the_one(wanted, prepared.manifest_digest.to_string())?;
     layers::forget_broken(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
-    reclaim::make_room(site, &repo, missing.total(), &layers::here(&prepared))?;
+    reclaim::make_room(site, &layers::here(&prepared), || {
+        room::too_little_for(site, &repo, missing.total())
+    })?;
     let references = references(&prepared);
     let work = importer.import(prepared);
     let imported = follow(site, &mut missing, work, (events, counts)).await;
@@ -122,6 +124,7 @@ async fn follow(
             }
             _ = ticks.tick() => {
                 if let Some(shortage) = room.shortage() {
+                    unpacked::give_back(site);
                     leave(shortage);
                 }
             }

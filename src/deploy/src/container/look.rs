@@ -9,8 +9,9 @@ use upgrade::container::Transport;
 
 use super::cover::Cover;
 use super::skopeo::{self, Skopeo};
-use super::{early, words};
+use super::{early, unpacked, words};
 use crate::args::FetchImage;
+use crate::fetch::room::Room;
 use crate::site::Site;
 
 /// Names the last layer that is a part of the commit (ostree-ext, container/encapsulate.rs).
@@ -32,11 +33,8 @@ pub async fn at(
     if !in_a_registry && !Path::new(&wanted.image.place).exists() {
         return Err(nothing(wanted, None));
     }
-    let proxy = start(site, skopeo).await?;
-    let found = proxy
-        .open_image_optional(&skopeo::reference(&wanted.image))
-        .await;
-    let image = match found {
+    let proxy = start(site, wanted, skopeo).await?;
+    let image = match open(site, wanted, &proxy).await? {
         Ok(Some(image)) => image,
         Ok(None) => return Err(nothing(wanted, None)),
         Err(error) => return Err(refused(site, wanted, skopeo, &error).await),
@@ -55,11 +53,34 @@ pub async fn at(
     }
 }
 
-async fn start(site: &Site, skopeo: &Skopeo) -> Result<ImageProxy, Reason> {
+async fn start(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<ImageProxy, Reason> {
+    unpacked::anew(site, wanted)?;
     let config = skopeo.config().map_err(|error| site.broken(error))?;
     let proxy = ImageProxy::new_with_config(config).await;
     // Debian: package skopeo.
     proxy.map_err(|error| site.broken(format!("skopeo cannot be run: {}", words::of(&error))))
+}
+
+/// For as long as there is room: an archive may unpack to more than its own size.
+///
+/// # Errors
+/// [`Reason::NoRoom`].
+async fn open(
+    site: &Site,
+    wanted: &FetchImage,
+    proxy: &ImageProxy,
+) -> Result<Result<Option<OpenedImage>, Error>, Reason> {
+    let reference = skopeo::reference(&wanted.image);
+    let opening = proxy.open_image_optional(&reference);
+    if wanted.image.transport != Transport::Archive {
+        return Ok(opening.await);
+    }
+    let room = Room::of(site, &site.sysroot.repo());
+    let room = room.and_of_unpacking(site, &unpacked::folder(site));
+    tokio::select! {
+        opened = opening => Ok(opened),
+        shortage = room.until_short() => Err(shortage),
+    }
 }
 
 async fn described(
@@ -104,12 +125,15 @@ async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Erro
     if skopeo.policy.is_none() {
         return away(wanted, with_credentials);
     }
-    let proxy = match start(site, &skopeo.without_policy()).await {
+    let proxy = match start(site, wanted, &skopeo.without_policy()).await {
         Ok(proxy) => proxy,
         Err(reason) => return reason,
     };
-    let reference = skopeo::reference(&wanted.image);
-    match proxy.open_image_optional(&reference).await {
+    let opened = match open(site, wanted, &proxy).await {
+        Ok(opened) => opened,
+        Err(reason) => return reason,
+    };
+    match opened {
         Ok(Some(_)) => Reason::WrongSignature {
             remote: wanted.image.address(),
             commit: wanted.image.manifest.to_string(),

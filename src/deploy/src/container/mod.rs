@@ -13,6 +13,7 @@ mod layers;
 mod look;
 pub mod reclaim;
 mod skopeo;
+pub mod unpacked;
 mod words;
 
 use std::sync::Arc;
@@ -48,7 +49,9 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
 /// As [`run`].
 pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
     let repo = site.sysroot.repo();
-    let skopeo = Skopeo::new(wanted);
+    // What a run that was cut off has left.
+    unpacked::clear(site)?;
+    let skopeo = Skopeo::new(site, wanted);
     let cover = cover::of(site, &repo, wanted, &skopeo)?;
     let here = held::commit_of(site, &wanted.image)?.filter(|held| fetch::complete(&repo, held));
     let (commit, bytes) = match here {
@@ -94,7 +97,10 @@ fn bring(
         look::at(site, wanted, skopeo, cover).await?;
         match here {
             Some(commit) => Ok((commit, 0)),
-            None => import::all(site, wanted, skopeo).await,
+            None => {
+                unpacked::anew(site, wanted)?;
+                import::all(site, wanted, skopeo).await
+            }
         }
     };
     let stopped = Arc::new(Notify::new());
@@ -108,5 +114,6 @@ fn bring(
     });
     // A thread may still be in libostree; it ends with the process, and a repository is made for that.
     runtime.shutdown_background();
+    unpacked::give_back(site);
     brought
 }

@@ -8,9 +8,10 @@ use ostree_ext::container::store::ImageProxyConfig;
 use upgrade::ContainerImage;
 use upgrade::container::Transport;
 
-use super::credentials;
+use super::{credentials, unpacked};
 use crate::args::FetchImage;
 use crate::process::RELAY_VARIABLE;
+use crate::site::Site;
 
 /// What skopeo is called with.
 pub struct Skopeo {
@@ -18,9 +19,13 @@ pub struct Skopeo {
     pub policy: Option<PathBuf>,
     /// The root below which settings lie.
     settings: PathBuf,
+    /// The folder into which it unpacks an archive.
+    unpacked: Option<PathBuf>,
 }
 
 const POLICY: &str = "etc/containers/policy.json";
+/// As whom it runs without rights, and the number of its group.
+pub const NOBODY: (&str, u32) = ("nobody", 65_534);
 /// Set by systemd for what it starts.
 const UNDER_SYSTEMD: &str = "INVOCATION_ID";
 /// What reads what a stranger sends has no rights (as ostree-ext, isolation.rs, which leaves it root's group). By number, because nobody's
@@ -29,7 +34,7 @@ const WITHOUT_RIGHTS: [&str; 8] = [
     "--no-new-privs",
     "--init-groups",
     "--reuid",
-    "nobody",
+    NOBODY.0,
     "--regid",
     "65534",
     "--bounding-set",
@@ -38,11 +43,13 @@ const WITHOUT_RIGHTS: [&str; 8] = [
 
 impl Skopeo {
     /// For what is wanted.
-    pub fn new(wanted: &FetchImage) -> Self {
+    pub fn new(site: &Site, wanted: &FetchImage) -> Self {
         let policy = wanted.settings.join(POLICY);
         Self {
             policy: policy.exists().then_some(policy),
             settings: wanted.settings.clone(),
+            unpacked: (wanted.image.transport == Transport::Archive)
+                .then(|| unpacked::folder(site)),
         }
     }
 
@@ -51,6 +58,7 @@ impl Skopeo {
         Self {
             policy: None,
             settings: self.settings.clone(),
+            unpacked: self.unpacked.clone(),
         }
     }
 
@@ -77,7 +85,7 @@ impl Skopeo {
         let mut command = Command::new("setpriv");
         // Our own signals are blocked, and it inherits that: only this one is heard when we are gone.
         command.args(["--pdeathsig", "KILL"]);
-        if std::env::var_os(UNDER_SYSTEMD).is_some() {
+        if is_without_rights() {
             command.args(WITHOUT_RIGHTS).env_remove("HOME");
         }
         command.args(["--", "skopeo"]);
@@ -94,9 +102,17 @@ impl Skopeo {
                 .arg("--registries.d")
                 .arg(containers.join("registries.d"));
         }
+        if let Some(folder) = &self.unpacked {
+            command.arg("--tmpdir").arg(folder);
+        }
         through_relay(&mut command);
         command
     }
+}
+
+/// Whether it runs as [`NOBODY`].
+pub fn is_without_rights() -> bool {
+    std::env::var_os(UNDER_SYSTEMD).is_some()
 }
 
 /// The relay that caps bandwidth is told to libostree in curl's words. Go resolves names at the proxy by itself, and takes the one for

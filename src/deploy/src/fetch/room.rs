@@ -6,10 +6,11 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::sys::statvfs::statvfs;
 use ostree_ext::ostree::{self, Repo};
-use upgrade::Reason;
+use upgrade::{Reason, names};
 
 use crate::site::Site;
 
@@ -19,6 +20,8 @@ const ROOT: &str = "the root file system";
 const VAR: &str = "/var";
 /// Year and release from which on that lies in the repository (ostree-fetcher-curl.c, `ensure_tmpfile`).
 const BESIDE: (u32, u32) = (2023, 6);
+/// How often the room is looked at while skopeo unpacks.
+const TICK: Duration = Duration::from_millis(250);
 /// libostree's share of a file system where nobody says another, in percent.
 const SHARE: u64 = 3;
 
@@ -45,9 +48,27 @@ impl Room {
         };
         let mut places = vec![root];
         if !ostree::check_version(BESIDE.0, BESIDE.1) {
-            places.extend(var_of_its_own(&site.path));
+            places.extend(of_its_own(&site.path, Path::new(VAR), VAR));
         }
         Self { places }
+    }
+
+    /// Watches where an archive is unpacked too; the folder is there.
+    pub fn and_of_unpacking(mut self, site: &Site, folder: &Path) -> Self {
+        self.places
+            .extend(of_its_own(&site.path, folder, names::UNPACKED));
+        self
+    }
+
+    /// Waits until there is a reason to end.
+    pub async fn until_short(&self) -> Reason {
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            ticks.tick().await;
+            if let Some(shortage) = self.shortage() {
+                return shortage;
+            }
+        }
     }
 
     /// The reason to end the pull, once it eats into the reserve. Half of that may be taken for a moment by what is still coming in.
@@ -74,14 +95,31 @@ pub fn too_little_for(site: &Site, repo: &Repo, bytes: u64) -> Option<Reason> {
     })
 }
 
-fn var_of_its_own(root: &Path) -> Option<Place> {
+/// The reason not to unpack so many bytes into this folder, which is there. Whoever does it has no rights, so what is kept for root is not counted.
+pub fn too_little_to_unpack(site: &Site, repo: &Repo, folder: &Path, bytes: u64) -> Option<Reason> {
+    let apart = of_its_own(&site.path, folder, names::UNPACKED);
+    let (name, reserve) = apart.map_or_else(
+        || (ROOT, repo.min_free_space_bytes().unwrap_or(0)),
+        |place| (place.name, place.reserve),
+    );
+    let facts = statvfs(folder).ok()?;
+    let free = facts.blocks_available() * facts.fragment_size();
+    let need = reserve + bytes;
+    (free < need).then(|| Reason::NoRoom {
+        place: name.to_owned(),
+        need,
+        free,
+    })
+}
+
+/// A place on another file system than root, with libostree's share of it as the reserve.
+fn of_its_own(root: &Path, path: &Path, name: &'static str) -> Option<Place> {
     let device = |path: &Path| fs::metadata(path).map(|facts| facts.dev()).ok();
-    let path = PathBuf::from(VAR);
-    let facts = statvfs(&path).ok()?;
+    let facts = statvfs(path).ok()?;
     let reserve = facts.blocks() * facts.fragment_size() / 100 * SHARE;
-    (device(&path) != device(root)).then_some(Place {
-        path,
-        name: VAR,
+    (device(path) != device(root)).then(|| Place {
+        path: path.to_owned(),
+        name,
         reserve,
     })
 }

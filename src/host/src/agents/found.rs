@@ -25,15 +25,32 @@ impl Found {
         self.wanted.is_some() && id(&self.wanted) != id(&self.proven)
     }
 
-    /// As the choice sees them, beside the image's own.
+    /// Whether this one has shown that it runs.
     #[must_use]
-    pub fn candidates(&self, image: Option<Release>, tried: Option<&Tried>) -> Candidates {
-        let tried = tried.filter(|_| self.is_on_probation());
-        let installed = |bundle: &Bundle| Installed {
-            release: bundle.release.clone(),
-            starts: tried
-                .filter(|tried| tried.id == bundle.id)
-                .map_or(0, |tried| tried.starts),
+    pub fn is_proven(&self, bundle: &Bundle) -> bool {
+        let proven = self.proven.as_ref();
+        proven.is_some_and(|proven| proven.id == bundle.id)
+    }
+
+    /// As the choice sees them, beside the image's own. `tried` is what was noted of one on probation, `in_this_boot` of a proven one.
+    #[must_use]
+    pub fn candidates(
+        &self,
+        image: Option<Release>,
+        tried: Option<&Tried>,
+        in_this_boot: Option<&Tried>,
+    ) -> Candidates {
+        let installed = |bundle: &Bundle| {
+            let counted = match self.is_proven(bundle) {
+                true => in_this_boot,
+                false => tried,
+            };
+            Installed {
+                release: bundle.release.clone(),
+                starts: counted
+                    .filter(|counted| counted.id == bundle.id)
+                    .map_or(0, |counted| counted.starts),
+            }
         };
         Candidates {
             image,

@@ -16,6 +16,9 @@ pub struct Launched {
     /// A bundle that has not shown that it runs.
     #[serde(default)]
     pub tried: Option<Tried>,
+    /// A bundle that had shown that it runs and did not in this boot, so that another was started.
+    #[serde(default)]
+    pub left: Option<AgentId>,
 }
 
 /// How often a bundle was started.
@@ -25,4 +28,15 @@ pub struct Tried {
     pub id: AgentId,
     /// How often.
     pub starts: u32,
+}
+
+impl Tried {
+    /// The next start of this one.
+    pub(super) fn once_more(id: &AgentId, before: Option<Self>) -> Self {
+        let before = before.filter(|tried| tried.id == *id);
+        Self {
+            id: id.clone(),
+            starts: before.map_or(0, |tried| tried.starts).saturating_add(1),
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod bundle;
 mod found;
 mod launched;
 mod pick;
+mod starts;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -30,6 +31,7 @@ pub use bundle::{AgentId, Bundle, PROGRAMS};
 pub use found::Found;
 pub use launched::{Launched, Tried};
 pub use pick::Pick;
+use starts::Starts;
 
 /// The file with what was started last.
 const LAUNCHED: &str = "launched";
@@ -59,6 +61,7 @@ impl Role {
 #[derive(Clone, Debug)]
 pub struct Agents {
     folder: PathBuf,
+    starts: Starts,
 }
 
 impl Agents {
@@ -68,6 +71,7 @@ impl Agents {
         let relative = names::AGENTS_DIR.trim_start_matches('/');
         Self {
             folder: root.join(relative),
+            starts: Starts::below(root),
         }
     }
 
@@ -204,6 +208,7 @@ impl Agents {
     /// # Errors
     /// When the note may not be on the disk.
     pub fn lasted(&self, id: &AgentId) -> Result<()> {
+        self.starts.lasted(id)?;
         let tried = |last: &Launched| last.tried.as_ref().is_some_and(|tried| tried.id == *id);
         match self.launched().filter(tried) {
             Some(last) if last.ran.as_ref() == Some(id) => self.note(&Launched {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use upgrade::Release;
-use upgrade::launch::{Choice, STARTS, choose};
+use upgrade::launch::{Candidates, Choice, STARTS, choose};
 
-use super::{AgentId, Agents, Bundle, Found, Launched, Tried};
+use super::{AgentId, Agents, Bundle, Found, Launched, Role, Tried};
 use crate::error::{Error, Result};
 
 /// What is to run.
@@ -27,21 +27,35 @@ impl Agents {
         }
         let mut found = self.find();
         let mut damage = std::mem::take(&mut found.damage);
-        let tried = self.launched().and_then(|last| last.tried);
-        let mut there = found.candidates(image.cloned(), tried.as_ref());
+        let (tried, counted) = (
+            self.launched().and_then(|last| last.tried),
+            self.starts.read(),
+        );
+        let mut there = found.candidates(image.cloned(), tried.as_ref(), counted.as_ref());
         let mut choice = choose(&there);
-        if let Err(error) = self.note(&note(&found, choice, image, tried)) {
+        let note = Launched {
+            left: left(&found, &there, choice),
+            ..note(&found, choice, image, tried)
+        };
+        if let Err(error) = self.note(&note) {
             damage.push(error);
             // A new one whose starts are not counted would be tried for ever.
             there.wanted = there.wanted.filter(|_| !found.is_on_probation());
             choice = choose(&there);
         }
-        let bundle = match choice {
-            Some(Choice::Wanted) => found.wanted,
-            Some(Choice::Proven) => found.proven,
-            Some(Choice::Image) | None => None,
-        };
+        damage.extend(self.count(&found, &there, choice).err());
+        let bundle = chosen(&found, choice).cloned();
         Pick { bundle, damage }
+    }
+
+    /// Of one that has shown that it runs starts count where it can be left for another, and in this boot alone.
+    fn count(&self, found: &Found, there: &Candidates, choice: Option<Choice>) -> Result<()> {
+        match chosen(found, choice) {
+            Some(bundle) if there.image.is_some() && found.is_proven(bundle) => {
+                self.starts.count(&bundle.id)
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Notes that a bundle which was picked is none that this system can run, and that the launcher, which lies at `own`, runs in its place.
@@ -56,6 +70,11 @@ impl Agents {
                 id: bundle.id.clone(),
                 starts: STARTS,
             }),
+            left: self
+                .id(Role::Proven)
+                .ok()
+                .flatten()
+                .filter(|id| *id == bundle.id),
         })
     }
 
@@ -66,34 +85,39 @@ impl Agents {
     }
 }
 
+/// The bundle that was chosen; nothing where it is the image's agent.
+fn chosen(found: &Found, choice: Option<Choice>) -> Option<&Bundle> {
+    match choice {
+        Some(Choice::Wanted) => found.wanted.as_ref(),
+        Some(Choice::Proven) => found.proven.as_ref(),
+        Some(Choice::Image) | None => None,
+    }
+}
+
+/// The proven one, where the image's runs for no other reason than its starts.
+fn left(found: &Found, there: &Candidates, choice: Option<Choice>) -> Option<AgentId> {
+    let proven = found.proven.as_ref()?;
+    let is_worn_out = there.proven.as_ref()?.starts >= STARTS;
+    (is_worn_out && choice == Some(Choice::Image)).then(|| proven.id.clone())
+}
+
 fn note(
     found: &Found,
     choice: Option<Choice>,
     image: Option<&Release>,
     tried: Option<Tried>,
 ) -> Launched {
-    let bundle = match choice {
-        Some(Choice::Wanted) => found.wanted.as_ref(),
-        Some(Choice::Proven) => found.proven.as_ref(),
-        Some(Choice::Image) | None => None,
-    };
+    let bundle = chosen(found, choice);
     let release = bundle.map(|bundle| &bundle.release).or(image);
     Launched {
         ran: bundle.map(|bundle| bundle.id.clone()),
         release: release.map(Release::to_string).unwrap_or_default(),
         tried: match bundle {
             Some(bundle) if choice == Some(Choice::Wanted) && found.is_on_probation() => {
-                Some(once_more(bundle, tried))
+                Some(Tried::once_more(&bundle.id, tried))
             }
             Some(_) | None => tried,
         },
-    }
-}
-
-fn once_more(bundle: &Bundle, tried: Option<Tried>) -> Tried {
-    let before = tried.filter(|tried| tried.id == bundle.id);
-    Tried {
-        id: bundle.id.clone(),
-        starts: before.map_or(0, |tried| tried.starts).saturating_add(1),
+        left: None,
     }
 }

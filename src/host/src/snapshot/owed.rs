@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use upgrade::reason::complaint;
-use upgrade::{Deployment, Phase, Reason, Upgrade, UpgradeId, names};
+use upgrade::{BootId, Deployment, Phase, Reason, Upgrade, UpgradeId, names};
 
 use super::{INDEX, exists, is_over, is_wanted, tidy};
 use crate::error::{Error, Result};
@@ -61,13 +61,23 @@ pub fn owe(places: &Places, id: &UpgradeId, owed: &Owed) -> Result<()> {
     Err(error)
 }
 
+/// Where it is asked what is to be put back.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    /// The system that runs.
+    pub system: &'a Deployment,
+    /// The boot that it runs in.
+    pub boot: &'a BootId,
+}
+
 /// Whether it is to be put back and nothing says whether it was: what does that before the kubelet starts has not come that far in this boot, or
-/// could note nothing. To be asked behind it, and before the record's phase moves on, which tells of the trial.
+/// could note nothing. To be asked behind it.
 #[must_use]
-pub fn is_outstanding(places: &Places, upgrade: &Upgrade, booted: &Deployment) -> bool {
-    // By the record the target has not run, so it has written nothing; and of one that is armed no note says that it was put back (`once`).
+pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> bool {
+    // By the record the target has not run, so it has written nothing.
     let has_run = !matches!(upgrade.phase, Phase::Armed { .. });
-    let is_due = has_run && is_wanted(upgrade, booted) && !is_over(places, upgrade);
+    let is_due =
+        has_run && is_wanted(upgrade, here.system) && !is_over(places, upgrade, Some(here.boot));
     is_due && exists(places, &upgrade.id) && owed(places, &upgrade.id).is_none()
 }
 

@@ -18,6 +18,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use upgrade::launch::LASTS;
 use upgrade::{Deployment, Journal, Phase, RawRequest, Record, Release, Upgrade, names};
 
 /// How often a service that ends at once is restarted before the test looks at it. systemd never ends.
@@ -111,9 +112,10 @@ impl World {
         *self.image.borrow_mut() = Some(version.parse().unwrap());
     }
 
-    /// A boot: what ran is gone, generators run, what is enabled starts.
+    /// A boot: what ran is gone, and what lay in /run; generators run, what is enabled starts.
     pub fn boot(&self) {
         *self.running.borrow_mut() = None;
+        let _ = fs::remove_dir_all(self.path(names::RUN_DIR));
         self.reload().unwrap();
         let _ = self.start(names::AGENT_UNIT);
     }
@@ -128,6 +130,10 @@ impl World {
 
     pub fn pass(&self, seconds: u64) {
         self.seconds.set(self.seconds.get() + seconds);
+        let ran = self.agents().launched().and_then(|last| last.ran);
+        if let Some(id) = ran.filter(|_| self.seconds.get() >= LASTS && self.runs().is_some()) {
+            self.agents().lasted(&id).unwrap();
+        }
     }
 
     /// One turn of a pod that has just come.

@@ -38,6 +38,12 @@ pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// In one word why.
+    #[serde(default)]
+    pub reason: String,
+    /// In a sentence.
+    #[serde(default)]
+    pub message: String,
     /// When its writer was last heard of.
     #[serde(default)]
     pub last_heartbeat_time: Option<Time>,

@@ -99,7 +99,7 @@ pub enum Command {
     Cancel(Cancel),
     /// Ask for the same again where it has failed.
     Retry(Retry),
-    /// Go back to the system that the last upgrade has kept: an upgrade of its own, with drain and trial.
+    /// Undo the last upgrade, where that went well: go back to the system that it has kept, which is an upgrade of its own, with drain and trial.
     Rollback(Rollback),
     /// Let nodes begin nothing new: an upgrade that is armed goes on, one that is not waits where it is.
     Pause(Pause),
@@ -175,9 +175,13 @@ pub struct Rollback {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: Chosen,
-    /// Also a node that has gone back already: it changes over once more, to the system that it left.
+    /// Also a node on which this undoes no upgrade: it changes over to the system that it keeps, whichever that is. One that has gone back already
+    /// goes forward again.
     #[arg(long)]
     pub again: bool,
+    /// Only where the last upgrade was to this image.
+    #[arg(long, value_name = "IMAGE", conflicts_with = "again")]
+    pub from: Option<Target>,
     /// How to ask.
     #[command(flatten)]
     pub asking: Asking,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::jiff::Timestamp;
 
 use super::Session;
-use super::act::{complain, conclude, each, settle, told, write};
+use super::act::{complain, conclude, each, named, settle, told, write};
 use super::choose::choose;
 use super::ended::{Awaited, to_the_end};
 use super::interrupt::unless_interrupted;
@@ -16,65 +16,71 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::few::few;
 use crate::render::outcome::{self, Done, Outcome};
-use crate::request::{self, Turn, Wish};
+use crate::request::{self, Aim, Errand, Turn};
 use crate::view::NodeView;
 
 /// What is said when a signal ends the watching.
 pub const STANDS: &str = "what was asked for stands, and goes on; `kubectl careen status` shows how far it is, `cancel` takes it back";
 
-/// What is wished of one node, or why nothing can be.
-pub type Wished = (NodeView, Result<Wish, String>);
-
-/// Asks nodes for what is wished of each.
+/// Asks nodes for what is wanted of them.
 ///
 /// # Errors
 /// See [`Failure`].
 pub async fn run(
     nodes: &Chosen,
     asking: &Asking,
-    wish: impl Fn(&NodeView) -> Result<Wish, String>,
+    aim: Aim,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
     if asking.timeout.is_some() && !asking.watches() {
         let why = "--timeout wants --watch: without it nothing is waited for";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let nodes = choose(&session.cluster, &Choice::from(nodes)).await?;
-    let wished = nodes.into_iter().map(|node| {
-        let wish = wish(&node).map(|wish| wish.soaking(asking.soak));
-        (node, wish)
-    });
-    ask(wished.collect(), asking, session).await
+    let choice = Choice::from(nodes);
+    let nodes = choose(&session.cluster, &choice).await?;
+    let errand = Errand {
+        aim,
+        soak: asking.soak,
+        named: matches!(choice, Choice::Named(_)),
+    };
+    errand.is_clear(&nodes).map_err(Failure::Usage)?;
+    ask(nodes, &errand, asking, session).await
 }
 
 async fn ask(
-    wished: Vec<Wished>,
+    nodes: Vec<NodeView>,
+    errand: &Errand,
     asking: &Asking,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
-    warn_of_machines(&wished, session);
+    warn_of_machines(&nodes, session);
     if !asking.yes && !asking.dry_run {
-        consent(&wished, asking, session)?;
+        consent(&nodes, errand, asking, session)?;
     }
-    if let Some(pace) = asking.pace(wished.len()) {
-        return at_pace(wished, pace, asking, session).await;
+    if let Some(pace) = asking.pace(nodes.len()) {
+        return at_pace(nodes, errand, (asking, pace), session).await;
     }
     if asking.watch {
-        return unless_interrupted(STANDS, ask_and_watch(wished, asking, session)).await;
+        return unless_interrupted(STANDS, ask_and_watch(nodes, errand, asking, session)).await;
     }
-    let outcomes = put(wished, write(asking.dry_run), session).await;
+    let outcomes = put(nodes, errand, write(asking.dry_run), session).await;
     conclude(session, &outcomes)
 }
 
 /// One question for all of them, where anything is to be asked at all.
-fn consent(wished: &[Wished], asking: &Asking, session: &mut Session<'_>) -> Result<(), Failure> {
-    let willing = wished.iter().filter_map(|(node, wish)| {
-        let wish = wish.as_ref().ok()?;
-        let will = request::upgrade(node, wish) == Turn::Write;
-        will.then_some((node.name.as_str(), wish.image.as_str()))
+fn consent(
+    nodes: &[NodeView],
+    errand: &Errand,
+    asking: &Asking,
+    session: &mut Session<'_>,
+) -> Result<(), Failure> {
+    let willing = nodes.iter().filter_map(|node| {
+        let (turn, wish) = errand.decide(node, node);
+        let wish = wish.filter(|_| turn == Turn::Write)?;
+        Some((node.name.as_str(), errand.words(&wish, node)))
     });
-    let (names, images): (Vec<&str>, BTreeSet<&str>) = willing.unzip();
-    let at_once = asking.pace(wished.len()).map(|pace| pace.at_once);
+    let (names, images): (Vec<&str>, BTreeSet<String>) = willing.unzip();
+    let at_once = asking.pace(nodes.len()).map(|pace| pace.at_once);
     let how = match (names.len(), at_once) {
         (0, _) => return Ok(()),
         (1, _) => "It drains and reboots".to_owned(),
@@ -94,8 +100,8 @@ fn consent(wished: &[Wished], asking: &Asking, session: &mut Session<'_>) -> Res
 }
 
 /// Of a Machine's Node somebody else takes care, and does not hear of what is asked here.
-fn warn_of_machines(wished: &[Wished], session: &mut Session<'_>) {
-    let owned = wished.iter().filter_map(|(node, _)| {
+fn warn_of_machines(nodes: &[NodeView], session: &mut Session<'_>) {
+    let owned = nodes.iter().filter_map(|node| {
         let machine = node.machine.as_deref()?;
         Some((node.name.as_str(), machine))
     });
@@ -114,54 +120,66 @@ fn warn_of_machines(wished: &[Wished], session: &mut Session<'_>) {
 }
 
 /// Writes the requests.
-async fn put(wished: Vec<Wished>, write: Write, session: &Session<'_>) -> Vec<Outcome> {
+async fn put(
+    nodes: Vec<NodeView>,
+    errand: &Errand,
+    write: Write,
+    session: &Session<'_>,
+) -> Vec<Outcome> {
     let cluster = &session.cluster;
-    let name = |(node, _): &Wished| node.name.clone();
-    each(wished, name, |wished| one(cluster, wished, write)).await
+    let ask = |node: NodeView| async move {
+        let now = node.clone();
+        one(cluster, errand, (&node, now), write).await
+    };
+    each(nodes, named, ask).await
 }
 
 /// The same when hours may have gone by since they were read.
-pub async fn put_anew(wished: Vec<Wished>, session: &Session<'_>) -> Vec<Outcome> {
+pub async fn put_anew(
+    nodes: Vec<NodeView>,
+    errand: &Errand,
+    session: &Session<'_>,
+) -> Vec<Outcome> {
     let cluster = &session.cluster;
-    let name = |(node, _): &Wished| node.name.clone();
-    let anew = |(node, wish): Wished| async move {
-        let node = cluster.node(&node.name).await?.into();
-        one(cluster, (node, wish), Write::Real).await
+    let ask = |node: NodeView| async move {
+        let now = cluster.node(&node.name).await?.into();
+        one(cluster, errand, (&node, now), Write::Real).await
     };
-    each(wished, name, anew).await
+    each(nodes, named, ask).await
 }
 
-async fn one(cluster: &Cluster, (node, wish): Wished, write: Write) -> Result<Outcome, Failure> {
-    let wish = match wish {
-        Ok(wish) => wish,
-        Err(why) => {
-            let turn = Turn::Refuse(why);
-            return Ok(told(&node.name, turn, Done::Asked, String::new(), write));
-        }
-    };
+/// A node that was so at first, and is so now.
+async fn one(
+    cluster: &Cluster,
+    errand: &Errand,
+    (first, now): (&NodeView, NodeView),
+    write: Write,
+) -> Result<Outcome, Failure> {
     let id = request::new_id(Timestamp::now()).map_err(|bad| Failure::Usage(bad.to_string()))?;
     let decide = |node: &NodeView| {
-        let turn = request::upgrade(node, &wish);
-        (turn, request::asking(node, &wish, &id))
+        let (turn, wish) = errand.decide(first, node);
+        let change = wish.map(|wish| request::asking(node, &wish, &id));
+        (turn, change.unwrap_or_default())
     };
-    let (turn, after) = settle(cluster, node, write, decide).await?;
+    let (turn, after) = settle(cluster, now, write, decide).await?;
     let stands = after.asked.as_ref().and_then(|asked| asked.raw.id.clone());
     let id = match turn {
         Turn::Write => Some(id.to_string()),
         Turn::Join => stands,
         Turn::Done(_) | Turn::Refuse(_) => None,
     };
-    let detail = format!("asked for {}", wish.image);
+    let detail = format!("asked for {}", after.image().unwrap_or_default());
     let outcome = told(&after.name, turn, Done::Asked, detail, write);
     Ok(Outcome { id, ..outcome })
 }
 
 async fn ask_and_watch(
-    wished: Vec<Wished>,
+    nodes: Vec<NodeView>,
+    errand: &Errand,
     asking: &Asking,
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
-    let outcomes = put(wished, Write::Real, session).await;
+    let outcomes = put(nodes, errand, Write::Real, session).await;
     let exit = tell(&outcomes, session);
     let awaited = to_answer(&outcomes);
     if awaited.is_empty() {

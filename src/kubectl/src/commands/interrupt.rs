@@ -22,6 +22,39 @@ pub async fn unless_interrupted<T>(
     }
 }
 
+/// The same where something is left behind that has to be taken back: a terminal that goes away, as with a link that is lost, asks for the end,
+/// too. Who has it go on without one (nohup) has SIGHUP ignored.
+///
+/// # Errors
+/// See [`unless_interrupted`].
+pub async fn unless_left<T>(
+    words: &str,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        ended = unless_interrupted(words, work) => ended,
+        () = hang_up() => Err(Failure::Interrupted(words.to_owned())),
+    }
+}
+
+async fn hang_up() {
+    let ignored =
+        std::fs::read_to_string("/proc/self/status").is_ok_and(|own| ignores_hangup(&own));
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) if !ignored => {
+            hangup.recv().await;
+        }
+        Ok(_) | Err(_) => pending().await,
+    }
+}
+
+/// By `SigIgn` of proc_pid_status(5): a mask whose lowest bit is signal 1, SIGHUP. Where there is no such file nobody is known to ignore it.
+fn ignores_hangup(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
+}
+
 async fn interrupted() {
     match signal(SignalKind::terminate()) {
         Ok(mut term) => {
@@ -31,5 +64,18 @@ async fn interrupted() {
             }
         }
         Err(_) => pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hangup_that_is_ignored_is_known_by_its_bit() {
+        let status = |mask: &str| format!("SigBlk:\t0000000000000001\nSigIgn:\t{mask}\n");
+        assert!(ignores_hangup(&status("0000000000001001")));
+        assert!(!ignores_hangup(&status("0000000000001000")));
+        assert!(!ignores_hangup(""));
     }
 }

@@ -22,8 +22,7 @@ use crate::cli::{Cli, Command, Format};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::request::{self, Wish};
-use crate::view::NodeView;
+use crate::request::{Aim, Rollback, Wish};
 
 /// What every command works with.
 pub(crate) struct Session<'a> {
@@ -53,19 +52,17 @@ async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, F
     match command {
         Command::Plan(asked) => plan::run(asked, session).await,
         Command::Upgrade(asked) => {
-            let wish = |_: &NodeView| Ok(Wish::from(asked));
-            ask::run(&asked.nodes, &asked.asking, wish, session).await
+            let aim = Aim::Upgrade(Wish::from(asked));
+            ask::run(&asked.nodes, &asked.asking, aim, session).await
         }
         Command::Status(asked) => status::run(asked, session).await,
         Command::Explain(asked) => explain::run(&asked.node, session).await,
         Command::History(asked) => history::run(asked, session).await,
         Command::Cancel(asked) => cancel::run(asked, session).await,
-        Command::Retry(asked) => {
-            ask::run(&asked.nodes, &asked.asking, request::retry, session).await
-        }
+        Command::Retry(asked) => ask::run(&asked.nodes, &asked.asking, Aim::Retry, session).await,
         Command::Rollback(asked) => {
-            let wish = |_: &NodeView| Ok(Wish::kept(asked.again));
-            ask::run(&asked.nodes, &asked.asking, wish, session).await
+            let aim = Aim::Rollback(Rollback::from(asked));
+            ask::run(&asked.nodes, &asked.asking, aim, session).await
         }
         Command::Pause(asked) => pause::pause(asked, session).await,
         Command::Resume(asked) => pause::resume(asked, session).await,

@@ -1,12 +1,13 @@
 //! `kubectl careen plan`.
 
+use upgrade::names;
 use upgrade::plan::Question;
 
 use super::Session;
 use super::act::settle;
 use super::choose::learn;
 use super::follow::{Course, End, follow};
-use super::interrupt::unless_interrupted;
+use super::interrupt::unless_left;
 use super::show::Shown;
 use crate::api::Write;
 use crate::cli::{Choice, Plan};
@@ -36,7 +37,7 @@ pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failur
         id: Some(id),
     }
     .to_string();
-    let ended = unless_interrupted(TAKEN_OFF, ask_and_show(asked, &question, session)).await;
+    let ended = unless_left(TAKEN_OFF, ask_and_show(asked, &question, session)).await;
     // A question that is left on a Node would keep its answer there.
     if matches!(ended, Err(Failure::Interrupted(_))) {
         take_off(asked, &question, session).await?;
@@ -78,11 +79,7 @@ async fn answer(
     question: &str,
     session: &mut Session<'_>,
 ) -> Result<Option<upgrade::plan::Plan>, Failure> {
-    let change = request::questioning(question);
-    session
-        .cluster
-        .change(&asked.node, &change, Write::Real)
-        .await?;
+    put(asked, question, session).await?;
     if session.console.is_live() {
         let time = span::short(asked.patience().as_secs());
         let line = format!(
@@ -101,6 +98,30 @@ async fn answer(
     take_off(asked, question, session).await?;
     match end? {
         End::Over(fleet) | End::TimeOut(fleet) => Ok(answer_of(&fleet, &asked.node, question)),
+    }
+}
+
+/// A write whose answer was lost may have been made all the same.
+async fn put(asked: &Plan, question: &str, session: &mut Session<'_>) -> Result<(), Failure> {
+    let change = request::questioning(question);
+    let written = session
+        .cluster
+        .change(&asked.node, &change, Write::Real)
+        .await;
+    match written {
+        Ok(_) => Ok(()),
+        Err(failure @ (Failure::Unreachable(_) | Failure::Unwell(_))) => {
+            if take_off(asked, question, session).await.is_err() {
+                let line = format!(
+                    "note: the question may be left on {0}: `kubectl annotate node {0} {1}-` takes it off",
+                    asked.node,
+                    names::PLAN
+                );
+                session.console.say(&line);
+            }
+            Err(failure)
+        }
+        Err(other) => Err(other),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tokio::time::Instant;
 
 use super::Session;
-use super::ask::{STANDS, Wished, put_anew, tell, to_answer};
+use super::ask::{STANDS, put_anew, tell, to_answer};
 use super::choose::learn;
 use super::ended::{Awaited, late, verdict};
 use super::follow::{Following, Stop};
@@ -17,7 +17,9 @@ use crate::failure::Failure;
 use crate::fleet::{Fleet, News};
 use crate::pace::{Pace, Tally};
 use crate::render::few::few;
+use crate::request::Errand;
 use crate::span::Span;
+use crate::view::NodeView;
 
 /// One that is at it, and until when that is watched.
 struct Running {
@@ -25,10 +27,11 @@ struct Running {
     deadline: Option<Instant>,
 }
 
-struct Rollout {
+struct Rollout<'a> {
+    errand: &'a Errand,
     pace: Pace,
     timeout: Option<Span>,
-    waiting: VecDeque<Wished>,
+    waiting: VecDeque<NodeView>,
     running: Vec<Running>,
     failed: Vec<String>,
     worst: Exit,
@@ -39,15 +42,16 @@ struct Rollout {
 /// # Errors
 /// See [`Failure`].
 pub async fn at_pace(
-    wished: Vec<Wished>,
-    pace: Pace,
-    asking: &Asking,
+    nodes: Vec<NodeView>,
+    errand: &Errand,
+    (asking, pace): (&Asking, Pace),
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
     let mut rollout = Rollout {
+        errand,
         pace,
         timeout: asking.timeout,
-        waiting: wished.into(),
+        waiting: nodes.into(),
         running: Vec::new(),
         failed: Vec::new(),
         worst: Exit::Done,
@@ -74,9 +78,9 @@ async fn has_ended(
     Ok(is_known && !one.is_open(&following.fleet))
 }
 
-impl Rollout {
+impl Rollout<'_> {
     async fn run(&mut self, session: &mut Session<'_>) -> Result<(), Failure> {
-        let names = self.waiting.iter().map(|(node, _)| node.name.clone());
+        let names = self.waiting.iter().map(|node| node.name.clone());
         let choice = Choice::Named(names.collect());
         let expected = learn(&session.cluster, &[], &choice).await;
         let mut shown = Shown::new(expected, session.format);
@@ -102,8 +106,8 @@ impl Rollout {
     }
 
     async fn ask(&mut self, room: usize, session: &mut Session<'_>, following: &mut Following) {
-        let next: Vec<Wished> = self.waiting.drain(..room).collect();
-        let outcomes = put_anew(next, session).await;
+        let next: Vec<NodeView> = self.waiting.drain(..room).collect();
+        let outcomes = put_anew(next, self.errand, session).await;
         self.worst = self.worst.max(tell(&outcomes, session));
         let bad = outcomes.iter().filter(|one| one.exit() != Exit::Done);
         self.failed.extend(bad.map(|one| one.node.clone()));
@@ -175,11 +179,7 @@ impl Rollout {
     }
 
     fn say_who_was_not_asked(&self, session: &mut Session<'_>) {
-        let rest: Vec<&str> = self
-            .waiting
-            .iter()
-            .map(|(node, _)| node.name.as_str())
-            .collect();
+        let rest: Vec<&str> = self.waiting.iter().map(|node| node.name.as_str()).collect();
         if rest.is_empty() {
             return;
         }

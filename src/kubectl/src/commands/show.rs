@@ -13,6 +13,7 @@ use crate::render::report::{self, NodeReport};
 use crate::render::status::{Around, screenful, state};
 use crate::span;
 use crate::standing::Standing;
+use crate::untaken::untaken;
 use crate::view::NodeView;
 
 /// A table is drawn no more often than this for the sake of single nodes.
@@ -185,7 +186,8 @@ fn turn(node: &NodeView) -> String {
 /// What there is to say of the request that stands; the reason of the last one is none of it.
 fn says(node: &NodeView) -> Option<&str> {
     match Standing::of(node) {
-        Standing::Idle | Standing::Asked | Standing::Upgraded => None,
+        Standing::Idle | Standing::Upgraded => None,
+        Standing::Asked => untaken(node).map(|word| word.sentence.as_str()),
         Standing::Held => node.paused.as_deref(),
         Standing::Working | Standing::Failed | Standing::Refused | Standing::Halted => {
             node.reason()

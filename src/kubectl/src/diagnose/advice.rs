@@ -172,14 +172,14 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "Downgrade",
         advice(
-            "`kubectl careen rollback` goes back to the system before; any other older one wants downgrade = true in /etc/careen/policy.toml",
+            "`kubectl careen rollback --again` goes to the system that is kept, as a rule the one before; any other older one wants downgrade = true in /etc/careen/policy.toml",
             Then::Either,
         ),
     ),
     (
         "OlderImage",
         advice(
-            "choose an image that was made later; `kubectl careen rollback` goes back to the system before",
+            "choose an image that was made later; `kubectl careen rollback --again` goes to the system that is kept, as a rule the one before",
             Then::Another,
         ),
     ),

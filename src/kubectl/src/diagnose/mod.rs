@@ -14,6 +14,7 @@ use crate::expected::Expected;
 use crate::runbook;
 use crate::stage::Stage;
 use crate::standing::Standing;
+use crate::untaken::untaken;
 use crate::view::NodeView;
 
 pub use facts::Fact;
@@ -68,11 +69,12 @@ pub struct Case<'a> {
 }
 
 /// Looks, in the order in which their findings are shown.
-const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 15] = [
+const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 16] = [
     ended::verdict,
     waiting::way_back,
     waiting::hindrance,
     waiting::pause,
+    waiting::not_taken,
     waiting::no_answer,
     waiting::malformed,
     waiting::taken_back,
@@ -106,6 +108,9 @@ pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
 
 /// Of a reason that speaks of the request that stands. A code that is not known may be anything, and our runbook has nothing of it.
 fn section(case: &Case<'_>) -> Option<String> {
+    if let Some(word) = untaken(case.node) {
+        return runbook::section(&word.code);
+    }
     let code = case.node.status.as_ref()?.code.as_deref()?;
     let speaks = case.standing.is_bad() || case.standing == Standing::Working;
     runbook::section(code).filter(|_| speaks)

@@ -3,12 +3,13 @@
 use upgrade::reason::Wait;
 use upgrade::report::Status;
 
-use super::{Case, Finding, Weight, meanwhile};
+use super::{Case, Finding, Weight, advice, meanwhile};
 use crate::cli::BY_HAND;
 use crate::expected::worked;
 use crate::span;
 use crate::standing::{Standing, is_answered};
-use crate::view::Ready;
+use crate::untaken::{last_word, untaken};
+use crate::view::{Ready, Word};
 
 /// An agent that runs answers within this, in seconds.
 const PROMPT: u64 = 30;
@@ -82,9 +83,24 @@ fn lifting(node: &str, why: &str) -> String {
     }
 }
 
+/// Its agent has looked at the request, and says why it does not take it.
+pub(super) fn not_taken(case: &Case<'_>) -> Option<Finding> {
+    let word = untaken(case.node)?;
+    Some(Finding {
+        weight: Weight::Held,
+        what: format!("{}: not taken yet: {}", word.code, word.sentence),
+        so: Some(about(word)),
+    })
+}
+
+fn about(word: &Word) -> String {
+    let known = meanwhile::in_the_way(&word.code);
+    known.unwrap_or(advice::UNKNOWN.first).to_owned()
+}
+
 /// Nobody answers.
 pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
-    if case.standing != Standing::Asked {
+    if case.standing != Standing::Asked || untaken(case.node).is_some() {
         return None;
     }
     let since = case.node.asked.as_ref()?.since.map(span::seconds);
@@ -107,7 +123,14 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
             "the agent has not answered; one that runs does within seconds".to_owned(),
         ),
     };
-    let so = Some(who_is_silent(case));
+    let (what, so) = match last_word(case.node) {
+        Some(word) => (
+            format!("{what}; its last word was {}: {}", word.code, word.sentence),
+            format!("{}; or {}", about(word), who_is_silent(case)),
+        ),
+        None => (what, who_is_silent(case)),
+    };
+    let so = Some(so);
     Some(Finding { weight, what, so })
 }
 

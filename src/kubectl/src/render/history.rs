@@ -4,10 +4,16 @@ use upgrade::bill::Seconds;
 use upgrade::history::Past;
 use upgrade::report::Answer;
 
-use super::table::{Cell, plain, table, toned};
+use super::table::{Cell, fitted, plain, toned};
 use super::{Look, Tone};
 use crate::past::Told;
 use crate::span;
+
+/// Columns that go first on a narrow screen.
+const LEAST: [&str; 12] = [
+    "IMAGE", "ID", "NOTREADY", "DRAINED", "WAITED", "WORKED", "TRIES", "CORDONED", "FROM", "TOOK",
+    "TO", "BEGAN",
+];
 
 /// A line for each, with the node where they are of several.
 #[must_use]
@@ -27,7 +33,7 @@ pub fn history(told: &[Told], names: bool, wide: bool, look: Look) -> String {
         name.into_iter().chain(row(&told.past, wide)).collect()
     };
     let rows: Vec<Vec<Cell>> = told.iter().map(line).collect();
-    table(&heads, &rows, look)
+    fitted(&heads, &rows, look, &LEAST)
 }
 
 fn row(past: &Past, wide: bool) -> Vec<Cell> {

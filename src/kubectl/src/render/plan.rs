@@ -6,7 +6,7 @@ use serde::Serialize;
 use upgrade::plan::{Change, Failure, Package, PlaceRoom, Plan};
 
 use super::size::bytes;
-use super::table::{Cell, plain, table, toned};
+use super::table::{Cell, cut, fitted_whole, plain, toned};
 use super::{Look, Tone};
 use crate::drain::Moving;
 use crate::span;
@@ -265,8 +265,10 @@ fn packages(preview: &Preview, wide: bool, look: Look) -> String {
         return String::new();
     };
     let shown = if wide { plan.packages.len() } else { PACKAGES };
-    let rows: Vec<Vec<Cell>> = plan.packages.iter().take(shown).map(package).collect();
-    let mut text = "\n".to_owned() + &table(&["PACKAGE", "FROM", "TO", "SIZE"], &rows, look);
+    let packages = plan.packages.iter().take(shown);
+    let rows: Vec<Vec<Cell>> = packages.map(|one| package(one, look)).collect();
+    let heads = ["PACKAGE", "FROM", "TO", "SIZE"];
+    let mut text = "\n".to_owned() + &fitted_whole(&heads, &rows, look, &["SIZE", "FROM"]);
     let hidden = plan.packages.len().saturating_sub(shown);
     let hint = if hidden > 0 { " (-o wide)" } else { "" };
     let left = hidden + usize::try_from(plan.packages_left_out).unwrap_or(usize::MAX);
@@ -276,13 +278,15 @@ fn packages(preview: &Preview, wide: bool, look: Look) -> String {
     text
 }
 
-fn package(package: &Package) -> Vec<Cell> {
+/// Half of a narrow screen is for the versions.
+fn package(package: &Package, look: Look) -> Vec<Cell> {
+    let room = look.width.map_or(usize::MAX, |width| width / 2);
     let version =
         |version: &Option<String>| plain(version.clone().unwrap_or_else(|| "-".to_owned()));
     let sign = if package.bytes < 0 { "-" } else { "+" };
     let size = format!("{sign}{}", bytes(package.bytes.unsigned_abs()));
     vec![
-        plain(&package.name),
+        plain(cut(&package.name, room)),
         version(&package.change.from),
         version(&package.change.to),
         plain(size),

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::expected::{Expected, elapsed, in_phase_since, waited};
 use crate::span;
 use crate::standing::Standing;
+use crate::untaken::untaken;
 use crate::view::{NodeView, Ready};
 
 /// A node.
@@ -54,10 +55,13 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         state,
         phase: status.map(|status| status.phase.clone()),
         percent: status.map(|status| status.percent),
-        code: status.and_then(|status| status.code.clone()),
+        code: status
+            .and_then(|status| status.code.clone())
+            .or_else(|| untaken(node).map(|word| word.code.clone())),
         reason: node
             .reason()
             .filter(|_| speaks(standing))
+            .or_else(|| untaken(node).map(|word| word.sentence.as_str()))
             .map(str::to_owned),
         elapsed_seconds: elapsed(node, now),
         waited_seconds: waited(node, now),

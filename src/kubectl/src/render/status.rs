@@ -7,6 +7,7 @@ use crate::expected::{Expected, elapsed};
 use crate::span;
 use crate::stage::Stage;
 use crate::standing::Standing;
+use crate::untaken::untaken;
 use crate::view::NodeView;
 
 /// Signs of a progress bar.
@@ -186,7 +187,10 @@ fn says(node: &NodeView, now: u64) -> Cell {
     match standing {
         Standing::Idle | Standing::Upgraded => toned(Tone::Held, paused(node)),
         Standing::Held => toned(Tone::Held, node.paused.clone().unwrap_or_default()),
-        Standing::Asked => plain(unanswered(node, now)),
+        Standing::Asked => match untaken(node) {
+            Some(word) => toned(Tone::Held, &word.sentence),
+            None => plain(unanswered(node, now)),
+        },
         Standing::Working => match node.reason() {
             Some(reason) => toned(Tone::Held, reason),
             None => plain(doing().unwrap_or_else(|| meaning(node))),

@@ -52,14 +52,29 @@ pub fn table(heads: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
 }
 
 /// The table on a screen that may be too narrow for it: the columns that are `least` wanted go, one after the other, until the
-/// rest fits.
+/// rest fits. The last column is prose.
 #[must_use]
 pub fn fitted(heads: &[&str], rows: &[Vec<Cell>], look: Look, least: &[&str]) -> String {
+    narrowed((heads, rows), look, least, |_| WANTED)
+}
+
+/// The same where the last column is a short word, and wanted whole.
+#[must_use]
+pub fn fitted_whole(heads: &[&str], rows: &[Vec<Cell>], look: Look, least: &[&str]) -> String {
+    narrowed((heads, rows), look, least, |width| width)
+}
+
+fn narrowed(
+    (heads, rows): (&[&str], &[Vec<Cell>]),
+    look: Look,
+    least: &[&str],
+    wanted: fn(usize) -> usize,
+) -> String {
     let heads_row: Vec<Cell> = heads.iter().map(|head| plain(*head)).collect();
     let widths = widths(&std::iter::once(&heads_row).chain(rows).collect::<Vec<_>>());
     let mut kept: Vec<usize> = (0..heads.len()).collect();
     for name in least {
-        if needs(&kept, &widths) <= look.width.unwrap_or(usize::MAX) {
+        if needs(&kept, &widths, wanted) <= look.width.unwrap_or(usize::MAX) {
             break;
         }
         kept.retain(|at| heads.get(*at) != Some(name));
@@ -74,13 +89,13 @@ pub fn fitted(heads: &[&str], rows: &[Vec<Cell>], look: Look, least: &[&str]) ->
 }
 
 /// Columns of the screen for these, with what is wanted of the last one.
-fn needs(kept: &[usize], widths: &[usize]) -> usize {
-    let before = kept.split_last().map_or(&[][..], |(_, before)| before);
-    let used = before
-        .iter()
-        .filter_map(|at| widths.get(*at))
-        .map(|width| width + GAP);
-    used.sum::<usize>() + WANTED
+fn needs(kept: &[usize], widths: &[usize], wanted: fn(usize) -> usize) -> usize {
+    let width = |at: &usize| widths.get(*at).copied().unwrap_or(0);
+    let Some((last, before)) = kept.split_last() else {
+        return 0;
+    };
+    let used = before.iter().map(|at| width(at) + GAP);
+    used.sum::<usize>() + wanted(width(last))
 }
 
 fn widths(lines: &[&Vec<Cell>]) -> Vec<usize> {

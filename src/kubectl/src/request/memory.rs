@@ -29,7 +29,7 @@ pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
 fn failed(node: &NodeView, image: &Target) -> Option<Past> {
     let known = past::of(std::slice::from_ref(node));
     let mut known = known.into_iter().map(|told| told.past);
-    let latest = known.find(|past| is_verdict(past) && is_of(past, image))?;
+    let latest = known.find(|past| is_verdict(past) && is_image(&past.image, image))?;
     (latest.answer == Answer::Failed).then_some(latest)
 }
 
@@ -37,8 +37,10 @@ const fn is_verdict(past: &Past) -> bool {
     past.tries > 0 || matches!(past.answer, Answer::Upgraded)
 }
 
-fn is_of(past: &Past, image: &Target) -> bool {
-    let known: Result<Target, _> = past.image.parse();
+/// Whether an image, as it was asked for, is this one.
+#[must_use]
+pub fn is_image(asked: &str, image: &Target) -> bool {
+    let known: Result<Target, _> = asked.parse();
     known.is_ok_and(|known| is_same(&known, image))
 }
 

@@ -1,12 +1,18 @@
 //! What is written to a Node, and whether: pure functions of the Node as it was read.
 
+mod errand;
 mod memory;
 mod patch;
+mod retry;
+mod undo;
 
 use k8s_openapi::jiff::Timestamp;
 use upgrade::{Malformed, Target, UpgradeId, names};
 
+pub use errand::{Aim, Errand, Wishless};
+pub use memory::is_image;
 pub use patch::{asking, pausing, questioning, unquestioning, withdrawing};
+pub use undo::{Rollback, undone};
 
 use crate::cli::Upgrade;
 use crate::span::Span;
@@ -23,21 +29,18 @@ pub struct Wish {
     pub kubernetes: Option<String>,
     /// Also where this has failed.
     pub despite_failure: bool,
-    /// Also where it is the kept system that was changed over to: what is kept now is the one that was left.
-    pub once_more: bool,
     /// For how long the new system must be healthy at least, as the annotation says it.
     pub soak: Option<String>,
 }
 
 impl Wish {
-    /// The kept system, or once more the one that was left for it. That it failed once is no reason not to want it.
+    /// The kept system. That it failed once is no reason not to want it.
     #[must_use]
-    pub fn kept(once_more: bool) -> Self {
+    pub fn kept() -> Self {
         Self {
             image: names::KEPT_IMAGE.to_owned(),
             kubernetes: None,
             despite_failure: true,
-            once_more,
             soak: None,
         }
     }
@@ -51,10 +54,6 @@ impl Wish {
             ..self
         }
     }
-
-    fn is_kept(&self) -> bool {
-        self.image == names::KEPT_IMAGE
-    }
 }
 
 impl From<&Upgrade> for Wish {
@@ -63,7 +62,6 @@ impl From<&Upgrade> for Wish {
             image: asked.image.to_string(),
             kubernetes: asked.kubernetes_version.as_ref().map(ToString::to_string),
             despite_failure: asked.again,
-            once_more: false,
             soak: None,
         }
     }
@@ -113,11 +111,6 @@ pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
         Standing::Upgraded if same && runs_pinned(node, wish) => {
             Turn::Done("it runs this image".to_owned())
         }
-        // What it keeps now is the system that it went back from: asked once more it would go forward again.
-        Standing::Upgraded if same && wish.is_kept() && !wish.once_more => Turn::Done(
-            "it has gone back already; `--again` changes over once more, to the system that it left"
-                .to_owned(),
-        ),
         Standing::Idle
         | Standing::Asked
         | Standing::Held
@@ -171,32 +164,6 @@ fn under_way(node: &NodeView) -> String {
     format!(
         "an upgrade to {image} is under way ({phase}, {percent} %): wait for its end, or cancel it"
     )
-}
-
-/// Whether what has failed can be asked for again, and what that was.
-///
-/// # Errors
-/// Why not, for a person.
-pub fn retry(node: &NodeView) -> Result<Wish, String> {
-    let standing = Standing::of(node);
-    if !standing.is_bad() {
-        return Err(match standing {
-            Standing::Working => under_way(node),
-            Standing::Asked | Standing::Held => "it has not answered yet".to_owned(),
-            _ => "nothing has failed on it".to_owned(),
-        });
-    }
-    let asked = node.asked.as_ref();
-    let image = asked.and_then(|asked| asked.raw.image.clone());
-    let image =
-        image.ok_or("its request was taken back since: ask with `kubectl careen upgrade`")?;
-    Ok(Wish {
-        image,
-        kubernetes: asked.and_then(|asked| asked.raw.kubernetes.clone()),
-        despite_failure: true,
-        once_more: false,
-        soak: asked.and_then(|asked| asked.raw.soak.clone()),
-    })
 }
 
 /// Whether what is asked of a node can be taken back.

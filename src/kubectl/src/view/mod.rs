@@ -52,6 +52,8 @@ pub struct NodeView {
     pub garbled: bool,
     /// The sentence of a failure.
     pub failure: Option<String>,
+    /// What the agent's condition says.
+    pub word: Option<Word>,
     /// When the agent last wrote.
     pub heard: Option<Timestamp>,
     /// The last upgrades, the latest first; absent when the agent keeps none.
@@ -60,6 +62,15 @@ pub struct NodeView {
     pub question: Option<String>,
     /// The answer to one.
     pub plan: Option<Plan>,
+}
+
+/// What the agent says of the moment, beside its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// In one word: a reason's code, or a phase.
+    pub code: String,
+    /// In a sentence.
+    pub sentence: String,
 }
 
 /// What the condition `Ready` says.
@@ -136,6 +147,7 @@ impl From<Node> for NodeView {
             garbled: told.is_none() && annotations.contains_key(names::STATUS),
             status: told.map(clean::status),
             failure: text(names::FAILURE_REASON),
+            word: own.and_then(word),
             heard: own.and_then(|own| own.last_heartbeat_time.as_ref().map(|time| time.0)),
             history: json::<Vec<Past>>(&annotations, names::HISTORY)
                 .map(|past| past.into_iter().map(clean::past).collect()),
@@ -147,6 +159,14 @@ impl From<Node> for NodeView {
 
 fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.kind == kind)
+}
+
+fn word(condition: &Condition) -> Option<Word> {
+    let code = plain::line(&condition.reason);
+    (!code.is_empty()).then(|| Word {
+        code,
+        sentence: plain::line(&condition.message),
+    })
 }
 
 fn ready(condition: Option<&Condition>) -> Ready {

@@ -36,17 +36,20 @@ fn answer(id: &str, word: &str, phase: &str) -> Value {
     json!({ names::ANSWER: word, names::STATUS: status.to_string(), names::HISTORY: past.to_string() })
 }
 
+/// The request for it, and what came of it.
+fn answered(id: &str, word: &str) -> Value {
+    let phase = if word == "InProgress" { "Trial" } else { word };
+    let mut all = asked(id);
+    let more = answer(id, word, phase).as_object().unwrap().clone();
+    all.as_object_mut().unwrap().extend(more);
+    all
+}
+
 /// One node is at work, one has failed, one was never asked.
 fn server() -> Server {
-    let with = |answer: Value| {
-        let mut all = asked("k-1");
-        let more = answer.as_object().unwrap().clone();
-        all.as_object_mut().unwrap().extend(more);
-        all
-    };
     Server::with([
-        ("busy", with(answer("k-1", "InProgress", "Trial"))),
-        ("bad", with(answer("k-1", "Failed", "Failed"))),
+        ("busy", answered("k-1", "InProgress")),
+        ("bad", answered("k-1", "Failed")),
         ("idle", json!({})),
     ])
 }
@@ -207,12 +210,36 @@ fn a_status_that_is_watched_ends_by_the_signal_itself() {
 #[test]
 fn a_signal_takes_the_question_of_a_plan_off_the_node() {
     let server = server();
-    let mut asking = program(&server, &format!("plan idle --image {IMAGE}"));
-    let asking = Running::start(&mut asking);
-    server.until("idle", |annotations| !annotations[names::PLAN].is_null());
-    asking.signal("INT");
-    assert_eq!(asking.end().0, Some(130));
+    // A link that is lost hangs up.
+    for signal in ["INT", "TERM", "HUP"] {
+        let mut asking = program(&server, &format!("plan idle --image {IMAGE}"));
+        let asking = Running::start(&mut asking);
+        server.until("idle", |annotations| !annotations[names::PLAN].is_null());
+        asking.signal(signal);
+        assert_eq!(asking.end().0, Some(130), "{signal}");
+        assert_eq!(server.annotation("idle", names::PLAN), None, "{signal}");
+    }
+}
+
+#[test]
+fn a_question_that_was_put_though_the_answer_was_lost_is_taken_off_again() {
+    let server = server();
+    server.lose_an_answer();
+    let output = run(&mut program(&server, &format!("plan idle --image {IMAGE}")));
+    assert_eq!(code(&output), 3, "{output:?}");
     assert_eq!(server.annotation("idle", names::PLAN), None);
+}
+
+/// It is listed and watched anew, and nobody is told of an outage.
+#[test]
+fn what_changed_while_the_server_forgot_the_past_is_shown_all_the_same() {
+    let server = server();
+    let mut watching = Running::start(&mut program(&server, "status --watch"));
+    watching.until("busy: Trial");
+    server.annotate_and_forget("busy", answer("k-1", "Upgraded", "Upgraded"));
+    watching.until("busy: Upgraded");
+    watching.signal("TERM");
+    assert_eq!(watching.end_by_signal(), (Some(15), String::new()));
 }
 
 /// Scripts know them by these numbers.

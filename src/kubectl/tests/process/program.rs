@@ -26,7 +26,7 @@ fn line(server: &Server, words: &str) -> Vec<String> {
 pub fn program(server: &Server, words: &str) -> Command {
     let mut command = Command::new("env");
     // Whoever runs the tests in the background may have it ignore them.
-    command.args(["--default-signal=INT,TERM", PROGRAM]);
+    command.args(["--default-signal=INT,TERM,HUP", PROGRAM]);
     command.args(line(server, words));
     calm(&mut command);
     command

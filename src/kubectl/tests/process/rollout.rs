@@ -5,7 +5,7 @@ use upgrade::names;
 
 use crate::program::{Running, code, program, run};
 use crate::server::Server;
-use crate::{IMAGE, answer};
+use crate::{IMAGE, answer, answered};
 
 /// Nodes of which nothing was asked.
 fn idle() -> Server {
@@ -21,10 +21,14 @@ fn is_asked(server: &Server, node: &str) -> bool {
     server.annotation(node, names::REQUEST).is_some()
 }
 
+fn id_of(server: &Server, node: &str) -> String {
+    server.annotation(node, names::UPGRADE_ID).unwrap()
+}
+
 /// Waits until it is asked, and answers.
 fn answer_of(server: &Server, node: &str, word: &str) {
     server.until(node, |annotations| !annotations[names::REQUEST].is_null());
-    let id = server.annotation(node, names::UPGRADE_ID).unwrap();
+    let id = id_of(server, node);
     server.annotate(node, answer(&id, word, word));
 }
 
@@ -86,6 +90,30 @@ fn a_signal_says_who_was_not_asked() {
     assert!(!is_asked(&server, "b"));
 }
 
+/// The API server gives five hundred at once, and a token for the next.
+#[test]
+fn of_more_nodes_than_one_page_holds_none_is_forgotten() {
+    let all: Vec<String> = (0..1001).map(|at| format!("n{at:04}")).collect();
+    let server = Server::with(all.iter().map(|name| (name, json!({}))));
+    let listed = run(&mut program(&server, "status"));
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert_eq!(listed.lines().count(), 1 + all.len());
+    for (words, key) in [
+        ("pause -l role=edge".to_owned(), names::PAUSED),
+        (
+            format!("upgrade -l role=edge --image {IMAGE} --yes"),
+            names::IMAGE,
+        ),
+    ] {
+        let done = run(&mut program(&server, &words));
+        assert_eq!(code(&done), 0, "{done:?}");
+        let left = all
+            .iter()
+            .filter(|name| server.annotation(name, key).is_none());
+        assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{words}");
+    }
+}
+
 /// A node that runs another image by now, and whose last trial of this one failed.
 fn with_a_past() -> Value {
     let past = |image: &str, answer: &str| json!({ "answer": answer, "image": image, "began": 1, "ended": 2, "tries": 1, "code": "Unhealthy" });
@@ -111,4 +139,74 @@ fn an_image_that_failed_on_a_node_is_asked_for_there_once_more_only_when_that_is
     let meant = run(&mut program(&server, &(words + " --again")));
     assert_eq!(code(&meant), 0, "{meant:?}");
     assert!(is_asked(&server, "a"));
+}
+
+#[test]
+fn a_retry_by_labels_goes_on_past_nodes_on_which_nothing_failed() {
+    let server = Server::with([
+        ("a", json!({})),
+        ("b", answered("k-1", "Failed")),
+        ("c", answered("k-1", "Upgraded")),
+        ("d", answered("k-1", "Failed")),
+    ]);
+    let words = "retry -l role=edge --yes --one-by-one";
+    let retry = Running::start(&mut program(&server, words));
+    for node in ["b", "d"] {
+        server.until(node, |annotations| annotations[names::UPGRADE_ID] != "k-1");
+        answer_of(&server, node, "Upgraded");
+    }
+    let (code, said) = retry.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("a: nothing has failed on it"), "{said}");
+    assert!(!is_asked(&server, "a"));
+}
+
+/// Hours may go by before the second is asked.
+#[test]
+fn a_retry_does_not_put_the_old_request_over_one_that_came_meanwhile() {
+    let failed = || answered("k-1", "Failed");
+    let server = Server::with([("a", failed()), ("b", failed())]);
+    let mut retry = Running::start(&mut program(&server, "retry a b --yes --one-by-one"));
+    retry.until("a: Asked");
+    let mended = "ostree:site:edge/mended";
+    let newer = json!({ names::IMAGE: mended, names::UPGRADE_ID: "k-9" });
+    server.annotate("b", answer("k-9", "Failed", "Failed"));
+    server.annotate("b", newer);
+    server.annotate("a", answer(&id_of(&server, "a"), "Upgraded", "Upgraded"));
+    let (code, said) = retry.end();
+    assert_eq!(code, Some(6), "{said}");
+    assert!(said.contains("another request"), "{said}");
+    assert_eq!(id_of(&server, "b"), "k-9");
+    assert_eq!(
+        server.annotation("b", names::IMAGE).as_deref(),
+        Some(mended)
+    );
+}
+
+#[test]
+fn a_rollback_by_labels_undoes_the_rollout_that_is_named_and_leaves_who_was_not_asked() {
+    let upgraded = |image: &str| {
+        let past =
+            json!([{ "answer": "Upgraded", "image": image, "began": 1, "ended": 2, "tries": 1 }]);
+        let mut all = answered("k-1", "Upgraded");
+        all[names::IMAGE] = json!(image);
+        all[names::HISTORY] = json!(past.to_string());
+        all
+    };
+    let server = Server::with([
+        ("a", upgraded(IMAGE)),
+        ("b", answered("k-1", "Failed")),
+        ("c", upgraded("ostree:site:edge/before")),
+        ("d", json!({})),
+    ]);
+    let unclear = run(&mut program(&server, "rollback -l role=edge --yes"));
+    assert_eq!(code(&unclear), 2, "{unclear:?}");
+    let words = format!("rollback -l role=edge --yes --from {IMAGE}");
+    let undone = run(&mut program(&server, &words));
+    assert_eq!(code(&undone), 0, "{undone:?}");
+    let is_back = |node: &str| server.annotation(node, names::IMAGE).as_deref() == Some("kept:");
+    assert_eq!(
+        ["a", "b", "c", "d"].map(is_back),
+        [true, false, false, false]
+    );
 }

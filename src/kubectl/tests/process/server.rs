@@ -16,6 +16,10 @@ use tempfile::TempDir;
 struct Nodes {
     by_name: BTreeMap<String, Value>,
     changes: Vec<String>,
+    /// So many changes are forgotten.
+    forgotten: usize,
+    /// The answer to the next write does not come.
+    loses: bool,
 }
 
 type Shared = Arc<(Mutex<Nodes>, Condvar)>;
@@ -28,10 +32,10 @@ pub struct Server {
 
 impl Server {
     /// One with these Nodes.
-    pub fn with(nodes: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+    pub fn with(nodes: impl IntoIterator<Item = (impl AsRef<str>, Value)>) -> Self {
         let shared = Shared::default();
         for (name, annotations) in nodes {
-            put(&shared, name, node(name, annotations));
+            put(&shared, name.as_ref(), node(name.as_ref(), annotations));
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -65,6 +69,19 @@ impl Server {
         let mut changed = self.shared.0.lock().unwrap().by_name[name].clone();
         merge(&mut changed["metadata"]["annotations"], annotations);
         put(&self.shared, name, changed);
+    }
+
+    /// The same, and who watches has missed it: the past is forgotten, as where etcd is compacted.
+    pub fn annotate_and_forget(&self, name: &str, annotations: Value) {
+        let mut nodes = self.shared.0.lock().unwrap();
+        nodes.forgotten = nodes.changes.len() + 1;
+        drop(nodes);
+        self.annotate(name, annotations);
+    }
+
+    /// Makes the next write, and hangs up on who asks for it.
+    pub fn lose_an_answer(&self) {
+        self.shared.0.lock().unwrap().loses = true;
     }
 
     /// Waits until a Node is so.
@@ -148,13 +165,16 @@ fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
     }
     let name = path.strip_prefix("/api/v1/nodes/");
     let (code, answer) = match (method, path, name) {
-        ("GET", "/api/v1/nodes", _) => (200, list(shared)),
+        ("GET", "/api/v1/nodes", _) => (200, list(shared, query)),
         ("GET", _, Some(name)) => read(shared, name),
         ("PATCH", _, Some(name)) => {
             let (code, mut node) = read(shared, name);
             if code == 200 {
                 merge(&mut node, serde_json::from_slice(&body).unwrap());
                 put(shared, name, node);
+            }
+            if std::mem::take(&mut shared.0.lock().unwrap().loses) {
+                return Ok(());
             }
             read(shared, name)
         }
@@ -169,12 +189,26 @@ fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
     )
 }
 
-fn list(shared: &Shared) -> Value {
+/// As many as are asked for, and a token for the rest.
+fn list(shared: &Shared, query: &str) -> Value {
     let nodes = shared.0.lock().unwrap();
-    let items: Vec<&Value> = nodes.by_name.values().collect();
+    let said = |key: &str| {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let mut values = pairs.filter(|(known, _)| *known == key);
+        values.next().map_or("", |(_, value)| value)
+    };
+    let (from, limit) = (
+        said("continue"),
+        said("limit").parse().unwrap_or(usize::MAX),
+    );
+    let mut rest = nodes
+        .by_name
+        .iter()
+        .filter(|(name, _)| name.as_str() >= from);
+    let items: Vec<&Value> = rest.by_ref().take(limit).map(|(_, node)| node).collect();
     json!({
         "apiVersion": "v1", "kind": "NodeList", "items": items,
-        "metadata": { "resourceVersion": nodes.changes.len().to_string() },
+        "metadata": { "resourceVersion": nodes.changes.len().to_string(), "continue": rest.next().map(|(name, _)| name) },
     })
 }
 
@@ -205,11 +239,29 @@ fn watch(mut stream: &TcpStream, shared: &Shared, query: &str) -> std::io::Resul
         let nodes = nodes.lock().unwrap();
         let nodes = changed.wait_while(nodes, |nodes| nodes.changes.len() == seen);
         let nodes = nodes.unwrap();
+        if seen < nodes.forgotten {
+            drop(nodes);
+            return expired(stream);
+        }
         let event = json!({ "type": "MODIFIED", "object": nodes.by_name[&nodes.changes[seen]] });
         seen += 1;
         drop(nodes);
-        let event = format!("{event}\n");
-        write!(stream, "{:x}\r\n{event}\r\n", event.len())?;
-        stream.flush()?;
+        send(stream, &event)?;
     }
+}
+
+fn send(mut stream: &TcpStream, event: &Value) -> std::io::Result<()> {
+    let event = format!("{event}\n");
+    write!(stream, "{:x}\r\n{event}\r\n", event.len())?;
+    stream.flush()
+}
+
+/// What kube-apiserver says of a past that it has forgotten; then it ends the watch.
+fn expired(mut stream: &TcpStream) -> std::io::Result<()> {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
+        "message": "too old resource version: 1 (2)",
+    });
+    send(stream, &json!({ "type": "ERROR", "object": status }))?;
+    write!(stream, "0\r\n\r\n")
 }

@@ -36,7 +36,8 @@ pub async fn write(
     Ok(clusters::facts(after))
 }
 
-/// All four together, so that no reader sees half a request.
+/// All together, so that no reader sees half a request. With no soak, which is not ours to ask for: the policy has one, and what a former
+/// request has left would hold ours up for as long as it says, or have it refused where it is malformed.
 fn annotations(what: &NodeWrite) -> Value {
     match what {
         NodeWrite::Request { id, image, version } => json!({
@@ -44,12 +45,14 @@ fn annotations(what: &NodeWrite) -> Value {
             names::IMAGE: image.to_string(),
             names::KUBERNETES_VERSION: version,
             names::UPGRADE_ID: id.as_str(),
+            names::SOAK: null,
         }),
         NodeWrite::Withdraw => json!({
             names::REQUEST: null,
             names::IMAGE: null,
             names::KUBERNETES_VERSION: null,
             names::UPGRADE_ID: null,
+            names::SOAK: null,
         }),
     }
 }

@@ -35,6 +35,27 @@ async fn a_persons_request_that_comes_between_the_decision_and_the_write_is_not_
     assert_eq!(taken.len(), 2, "and ours when that had ended: {taken:?}");
 }
 
+/// Left by a person's `--soak`, or malformed, by which the agent would refuse each request of ours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_soak_that_a_former_request_has_left_is_none_of_ours_and_none_is_left_when_ours_is_taken_back()
+ {
+    for left in ["86400", "a day"] {
+        let scene = Scene::new(Manner::Dawdles).await;
+        scene.soak(left);
+        scene.annotate();
+        let _life = scene.provider();
+        scene.until("asked", Scene::node_is_asked).await;
+        assert_eq!(scene.soaks(), None);
+
+        scene.soak(left);
+        scene.withdraw();
+        scene
+            .until("taken back", |scene| !scene.node_is_asked())
+            .await;
+        assert_eq!(scene.soaks(), None);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_is_made_anew_between_the_decision_and_the_write_is_decided_on_anew() {
     let scene = Scene::new(Manner::Upgrades).await;

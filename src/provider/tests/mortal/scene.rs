@@ -212,6 +212,20 @@ impl Scene {
         image.as_str().map(str::to_owned)
     }
 
+    /// Somebody writes this soak to the Node.
+    pub fn soak(&self, seconds: &str) {
+        let soak = [(upgrade::names::SOAK, json!(seconds))];
+        self.small
+            .change("nodes", NODE, |node| annotate(node, &soak));
+    }
+
+    /// The soak that stands on the Node.
+    pub fn soaks(&self) -> Option<String> {
+        let node = self.small.get("nodes", NODE)?;
+        let soak = &node["metadata"]["annotations"][upgrade::names::SOAK];
+        soak.as_str().map(str::to_owned)
+    }
+
     pub fn node_is_asked(&self) -> bool {
         asked(&self.small, NODE).is_some()
     }

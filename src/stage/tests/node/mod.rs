@@ -5,10 +5,12 @@
 pub mod disk;
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use disk::{Disk, boot_id, critical, deployment, link};
+use host::Places;
 use host::journal::Store;
 use host::manifest::Manifest;
 use upgrade::{Deployment, Journal, Phase, RawRequest, Reason, Record, Upgrade};
@@ -111,6 +113,24 @@ impl Node {
     pub fn guard(&self) -> Option<i32> {
         self.run("guard", &self.new, true, &[]).status.code()
     }
+}
+
+/// The kubelet's state lies on a running system, whose root is the deployment and whose physical root is a mount in it.
+pub fn running(node: &Node) -> Places {
+    let root = node.disk.root(&node.old);
+    let _ = symlink(&node.disk.places.sysroot, root.join("sysroot"));
+    Places {
+        root,
+        ..node.disk.places.clone()
+    }
+}
+
+/// The kubelet's configuration in this root, which says this.
+pub fn config_in(root: &Path, text: &str) -> PathBuf {
+    let config = root.join("var/lib/kubelet/config.yaml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, text).unwrap();
+    config
 }
 
 pub fn refused(phase: &Phase) -> &str {

@@ -26,6 +26,8 @@ pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
 pub const RUN_DIR: &str = "/run/careen";
 /// Locked by the agent that runs, for as long as it does, in [`RUN_DIR`].
 pub const AGENT_LOCK: &str = "/run/careen/agent.lock";
+/// Left once the trial of a boot is over for good, in [`RUN_DIR`]; systemd's `%b` is the boot's id.
+pub const PASSED_MARK: &str = "/run/careen/passed-<boot>";
 /// The node's policy.
 pub const POLICY_FILE: &str = "/etc/careen/policy.toml";
 /// The last policy that held, in [`STATE_DIR`].
@@ -42,6 +44,8 @@ pub const AGENTS_DIR: &str = "/var/lib/careen/agents";
 pub const POD_UNITS: &str = "/etc/careen/units";
 /// Gives [`POD_UNITS`] to systemd where the image has no units of ours.
 pub const POD_GENERATOR: &str = "/etc/systemd/system-generators/careen";
+/// Where an archive is unpacked while it is read. Not below /var/lib/careen, which may be root's alone: skopeo has no rights.
+pub const UNPACKED: &str = "/var/cache/careen";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
@@ -85,8 +89,8 @@ pub(super) const ROWS: &[Name] = &[
     row(
         RUN_DIR,
         Kind::Path,
-        "agent, careen-deploy",
-        "agent",
+        "agent, careen-deploy, stage",
+        "agent, stage",
         "state of this boot",
     ),
     row(
@@ -95,6 +99,13 @@ pub(super) const ROWS: &[Name] = &[
         "agent",
         "agent",
         "locked while it runs; a second one waits",
+    ),
+    row(
+        PASSED_MARK,
+        Kind::Path,
+        "stage",
+        "stage, systemd",
+        "empty; the trial of this boot is over for good",
     ),
     row(
         REQUIRED_CHECKS,
@@ -151,6 +162,13 @@ pub(super) const ROWS: &[Name] = &[
         "careen-installer",
         "systemd, careen-deploy",
         "a generator",
+    ),
+    row(
+        UNPACKED,
+        Kind::Path,
+        "skopeo; careen-deploy empties it",
+        "skopeo",
+        "an archive, while it is read",
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),

@@ -70,12 +70,12 @@ impl Newcomer {
         joined::join(&mut self.guest, &self.plane, &self.progress).await
     }
 
-    /// Writes the policy.
+    /// Appends to the policy that the package has brought.
     ///
     /// # Errors
     /// When the node does not answer.
     pub async fn policy(&mut self, text: &str) -> Result<()> {
-        let write = format!("cat >/etc/careen/policy.toml <<'END'\n{text}END\n");
+        let write = format!("cat >>/etc/careen/policy.toml <<'END'\n{text}END\n");
         self.guest.run(&write).await.map(drop)
     }
 

@@ -20,7 +20,7 @@ pub enum Fate {
     Again,
     /// Typed on this machine when the second image is there: it makes a bad one.
     Bad,
-    /// A file on the node: `/etc/careen/policy.toml`.
+    /// Appended to a file on the node: `/etc/careen/policy.toml`.
     Policy,
     /// Each line typed on the node.
     Node,

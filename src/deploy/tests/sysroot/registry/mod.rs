@@ -11,6 +11,7 @@ mod room;
 mod server;
 mod signed;
 mod undone;
+mod unpacked;
 mod vouched;
 mod wire;
 

@@ -52,7 +52,7 @@ impl Shop {
         text.lines().map(str::to_owned).collect()
     }
 
-    fn fetch_in_a_unit(&self, image: &str, flags: &[&str]) -> Answer {
+    pub fn fetch_in_a_unit(&self, image: &str, flags: &[&str]) -> Answer {
         let folder = self.skopeo_that_says_who_it_is();
         let inner = self.command(image, flags);
         // In a mount namespace, so that what is mounted goes with the command.

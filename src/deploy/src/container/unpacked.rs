@@ -1,0 +1,78 @@
+//! Where skopeo unpacks an archive: all of it, each time that it opens one (containers/image, oci/archive/oci_transport.go). It removes that when the image
+//! is closed: not when it is killed, as the end of a run kills it, and not when the policy forbids the image (containers/skopeo 1.13, cmd/skopeo/proxy.go,
+//! `openImageImpl`). So it does it in a folder of ours, which is emptied here.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+
+use host::durable;
+use nix::unistd::User;
+use upgrade::container::Transport;
+use upgrade::{Reason, names};
+
+use super::{reclaim, skopeo};
+use crate::args::FetchImage;
+use crate::children;
+use crate::fetch::room;
+use crate::site::Site;
+
+/// The folder. No two runs use it at once: of an agent's runs one is under way at a time.
+pub fn folder(site: &Site) -> PathBuf {
+    site.path.join(names::UNPACKED.trim_start_matches('/'))
+}
+
+/// Removes it with all that is in it.
+///
+/// # Errors
+/// When something of it may be left.
+pub fn clear(site: &Site) -> Result<(), Reason> {
+    durable::remove_folder(&folder(site)).map_err(|error| site.broken(error))
+}
+
+/// Ends each skopeo, which has nothing more to give, and removes what it has unpacked. What stays goes with the next clean-up.
+pub fn give_back(site: &Site) {
+    children::end_all();
+    if let Err(reason) = clear(site) {
+        eprintln!(
+            "careen-deploy {}: what was unpacked is still there: {reason}",
+            site.verb
+        );
+    }
+}
+
+/// Makes the folder empty, with room in it for the image where that is an archive. To be called whenever one is to be opened: what a former
+/// skopeo has unpacked would take the room twice.
+///
+/// # Errors
+/// [`Reason::NoRoom`], or when it cannot be made.
+pub fn anew(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
+    if wanted.image.transport != Transport::Archive {
+        return Ok(());
+    }
+    give_back(site);
+    let folder = folder(site);
+    make(&folder).map_err(|error| site.broken(error))?;
+    // Its layers are packed and stay so: what comes out is about as large.
+    let bytes = fs::metadata(&wanted.image.place).map_or(0, |archive| archive.len());
+    let repo = site.sysroot.repo();
+    reclaim::make_room(site, &[], || {
+        room::too_little_to_unpack(site, &repo, &folder, bytes)
+    })
+}
+
+/// Nobody else may make names in it, and in the folder above root alone: else a link could wait there.
+fn make(folder: &Path) -> io::Result<()> {
+    if let Some(above) = folder.parent() {
+        durable::make_folder(above).map_err(io::Error::other)?;
+    }
+    durable::make_private_folder(folder).map_err(io::Error::other)?;
+    if !skopeo::is_without_rights() {
+        return Ok(());
+    }
+    let (name, group) = skopeo::NOBODY;
+    let user = User::from_name(name)?;
+    let user = user.ok_or_else(|| io::Error::other(format!("no user is called {name}")))?;
+    chown(folder, Some(user.uid.as_raw()), Some(group))
+}

@@ -1,0 +1,37 @@
+//! Asking for the same again where it has failed.
+
+use super::{Wish, Wishless, under_way};
+use crate::standing::Standing;
+use crate::view::{Asked, NodeView};
+
+/// What has failed, if it is still the request that stood there `first`: others may have asked for something else since.
+pub(super) fn wish(first: &NodeView, node: &NodeView) -> Result<Wish, Wishless> {
+    let refuse = |why: &str| Err(Wishless::Refuse(why.to_owned()));
+    match Standing::of(node) {
+        Standing::Failed | Standing::Refused | Standing::Halted => {}
+        Standing::Working => return Err(Wishless::Refuse(under_way(node))),
+        Standing::Asked | Standing::Held => return refuse("it has not answered yet"),
+        Standing::Idle | Standing::Upgraded => {
+            return Err(Wishless::Needless("nothing has failed on it".to_owned()));
+        }
+    }
+    match (&node.asked, &first.asked) {
+        (None, _) => refuse("its request was taken back since: ask with `kubectl careen upgrade`"),
+        (Some(asked), Some(first)) if asked.raw == first.raw => wish_of(asked),
+        (Some(_), _) => refuse(
+            "another request than the one that was to be asked for again has failed on it by now: see what it is, and say it once more",
+        ),
+    }
+}
+
+fn wish_of(asked: &Asked) -> Result<Wish, Wishless> {
+    let why = "its request names no image: ask with `kubectl careen upgrade`";
+    let image = asked.raw.image.clone();
+    let image = image.ok_or_else(|| Wishless::Refuse(why.to_owned()))?;
+    Ok(Wish {
+        image,
+        kubernetes: asked.raw.kubernetes.clone(),
+        despite_failure: true,
+        soak: asked.raw.soak.clone(),
+    })
+}

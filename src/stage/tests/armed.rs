@@ -1,0 +1,145 @@
+//! A trial that the record does not know to have begun: it died before its guard, or may still come.
+#![allow(clippy::unwrap_used)]
+
+mod node;
+
+use std::fs;
+use std::path::PathBuf;
+
+use host::{Places, snapshot};
+use node::disk::{boot_id, upgrade_id};
+use node::{Node, armed, config_in, running};
+use upgrade::Phase;
+
+/// The old system `a` in one boot after another, behind the arming of upgrade `one`, and what its kubelet's configuration says.
+struct Armed {
+    node: Node,
+    places: Places,
+    config: PathBuf,
+}
+
+impl Armed {
+    fn new() -> Self {
+        let node = armed();
+        let places = running(&node);
+        let config = config_in(&places.root, "saved");
+        snapshot::save(&places, &upgrade_id("one")).unwrap();
+        fs::write(&config, "of the trial").unwrap();
+        Self {
+            node,
+            places,
+            config,
+        }
+    }
+
+    /// What the configuration says once the old system has come up in this boot.
+    fn boots(&self, boot: &str) -> String {
+        let file = self.node.disk.folder.path().join("that-boot");
+        fs::write(&file, boot).unwrap();
+        let more = ["--boot-id", file.to_str().unwrap()];
+        let ended = self.node.run("restore", &self.node.old, false, &more);
+        assert_eq!(ended.status.code(), Some(0));
+        fs::read_to_string(&self.config).unwrap()
+    }
+
+    /// What the agent does in this boot in each of its turns; whether something is owed behind it.
+    fn turn(&self, boot: &str, phase: Phase) -> bool {
+        let upgrade = self.node.upgrade(phase);
+        self.node.store_upgrade(upgrade.clone());
+        let boot = boot_id(boot);
+        snapshot::confirm(&self.places, &upgrade, &boot).unwrap();
+        let here = snapshot::Here {
+            system: &self.node.old,
+            boot: &boot,
+        };
+        snapshot::is_outstanding(&self.places, &upgrade, here)
+    }
+}
+
+fn still_armed() -> Phase {
+    Phase::Armed {
+        boot: boot_id("b0"),
+    }
+}
+
+fn on_its_way_back() -> Phase {
+    let reason = upgrade::Reason::Withdrawn;
+    Phase::Reverting { reason }
+}
+
+fn over() -> Phase {
+    let reason = upgrade::Reason::Withdrawn;
+    Phase::Failed { reason }
+}
+
+/// A kernel that panics, an initramfs without its root, a power cut: by the record the trial has never begun.
+#[test]
+fn a_trial_that_dies_before_its_guard_leaves_nothing_owed() {
+    let armed = Armed::new();
+    assert_eq!(armed.boots("b2"), "saved");
+    for phase in [still_armed(), on_its_way_back(), over()] {
+        let what = phase.name();
+        assert!(!armed.turn("b2", phase), "owed while {what}");
+    }
+}
+
+/// The way back waits for an absent API server, for as long as that takes.
+#[test]
+fn what_came_back_behind_such_a_trial_is_not_put_back_over_what_the_old_kubelet_writes_later() {
+    let armed = Armed::new();
+    assert_eq!(armed.boots("b2"), "saved");
+    assert!(!armed.turn("b2", still_armed()));
+    assert!(!armed.turn("b2", on_its_way_back()));
+    fs::write(&armed.config, "of the old kubelet").unwrap();
+    assert_eq!(armed.boots("b3"), "of the old kubelet");
+    assert!(!armed.turn("b3", on_its_way_back()));
+}
+
+/// An image's own, older, beside the agent that a DaemonSet's pod has installed.
+#[test]
+fn what_a_version_that_noted_nothing_while_armed_has_put_back_is_not_owed() {
+    let armed = Armed::new();
+    snapshot::restore(&armed.places, &upgrade_id("one")).unwrap();
+    snapshot::begin_anew(&armed.places, &upgrade_id("one")).unwrap();
+    assert!(!armed.turn("b2", still_armed()));
+    assert!(!armed.turn("b2", on_its_way_back()));
+    assert_eq!(armed.boots("b3"), "saved");
+}
+
+#[test]
+fn what_nobody_has_put_back_behind_such_a_trial_is_owed() {
+    let armed = Armed::new();
+    assert!(!armed.turn("b2", still_armed()));
+    assert!(armed.turn("b2", on_its_way_back()));
+}
+
+/// Somebody picks the old system in the menu of an armed node, and a power cut brings back the one-shot that the loader had cleared: the trial
+/// that then comes about was counted before.
+#[test]
+fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it() {
+    let trial = Phase::Trial {
+        boot: boot_id("b3"),
+    };
+    // It dies before its guard, or behind it, or has a verdict.
+    for ended in [still_armed(), trial, on_its_way_back()] {
+        let armed = Armed::new();
+        assert_eq!(armed.boots("b2"), "saved");
+        assert!(!armed.turn("b2", still_armed()));
+        fs::write(&armed.config, "of the trial").unwrap();
+        armed.node.store(ended.clone());
+        assert_eq!(armed.boots("b4"), "saved", "{}", ended.name());
+        assert!(!armed.turn("b4", ended));
+    }
+}
+
+/// What cannot be made out is none.
+#[test]
+fn a_note_that_says_nothing_has_it_put_back() {
+    for noted in ["", "armed", "armed b4x", "\u{fffd}"] {
+        let armed = Armed::new();
+        armed.node.store(on_its_way_back());
+        let folder = armed.places.snapshot(&upgrade_id("one"));
+        fs::write(folder.join("restored"), noted).unwrap();
+        assert_eq!(armed.boots("b4"), "saved", "{noted:?}");
+    }
+}
