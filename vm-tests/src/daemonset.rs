@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
+use tokio::time::Instant;
 use upgrade::names;
 
 use crate::images::{PodAgent, installer};
 use crate::programs;
 use crate::registry::Registry;
-use crate::rig::Rig;
+use crate::rig::{Rig, UPGRADE};
 use crate::terminal::typed;
 
 /// The agent that runs, by where its program lies. It has mounts of its own, so the path may begin at the mount that it lies on.
@@ -31,6 +33,10 @@ const PROCESS: &str =
 
 /// What a pod puts on the host.
 const INSTALLED: [&str; 3] = [names::AGENTS_DIR, names::POD_UNITS, names::POD_GENERATOR];
+
+/// A guest that goes down answers no more, so one look is short.
+const LOOK: Duration = Duration::from_secs(60);
+const LOOKS: u32 = 10;
 
 /// Behind the registry's name.
 const NAME: &str = "careen-installer";
@@ -169,6 +175,25 @@ pub async fn said(rig: &mut Rig, text: &str) -> Result<()> {
         "until grep -qsF '{text}' {LOGS}; do sleep 1; done"
     ))
     .await
+}
+
+/// The same where the node may reboot meanwhile: what the kubelet has written of it outlasts that.
+///
+/// # Errors
+/// When none does within the time of an upgrade.
+pub async fn said_in_any_boot(rig: &mut Rig, text: &str) -> Result<()> {
+    rig.progress.step(&format!("its pod says {text:?}"));
+    let look = format!(
+        "n=0; until grep -qsF '{text}' {LOGS}; do n=$((n + 1)); [ $n -lt {LOOKS} ] || exit 1; sleep 1; done"
+    );
+    let deadline = Instant::now() + UPGRADE;
+    while !matches!(rig.guest.try_run(&look, LOOK).await, Ok(output) if output.code == 0) {
+        ensure!(
+            Instant::now() < deadline,
+            "no pod has said {text:?} within {UPGRADE:?}"
+        );
+    }
+    Ok(())
 }
 
 /// No pod counts as ready, so the roll-out goes no further.

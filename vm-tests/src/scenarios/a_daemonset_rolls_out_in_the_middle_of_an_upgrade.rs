@@ -1,8 +1,12 @@
 //! A DaemonSet, its image pulled from a registry, brings a newer agent to a node, that agent upgrades the node, and the DaemonSet's own
 //! roll-out in the middle of it waits until it has ended. Then an uninstall leaves the image's agent. All of it by Helm, as docs/daemonset.md says.
 
+use anyhow::Context;
+
 use super::prelude::*;
-use crate::daemonset::{DaemonSet, expect_agent, expect_removed, log, rolled_out};
+use crate::daemonset::{
+    DaemonSet, expect_agent, expect_removed, log, rolled_out, said_in_any_boot,
+};
 use crate::terminal::typed;
 
 /// The scenario.
@@ -34,9 +38,11 @@ const AFTER: [&str; 2] = [
 /// The DaemonSet, and what Helm keeps of a release. A pod may still be on its way out.
 const IN_THE_CLUSTER: &str = "kubectl -n careen get daemonsets,secrets -o name";
 
-/// The first agent that was launched in this boot.
-const FIRST_OF_THE_BOOT: &str =
-    "journalctl --boot --unit careen-agent --output cat --grep '^running ' | head -n 1";
+/// The second version's pod looks every five seconds, and is to have looked at a trial often enough to have changed something.
+const LONG_TRIAL: &str = "[health]\nsoak-seconds = 60";
+
+/// What the agents of all boots have said.
+const AGENTS_LOG: &str = "journalctl --quiet --unit careen-agent --output cat";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
@@ -53,18 +59,18 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_agent(rig, FIRST).await?;
     expect_the_agents_log(rig).await?;
 
+    rig.policy(LONG_TRIAL).await?;
     rig.ask(&image).await?;
     rig.wait_phase("Fetched", UPGRADE).await?;
     rig.progress.step("the DaemonSet rolls out another version");
     let update = format!("{UPGRADE_TO}image={}", daemonset.image(SECOND)?);
     typed(rig, &update).await?;
+    // Or all that follows would be so of a pod that comes when it is over.
+    let waits = format!("in which no agent is changed; {SECOND}-");
+    said_in_any_boot(rig, &waits).await?;
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()?;
-    let first = rig.guest.run(FIRST_OF_THE_BOOT).await?;
-    ensure!(
-        first.contains(FIRST),
-        "the trial was begun by another agent than it was armed by: {first}"
-    );
+    expect_one_agent_up_to_the_blessing(rig).await?;
 
     rig.progress
         .step("now that it has ended the roll-out goes on");
@@ -87,5 +93,20 @@ async fn run(rig: &mut Rig) -> Result<()> {
 async fn expect_the_agents_log(rig: &mut Rig) -> Result<()> {
     let log = log(rig).await?;
     ensure!(log.contains("watching Node"), "kubectl logs shows {log}");
+    Ok(())
+}
+
+/// From the pod that brought it to the blessing, over the reboot into the trial, no other agent was started.
+async fn expect_one_agent_up_to_the_blessing(rig: &mut Rig) -> Result<()> {
+    let log = rig.guest.run(AGENTS_LOG).await?;
+    let blessed = log.lines().position(|line| line.starts_with("Blessed"));
+    let blessed = blessed.context("the agent's log does not say Blessed")?;
+    let lines = log.lines().take(blessed);
+    let ran: Vec<_> = lines.filter(|line| line.starts_with("running ")).collect();
+    let first = format!("running {FIRST} ");
+    ensure!(
+        ran.len() >= 2 && ran.iter().all(|line| line.starts_with(&first)),
+        "before the blessing other agents were started than {FIRST} alone, in two boots: {ran:#?}"
+    );
     Ok(())
 }
