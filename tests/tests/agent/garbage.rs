@@ -209,6 +209,7 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
     assert_eq!(annotation(&node, names::ANSWER), "", "nothing is begun");
     let shown = get(metrics, "/metrics").await?;
     assert!(shown.contains("careen_agent_trouble 1"), "{shown}");
+    assert!(shown.contains("careen_agent_phase{"), "{shown}");
     for copy in &copies {
         std::fs::remove_dir(copy)?;
     }
