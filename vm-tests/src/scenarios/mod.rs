@@ -4,6 +4,7 @@ use crate::scenario::Scenario;
 
 mod a_daemonset_brings_the_first_agent;
 mod a_daemonset_is_uninstalled_behind_an_upgrade;
+mod a_daemonset_is_updated_while_an_upgrade_waits;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
 mod a_daemonset_serves_images_without_an_agent;
 mod a_daemonset_whose_agent_does_not_start_gives_way;
@@ -97,6 +98,7 @@ pub const ALL: &[Scenario] = &[
     clock_jumps_during_the_drain::SCENARIO,
     a_daemonset_brings_the_first_agent::SCENARIO,
     a_daemonset_is_uninstalled_behind_an_upgrade::SCENARIO,
+    a_daemonset_is_updated_while_an_upgrade_waits::SCENARIO,
     a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
     a_daemonset_serves_images_without_an_agent::SCENARIO,
     a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
@@ -192,6 +194,7 @@ pub fn wants_a_registry(name: &str) -> bool {
     let those = [
         a_daemonset_brings_the_first_agent::SCENARIO,
         a_daemonset_is_uninstalled_behind_an_upgrade::SCENARIO,
+        a_daemonset_is_updated_while_an_upgrade_waits::SCENARIO,
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
         a_daemonset_serves_images_without_an_agent::SCENARIO,
         a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
