@@ -4,6 +4,10 @@
 
 use std::path::Path;
 
+use kubectl::diagnose;
+use kubectl::expected::Expected;
+use kubectl::render::{Look, explain};
+use kubectl::request::{Aim, Errand, Turn, Wish};
 use kubectl::view::NodeView;
 use serde_json::{Value, json};
 use upgrade::names;
@@ -112,4 +116,59 @@ pub fn golden(name: &str, text: &str) {
         written, text,
         "tests/golden/{name}: CAREEN_BLESS=1 writes it anew"
     );
+}
+
+/// What `explain` says of a node.
+pub fn told(node: &NodeView) -> String {
+    let teacher = annotated("teacher", past(&[90]));
+    let expected = Expected::learn([&teacher]);
+    explain::explain(&diagnose::explain(node, NOW, &expected), Look::default())
+}
+
+/// That it says all of this.
+pub fn says(node: &NodeView, words: &[&str]) {
+    let text = told(node);
+    for word in words {
+        assert!(text.contains(word), "not said: {word:?} in\n{text}");
+    }
+}
+
+/// For the new image.
+pub fn wish() -> Wish {
+    Wish {
+        image: NEW.to_owned(),
+        kubernetes: None,
+        despite_failure: false,
+        soak: None,
+    }
+}
+
+/// For another.
+pub fn other_image() -> Wish {
+    Wish {
+        image: "ostree:site:edge/next".to_owned(),
+        ..wish()
+    }
+}
+
+/// What `retry` does about a node that was named and seen `first`, and is so by now.
+pub fn retry_of(first: &NodeView, node: &NodeView) -> (Turn, Option<Wish>) {
+    let errand = Errand {
+        aim: Aim::Retry,
+        soak: None,
+        named: true,
+    };
+    errand.decide(first, node)
+}
+
+/// Annotations without one of them.
+pub fn without(mut annotations: Value, key: &str) -> Value {
+    annotations.as_object_mut().unwrap().remove(key);
+    annotations
+}
+
+/// With another value of it.
+pub fn with(mut annotations: Value, key: &str, value: &str) -> Value {
+    annotations[key] = json!(value);
+    annotations
 }

@@ -1,0 +1,129 @@
+//! What `explain` says is in the way of a request: a pause, a budget, a way back that is held up.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use serde_json::json;
+use upgrade::names;
+
+#[test]
+fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
+    let mut annotations = request("k-1");
+    annotations[names::PAUSED] = json!("an audit");
+    says(
+        &annotated("worker-1", annotations),
+        &[
+            "asked, and paused",
+            "paused: an audit",
+            "kubectl careen resume worker-1 --any-reason",
+        ],
+    );
+    let mut annotations = answer_to(
+        "k-1",
+        "InProgress",
+        json!({ "phase": "Fetched", "percent": 15 }),
+    );
+    annotations[names::PAUSED] = json!("an audit");
+    says(
+        &annotated("worker-1", annotations),
+        &["the upgrade under way waits where it is"],
+    );
+    let mut annotations = answer_to(
+        "k-1",
+        "InProgress",
+        json!({ "phase": "Trial", "percent": 60 }),
+    );
+    annotations[names::PAUSED] = json!("an audit");
+    says(&annotated("worker-1", annotations), &["and goes on"]);
+}
+
+#[test]
+fn a_pause_hides_nothing_else_that_is_in_the_way() {
+    let details = |phase: &str, code: &str| {
+        let said =
+            json!({ "phase": phase, "code": code, "reason": "a sentence", "paused": "an audit" });
+        let mut annotations = answer_to("k-1", "InProgress", said);
+        annotations[names::PAUSED] = json!("an audit");
+        told(&annotated("worker-1", annotations))
+    };
+    assert!(!details("Fetched", "Paused").contains("in the way now"));
+    assert!(details("Trial", "KubeadmFailed").contains("in the way now: a sentence"));
+    assert!(details("Reverting", "Unhealthy").contains("it goes back: a sentence"));
+}
+
+#[test]
+fn what_is_in_the_way_is_told_while_it_goes_on() {
+    let details = json!({ "phase": "Deployed", "percent": 35, "code": "BudgetBlocks", "reason": "drain: PodDisruptionBudget shop/web" });
+    let node = answered("worker-1", "InProgress", details);
+    says(
+        &node,
+        &[
+            "in the way now: drain: PodDisruptionBudget shop/web",
+            "the drain waits for it",
+        ],
+    );
+    says(&node, &["upgrades here usually take 1m30s"]);
+    let waited = json!([{ "phase": "Accepted", "at": NOW - 9_000, "waited": 8_950 }]);
+    let waited = json!({ "phase": "Trial", "reached": waited });
+    let text = told(&answered("a", "InProgress", waited));
+    assert!(
+        text.contains("of that waiting") && text.contains("2h29m"),
+        "{text}"
+    );
+    assert!(!text.contains("upgrades here usually"), "{text}");
+}
+
+/// What a node says while it works, by phase and code.
+fn hindered(phase: &str, code: &str) -> String {
+    let details = json!({ "phase": phase, "percent": 35, "code": code, "reason": "a sentence" });
+    told(&answered("worker-1", "InProgress", details))
+}
+
+#[test]
+fn a_budget_in_the_way_of_a_drain_is_not_told_as_a_drain_that_was_given_up() {
+    for phase in ["Verified", "Deployed"] {
+        let text = hindered(phase, "BudgetBlocks");
+        assert!(text.contains("in the way now"), "{text}");
+        assert!(!text.contains("uncordoned"), "{text}");
+        assert!(!text.contains("rebooted"), "{text}");
+    }
+}
+
+#[test]
+fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_for_the_end() {
+    for code in ["Unhealthy", "BudgetBlocks", "NoRoom"] {
+        let text = hindered("Reverting", code);
+        assert!(text.contains("it goes back: a sentence"), "{text}");
+        assert!(text.contains("when it says Failed: "), "{text}");
+    }
+    let text = hindered("Reverting", "RecordUnwritten");
+    assert!(text.contains("in the way now: a sentence"), "{text}");
+    assert!(!text.contains("when it says Failed"), "{text}");
+}
+
+#[test]
+fn what_is_in_the_way_of_a_way_back_is_told_beside_what_it_goes_back_for() {
+    let back = |code: &str, reason: &str| {
+        let cause = json!({ "code": "Unhealthy", "reason": "the kubelet is silent" });
+        let details =
+            json!({ "phase": "Reverting", "code": code, "reason": reason, "revertsFor": cause });
+        answered("worker-1", "InProgress", details)
+    };
+    let held_up = back("ArmFailed", "grubenv is read-only");
+    says(
+        &held_up,
+        &[
+            "it goes back: the kubelet is silent",
+            "when it says Failed: ",
+            "in the way now: grubenv is read-only",
+            "see to the node's disk",
+        ],
+    );
+    let text = told(&back("Unhealthy", "the kubelet is silent"));
+    assert!(
+        text.contains("it goes back: the kubelet is silent"),
+        "{text}"
+    );
+    assert!(!text.contains("in the way now"), "{text}");
+}
