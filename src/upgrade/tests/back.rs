@@ -277,3 +277,21 @@ fn a_node_that_was_upgraded_and_runs_its_former_system_does_not_say_upgraded() {
         "deployed by hand since"
     );
 }
+
+#[test]
+fn a_boot_past_the_guard_says_nothing_of_the_api_server() {
+    let old = Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let mut record = upgrade_in(Phase::Trial { boot: boot(2) });
+    record.upgrade.as_mut().unwrap().given_up = Some(Reason::UnguardedBoot);
+    let (record, act) = next(&old, &record);
+    assert_eq!(begun(&act), Some("Snapshot"));
+    let reached = record.upgrade.unwrap().api_reached_from_old;
+    assert!(
+        !reached,
+        "or one outage in the next trial is held against the image"
+    );
+}

@@ -428,16 +428,3 @@ fn our_cordon_that_comes_late_is_lifted_while_the_hours_are_waited_for() {
     let open = in_the_hours(7200, taken_off);
     assert_eq!(begun(&by_night(&open, &record).1), Some("Drain"));
 }
-
-#[test]
-fn an_agent_that_has_just_started_hears_of_a_withdrawal_before_it_takes_the_node() {
-    let unheard = Observation {
-        request: Asked::Unknown,
-        api: Api::Away,
-        started: SinceBoot(90_000),
-        now: SinceBoot(100_000),
-        ..asked()
-    };
-    let (_, act) = next(&unheard, &upgrade_in(Phase::Deployed));
-    assert_eq!(act, Act::Wait(Some(SinceBoot(180_000))));
-}

@@ -300,3 +300,16 @@ fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_ag
     );
     assert_eq!(taken.upgrade.unwrap().id.as_str(), "u1");
 }
+
+#[test]
+fn an_agent_that_has_just_started_hears_of_a_withdrawal_before_it_takes_the_node() {
+    let unheard = Observation {
+        request: Asked::Unknown,
+        api: Api::Away,
+        started: SinceBoot(90_000),
+        now: SinceBoot(100_000),
+        ..asked()
+    };
+    let (_, act) = next(&unheard, &upgrade_in(Phase::Deployed));
+    assert_eq!(act, Act::Wait(Some(SinceBoot(180_000))));
+}

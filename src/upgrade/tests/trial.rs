@@ -121,24 +121,6 @@ fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
 }
 
 #[test]
-fn a_boot_past_the_guard_says_nothing_of_the_api_server() {
-    let old = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
-    let mut record = trial();
-    record.upgrade.as_mut().unwrap().given_up = Some(Reason::UnguardedBoot);
-    let (record, act) = next(&old, &record);
-    assert_eq!(begun(&act), Some("Snapshot"));
-    let reached = record.upgrade.unwrap().api_reached_from_old;
-    assert!(
-        !reached,
-        "or one outage in the next trial is held against the image"
-    );
-}
-
-#[test]
 fn a_second_trial_without_api_is_bad_when_the_old_system_reached_it() {
     let mut record = trial();
     record.upgrade.as_mut().unwrap().api_reached_from_old = true;
