@@ -7,9 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use host::{Places, snapshot};
-use node::disk::{boot_id, upgrade_id};
+use node::disk::{boot_id, deployment, upgrade_id};
 use node::{Node, armed, config_in, running};
-use upgrade::Phase;
+use upgrade::{Deployment, ImageFacts, ImageInfo, Phase, Room, Upgrade};
 
 /// The old system `a` in one boot after another, behind the arming of upgrade `one`, and what its kubelet's configuration says.
 struct Armed {
@@ -42,17 +42,48 @@ impl Armed {
         fs::read_to_string(&self.config).unwrap()
     }
 
+    /// The guard has let the trial through in this boot.
+    fn has_tried(&self, boot: &str, phase: Phase) {
+        let guarded = Some(boot_id(boot));
+        let upgrade = self.node.upgrade(phase);
+        self.node.store_upgrade(Upgrade { guarded, ..upgrade });
+    }
+
     /// What the agent does in this boot in each of its turns; whether something is owed behind it.
     fn turn(&self, boot: &str, phase: Phase) -> bool {
+        self.turn_of(&self.node.old, boot, phase)
+    }
+
+    fn turn_of(&self, system: &Deployment, boot: &str, phase: Phase) -> bool {
         let upgrade = self.node.upgrade(phase);
         self.node.store_upgrade(upgrade.clone());
         let boot = boot_id(boot);
-        snapshot::confirm(&self.places, &upgrade, &boot).unwrap();
         let here = snapshot::Here {
-            system: &self.node.old,
+            system,
             boot: &boot,
         };
         snapshot::is_outstanding(&self.places, &upgrade, here)
+    }
+}
+
+fn unguarded() -> ImageFacts {
+    let info = ImageInfo {
+        format: 1,
+        kubernetes: "v1.36.0".parse().unwrap(),
+        architecture: "x86_64".to_owned(),
+        stage: None,
+    };
+    let commit = deployment('b', 0).digest;
+    let room = Room { free: 1, need: 1 };
+    ImageFacts {
+        commit,
+        info: Some(info),
+        kernel: None,
+        timestamp: 0,
+        running: None,
+        lacks: Box::default(),
+        root: room,
+        boot: room,
     }
 }
 
@@ -95,17 +126,6 @@ fn what_came_back_behind_such_a_trial_is_not_put_back_over_what_the_old_kubelet_
     assert!(!armed.turn("b3", on_its_way_back()));
 }
 
-/// An image's own, older, beside the agent that a DaemonSet's pod has installed.
-#[test]
-fn what_a_version_that_noted_nothing_while_armed_has_put_back_is_not_owed() {
-    let armed = Armed::new();
-    snapshot::restore(&armed.places, &upgrade_id("one")).unwrap();
-    snapshot::begin_anew(&armed.places, &upgrade_id("one")).unwrap();
-    assert!(!armed.turn("b2", still_armed()));
-    assert!(!armed.turn("b2", on_its_way_back()));
-    assert_eq!(armed.boots("b3"), "saved");
-}
-
 #[test]
 fn what_nobody_has_put_back_behind_such_a_trial_is_owed() {
     let armed = Armed::new();
@@ -126,10 +146,43 @@ fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it()
         assert_eq!(armed.boots("b2"), "saved");
         assert!(!armed.turn("b2", still_armed()));
         fs::write(&armed.config, "of the trial").unwrap();
-        armed.node.store(ended.clone());
+        if ended == still_armed() {
+            armed.node.store(ended.clone());
+        } else {
+            armed.has_tried("b3", ended.clone());
+        }
         assert_eq!(armed.boots("b4"), "saved", "{}", ended.name());
         assert!(!armed.turn("b4", ended));
     }
+}
+
+/// The power goes right behind the record that says that the trial has not come, and a person had chosen another system for the next boot.
+#[test]
+fn what_came_back_behind_such_a_trial_is_not_owed_in_a_system_that_a_person_brings() {
+    let armed = Armed::new();
+    assert_eq!(armed.boots("b2"), "saved");
+    let own = deployment('d', 0);
+    let reason = upgrade::Reason::Withdrawn;
+    for phase in [Phase::Drained, Phase::Halted { reason }] {
+        let what = phase.name();
+        assert!(!armed.turn_of(&own, "b3", phase), "owed while {what}");
+    }
+    fs::write(&armed.config, "of another kubelet").unwrap();
+    assert_eq!(armed.boots("b4"), "of another kubelet");
+}
+
+/// Nobody has noted whether its trial has run.
+#[test]
+fn what_an_image_without_a_guard_may_have_changed_is_put_back_again() {
+    let armed = Armed::new();
+    assert_eq!(armed.boots("b2"), "saved");
+    fs::write(&armed.config, "of the trial").unwrap();
+    let upgrade = armed.node.upgrade(on_its_way_back());
+    armed.node.store_upgrade(Upgrade {
+        facts: Some(unguarded()),
+        ..upgrade
+    });
+    assert_eq!(armed.boots("b4"), "saved");
 }
 
 /// What cannot be made out is none.
@@ -137,7 +190,7 @@ fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it()
 fn a_note_that_says_nothing_has_it_put_back() {
     for noted in ["", "armed", "armed b4x", "\u{fffd}"] {
         let armed = Armed::new();
-        armed.node.store(on_its_way_back());
+        armed.has_tried("b3", on_its_way_back());
         let folder = armed.places.snapshot(&upgrade_id("one"));
         fs::write(folder.join("restored"), noted).unwrap();
         assert_eq!(armed.boots("b4"), "saved", "{noted:?}");

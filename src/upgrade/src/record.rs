@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::bill::Bill;
 use crate::history::Past;
 use crate::id::{BootId, Digest, Moment, UpgradeId};
-use crate::image::{Deployment, ImageFacts};
+use crate::image::{Deployment, ImageFacts, ImageInfo};
 use crate::observe::Asked;
 use crate::phase::Phase;
 use crate::reason::Reason;
@@ -327,6 +327,29 @@ impl Upgrade {
             | Phase::Halted { .. } => false,
         };
         before_a_trial && self.from.same(booted)
+    }
+
+    /// Whether the record has moved on from its arming, and the trial that was armed has not run: no guard has let it through since. Of an image
+    /// without a guard nobody can say that.
+    #[must_use]
+    pub fn is_past_its_arming(&self) -> bool {
+        let info = self.facts.as_ref().and_then(|facts| facts.info.as_ref());
+        let guards = info.is_none_or(ImageInfo::is_guarded);
+        match self.phase {
+            Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed
+            | Phase::Upgraded => false,
+            Phase::Accepted
+            | Phase::Fetched
+            | Phase::Verified
+            | Phase::Deployed
+            | Phase::Drained
+            | Phase::Reverting { .. }
+            | Phase::Failed { .. }
+            | Phase::Halted { .. } => guards && self.guarded.is_none(),
+        }
     }
 
     /// Whether anything of what takes the node from its users may have come about, and they have not got it back.

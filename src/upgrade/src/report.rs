@@ -1,21 +1,24 @@
 //! What the Node is told: the same facts for annotations, condition, log and command line.
 
 mod hindered;
+mod percent;
+mod status;
 
 use serde::{Deserialize, Serialize};
 
 pub use hindered::{unseen, unwritten};
+use percent::percent;
+pub use status::{Cause, Status};
 
 use crate::decide::RecordRead;
 use crate::history::Past;
-use crate::id::{BootId, Digest, UpgradeId};
+use crate::id::BootId;
 use crate::image::Deployment;
 use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::reason::{Reason, complaint, cut};
-use crate::record::{Reached, Record, Refused, Upgrade};
+use crate::record::{Record, Refused, Upgrade};
 use crate::step::Step;
-use crate::version::Version;
 
 /// The value of [`crate::names::ANSWER`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,77 +66,6 @@ impl Report {
     #[must_use]
     pub fn now(&self) -> Option<&Reason> {
         self.waits.as_ref().or(self.reason.as_ref())
-    }
-}
-
-/// The JSON of [`crate::names::STATUS`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Status {
-    /// The upgrade's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<UpgradeId>,
-    /// The phase's name.
-    pub phase: String,
-    /// The step under way.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<String>,
-    /// What is being done, for a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doing: Option<String>,
-    /// How far the whole upgrade is, 0 to 100.
-    pub percent: u8,
-    /// The reason's code.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// The reason's text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// On the way back: what the upgrade goes back for. The reason is then what is in the way of that, if anything is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reverts_for: Option<Cause>,
-    /// The system that ran before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Digest>,
-    /// The system that is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Digest>,
-    /// Its Kubernetes version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_version: Option<Version>,
-    /// The boot that speaks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub boot: Option<BootId>,
-    /// Trial boots so far.
-    pub tries: u32,
-    /// The image has no guard in its initramfs, and the policy has let it through.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unguarded: bool,
-    /// Why nothing new is begun.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub paused: Option<String>,
-    /// When phases were reached, in wall time.
-    pub reached: Vec<Reached>,
-    /// Since when it waits for the operator's hours or the end of a pause, in wall time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting_since: Option<u64>,
-}
-
-/// A reason, by its code and in its words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
-    /// The code.
-    pub code: String,
-    /// The sentence.
-    pub reason: String,
-}
-
-impl From<&Reason> for Cause {
-    fn from(reason: &Reason) -> Self {
-        Self {
-            code: reason.code(),
-            reason: reason.told(),
-        }
     }
 }
 
@@ -386,24 +318,4 @@ fn hindrance(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
         .filter(|_| matches!(up.phase, Phase::Verified | Phase::Deployed));
     let waits = up.waits.as_ref().or(retry);
     pause.or_else(|| waits.or(up.given_up.as_ref()).or(drain).cloned())
-}
-
-/// Where a phase begins on the way from 0 to 100, and how much of it the step under way covers. Sized by what a phase took of
-/// a whole upgrade on the rig; good enough to show that something moves.
-fn percent(phase: &Phase, within: u8) -> u8 {
-    let (begin, span): (u8, u8) = match phase {
-        Phase::Accepted => (0, 15),
-        Phase::Fetched => (15, 5),
-        Phase::Verified => (20, 15),
-        Phase::Deployed => (35, 15),
-        Phase::Drained => (50, 5),
-        Phase::Armed { .. } => (55, 5),
-        Phase::Trial { .. } => (60, 25),
-        Phase::Healthy { .. } => (85, 10),
-        Phase::Blessed => (95, 4),
-        Phase::Reverting { .. } => (90, 9),
-        Phase::Upgraded | Phase::Failed { .. } | Phase::Halted { .. } => (100, 0),
-    };
-    let covered = u32::from(span) * u32::from(within.min(100)) / 100;
-    begin + u8::try_from(covered).unwrap_or(0)
 }

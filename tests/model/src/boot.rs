@@ -169,26 +169,14 @@ fn is_own(state: &State) -> bool {
 fn is_over(up: &Upgrade, state: &State) -> bool {
     match state.disk.restored {
         Some(Restored::Behind(tries)) => tries == up.tries,
-        Some(Restored::In(boot)) => boot == state.running.boot,
+        Some(Restored::In(boot)) => up.is_past_its_arming() || boot == state.running.boot,
         None => false,
     }
 }
 
-/// The agent's notes, before it decides anything: what came back while a trial was armed that does not come any more is back for good
-/// (`snapshot::confirm`), and what is to be put back and is not is owed (`snapshot::is_outstanding`).
-pub fn note_what_is_back_and_what_is_not(state: &mut State) {
-    if matches!(phase(state), Some(Phase::Armed { .. })) {
-        return;
-    }
-    let up = state.disk.record.record().upgrade.as_ref();
-    let runs = state.running.system.deployment();
-    let old = up.filter(|up| up.from.same(&runs));
-    if let (Some(up), Some(Restored::In(boot))) = (old, state.disk.restored)
-        && boot == state.running.boot
-    {
-        state.disk.restored = Some(Restored::Behind(up.tries));
-    }
-    state.disk.owed |= restores(state);
+/// The agent's note, before it decides anything: what is to be put back and is not is owed (`snapshot::is_outstanding`).
+pub fn note_what_is_not_back(state: &mut State) {
+    state.disk.owed |= !matches!(phase(state), Some(Phase::Armed { .. })) && restores(state);
 }
 
 fn is_target(up: &Upgrade, state: &State) -> bool {

@@ -70,7 +70,7 @@ fn turn(
     }
     hear(state);
     if mutant != Some(Mutant::OverlooksWhatNobodyHasPutBack) {
-        boot::note_what_is_back_and_what_is_not(state);
+        boot::note_what_is_not_back(state);
     }
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.

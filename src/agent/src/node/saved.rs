@@ -2,7 +2,7 @@
 
 use host::snapshot::Here;
 use host::{Error, Places, snapshot};
-use upgrade::{BootId, Reason, Record, Step, Upgrade, UpgradeId, names};
+use upgrade::{Reason, Record, Step, UpgradeId, names};
 
 /// Whether the old system has got back all that a trial has changed of it; by what lies on the disk, whichever upgrade it is of.
 ///
@@ -29,22 +29,12 @@ pub fn owe_what_is_outstanding(
     let Some(upgrade) = &record.upgrade else {
         return Ok(());
     };
-    if upgrade.from.same(here.system) {
-        confirm(places, upgrade, here.boot);
-    }
     if !snapshot::is_outstanding(places, upgrade, here) {
         return Ok(());
     }
     snapshot::owe_outstanding(places, upgrade)?;
     tell_what_is_owed(places, &upgrade.id);
     Ok(())
-}
-
-/// Where that it is back cannot be noted for good, the next boot puts it back once more: no reason to stand still.
-fn confirm(places: &Places, upgrade: &Upgrade, boot: &BootId) {
-    if let Err(error) = snapshot::confirm(places, upgrade, boot) {
-        tracing::warn!("that the kubelet's state is back could not be noted: {error}");
-    }
 }
 
 /// Removes the saved states of the kubelet but for this upgrade's, which the record tells of, and what is owed. What stays takes room and does
@@ -87,7 +77,7 @@ fn removed(done: host::Result<()>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use upgrade::{Deployment, Phase, Target};
+    use upgrade::{BootId, Deployment, Phase, Target, Upgrade};
 
     /// A node whose upgrade has saved the state, and may owe it.
     struct Node {

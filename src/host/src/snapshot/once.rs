@@ -2,12 +2,11 @@
 //! writes then is newer than what was saved. An upgrade that a person must look at keeps its snapshot through any number of boots.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use upgrade::{BootId, Phase, Upgrade, UpgradeId};
+use upgrade::{BootId, Upgrade, UpgradeId};
 
-use super::{exists, owed};
+use super::owed;
 use crate::error::Result;
 use crate::{Places, durable};
 
@@ -17,13 +16,19 @@ const NOTE: &str = "restored";
 /// What stands before that boot. A version that knows no such note takes it for none.
 const ARMED: &str = "armed ";
 
-/// Whether it was put back since the target may have run last. What was noted of one boot holds in that boot, so in none where it cannot be told.
+/// Whether it was put back since the target may have run last. What was noted while a trial was armed holds in that boot, so in none where it
+/// cannot be told, and for good once the record says that this trial does not come any more.
 #[must_use]
 pub fn is_over(places: &Places, upgrade: &Upgrade, boot: Option<&BootId>) -> bool {
     let Ok(noted) = fs::read_to_string(path(places, &upgrade.id)) else {
         return false;
     };
-    noted.trim() == upgrade.tries.to_string() || boot.is_some_and(|boot| is_of(&noted, boot))
+    match noted.trim().strip_prefix(ARMED) {
+        Some(noted) => {
+            upgrade.is_past_its_arming() || boot.is_some_and(|boot| boot.as_str() == noted)
+        }
+        None => noted.trim() == upgrade.tries.to_string(),
+    }
 }
 
 /// Notes that it was put back. To be called behind that and before the kubelet starts: a cut between the two has it put back once more,
@@ -38,41 +43,13 @@ pub fn note(places: &Places, upgrade: &Upgrade) -> Result<()> {
 
 /// Notes that it was put back in this boot while a trial is armed. The trial has not begun by the record, and may yet, without being armed or
 /// counted anew: a power cut can bring the one-shot back that the loader had cleared for whoever picked this system in its menu. So it is over in
-/// this boot alone, unless [`confirm`] finds in it that no such trial comes any more.
+/// this boot alone, unless the record moves on from its arming without that trial: writing that flushes the clearing too.
 ///
 /// # Errors
 /// As [`note`].
 pub fn note_armed(places: &Places, id: &UpgradeId, boot: &BootId) -> Result<()> {
     owed::settle(places, id)?;
     write(places, id, &format!("{ARMED}{boot}"))
-}
-
-/// In the boot in which it was put back the record has moved on from its arming: that trial does not come any more, and it is over for good. To be
-/// called in the old system with the record as it was read, in every turn.
-///
-/// # Errors
-/// As [`note`].
-pub fn confirm(places: &Places, upgrade: &Upgrade, boot: &BootId) -> Result<()> {
-    let noted = fs::read_to_string(path(places, &upgrade.id));
-    match (&upgrade.phase, noted) {
-        (Phase::Armed { boot: armed }, Err(error))
-            if armed != boot && error.kind() == ErrorKind::NotFound =>
-        {
-            note_for_another(places, &upgrade.id, boot)
-        }
-        (Phase::Armed { .. }, _) => Ok(()),
-        (_, Ok(noted)) if is_of(&noted, boot) => note(places, upgrade),
-        (_, Ok(_) | Err(_)) => Ok(()),
-    }
-}
-
-/// Each snapshot has its note from the beginning, and who puts it back while a trial is armed removed it, in versions before `note_armed`: such a
-/// one, an image's beside a newer agent, has put it back and is owed nothing.
-fn note_for_another(places: &Places, id: &UpgradeId, boot: &BootId) -> Result<()> {
-    if exists(places, id) && owed::owed(places, id).is_none() {
-        return note_armed(places, id, boot);
-    }
-    Ok(())
 }
 
 /// Notes in a snapshot that is being made that the target has not run since: who turns back before the next trial has nothing to put back.
@@ -87,11 +64,6 @@ pub(super) fn nothing_is_due(folder: &Path, trials: u32) -> Result<()> {
 pub fn begin_anew(places: &Places, id: &UpgradeId) -> Result<()> {
     owed::settle(places, id)?;
     durable::remove(&path(places, id))
-}
-
-/// Whether a note says that it was put back in this boot.
-fn is_of(noted: &str, boot: &BootId) -> bool {
-    noted.trim().strip_prefix(ARMED) == Some(boot.as_str())
 }
 
 fn write(places: &Places, id: &UpgradeId, text: &str) -> Result<()> {

@@ -129,7 +129,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "StateOwed",
         advice(
-            "mend what the sentence says, reboot the node (or run `systemctl start careen-restore` with its kubelet stopped); \
+            "mend what the sentence says, drain the node and reboot it (or run `systemctl start careen-restore` with its kubelet stopped); \
              how to give the saved state up instead say the docs, on their page of what is done by hand",
             Then::Retry,
         ),

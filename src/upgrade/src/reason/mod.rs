@@ -87,7 +87,7 @@ pub enum Reason {
     NoWatchdog { found: String },
     /// What the last trial has changed of the kubelet's state could not be put back yet.
     #[error(
-        "the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}; it is kept in {kept}: mend what is said here, reboot (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id",
+        "the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}; it is kept in {kept}: mend what is said here, drain the node, reboot it (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id",
         unit = names::RESTORE_UNIT
     )]
     StateOwed {
@@ -307,7 +307,7 @@ pub enum Reason {
     UserCheck { name: String, detail: String },
     /// The API server was away for the whole trial.
     #[error(
-        "the API server could not be reached from the new system for {seconds} s, so it could not be judged"
+        "the API server could not be reached from the new system for {seconds} s, or knew no such Node, so the system could not be judged"
     )]
     ApiAwayInTrial { seconds: u64 },
     /// The old system reaches the API server and the new one does not.
