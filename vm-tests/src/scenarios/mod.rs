@@ -20,6 +20,7 @@ mod a_person_reboots_on_the_way_back;
 mod a_read_only_disk_is_told_and_a_reboot_goes_on;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
+mod an_archive_on_the_node_upgrades_it;
 mod an_image_without_the_guard_wants_the_policys_word;
 mod an_operators_policy_is_kept_on_the_way;
 mod an_unreadable_kernel_falls_back;
@@ -114,6 +115,7 @@ pub const ALL: &[Scenario] = &[
     a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
+    an_archive_on_the_node_upgrades_it::SCENARIO,
     an_image_without_the_guard_wants_the_policys_word::SCENARIO,
     an_operators_policy_is_kept_on_the_way::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
