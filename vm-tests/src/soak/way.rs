@@ -33,7 +33,7 @@ impl Way {
     pub const fn policy(self) -> &'static str {
         match self {
             Self::Upgrade => "trials = 1",
-            Self::Fallback => "trials = 1\n[health]\ndeadline-seconds = 60",
+            Self::Fallback => "trials = 1\n[health]\ndeadline-seconds = 90",
         }
     }
 
