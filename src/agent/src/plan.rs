@@ -8,6 +8,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
+use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info};
 use upgrade::decide::RecordRead;
 use upgrade::plan::{self, Case, Found, Look, Plan, Pods, Turn};
@@ -22,10 +23,16 @@ use crate::work::Tools;
 /// Pause before an answer that could not be written is written again.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// How long after a write that was accepted the Node may still be seen without it. The watch brings it within a second; behind that an etcd that was
+/// put back to a backup, or a person, has taken it off again.
+const LOST: Duration = Duration::from_secs(30);
+
 /// What the loop knows.
 pub struct Asked<'a> {
     /// Our Node.
     pub node: Option<&'a NodeSeen>,
+    /// Behind which finding of the server it was seen.
+    pub listing: u64,
     /// The record.
     pub read: &'a RecordRead,
     /// The policy.
@@ -39,9 +46,18 @@ pub struct Asked<'a> {
 pub struct Planner {
     looking: Option<Looking>,
     answer: Option<Plan>,
-    /// What was written last, as the Node will soon show it.
-    told: Option<Value>,
-    telling: Option<JoinHandle<Option<Value>>>,
+    told: Option<Told>,
+    telling: Option<JoinHandle<Option<Told>>>,
+    /// When the Node is told again what it does not show, if it does not by then.
+    again: Option<Instant>,
+}
+
+/// What was written last, as the Node will soon show it, and when. A server that went away since may have come back as it was before, restored from a
+/// backup.
+struct Told {
+    plan: Value,
+    listing: u64,
+    at: Instant,
 }
 
 /// An image that is being looked at.
@@ -67,7 +83,7 @@ impl Planner {
             Some(question) if self.is_answered(question, node) => {}
             Some(question) => self.serve(tools, asked, node, question),
         }
-        self.tell(tools, node, asked.seen);
+        self.tell(tools, node, asked);
     }
 
     /// By us, or by the agent that ran here before us.
@@ -139,16 +155,31 @@ impl Planner {
         });
     }
 
-    fn tell<H>(&mut self, tools: &Tools<H>, node: &NodeSeen, seen: &Observation) {
-        let reached = matches!(seen.api, upgrade::Api::Reached { .. });
-        let Some(wanted) = self.wanted(node).filter(|_| reached) else {
+    fn tell<H>(&mut self, tools: &Tools<H>, node: &NodeSeen, asked: &Asked<'_>) {
+        self.again = None;
+        let reached = matches!(asked.seen.api, upgrade::Api::Reached { .. });
+        let idle = reached && self.telling.is_none();
+        let Some(wanted) = self.wanted(node).filter(|_| idle) else {
             return;
         };
-        let there = json!(node.plan);
-        if wanted != there && self.told.as_ref() != Some(&wanted) && self.telling.is_none() {
-            let (cluster, node) = (Arc::clone(&tools.cluster), node.name.clone());
-            self.telling = Some(tokio::spawn(write(cluster, node, wanted)));
+        match self.due(&wanted, node, asked.listing) {
+            None => {}
+            Some(at) if at > Instant::now() => self.again = Some(at),
+            Some(_) => {
+                let (cluster, node) = (Arc::clone(&tools.cluster), node.name.clone());
+                self.telling = Some(tokio::spawn(write(cluster, node, wanted, asked.listing)));
+            }
         }
+    }
+
+    /// When this is to be written; nothing where the Node shows it.
+    fn due(&self, wanted: &Value, node: &NodeSeen, listing: u64) -> Option<Instant> {
+        if *wanted == json!(node.plan) {
+            return None;
+        }
+        let told = self.told.as_ref();
+        let told = told.filter(|told| told.plan == *wanted && told.listing == listing);
+        Some(told.map_or_else(Instant::now, |told| told.at + LOST))
     }
 
     /// What is to stand on the Node; nothing where that is not known yet.
@@ -161,17 +192,19 @@ impl Planner {
         serde_json::to_string(plan).ok().map(Value::String)
     }
 
-    /// Waits until the image was looked at or the Node was told.
+    /// Waits until the image was looked at, the Node was told, or is to be told again.
     pub async fn news(&mut self) {
         let Self {
             looking,
             telling,
             told,
+            again,
             ..
         } = self;
         tokio::select! {
             () = looked(looking) => {}
             () = written(telling, told) => {}
+            () = lost(*again) => {}
         }
     }
 }
@@ -191,12 +224,19 @@ async fn looked(looking: &mut Option<Looking>) {
     }
 }
 
-async fn written(telling: &mut Option<JoinHandle<Option<Value>>>, told: &mut Option<Value>) {
+async fn written(telling: &mut Option<JoinHandle<Option<Told>>>, told: &mut Option<Told>) {
     match telling {
         Some(task) => {
             *told = task.await.ok().flatten();
             *telling = None;
         }
+        None => std::future::pending().await,
+    }
+}
+
+async fn lost(again: Option<Instant>) {
+    match again {
+        Some(at) => sleep_until(at).await,
         None => std::future::pending().await,
     }
 }
@@ -237,18 +277,77 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
 }
 
 /// Returns what was written, when it was.
-async fn write(cluster: Arc<Cluster>, node: String, plan: Value) -> Option<Value> {
+async fn write(cluster: Arc<Cluster>, node: String, plan: Value, listing: u64) -> Option<Told> {
     let body = json!({ "metadata": { "annotations": { names::PLAN_RESULT: plan } } });
     let patched = async {
         let nodes = cluster.nodes().await?;
         limited(nodes.patch(&node, &PatchParams::default(), &Patch::Merge(&body))).await
     };
     match patched.await {
-        Ok(_) => Some(plan),
+        Ok(_) => {
+            let at = Instant::now();
+            Some(Told { plan, listing, at })
+        }
         Err(error) => {
             debug!("the plan could not be written yet: {error}");
             tokio::time::sleep(RETRY).await;
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::objects::Node;
+
+    /// An agent that has just written this, behind the second finding of the server.
+    fn having_told(plan: &Value) -> Planner {
+        let told = Told {
+            plan: plan.clone(),
+            listing: 2,
+            at: Instant::now(),
+        };
+        Planner {
+            told: Some(told),
+            ..Planner::default()
+        }
+    }
+
+    fn showing(plan: Option<&str>) -> NodeSeen {
+        let annotations = plan.map(|plan| json!({ names::PLAN_RESULT: plan }));
+        let node = json!({ "metadata": { "name": "n1", "annotations": annotations } });
+        let node: Node = serde_json::from_value(node).unwrap();
+        node.into()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_the_node_has_lost_is_written_again_and_one_that_it_shows_is_not() {
+        let (answer, now) = (json!("the answer"), Instant::now());
+        let planner = having_told(&answer);
+        let due = |shown: Option<&str>| planner.due(&answer, &showing(shown), 2);
+        assert_eq!(due(Some("the answer")), None);
+        assert_eq!(due(None), Some(now + LOST), "the watch may be behind");
+        assert_eq!(due(Some("an older one")), Some(now + LOST));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_a_server_which_came_back_does_not_know_is_written_at_once() {
+        let (answer, now) = (json!("the answer"), Instant::now());
+        let planner = having_told(&answer);
+        assert_eq!(planner.due(&answer, &showing(None), 3), Some(now));
+        let other = json!("another answer");
+        assert_eq!(planner.due(&other, &showing(None), 2), Some(now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_in_which_a_lost_answer_is_given_again_wakes_the_loop() {
+        let at = Instant::now() + LOST;
+        let mut planner = Planner {
+            again: Some(at),
+            ..Planner::default()
+        };
+        planner.news().await;
+        assert_eq!(Instant::now(), at);
     }
 }

@@ -234,6 +234,7 @@ impl<H: Hands> Agent<H> {
     fn plan(&mut self, read: &RecordRead, policy: &PolicyRead, seen: &Observation) {
         let asked = Asked {
             node: self.link.node.as_deref(),
+            listing: self.link.listings,
             read,
             policy,
             seen,
