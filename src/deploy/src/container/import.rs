@@ -54,7 +54,7 @@ pub async fn all(
     };
     // It was opened anew since it was looked at.
     is_the_one(wanted, prepared.manifest_digest.to_string())?;
-    layers::forget_broken(&repo, &mut prepared);
+    layers::forget_unsure(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
     reclaim::make_room(site, &layers::here(&prepared), || {
         room::too_little_for(site, &repo, missing.total())

@@ -49,15 +49,25 @@ pub fn here(prepared: &PreparedImport) -> Vec<Here> {
     here.collect()
 }
 
-/// Of a layer that lacks an object forgets that it is here: `verify` has found damage and removed it.
-pub fn forget_broken(repo: &Repo, prepared: &mut PreparedImport) {
-    let layers = std::iter::once(&mut prepared.ostree_commit_layer);
-    for layer in layers.chain(&mut prepared.ostree_layers) {
+/// Forgets that layers are here which may not be what their digests say.
+///
+/// The commit's own says what the image is, and ostree-ext notes it when its archive ends: before skopeo has seen the last byte and knows whether
+/// the digest is right (ostree-ext, container/store.rs, `unencapsulate_base`). A run that is killed in between leaves the note, and of a false
+/// commit nobody else would find out where none need be signed. So that layer comes each time. From the others come only files, each under the
+/// checksum of its own (tar/import.rs, `import_object`): of those go the ones that lack an object, as when `verify` has found damage and removed it.
+pub fn forget_unsure(repo: &Repo, prepared: &mut PreparedImport) {
+    forget_it(repo, &mut prepared.ostree_commit_layer);
+    for layer in &mut prepared.ostree_layers {
         let broken = |commit: &String| !is_whole(repo, commit);
         if layer.commit.as_ref().is_some_and(broken) {
-            forget(repo, &layer.ostree_ref);
-            layer.commit = None;
+            forget_it(repo, layer);
         }
+    }
+}
+
+fn forget_it(repo: &Repo, layer: &mut ManifestLayerState) {
+    if layer.commit.take().is_some() {
+        forget(repo, &layer.ostree_ref);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a remote, or whoever sits before it, may answer in place of a file.
 
-use std::io::{Result, Write};
+use std::io::{Read, Result, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -9,6 +9,8 @@ use std::time::Duration;
 /// What is poured at most, lest a test fill the disk of the machine that it runs on.
 const MOST: usize = 1 << 30;
 const PIECE: usize = 16 << 10;
+const FORBIDDEN: &[u8] =
+    b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 #[derive(Clone)]
 pub enum Trick {
@@ -20,6 +22,10 @@ pub enum Trick {
     Endless,
     /// The same, with so many bytes a second.
     Slowly(u64),
+    /// Says that the client may not have it.
+    Forbidden,
+    /// Sends this, and neither more nor that it is all.
+    FallsSilent(Vec<u8>),
 }
 
 impl Trick {
@@ -32,12 +38,21 @@ impl Trick {
                 let pause = Duration::from_secs_f64(PIECE as f64 / *bytes as f64);
                 return pour(client, sent, pause);
             }
+            Self::Forbidden => return client.write_all(FORBIDDEN),
+            Self::FallsSilent(content) => return begin(client, content),
         };
         write!(
             client,
             "HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         )
     }
+}
+
+/// Ended by the client, who hangs up.
+fn begin(mut client: &TcpStream, content: &[u8]) -> Result<()> {
+    client.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")?;
+    client.write_all(content)?;
+    client.read(&mut [0]).map(|_| ())
 }
 
 /// Ended as a rule by the client, who hangs up.

@@ -12,7 +12,7 @@ use super::{Shop, shop};
 const PATIENCE: u64 = 300;
 
 /// What sits before the registry and sends everybody there, but for paths that end so.
-fn before(shop: &Shop, end: &str, trick: impl Fn(&Server) -> Trick) -> Server {
+pub fn before(shop: &Shop, end: &str, trick: impl Fn(&Server) -> Trick) -> Server {
     let server = Server::start(&shop.world.path("nothing"));
     server.plays(trick(&server), end);
     let registry = format!("http://127.0.0.1:{}", shop.server.port);
