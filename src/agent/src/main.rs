@@ -61,10 +61,10 @@ fn launch(cli: &Cli) -> Result<()> {
     serve(cli)
 }
 
-/// A careen-deploy that was killed may have left /boot frozen, and with it all that lies on its file system: often the root and /var. So this
+/// A careen-deploy that was killed, or hangs, may have left /boot frozen, and with it all that lies on its file system: often the root and /var. So this
 /// comes before anything of ours is written anywhere.
 fn thaw(places: &Places) {
-    if let Err(error) = host::freeze::thaw_left_over(&places.root, &[&places.boot]) {
+    if let Err(error) = host::freeze::thaw_marked(&places.root, &[&places.boot]) {
         tracing::warn!("{error}");
     }
 }

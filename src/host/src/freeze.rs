@@ -85,18 +85,25 @@ pub fn mark(root: &Path) -> PathBuf {
     root.join(run).join("freezing")
 }
 
-/// Thaws these places where a run was killed that may have left them frozen; leaves alone what somebody else has frozen.
+/// Thaws these places behind a run that has ended and may have left them frozen; leaves alone what somebody else has frozen.
 ///
 /// # Errors
 /// The first that may still be frozen.
 pub fn thaw_left_over(root: &Path, places: &[&Path]) -> Result<()> {
-    let mark = mark(root);
-    if !mark.exists() {
+    thaw_marked(root, places)?;
+    durable::remove(&mark(root))
+}
+
+/// As [`thaw_left_over`], for whoever cannot tell whether that run has ended: the mark stays for those who thaw behind its end.
+///
+/// # Errors
+/// As [`thaw_left_over`].
+pub fn thaw_marked(root: &Path, places: &[&Path]) -> Result<()> {
+    if !mark(root).exists() {
         return Ok(());
     }
     let thawed: Vec<_> = places.iter().map(|place| thaw(place)).collect();
-    thawed.into_iter().collect::<Result<()>>()?;
-    durable::remove(&mark)
+    thawed.into_iter().collect()
 }
 
 /// Thaws the file system that `path` lies on; does nothing when it is not frozen.

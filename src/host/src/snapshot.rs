@@ -20,7 +20,7 @@ use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-pub use once::{begin_anew, is_over, note, note_armed};
+pub use once::{begin_anew, is_noted, is_over, note, note_armed};
 pub use owed::{Here, Owed, all_owed, is_outstanding, none_is_owed, owe, owe_outstanding, owed};
 pub use tidy::keep_only;
 use way::{There, Way};

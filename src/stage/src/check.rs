@@ -6,11 +6,12 @@ use host::manifest::{Manifest, Which};
 use host::{boot, mounts};
 
 use crate::args::Args;
-use crate::{guard, look, strict};
+use crate::{guard, look, passed, strict};
 
 /// Lets the kubelet start, or reboots.
 pub fn run(args: &Args) -> ExitCode {
-    if !look::is_trial(args) {
+    // The argument of a trial outlives the blessing until the next reboot, and a person may isolate rescue.target and come back from there.
+    if !look::is_trial(args) || passed::has_passed(args) == Some(true) {
         return ExitCode::SUCCESS;
     }
     match check(args) {

@@ -107,7 +107,8 @@ fn put_back(args: &Args, id: &UpgradeId) -> host::Result<usize> {
 /// nothing but that note has it put back.
 fn target_runs(args: &Args, upgrade: &Upgrade) -> bool {
     let (places, id) = (&args.places, &upgrade.id);
-    let is_marked = is_over(args, upgrade) || snapshot::owed(places, id).is_some();
+    // Whatever it says by now: one that was left while a trial was armed is taken for that trial's later.
+    let is_marked = snapshot::is_noted(places, id) || snapshot::owed(places, id).is_some();
     if !is_marked || matches!(upgrade.phase, Phase::Failed { .. }) {
         return true;
     }

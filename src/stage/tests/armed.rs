@@ -161,14 +161,42 @@ fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it()
 fn what_came_back_behind_such_a_trial_is_not_owed_in_a_system_that_a_person_brings() {
     let armed = Armed::new();
     assert_eq!(armed.boots("b2"), "saved");
-    let own = deployment('d', 0);
-    let reason = upgrade::Reason::Withdrawn;
-    for phase in [Phase::Drained, Phase::Halted { reason }] {
-        let what = phase.name();
-        assert!(!armed.turn_of(&own, "b3", phase), "owed while {what}");
-    }
+    let (own, reason) = (deployment('d', 0), upgrade::Reason::Withdrawn);
+    assert!(!armed.turn_of(&own, "b3", Phase::Halted { reason }));
     fs::write(&armed.config, "of another kubelet").unwrap();
     assert_eq!(armed.boots("b4"), "of another kubelet");
+}
+
+/// Without a trial: its own default by then, or picked at the menu.
+#[test]
+fn what_a_target_that_a_person_boots_behind_such_a_trial_has_changed_is_put_back() {
+    let armed = Armed::new();
+    assert_eq!(armed.boots("b2"), "saved");
+    let ended = armed.node.run("restore", &armed.node.new, false, &[]);
+    assert_eq!(ended.status.code(), Some(0));
+    fs::write(&armed.config, "of the target").unwrap();
+    let reason = upgrade::Reason::Withdrawn;
+    armed.node.store(Phase::Halted { reason });
+    assert_eq!(armed.boots("b4"), "saved");
+}
+
+/// What puts it back did not run, and that trial's guard could note nothing.
+#[test]
+fn what_an_armed_image_without_a_guard_may_have_changed_is_owed_in_the_next_boot() {
+    let armed = Armed::new();
+    for (boot, owes) in [("b0", false), ("b2", true)] {
+        let upgrade = armed.node.upgrade(still_armed());
+        let upgrade = Upgrade {
+            facts: Some(unguarded()),
+            ..upgrade
+        };
+        let here = snapshot::Here {
+            system: &armed.node.old,
+            boot: &boot_id(boot),
+        };
+        let outstanding = snapshot::is_outstanding(&armed.places, &upgrade, here);
+        assert_eq!(outstanding, owes, "{boot}");
+    }
 }
 
 /// Nobody has noted whether its trial has run.

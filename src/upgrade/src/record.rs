@@ -333,8 +333,6 @@ impl Upgrade {
     /// without a guard nobody can say that.
     #[must_use]
     pub fn is_past_its_arming(&self) -> bool {
-        let info = self.facts.as_ref().and_then(|facts| facts.info.as_ref());
-        let guards = info.is_none_or(ImageInfo::is_guarded);
         match self.phase {
             Phase::Armed { .. }
             | Phase::Trial { .. }
@@ -348,8 +346,15 @@ impl Upgrade {
             | Phase::Drained
             | Phase::Reverting { .. }
             | Phase::Failed { .. }
-            | Phase::Halted { .. } => guards && self.guarded.is_none(),
+            | Phase::Halted { .. } => self.has_guard() && self.guarded.is_none(),
         }
+    }
+
+    /// Whether the image has a guard in its initramfs that this version knows, as far as was found.
+    #[must_use]
+    pub fn has_guard(&self) -> bool {
+        let info = self.facts.as_ref().and_then(|facts| facts.info.as_ref());
+        info.is_none_or(ImageInfo::is_guarded)
     }
 
     /// Whether anything of what takes the node from its users may have come about, and they have not got it back.

@@ -51,6 +51,7 @@ fn rebooting() -> Record {
     let (record, _) = next(&at(190, &old()), &record);
     let armed = Observation {
         one_shot: OneShot::Set,
+        finished: just_armed(),
         ..old()
     };
     let (record, act) = next(&at(200, &armed), &record);
@@ -154,6 +155,7 @@ fn a_reboot_that_never_came_is_not_on_the_bill() {
     let (record, _) = next(&seen, &record);
     let again = Observation {
         one_shot: OneShot::Set,
+        finished: just_armed(),
         ..at(400, &old())
     };
     let mut record = record;

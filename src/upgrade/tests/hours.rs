@@ -110,6 +110,7 @@ fn what_nobody_notices_may_be_begun_outside_where_the_policy_says_so() {
 fn what_is_armed_goes_on_to_its_end() {
     let armed = Observation {
         one_shot: OneShot::Set,
+        finished: just_armed(),
         deployments: on_trial().deployments,
         ..asked()
     };

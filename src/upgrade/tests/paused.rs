@@ -69,6 +69,7 @@ fn the_step_under_way_when_the_pause_comes_ends_and_none_follows() {
 fn an_upgrade_that_is_armed_goes_on() {
     let armed = Observation {
         one_shot: OneShot::Set,
+        finished: just_armed(),
         ..paused(two_systems(asked()))
     };
     let (_, act) = next(&armed, &upgrade_in(Phase::Armed { boot: boot(1) }));

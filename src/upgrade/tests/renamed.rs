@@ -65,6 +65,7 @@ fn the_drain_of_a_node_that_is_renamed_in_it_is_stopped() {
 fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
     let seen = Observation {
         one_shot: OneShot::Set,
+        finished: just_armed(),
         ..prepared()
     };
     let mut armed = taken_in(Phase::Armed { boot: boot(1) });

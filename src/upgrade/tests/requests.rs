@@ -193,6 +193,7 @@ fn a_withdrawn_request_stops_a_running_fetch_drain_and_snapshot_but_not_a_deploy
 fn a_request_withdrawn_after_arming_is_not_heard() {
     let seen = Observation {
         one_shot: OneShot::Set,
+        finished: just_armed(),
         deployments: on_trial().deployments,
         ..quiet()
     };

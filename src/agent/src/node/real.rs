@@ -223,10 +223,19 @@ impl Node {
                 host::Error::Reason(reason) => reason,
                 other => failed(other),
             })?;
+        self.make_boot_writable();
         grubenv::write_next_entry(&self.places.grubenv(), Some(position)).map_err(failed)
     }
 
+    /// It may be mounted read-only, and anew since the agent has started, as an automount is. What cannot be written says so itself.
+    fn make_boot_writable(&self) {
+        if let Err(error) = host::mounts::make_writable(&self.places.boot) {
+            tracing::warn!("{error}");
+        }
+    }
+
     fn disarm(&self) -> Result<(), Reason> {
+        self.make_boot_writable();
         grubenv::write_next_entry(&self.places.grubenv(), None).map_err(|error| Reason::ArmFailed {
             detail: error.to_string(),
         })

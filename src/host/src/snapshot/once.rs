@@ -31,6 +31,12 @@ pub fn is_over(places: &Places, upgrade: &Upgrade, boot: Option<&BootId>) -> boo
     }
 }
 
+/// Whether anything is noted of its being put back.
+#[must_use]
+pub fn is_noted(places: &Places, id: &UpgradeId) -> bool {
+    path(places, id).exists()
+}
+
 /// Notes that it was put back. To be called behind that and before the kubelet starts: a cut between the two has it put back once more,
 /// over what no kubelet has changed.
 ///

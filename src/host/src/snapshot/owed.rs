@@ -74,11 +74,19 @@ pub struct Here<'a> {
 /// could note nothing. To be asked behind it.
 #[must_use]
 pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> bool {
-    // By the record the target has not run, so it has written nothing.
-    let has_run = !matches!(upgrade.phase, Phase::Armed { .. });
-    let is_due =
-        has_run && is_wanted(upgrade, here.system) && !is_over(places, upgrade, Some(here.boot));
+    let is_due = may_have_run(upgrade, here.boot)
+        && is_wanted(upgrade, here.system)
+        && !is_over(places, upgrade, Some(here.boot));
     is_due && exists(places, &upgrade.id) && owed(places, &upgrade.id).is_none()
+}
+
+/// While it is armed the target has not run by the record, so it has written nothing. Of one without a guard that is known in the boot that has
+/// armed it alone.
+fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
+    match &upgrade.phase {
+        Phase::Armed { boot: armed } => !upgrade.has_guard() && armed != boot,
+        _ => true,
+    }
 }
 
 /// What is outstanding is owed from here on.

@@ -9,7 +9,7 @@ use crate::phase::Phase;
 use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::record::Upgrade;
-use crate::step::{Step, skew};
+use crate::step::{Outcome, Step, skew};
 use crate::target::{Source, Target, Wanted};
 
 /// From `Accepted` to `Drained`: the next step towards arming.
@@ -250,7 +250,7 @@ fn in_words_that_every_guard_reads(up: &mut Upgrade) {
     }
 }
 
-/// Armed, in the boot that armed: write the one-shot if it is not there, then reboot at once. A killed agent comes back here any time
+/// Armed, in the boot that armed: write the one-shot, then reboot at once. A killed agent comes back here any time
 /// later, so what was true when it armed is looked at again.
 pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     if let Some(wait) = pause(up, seen) {
@@ -266,10 +266,20 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             armed_too_early(up, seen, policy)
         }
         (Ok(deployment), one_shot) => unheard(seen).unwrap_or(match one_shot {
-            OneShot::Set => Act::Begin(Step::Reboot { force: false }),
-            OneShot::Clear | OneShot::Unreadable => Act::Begin(Step::Arm { deployment }),
+            OneShot::Set if has_just_armed(seen) => Act::Begin(Step::Reboot { force: false }),
+            OneShot::Set | OneShot::Clear | OneShot::Unreadable => {
+                Act::Begin(Step::Arm { deployment })
+            }
         }),
     }
+}
+
+/// GRUB counts its entries, and with each deployment that comes or goes the count is another: what was armed some time ago may lead elsewhere by now.
+fn has_just_armed(seen: &Observation) -> bool {
+    let finished = seen.finished.as_ref();
+    finished.is_some_and(|finished| {
+        matches!(finished.step, Step::Arm { .. }) && matches!(finished.outcome, Outcome::Done(_))
+    })
 }
 
 /// The new system would boot with an /etc that is not the one of now, or pods be ended by the reboot: back to before the arming, which counts

@@ -159,7 +159,7 @@ pub enum Reason {
     // Verifying.
     /// No kernel with an initramfs in the image.
     #[error(
-        "image {commit} has no kernel with an initramfs; accepted is /usr/lib/modules/<version> with vmlinuz and initramfs.img"
+        "image {commit} has no kernel with an initramfs, or has a second one; accepted is exactly one /usr/lib/modules/<version> with a vmlinuz, and initramfs.img beside it"
     )]
     NoKernel { commit: String },
     /// No image.json.

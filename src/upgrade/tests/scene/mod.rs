@@ -215,6 +215,11 @@ pub fn phase_of(record: &Record) -> Phase {
     record.upgrade.as_ref().unwrap().phase.clone()
 }
 
+pub fn just_armed() -> Option<Finished> {
+    let deployment = on_trial().booted;
+    finished(Step::Arm { deployment }, Outcome::Done(Effect::Plain))
+}
+
 pub fn finished(step: Step, outcome: Outcome) -> Option<Finished> {
     Some(Finished { step, outcome })
 }
