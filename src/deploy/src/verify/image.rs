@@ -91,17 +91,20 @@ impl Tree {
             .map_err(unreadable)
     }
 
-    /// The kernel, when there is one with an initramfs beside it.
+    /// The kernel, when there is exactly one, with an initramfs beside it. Of several libostree takes whichever a listing of the checkout
+    /// has first, also one without an initramfs (ostree-sysroot-deploy.c, `get_kernel_from_tree_usrlib_modules`): nobody can tell which.
     pub fn kernel(&self) -> Option<Kernel> {
         let modules = self.root.resolve_relative_path(MODULES);
-        self.children(&modules).into_iter().find_map(|folder| {
-            let parts = [folder.child("vmlinuz"), folder.child("initramfs.img")];
-            let size = parts.iter().map(size).sum::<Option<u64>>()?;
-            Some(Kernel {
-                version: folder.basename()?.to_string_lossy().into_owned(),
-                size,
-                parts,
-            })
+        let folders = self.children(&modules).into_iter();
+        let mut with_one = folders.filter(|folder| is_there(&folder.child("vmlinuz")));
+        let (Some(folder), None) = (with_one.next(), with_one.next()) else {
+            return None;
+        };
+        let parts = [folder.child("vmlinuz"), folder.child("initramfs.img")];
+        Some(Kernel {
+            version: folder.basename()?.to_string_lossy().into_owned(),
+            size: parts.iter().map(size).sum::<Option<u64>>()?,
+            parts,
         })
     }
 
@@ -198,6 +201,12 @@ impl Tree {
             .map(|info| folder.child(info.name()))
             .collect()
     }
+}
+
+/// Also of a link: libostree follows it.
+fn is_there(file: &gio::File) -> bool {
+    let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
+    file.query_file_type(flags, NEVER) != gio::FileType::Unknown
 }
 
 /// A file's length, or nothing when there is no such file.

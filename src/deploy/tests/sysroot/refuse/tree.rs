@@ -39,6 +39,23 @@ fn an_image_json_that_is_a_link_is_not_followed() {
 }
 
 #[test]
+fn of_two_kernels_nobody_can_tell_which_would_be_booted_so_neither_is_taken() {
+    let world = world();
+    for other in ["6.1.0", "6.9.0"] {
+        let path = format!("usr/lib/modules/{other}/vmlinuz");
+        let commit = world.fetched(&Image::new(2).with(&path, b"another kernel"));
+        assert_eq!(world.verb("verify", &commit).verified().kernel, None);
+        let words = ["image", commit.as_str(), "kernel"];
+        let reason = refused(&world, &["deploy", "--commit", commit.as_str()], &words);
+        assert!(matches!(reason, Reason::NoKernel { .. }), "{reason}");
+    }
+    // Modules alone are no kernel.
+    let image = Image::new(2).with("usr/lib/modules/6.1.0/extra.ko", b"module");
+    let facts = world.verb("verify", &world.fetched(&image)).verified();
+    assert_eq!(facts.kernel.as_deref(), Some("6.2.0"));
+}
+
+#[test]
 fn a_kernel_that_is_a_link_is_none() {
     let world = world();
     let image = Image::new(2)
