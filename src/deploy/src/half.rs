@@ -31,8 +31,9 @@ pub fn forget(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
             .iter()
             .try_for_each(|commit| forget_note(site, commit))?,
     }
-    let gathered = gathered(site);
-    let forgotten = gathered
+    let mut folders = gathered(site);
+    folders.extend(checkouts(site));
+    let forgotten = folders
         .iter()
         .try_for_each(|folder| host::durable::remove_folder(folder));
     let orphans = orphans(site);
@@ -89,6 +90,22 @@ fn gathered(site: &Site) -> Vec<PathBuf> {
         name.starts_with(STAGING) && tmp.join(name).is_dir() && !is_held(&lock)
     });
     folders.map(|name| tmp.join(name)).collect()
+}
+
+/// The folders in which ostree-ext was putting layers together when it was killed (container/store.rs, `import`: a `root` in a folder of
+/// cap-tempfile's). libostree removes them after a day. Other tools that put layers together hold the sysroot's lock, as we do.
+fn checkouts(site: &Site) -> Vec<PathBuf> {
+    let tmp = repo(site).join("tmp");
+    let random = names(&tmp).into_iter().filter(|name| is_random(name));
+    let folders = random.map(|name| tmp.join(name));
+    folders.filter(|folder| names(folder) == ["root"]).collect()
+}
+
+/// A UUID, as cap-tempfile takes one for a name (lib.rs, `TempDir::new_name`).
+fn is_random(name: &str) -> bool {
+    let lengths = name.split('-').map(str::len);
+    let hex = |byte: u8| byte == b'-' || byte.is_ascii_hexdigit();
+    lengths.eq([8, 4, 4, 4, 12]) && name.bytes().all(hex)
 }
 
 /// Whether somebody pulls into the folder of this lock: it is of an open file description, as libglnx takes them (glnx-lockfile.c).

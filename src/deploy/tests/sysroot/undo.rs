@@ -196,6 +196,26 @@ fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
     assert!(!folder.exists());
 }
 
+#[test]
+fn layers_that_were_being_put_together_when_a_run_was_killed_are_gone_after_its_undo() {
+    let world = world();
+    let tmp = world.root().join("ostree/repo/tmp");
+    let left = tmp.join("6f1c0e52-93a7-4d0b-8a54-2be1f0c7d9aa");
+    let [others, named] =
+        ["0b9e7c14-55d2-4f6e-9c31-aa07d4e8f213", "cache"].map(|name| tmp.join(name));
+    for file in [
+        left.join("root/usr/bin/kubelet"),
+        others.join("something"),
+        named.join("root/file"),
+    ] {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "").unwrap();
+    }
+    world.run(&["undo"]).verdict.unwrap();
+    assert!(!left.exists());
+    assert!(others.join("something").exists() && named.join("root/file").exists());
+}
+
 const fn unlocked() -> libc::flock {
     libc::flock {
         l_type: libc::F_UNLCK as libc::c_short,
