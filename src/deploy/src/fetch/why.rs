@@ -1,7 +1,6 @@
 //! Why a pull failed, by error domains and codes and by what the repository holds, never by the text.
 
 use host::veil::veiled;
-use nix::sys::statvfs::statvfs;
 use ostree_ext::ostree::{Repo, RepoCommitState};
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
@@ -51,7 +50,7 @@ pub fn reason(
     let missing = error.matches(gio::IOErrorEnum::NotFound);
     let remote = wanted.remote.clone();
     match asked {
-        Asked::Branch if missing || unlisted(repo, wanted) => Reason::NoSuchRef {
+        Asked::Branch if is_unknown(repo, wanted, missing) => Reason::NoSuchRef {
             remote,
             reference: wanted.reference.clone(),
         },
@@ -66,9 +65,12 @@ pub fn reason(
     }
 }
 
-/// For a branch that is not in the remote's summary libostree has no error code, so the summary is asked.
-fn unlisted(repo: &Repo, wanted: &Fetch) -> bool {
-    branches::of(repo, &wanted.remote).is_ok_and(|listed| !listed.contains_key(&wanted.reference))
+/// For a branch that is not in the remote's summary libostree has no error code, so the summary is asked. And it has the one for what is `missing`
+/// also for what is forbidden (ostree-fetcher-util.c, `_ostree_fetcher_http_status_code_to_io_error`): a branch that is listed is withheld. Without
+/// a summary nobody knows better.
+fn is_unknown(repo: &Repo, wanted: &Fetch, missing: bool) -> bool {
+    let listed = branches::of(repo, &wanted.remote);
+    listed.map_or(missing, |listed| !listed.contains_key(&wanted.reference))
 }
 
 /// Also for an object that is not what its name says: for a wrong checksum libostree has the code that it has for a connection that is
@@ -89,8 +91,8 @@ fn begun(repo: &Repo, commit: &Digest) -> bool {
 /// The disk is full, or the repository's own reserve (`min-free-space-percent`) is reached, for which libostree
 /// has no error code: then the numbers tell.
 pub fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> {
-    let facts = statvfs(&site.path).ok()?;
-    let free = facts.blocks_available() * facts.fragment_size();
+    // What is kept for root is counted, as libostree counts it for root (ostree-repo-commit.c, `ostree_repo_prepare_transaction`).
+    let free = host::room::free(&site.path).ok()?;
     let reserve = repo.min_free_space_bytes().unwrap_or(0);
     let short = error.matches(gio::IOErrorEnum::NoSpace)
         || (error.matches(gio::IOErrorEnum::Failed) && free < reserve + SLACK);

@@ -5,6 +5,7 @@ use upgrade::Reason;
 use super::{fetch, pinned, refused};
 use crate::image::Image;
 use crate::keys::keys;
+use crate::trick::Trick;
 use crate::world::{BRANCH, REMOTE, world};
 
 #[test]
@@ -57,6 +58,18 @@ fn a_ref_that_is_not_in_the_remotes_summary_is_named() {
     let words = ["remote", REMOTE, "ref", "os/none"];
     let reason = refused(&world, &fetch(REMOTE, "os/none"), &words);
     assert!(matches!(reason, Reason::NoSuchRef { .. }), "{reason}");
+}
+
+#[test]
+fn a_ref_that_is_in_the_remotes_summary_and_is_withheld_is_not_said_to_be_missing() {
+    let world = world();
+    world.publish(&Image::new(2), Some(&keys().trusted));
+    let repo = format!("--repo={}", world.path("repo").display());
+    world.ostree(&[&repo, "summary", "-u"]);
+    world.server.plays(Trick::Forbidden, ".commit");
+    let words = ["remote", REMOTE, "does not answer"];
+    let reason = refused(&world, &fetch(REMOTE, BRANCH), &words);
+    assert!(matches!(reason, Reason::RemoteAway { .. }), "{reason}");
 }
 
 #[test]

@@ -32,6 +32,29 @@ fn a_commit_signed_by_a_stranger_is_refused() {
 }
 
 #[test]
+fn a_key_that_is_not_where_the_remotes_configuration_says_is_named() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let ring = keys().ring.display();
+    for (remote, paths) in [
+        ("alone", "/nowhere/key.gpg".to_owned()),
+        ("first", format!("/nowhere/key.gpg,{ring}")),
+        ("last", format!("{ring};/nowhere/key.gpg;")),
+    ] {
+        world.add_remote(remote, &[&format!("--set=gpgkeypath={paths}")]);
+        let by_commit = [&fetch(remote, BRANCH)[..], &["--commit", commit.as_str()]].concat();
+        for arguments in [fetch(remote, BRANCH), by_commit] {
+            let words = [remote, "gpgkeypath", "/nowhere/key.gpg"];
+            let reason = refused(&world, &arguments, &words);
+            assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+        }
+    }
+    world.add_remote("there", &[&format!("--set=gpgkeypath={ring};{ring}")]);
+    let fetched = world.run(&fetch("there", BRANCH)).fetched();
+    assert_eq!(fetched.0, commit);
+}
+
+#[test]
 fn an_unsigned_commit_that_lies_here_already_is_refused_too() {
     let world = world();
     let commit = world.publish(&Image::new(2), None);
