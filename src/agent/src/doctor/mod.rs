@@ -11,11 +11,13 @@ mod image;
 mod initramfs;
 mod keyfile;
 mod loader;
+mod programs;
 mod registry;
 mod remotes;
 mod render;
 mod room;
 mod server;
+mod services;
 mod settings;
 mod units;
 mod verity;
@@ -129,6 +131,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
     let mut findings = vec![
         settings::policy(patient, &read),
         settings::record(&record(patient)),
+        settings::kubelet_state(patient),
         image::system(patient, booted.map(|(deployment, _)| deployment)),
         image::image(patient),
         image::control_plane(patient),
@@ -139,8 +142,11 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         initramfs::stage(patient, known.booted.as_ref()),
         verity::verity(patient),
     ];
+    findings.extend(settings::opt_out(patient, &known.policy));
     findings.extend(remotes::remotes(patient, &known.policy));
     findings.extend(registry::registry(patient, &known.policy));
+    findings.extend(programs::programs(patient));
+    findings.extend(services::services(patient));
     findings.push(credential::credential(patient));
     findings.push(clock::clock(patient.clock));
     findings.push(watchdog::watchdog(patient, &known.policy));

@@ -1,7 +1,7 @@
 //! The OSTree remotes that images may come from, or whose keys vouch for container images: known, reachable by a URL, and with a key to judge their signatures by.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use host::Places;
 use host::veil::veiled;
@@ -86,9 +86,9 @@ fn configured(places: &Places) -> Vec<Group> {
     groups.filter(|group| group.remote().is_some()).collect()
 }
 
-fn below(folder: &Path, endings: &[&str]) -> Vec<std::path::PathBuf> {
+fn below(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = |path: &std::path::PathBuf| {
+    let named = |path: &PathBuf| {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         endings.contains(&ending.as_ref())
     };
@@ -129,15 +129,43 @@ fn judge(group: &Group, places: &Places, policy: &Policy) -> Finding {
             format!("{name} has gpg-verify=false"),
             "import its key and set gpg-verify=true, or unsigned = true in the policy",
         ),
-        (true, _) if has_key(group, name, places) => {
-            Finding::ok(NAME, format!("{name}: {url}, with a key"))
-        }
-        (true, _) => Finding::bad(
-            NAME,
-            format!("{name} has no key to judge signatures by"),
-            &format!("ostree remote gpg-import {name} -k <file>"),
-        ),
+        (true, _) => judge_keys(group, name, &url, places),
     }
+}
+
+fn judge_keys(group: &Group, name: &str, url: &str, places: &Places) -> Finding {
+    if let Some(path) = absent_key(group, places) {
+        return Finding::bad(
+            NAME,
+            format!(
+                "{name}'s gpgkeypath= names {path}, which is not there: no signature is verified then"
+            ),
+            "put the keys there, or take that path out of gpgkeypath=",
+        );
+    }
+    if has_key(group, name, places) {
+        return Finding::ok(NAME, format!("{name}: {url}, with a key"));
+    }
+    Finding::bad(
+        NAME,
+        format!("{name} has no key to judge signatures by"),
+        &format!("ostree remote gpg-import {name} -k <file>"),
+    )
+}
+
+/// The first that is not there. libostree fails on it, whatever other keys there are (`_ostree_gpg_verifier_add_keyfile_path` in
+/// src/libostree/ostree-gpg-verifier.c).
+fn absent_key<'a>(group: &'a Group, places: &Places) -> Option<&'a str> {
+    key_paths(group).find(|path| fs::metadata(key_file(path, places)).is_err())
+}
+
+fn key_paths(group: &Group) -> impl Iterator<Item = &str> {
+    let named = group.get("gpgkeypath").unwrap_or_default();
+    named.split([';', ',']).filter(|path| !path.is_empty())
+}
+
+fn key_file(path: &str, places: &Places) -> PathBuf {
+    places.root.join(path.trim_start_matches('/'))
 }
 
 /// A keyring of its own, one that it names, or one of the system's.
@@ -147,14 +175,8 @@ fn has_key(group: &Group, name: &str, places: &Places) -> bool {
         .sysroot
         .join(REPO)
         .join(format!("{name}.trustedkeys.gpg"));
-    let named = group
-        .get("gpgkeypath")
-        .unwrap_or_default()
-        .split([';', ',']);
-    let mut named = named.filter(|path| !path.is_empty());
-    let at = |path: &str| places.root.join(path.trim_start_matches('/'));
     let common = places.root.join("usr/share/ostree/trusted.gpg.d");
     filled(&own)
-        || named.any(|path| filled(&at(path)))
+        || key_paths(group).any(|path| filled(&key_file(path, places)))
         || !below(&common, &["gpg", "asc"]).is_empty()
 }

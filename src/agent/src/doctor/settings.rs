@@ -4,9 +4,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use upgrade::decide::RecordRead;
-use upgrade::{Phase, Policy, Reason};
+use upgrade::reason::complaint;
+use upgrade::{Phase, Policy, Reason, names};
 
 use super::{Finding, Patient};
+use crate::node::saved;
 
 /// Whoever may write the policy says which images this node takes.
 const OWNER: u32 = 0;
@@ -54,6 +56,32 @@ fn judge_writers(path: &str, owner: u32, mode: u32) -> Finding {
             mend.join(" and ")
         ),
     )
+}
+
+/// Nothing on a node that takes upgrades.
+pub(super) fn opt_out(patient: &Patient, policy: &Policy) -> Option<Finding> {
+    const NAME: &str = "opt-out";
+    let why = Some(&policy.opt_out).filter(|why| !why.is_empty())?;
+    Some(Finding::bad(
+        NAME,
+        format!("this node takes no upgrade: {}", complaint(why)),
+        &format!("take opt-out out of {}", patient.policy.display()),
+    ))
+}
+
+/// The kubelet has got back all that the trial before has changed.
+pub(super) fn kubelet_state(patient: &Patient) -> Finding {
+    const NAME: &str = "kubelet-state";
+    let unit = names::RESTORE_UNIT;
+    let mend = format!(
+        "journalctl -b -u {unit}; docs/runbook.md#stateowed says how it is put back, or given up"
+    );
+    let bad = |seen: String| Finding::bad(NAME, seen, &mend);
+    match saved::none_is_owed(&patient.places) {
+        Ok(Ok(())) => Finding::ok(NAME, "nothing of it is still to be put back"),
+        Ok(Err(reason)) => bad(reason.to_string()),
+        Err(error) => bad(error.to_string()),
+    }
 }
 
 /// The record can be read, and no upgrade waits for a person.

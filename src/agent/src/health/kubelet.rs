@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use upgrade::observe::Check;
 
 /// The kubelet's default for healthzBindAddress and healthzPort.
-const ADDRESS: &str = "127.0.0.1:10248";
+pub const ADDRESS: &str = "127.0.0.1:10248";
 
 const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 

@@ -6,10 +6,10 @@ mod check;
 mod checked;
 mod credential;
 pub(crate) mod group;
-mod kubelet;
+pub(crate) mod kubelet;
 pub(crate) mod output;
 pub(crate) mod programs;
-mod runtime;
+pub(crate) mod runtime;
 pub mod said;
 mod trust;
 mod user;
@@ -33,7 +33,7 @@ pub use user::UserChecks;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// containerd's socket.
-const RUNTIME: &str = "/run/containerd/containerd.sock";
+pub(crate) const RUNTIME: &str = "/run/containerd/containerd.sock";
 
 /// Folders of user checks, the operator's after the image's: a file of the same name replaces it.
 const REQUIRED: [&str; 2] = ["/usr/lib/careen/required.d", "/etc/careen/required.d"];

@@ -65,6 +65,16 @@ fn a_key_that_the_remote_or_the_system_brings_is_one() {
 }
 
 #[test]
+fn a_key_path_that_is_not_there_is_bad_by_its_name_whatever_other_keys_there_are() {
+    let node = Node::sound();
+    write(&node.root().join("etc/pki/site.gpg"), "a key");
+    node.remote("url=https://x\ngpgkeypath=/etc/pki/site.gpg;/etc/pki/next.gpg\n");
+    node.is_bad("remote", "/etc/pki/next.gpg");
+    write(&node.root().join("etc/pki/next.gpg"), "a key");
+    assert_eq!(node.found("remote").verdict, Verdict::Ok);
+}
+
+#[test]
 fn a_password_in_a_url_is_not_repeated() {
     let node = Node::sound();
     node.remote("url=https://site:secret@images.example.com/os\n");

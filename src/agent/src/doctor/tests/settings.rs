@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use host::snapshot;
 use upgrade::{Phase, Reason, Record};
 
+use super::super::Verdict;
 use super::disk::deployment;
 use super::node::{Node, write};
 
@@ -21,6 +23,27 @@ fn a_policy_that_others_may_write_is_bad() {
     node.policy("trials = 2\n");
     fs::set_permissions(node.patient().policy, fs::Permissions::from_mode(0o666)).unwrap();
     node.is_bad("policy", "666");
+}
+
+#[test]
+fn a_policy_that_keeps_the_node_out_is_bad_and_says_why() {
+    let node = Node::sound();
+    node.policy("opt-out = \"the database's last node\"\n");
+    node.is_bad("opt-out", "takes no upgrade: the database's last node");
+}
+
+#[test]
+fn a_kubelet_s_state_that_is_still_owed_is_bad_and_says_what_could_not_be_put_back() {
+    let node = Node::sound();
+    assert_eq!(node.found("kubelet-state").verdict, Verdict::Ok);
+    let (places, id) = (node.patient().places, "u1".parse().unwrap());
+    snapshot::save(&places, &id).unwrap();
+    let owed = snapshot::Owed {
+        why: "the disk was full".to_owned(),
+        to: None,
+    };
+    snapshot::owe(&places, &id, &owed).unwrap();
+    node.is_bad("kubelet-state", "the disk was full");
 }
 
 #[test]

@@ -1,0 +1,51 @@
+//! The operator's own programs: each may be run as root. A check of `required.d` that may not would cost a drain and a reboot, and condemn the image.
+
+use super::{Finding, Patient, Verdict};
+use crate::health::programs::{self, Program};
+
+const NAME: &str = "programs";
+
+/// Below these folders of a system, the operator's after the image's.
+const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
+
+/// The folders of them, and what it is that one of their programs is not run.
+const FOLDERS: [(&str, Verdict); 4] = [
+    // No request comes to its drain.
+    ("pre.d", Verdict::Bad),
+    // Every trial fails.
+    ("required.d", Verdict::Bad),
+    ("wanted.d", Verdict::Warn),
+    ("post.d", Verdict::Warn),
+];
+
+/// One finding for each that is not run; one for all where there is none.
+pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
+    let mut amiss = Vec::new();
+    let mut count = 0;
+    for (folder, verdict) in FOLDERS {
+        let found = in_folder(patient, folder);
+        count += found.len();
+        amiss.extend(
+            found
+                .into_iter()
+                .filter_map(|program| judge(program, verdict)),
+        );
+    }
+    if amiss.is_empty() {
+        let seen = format!("all {count} hooks and checks of the operator's own may be run");
+        return vec![Finding::ok(NAME, seen)];
+    }
+    amiss
+}
+
+fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
+    let root = &patient.places.root;
+    let folders = HOMES.map(|home| root.join(home).join(folder));
+    programs::find(&folders).into_values().collect()
+}
+
+fn judge(program: Program, verdict: Verdict) -> Option<Finding> {
+    let seen = format!("{}: {}", program.path.display(), program.fault?);
+    let mend = "chown root:root and chmod go-w what is named, or take the program away";
+    Some(Finding::new(NAME, verdict, seen, mend))
+}

@@ -1,0 +1,129 @@
+//! The kubelet and containerd, asked where a trial asks them: one that answers elsewhere fails every trial.
+
+use std::path::Path;
+
+use upgrade::names;
+use upgrade::observe::Check;
+
+use super::{Finding, Patient};
+use crate::health::{RUNTIME, kubelet, runtime};
+use crate::node::systemd::Bus;
+
+/// What is asked.
+struct Service {
+    name: &'static str,
+    unit: &'static str,
+    /// Where it must answer.
+    at: &'static str,
+    mend: &'static str,
+}
+
+const KUBELET: Service = Service {
+    name: "kubelet",
+    unit: names::KUBELET_UNIT,
+    at: kubelet::ADDRESS,
+    mend: "leave healthzBindAddress and healthzPort of its configuration at their defaults; else journalctl -u kubelet",
+};
+
+const CONTAINERD: Service = Service {
+    name: "containerd",
+    unit: names::RUNTIME_UNIT,
+    at: RUNTIME,
+    mend: "leave the address of its [grpc] at the default (/etc/containerd/config.toml); else journalctl -u containerd",
+};
+
+/// How each is. Of the running system alone: those of another root cannot be asked.
+pub(super) fn services(patient: &Patient) -> Vec<Finding> {
+    if patient.places.root != Path::new("/") {
+        return Vec::new();
+    }
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match built {
+        Ok(runtime) => runtime.block_on(ask()),
+        Err(error) => [KUBELET, CONTAINERD]
+            .map(|service| Finding::warn(service.name, format!("not asked: {error}"), ""))
+            .to_vec(),
+    }
+}
+
+async fn ask() -> Vec<Finding> {
+    let kubelet = kubelet::check().await;
+    let containerd = runtime::check(Path::new(RUNTIME)).await;
+    vec![
+        judge(&KUBELET, &kubelet, state(&KUBELET).await.as_deref()),
+        judge(
+            &CONTAINERD,
+            &containerd,
+            state(&CONTAINERD).await.as_deref(),
+        ),
+    ]
+}
+
+/// Nothing where systemd does not say.
+async fn state(service: &Service) -> Option<String> {
+    let bus = Bus::connect().await.ok()?;
+    bus.state(service.unit).await.ok()?
+}
+
+/// A node may be looked at before its kubelet is up; one that is up and does not answer here answers a trial as little.
+fn judge(service: &Service, answer: &Check, state: Option<&str>) -> Finding {
+    let (Check::Fail(why) | Check::Broken(why) | Check::Pending(why)) = answer else {
+        return Finding::ok(service.name, format!("answers at {}", service.at));
+    };
+    match state {
+        Some("active") => {
+            let seen = format!("{why}; {} is active, and a trial asks there", service.unit);
+            Finding::bad(service.name, seen, service.mend)
+        }
+        state => {
+            let state = state.unwrap_or("not loaded");
+            let seen = format!("{why}; {} is {state}", service.unit);
+            let mend = format!("start it and look again: systemctl start {}", service.unit);
+            Finding::warn(service.name, seen, &mend)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict::{Bad, Ok, Warn};
+    use super::*;
+
+    #[test]
+    fn a_kubelet_that_is_up_and_does_not_answer_where_a_trial_asks_is_bad_by_its_address() {
+        let why = format!("healthz on {}: Connection refused", kubelet::ADDRESS);
+        let found = judge(&KUBELET, &Check::Fail(why), Some("active"));
+        assert_eq!(found.verdict, Bad);
+        for word in ["127.0.0.1:10248", "kubelet.service is active"] {
+            assert!(found.seen.contains(word), "{found:?}");
+        }
+        assert!(found.mend.contains("healthzPort"), "{found:?}");
+    }
+
+    #[test]
+    fn containerd_on_another_socket_is_bad_and_one_that_answers_is_well() {
+        let no_file = Check::Fail(format!("{RUNTIME}: No such file or directory"));
+        let found = judge(&CONTAINERD, &no_file, Some("active"));
+        assert_eq!(found.verdict, Bad);
+        assert!(found.mend.contains("config.toml"), "{found:?}");
+        for state in [Some("active"), Some("reloading"), None] {
+            assert_eq!(judge(&CONTAINERD, &Check::Pass, state).verdict, Ok);
+        }
+    }
+
+    #[test]
+    fn before_the_kubelet_is_up_it_is_worth_a_look_and_says_what_to_start() {
+        for (state, word) in [
+            (Some("inactive"), "is inactive"),
+            (Some("activating"), "is activating"),
+            (None, "is not loaded"),
+        ] {
+            let found = judge(&KUBELET, &Check::Fail("refused".to_owned()), state);
+            assert_eq!(found.verdict, Warn);
+            assert!(found.seen.contains(word), "{found:?}");
+            assert!(found.mend.contains("systemctl start kubelet"), "{found:?}");
+        }
+    }
+}

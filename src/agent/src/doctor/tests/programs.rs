@@ -1,0 +1,48 @@
+//! The operator's hooks and checks.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::super::{Verdict, examine};
+use super::node::{Node, write};
+
+/// One of them, with this mode.
+fn program(node: &Node, path: &str, mode: u32) {
+    let path = node.root().join(path);
+    write(&path, "#!/bin/sh\n");
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_required_check_or_a_pre_hook_that_others_may_write_is_bad_by_file_and_mode() {
+    for path in ["etc/careen/required.d/net", "usr/lib/careen/pre.d/10-lb"] {
+        let node = Node::sound();
+        program(&node, path, 0o757);
+        node.is_bad("programs", path);
+        node.is_bad("programs", "mode 0757");
+    }
+}
+
+#[test]
+fn a_wanted_check_or_a_post_hook_that_others_may_write_is_worth_a_look() {
+    for path in ["etc/careen/wanted.d/net", "etc/careen/post.d/10-lb"] {
+        let node = Node::sound();
+        program(&node, path, 0o757);
+        let found = node.found("programs");
+        assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
+        assert!(found.seen.contains(path), "{found:?}");
+    }
+}
+
+#[test]
+fn each_program_that_is_not_run_is_named_and_one_that_root_alone_may_write_is_not() {
+    let node = Node::sound();
+    program(&node, "etc/careen/required.d/good", 0o755);
+    assert_eq!(node.found("programs").verdict, Verdict::Ok);
+    program(&node, "etc/careen/required.d/bad", 0o757);
+    program(&node, "etc/careen/post.d/bad", 0o757);
+    let all = examine(&node.patient()).into_iter();
+    let found: Vec<_> = all.filter(|found| found.name == "programs").collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|found| !found.seen.contains("/good")));
+}
