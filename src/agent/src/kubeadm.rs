@@ -1,7 +1,9 @@
 //! `kubeadm upgrade node`: once per upgrade before the new kubelet starts, and again by the agent where that failed.
 //!
 //! It needs the API server and hangs silently without one, so it is bounded. The new kubelet also starts on the old
-//! configuration; but without kubeadm's success for this very upgrade nothing is blessed.
+//! configuration; but without kubeadm's success for this very upgrade, and a kubelet that has started since, nothing is
+//! blessed. One exception: with the policy's `bless-without-api` a system whose API server is away at the deadline is, and
+//! kubeadm may never have run in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -22,16 +24,74 @@ const LIMIT: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(500);
 const START: Duration = Duration::from_secs(5);
 
-/// Where its success for one upgrade is noted. /run: a new boot must prove it anew.
-#[must_use]
-pub fn marker(id: &UpgradeId) -> PathBuf {
-    Path::new(names::RUN_DIR).join(format!("kubeadm-{id}"))
+/// What is noted of one upgrade, by empty files. In /run: a new boot must prove it anew.
+pub struct Notes {
+    /// It has succeeded.
+    success: PathBuf,
+    /// It is run beside a kubelet that is up, whose restart was not asked for yet.
+    owes_restart: PathBuf,
 }
 
-/// Whether it has succeeded in this boot.
+impl Notes {
+    fn of(id: &UpgradeId) -> Self {
+        Self::below(Path::new(names::RUN_DIR), id)
+    }
+
+    /// In this folder.
+    #[must_use]
+    pub fn below(folder: &Path, id: &UpgradeId) -> Self {
+        let file = |kind: &str| folder.join(format!("kubeadm{kind}-{id}"));
+        Self {
+            success: file(""),
+            owes_restart: file("-owes-restart"),
+        }
+    }
+
+    fn has_succeeded(&self) -> bool {
+        self.success.exists()
+    }
+
+    /// What is known without asking systemd. An agent that was killed before it had the kubelet restarted has left that to the next.
+    #[must_use]
+    pub fn check(&self) -> Option<Check> {
+        match (self.has_succeeded(), self.owes_restart.exists()) {
+            (true, false) => Some(Check::Pass),
+            (true, true) => Some(Check::Fail(
+                "it has succeeded, and the kubelet was not restarted on what it wrote".to_owned(),
+            )),
+            (false, _) => None,
+        }
+    }
+
+    /// Notes its success.
+    ///
+    /// # Errors
+    /// In a person's words.
+    pub fn succeed(&self) -> Result<(), String> {
+        note(&self.success).map_err(|error| format!("its success cannot be noted: {error}"))
+    }
+
+    /// To be called before it is run late: whoever is killed from then on leaves it noted.
+    fn owe_restart(&self) -> Result<(), Reason> {
+        let noted = note(&self.owes_restart);
+        noted.map_err(|error| failed(&format!("the kubelet's restart cannot be noted: {error}")))
+    }
+
+    fn restarted(&self) -> Result<(), Reason> {
+        let gone = std::fs::remove_file(&self.owes_restart);
+        gone.map_err(|error| failed(&format!("the kubelet's restart cannot be noted: {error}")))
+    }
+}
+
+fn note(file: &Path) -> std::io::Result<()> {
+    file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(file, "")
+}
+
+/// Whether it has succeeded in this boot, and the kubelet has started since or is about to.
 pub async fn check(id: &UpgradeId) -> Check {
-    if marker(id).exists() {
-        return Check::Pass;
+    if let Some(known) = Notes::of(id).check() {
+        return known;
     }
     match running_now().await {
         Ok(true) => Check::Pending("kubeadm upgrade node is running".to_owned()),
@@ -75,8 +135,7 @@ pub async fn run(id: &UpgradeId) -> Result<(), String> {
             "kubeadm upgrade node ended with {status}; its words stand above"
         ));
     }
-    std::fs::create_dir_all(names::RUN_DIR).map_err(|error| error.to_string())?;
-    std::fs::write(marker(id), "").map_err(|error| format!("its success cannot be noted: {error}"))
+    Notes::of(id).succeed()
 }
 
 /// Its output goes to our journal.
@@ -100,29 +159,85 @@ fn failed(detail: &str) -> Reason {
     }
 }
 
-/// Has its unit run once more, then the kubelet restarted on what it wrote.
+/// Has its unit run once more, then the kubelet restarted on what it wrote. Where an agent was killed in between, only that.
 ///
 /// # Errors
 /// [`Reason::KubeadmFailed`] when it did not succeed: without the API server it cannot.
 pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
-    let text = |error: zbus::Error| failed(&format!("systemd does not answer: {error}"));
-    let bus = Bus::connect().await.map_err(text)?;
-    let systemd = bus.systemd().await.map_err(text)?;
-    timed(systemd.restart_unit(names::KUBEADM_UNIT, "replace"))
-        .await
-        .map_err(text)?;
+    again_noting(&Notes::of(id)).await
+}
+
+/// As [`again`], with these notes.
+///
+/// # Errors
+/// As [`again`].
+pub async fn again_noting(notes: &Notes) -> Result<(), Reason> {
+    let bus = Bus::connect().await.map_err(unheard)?;
+    notes.owe_restart()?;
+    if !notes.has_succeeded() {
+        rerun(&bus, notes).await?;
+    }
+    restart(&bus, names::KUBELET_UNIT).await?;
+    notes.restarted()?;
+    info!("kubeadm upgrade node has succeeded; the kubelet restarts");
+    Ok(())
+}
+
+async fn rerun(bus: &Bus, notes: &Notes) -> Result<(), Reason> {
+    restart(bus, names::KUBEADM_UNIT).await?;
     let start = Instant::now();
-    while !marker(id).exists() {
+    while !notes.has_succeeded() {
         tokio::time::sleep(LOOK).await;
         // The unit needs a moment to get from its old end to its new start.
-        let over = start.elapsed() > START && !is_running(&bus).await.map_err(text)?;
-        if over && !marker(id).exists() {
+        let over = start.elapsed() > START && !is_running(bus).await.map_err(unheard)?;
+        if over && !notes.has_succeeded() {
             return Err(failed(&where_to_look()));
         }
     }
-    timed(systemd.restart_unit(names::KUBELET_UNIT, "replace"))
-        .await
-        .map_err(text)?;
-    info!("kubeadm upgrade node has succeeded; the kubelet restarts");
     Ok(())
+}
+
+async fn restart(bus: &Bus, unit: &str) -> Result<(), Reason> {
+    let systemd = bus.systemd().await.map_err(unheard)?;
+    let asked = timed(systemd.restart_unit(unit, "replace")).await;
+    asked.map(drop).map_err(unheard)
+}
+
+fn unheard(error: zbus::Error) -> Reason {
+    failed(&format!("systemd does not answer: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes() -> (tempfile::TempDir, Notes) {
+        let folder = tempfile::tempdir().unwrap();
+        let notes = Notes::below(folder.path(), &"u1".parse().unwrap());
+        (folder, notes)
+    }
+
+    #[test]
+    fn kubeadm_that_ran_before_the_kubelet_passes_by_its_success_alone() {
+        let (_folder, notes) = notes();
+        assert_eq!(notes.check(), None, "systemd is asked whether it runs");
+        notes.succeed().unwrap();
+        assert_eq!(notes.check(), Some(Check::Pass));
+    }
+
+    #[test]
+    fn an_agent_that_was_killed_before_it_had_the_kubelet_restarted_leaves_the_step_to_be_begun_again()
+     {
+        let (_folder, notes) = notes();
+        notes.owe_restart().unwrap();
+        assert_eq!(notes.check(), None, "it is still to succeed");
+        notes.succeed().unwrap();
+        let found = notes.check();
+        assert!(
+            matches!(&found, Some(Check::Fail(why)) if why.contains("not restarted")),
+            "{found:?}"
+        );
+        notes.restarted().unwrap();
+        assert_eq!(notes.check(), Some(Check::Pass));
+    }
 }
