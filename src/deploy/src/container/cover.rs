@@ -7,6 +7,7 @@ use upgrade::container::Transport;
 
 use super::skopeo::Skopeo;
 use crate::args::FetchImage;
+use crate::fetch::signature;
 use crate::site::Site;
 
 /// Who vouches.
@@ -23,10 +24,10 @@ pub enum Cover {
 /// Finds it.
 ///
 /// # Errors
-/// [`Reason::Unsigned`] when there is nothing; [`Reason::UnknownRemote`] and [`Reason::VerificationOff`] as for that remote itself.
+/// [`Reason::Unsigned`] when there is nothing; [`Reason::UnknownRemote`], [`Reason::VerificationOff`] and a key that is not there as for that remote itself.
 pub fn of(site: &Site, repo: &Repo, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Cover, Reason> {
     if let Some(remote) = &wanted.signed_by {
-        return keyring(repo, remote, wanted.unsigned);
+        return keyring(repo, remote, wanted);
     }
     if wanted.unsigned {
         return Ok(Cover::Nobody);
@@ -40,14 +41,15 @@ pub fn of(site: &Site, repo: &Repo, wanted: &FetchImage, skopeo: &Skopeo) -> Res
     Ok(Cover::Container)
 }
 
-fn keyring(repo: &Repo, remote: &str, unsigned: bool) -> Result<Cover, Reason> {
+fn keyring(repo: &Repo, remote: &str, wanted: &FetchImage) -> Result<Cover, Reason> {
     let remote = remote.to_owned();
     if !repo.remote_list().iter().any(|known| *known == remote) {
         return Err(Reason::UnknownRemote { remote });
     }
     if repo.remote_get_gpg_verify(&remote).unwrap_or(false) {
+        signature::keys(repo, &remote, wanted.image.manifest.as_str())?;
         Ok(Cover::Keyring(remote))
-    } else if unsigned {
+    } else if wanted.unsigned {
         Ok(Cover::Nobody)
     } else {
         Err(Reason::VerificationOff { remote })

@@ -1,11 +1,10 @@
 //! Whether what is asked for can be fetched as it is asked, before the remote hears of it.
 
-use std::path::Path;
-
 use ostree_ext::ostree::Repo;
 use upgrade::target::ACCEPTED_IMAGE;
 use upgrade::{Reason, Target, names};
 
+use super::signature;
 use crate::args::Fetch;
 use crate::site::Site;
 
@@ -40,28 +39,11 @@ fn remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
     }
     let verified = repo.remote_get_gpg_verify(&remote).unwrap_or(false);
     if verified {
-        keys(repo, wanted)
+        signature::keys(repo, &remote, &asked_for(wanted))
     } else if wanted.unsigned {
         Ok(())
     } else {
         Err(Reason::VerificationOff { remote })
-    }
-}
-
-/// For a key that is not there libostree has the code that it has for a commit that is not there.
-fn keys(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
-    let paths = repo.remote_option(&wanted.remote, "gpgkeypath", None);
-    let paths = paths.ok().flatten().unwrap_or_default();
-    // ostree-repo.c, `_ostree_repo_gpg_prepare_verifier`: the one or the other stands between them.
-    let mut paths = paths.split([';', ',']).filter(|path| !path.is_empty());
-    let gone = |path: &&str| matches!(Path::new(path).try_exists(), Ok(false));
-    match paths.find(gone) {
-        None => Ok(()),
-        Some(path) => Err(Reason::WrongSignature {
-            remote: wanted.remote.clone(),
-            commit: asked_for(wanted),
-            detail: format!("its gpgkeypath= names {path:?}, which is not there"),
-        }),
     }
 }
 

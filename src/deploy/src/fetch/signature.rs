@@ -1,5 +1,7 @@
 //! The commit's signature, judged by the remote's keyring, also for a commit that lies here already.
 
+use std::path::Path;
+
 use ostree_ext::gio;
 use ostree_ext::glib;
 use ostree_ext::ostree::{self, Repo};
@@ -46,6 +48,26 @@ pub fn reason(remote: &str, commit: &str, error: &glib::Error) -> Option<Reason>
             commit,
             detail: error.message().to_owned(),
         },
+    })
+}
+
+/// Checks that the keys are there by which a remote's commits are judged. For one that is not libostree has the code that it has for a commit that is
+/// not there.
+///
+/// # Errors
+/// [`Reason::WrongSignature`] of what is asked for.
+pub fn keys(repo: &Repo, remote: &str, commit: &str) -> Result<(), Reason> {
+    let paths = repo.remote_option(remote, "gpgkeypath", None);
+    let paths = paths.ok().flatten().unwrap_or_default();
+    // The one or the other stands between them (ostree-repo.c, `_ostree_repo_gpg_prepare_verifier`).
+    let mut paths = paths.split([';', ',']).filter(|path| !path.is_empty());
+    let gone = |path: &&str| matches!(Path::new(path).try_exists(), Ok(false));
+    paths.find(gone).map_or(Ok(()), |path| {
+        Err(Reason::WrongSignature {
+            remote: remote.to_owned(),
+            commit: commit.to_owned(),
+            detail: format!("its gpgkeypath= names {path:?}, which is not there"),
+        })
     })
 }
 

@@ -80,6 +80,19 @@ fn a_keyring_of_a_remote_that_is_not_there_or_verifies_nothing_vouches_for_nothi
 }
 
 #[test]
+fn a_keyring_that_is_not_where_its_remote_says_is_named_before_the_registry_hears_of_it() {
+    let mut shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    shop.server.go_away();
+    let path = "/nowhere/key.gpg";
+    shop.world
+        .add_remote("moved", &[&format!("--set=gpgkeypath={path}")]);
+    let reason = shop.fetch_with(&image, &["--signed-by", "moved"]).reason();
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    assert!(reason.to_string().contains(path), "{reason}");
+}
+
+#[test]
 fn an_image_that_the_container_policy_wants_signed_and_nobody_signed_is_refused() {
     let shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2));
