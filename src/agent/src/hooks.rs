@@ -13,7 +13,7 @@ use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
 
 /// Below these folders of a system, the operator's after the image's.
-const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
+pub(crate) const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
 
 /// The folders of hooks.
 #[derive(Clone, Debug)]

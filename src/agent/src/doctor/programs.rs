@@ -2,11 +2,9 @@
 
 use super::{Finding, Patient, Verdict};
 use crate::health::programs::{self, Program};
+use crate::hooks::HOMES;
 
 const NAME: &str = "programs";
-
-/// Below these folders of a system, the operator's after the image's.
-const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
 
 /// The folders of them, and what it is that one of their programs is not run.
 const FOLDERS: [(&str, Verdict); 4] = [
