@@ -1,7 +1,7 @@
 //! What follows when a step has failed: once more, something else, or the end of the request.
 
+use super::arm::count_none;
 use super::fold::post_hooks_over;
-use super::old::count_none;
 use super::{System, give_up};
 use crate::id::Moment;
 use crate::observe::Observation;

@@ -6,6 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod accept;
+mod arm;
 mod called_off;
 mod charge;
 mod connecting;
@@ -173,7 +174,7 @@ fn go_on(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
         (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, System::Old) => {
             old::prepare(up, seen, policy)
         }
-        (P::Armed { boot }, System::Old) if *boot == seen.boot => old::armed(up, seen, policy),
+        (P::Armed { boot }, System::Old) if *boot == seen.boot => arm::armed(up, seen, policy),
         (P::Armed { .. } | P::Trial { .. } | P::Healthy { .. } | P::Blessed, System::Old) => {
             old::after_trial(up, seen, policy)
         }
