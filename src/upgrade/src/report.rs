@@ -274,7 +274,6 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
 
 /// Whether the image was found to have no guard, and was let through all the same: one that was refused was never deployed.
 fn is_unguarded(up: &Upgrade) -> bool {
-    let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
     let is_let_through = match up.phase {
         Phase::Accepted | Phase::Fetched => false,
         Phase::Reverting { .. } | Phase::Failed { .. } | Phase::Halted { .. } => up.to.is_some(),
@@ -287,7 +286,7 @@ fn is_unguarded(up: &Upgrade) -> bool {
         | Phase::Blessed
         | Phase::Upgraded => true,
     };
-    is_let_through && info.is_some_and(|info| !info.is_guarded())
+    is_let_through && !up.has_guard()
 }
 
 const fn reverts_for(up: &Upgrade) -> Option<&Reason> {

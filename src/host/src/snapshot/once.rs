@@ -49,7 +49,7 @@ pub fn note(places: &Places, upgrade: &Upgrade) -> Result<()> {
 
 /// Notes that it was put back in this boot while a trial is armed. The trial has not begun by the record, and may yet, without being armed or
 /// counted anew: a power cut can bring the one-shot back that the loader had cleared for whoever picked this system in its menu. So it is over in
-/// this boot alone, unless the record moves on from its arming without that trial: writing that flushes the clearing too.
+/// this boot alone, unless the record moves on from its arming without that trial: a guard lets none pass that is not armed.
 ///
 /// # Errors
 /// As [`note`].
