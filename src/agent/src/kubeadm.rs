@@ -2,8 +2,8 @@
 //!
 //! It needs the API server and hangs silently without one, so it is bounded. The new kubelet also starts on the old
 //! configuration; but without kubeadm's success for this very upgrade, and a kubelet that has started since, nothing is
-//! blessed. One exception: with the policy's `bless-without-api` a system whose API server is away at the deadline is, and
-//! kubeadm may never have run in it.
+//! blessed. One exception: with the policy's `bless-without-api` a system whose API server is away at the deadline is. Then it
+//! is run when the server is back, before the node is given back to its users.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -114,6 +114,14 @@ async fn is_running(bus: &Bus) -> zbus::Result<bool> {
 pub fn on_trial(record: &Record) -> Option<&UpgradeId> {
     let upgrade = record.upgrade.as_ref()?;
     matches!(upgrade.phase, Phase::Armed { .. } | Phase::Trial { .. }).then_some(&upgrade.id)
+}
+
+/// The id of the upgrade for which it is to succeed: a trial runs, or a system was blessed without it.
+#[must_use]
+pub fn wanted(record: &Record) -> Option<&UpgradeId> {
+    let blessed = record.upgrade.as_ref();
+    let due = blessed.filter(|up| up.phase == Phase::Blessed && up.kubeadm_due);
+    on_trial(record).or(due.map(|up| &up.id))
 }
 
 /// Runs it and notes its success.

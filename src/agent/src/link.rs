@@ -31,6 +31,8 @@ pub struct Link {
     pub listings: u64,
     /// The Node is older than this upgrade's last cordon, as far as its cordon goes.
     cordon_to_be_seen: Option<String>,
+    /// When the kubelet that was restarted since had last said how the Node is.
+    said_before_restart: Option<String>,
 }
 
 impl Default for Link {
@@ -44,6 +46,7 @@ impl Default for Link {
             node: None,
             listings: 0,
             cordon_to_be_seen: None,
+            said_before_restart: None,
         }
     }
 }
@@ -115,6 +118,13 @@ impl Link {
         is_of(record, node.and_then(|node| node.excluded_by.as_deref()))
     }
 
+    /// The kubelet has just been restarted: until it has spoken, what the Node says of itself is what the one before had said. Nobody takes that
+    /// back for some 40 s, though the new one may never come up (kubernetes, node-monitor-grace-period).
+    pub fn kubelet_restarted(&mut self) {
+        let node = self.node.as_ref();
+        self.said_before_restart = node.and_then(|node| node.ready_said.clone());
+    }
+
     fn reached(&mut self, version: Option<Version>, now: SinceBoot) {
         let since = match self.api {
             Api::Reached { since, .. } => since,
@@ -184,10 +194,13 @@ impl Link {
             return Err(pending("the API server is not reached"));
         }
         let node = self.node.as_deref().ok_or_else(|| pending(GONE))?;
-        if node.boot_id == boot.as_str() {
-            Ok(node)
-        } else {
+        let before = self.said_before_restart.as_ref();
+        if node.boot_id != boot.as_str() {
             Err(pending("the kubelet has not reported since this boot"))
+        } else if before.is_some() && node.ready_said.as_ref() == before {
+            Err(pending("the kubelet has not reported since its restart"))
+        } else {
+            Ok(node)
         }
     }
 }
@@ -293,11 +306,18 @@ mod tests {
 
     /// A kubelet has reported this boot.
     fn ready(boot: &str) -> News {
+        ready_at(boot, None)
+    }
+
+    /// Likewise, at this time.
+    fn ready_at(boot: &str, time: Option<&str>) -> News {
+        let ready =
+            serde_json::json!({ "type": "Ready", "status": "True", "lastHeartbeatTime": time });
         let node = serde_json::json!({
             "metadata": { "name": "n", "uid": "u" },
             "status": {
                 "nodeInfo": { "bootID": boot, "kubeletVersion": "v1.36.1" },
-                "conditions": [{ "type": "Ready", "status": "True" }],
+                "conditions": [ready],
             },
         });
         let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
@@ -318,6 +338,25 @@ mod tests {
         link.take(News::Away("cut".to_owned()), SinceBoot(4_000));
         let away = "the API server is not reached".to_owned();
         assert_eq!(link.ready(&boot), Check::Pending(away));
+    }
+
+    #[test]
+    fn what_a_kubelet_said_before_its_restart_proves_nothing_of_the_one_behind_it() {
+        let (mut link, boot) = (Link::default(), seen().boot);
+        link.take(News::Reached(None, None), SinceBoot(1_000));
+        let old = || ready_at("b007", Some("2026-11-27T10:00:00Z"));
+        link.take(old(), SinceBoot(2_000));
+        assert_eq!(link.ready(&boot), Check::Pass);
+        link.kubelet_restarted();
+        // Somebody else has changed the Node.
+        link.take(old(), SinceBoot(3_000));
+        let said = "the kubelet has not reported since its restart";
+        assert_eq!(link.ready(&boot), Check::Pending(said.to_owned()));
+        let version = link.version(&boot, &verified());
+        assert_eq!(version, Check::Pending(said.to_owned()));
+        let new = ready_at("b007", Some("2026-11-27T10:00:03Z"));
+        link.take(new, SinceBoot(4_000));
+        assert_eq!(link.ready(&boot), Check::Pass);
     }
 
     #[test]

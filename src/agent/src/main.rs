@@ -111,8 +111,8 @@ async fn note_that_it_lasted(agents: Agents) {
 /// Always succeeds for systemd: whether it did is judged by the agent, and the kubelet must start either way.
 fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
     let record = Store::new(&Places::running(&cli.root).sysroot).read();
-    let Some(id) = record.as_ref().ok().and_then(kubeadm::on_trial) else {
-        tracing::info!("no upgrade is on trial");
+    let Some(id) = record.as_ref().ok().and_then(kubeadm::wanted) else {
+        tracing::info!("no upgrade asks for it");
         return Ok(());
     };
     if let Err(detail) = runtime()?.block_on(kubeadm::run(id)) {

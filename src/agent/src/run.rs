@@ -349,6 +349,7 @@ impl<H: Hands> Agent<H> {
             // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run
             // and the kubelet restarted once more.
             self.trial = Trial::default();
+            self.link.kubelet_restarted();
         }
         self.finished = Some(finished);
     }

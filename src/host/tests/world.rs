@@ -121,6 +121,33 @@ fn an_api_server_that_comes_back_within_the_hold_costs_no_second_trial() {
     }
 }
 
+/// The price of its blessing is paid as soon as it can be, and by nobody's hand.
+#[test]
+fn a_site_that_blesses_without_an_api_server_has_kubeadm_run_when_that_is_back_whatever_is_cut_where()
+ {
+    let site = || {
+        let mut policy = upgrade::Policy::default();
+        policy.health.bless_without_api = true;
+        World::new(Flaw::None)
+            .with_policy(policy)
+            .with_api_away(75..3000)
+    };
+    let mut whole = site();
+    whole.live();
+    let log = whole.log().join("\n");
+    assert!(log.contains("Kubeadm in b"), "{log}");
+    for at in 1..=whole.points() {
+        for cut in [Cut::Power, Cut::Kill] {
+            let mut world = site().with_cuts(&[(at, cut)]);
+            let upgraded = world.live() == Phase::Upgraded;
+            let log = world.log().join("\n");
+            // A drain that a cut has put into the server's absence ends the request.
+            assert!(upgraded || world.trials() == 0, "{cut:?} at {at}\n{log}");
+            assert_eq!(upgraded, world.is_configured(), "{cut:?} at {at}\n{log}");
+        }
+    }
+}
+
 #[test]
 fn a_refused_reboot_leaves_nothing_armed_and_is_asked_for_again_a_few_times() {
     for refusals in [1, 4] {

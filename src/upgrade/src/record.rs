@@ -203,6 +203,9 @@ pub struct Upgrade {
     /// The boot in which the stage let the new system through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<BootId>,
+    /// The new system was found healthy before `kubeadm upgrade node` had succeeded in it, for the policy lets it be blessed without an API server.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub kubeadm_due: bool,
     /// Why the step at hand failed last, and when it may be tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
@@ -300,6 +303,7 @@ impl Upgrade {
             hold: None,
             well_since: None,
             guarded: None,
+            kubeadm_due: false,
             retry: None,
             reached: Vec::new(),
             bill: Bill::default(),

@@ -46,6 +46,9 @@ pub struct Condition {
     /// When it changed last, as the API writes it.
     #[serde(default)]
     pub last_transition_time: Option<String>,
+    /// When it was said last, as the API writes it.
+    #[serde(default)]
+    pub last_heartbeat_time: Option<String>,
 }
 
 /// Boot and versions of a Node.

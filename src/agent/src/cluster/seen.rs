@@ -40,6 +40,8 @@ pub struct NodeSeen {
     pub plan: Option<String>,
     /// Whether the kubelet says Ready.
     pub ready: bool,
+    /// When it said so last, as the API writes it.
+    pub ready_said: Option<String>,
     /// The boot in which the kubelet last registered.
     pub boot_id: String,
     /// The kubelet's version.
@@ -59,6 +61,7 @@ impl From<Node> for NodeSeen {
         let status = node.status.unwrap_or_default();
         let conditions = status.conditions;
         let info = status.node_info;
+        let ready = find(&conditions, "Ready");
         let own = |key: &'static str| get(key).map(|value| (key, value));
         Self {
             name: node.metadata.name.unwrap_or_default(),
@@ -71,7 +74,8 @@ impl From<Node> for NodeSeen {
             excluded_by: get(names::EXCLUDED_BY).filter(|_| excluded),
             question: get(names::PLAN),
             plan: get(names::PLAN_RESULT),
-            ready: find(&conditions, "Ready").is_some_and(|ready| ready.status == "True"),
+            ready: ready.is_some_and(|ready| ready.status == "True"),
+            ready_said: ready.and_then(|ready| ready.last_heartbeat_time.clone()),
             boot_id: info.boot_id,
             kubelet_version: info.kubelet_version,
             condition: find(&conditions, names::CONDITION).cloned(),

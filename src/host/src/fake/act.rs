@@ -30,6 +30,12 @@ impl World {
         Ok(Ended::Told(Box::new(Finished { step, outcome })))
     }
 
+    /// `kubeadm upgrade node` succeeds.
+    pub(super) const fn kubeadm(&mut self) {
+        self.running.kubeadm = true;
+        self.disk.configured = true;
+    }
+
     fn effect(&mut self, step: &Step) -> Result<Outcome, Cut> {
         let needs_api = matches!(
             step,
@@ -66,7 +72,7 @@ impl World {
             }
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,
-            Step::Kubeadm => self.running.kubeadm = true,
+            Step::Kubeadm => self.kubeadm(),
             Step::Bless { .. } => {
                 self.bless();
                 if self.fails_behind_bless {

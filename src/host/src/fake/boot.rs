@@ -119,7 +119,9 @@ impl World {
         // A cut that comes before the note has it put back once more, over what no kubelet has changed.
         self.disk.restored = restored;
         if self.is_new(&self.running.system) {
-            self.running.kubeadm = self.api_is_up();
+            if self.running.trial && self.api_is_up() {
+                self.kubeadm();
+            }
             self.disk.kubelet = Kubelet::New;
         } else {
             let readable = self.disk.kubelet == Kubelet::Old;

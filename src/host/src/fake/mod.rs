@@ -74,6 +74,8 @@ struct Disk {
     etc_noted: u32,
     /// What the new system has of it.
     etc_of_new: u32,
+    /// kubeadm has written the new kubelet's configuration.
+    configured: bool,
 }
 
 /// What a power cut takes.
@@ -158,6 +160,7 @@ impl World {
                 etc: 0,
                 etc_noted: 0,
                 etc_of_new: 0,
+                configured: false,
             },
             running: Running {
                 boot: boot_id(0),
@@ -198,6 +201,13 @@ impl World {
     #[must_use]
     pub fn with_api_away(mut self, seconds: Range<u64>) -> Self {
         self.away = Some(seconds.start * 1000..seconds.end * 1000);
+        self
+    }
+
+    /// Gives the node this policy.
+    #[must_use]
+    pub fn with_policy(mut self, policy: upgrade::Policy) -> Self {
+        self.policy = policy;
         self
     }
 
@@ -276,6 +286,12 @@ impl World {
     #[must_use]
     pub const fn etc_is_carried_over(&self) -> bool {
         self.disk.etc_of_new == self.disk.etc
+    }
+
+    /// Whether `kubeadm upgrade node` has written the new kubelet's configuration.
+    #[must_use]
+    pub const fn is_configured(&self) -> bool {
+        self.disk.configured
     }
 
     /// The record as it is on the disk.

@@ -90,7 +90,7 @@ fn again(up: &Upgrade, step: &str, reason: &Reason, seen: &Observation, policy: 
 
 fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) -> Then {
     match step {
-        // There is no giving up: the health's deadline ends the one, and only we take our cordon off.
+        // There is no giving up: the health's deadline ends the one in a trial, and only we take our cordon off.
         Step::Kubeadm | Step::Release => Then::Again,
         Step::Reboot { .. } => reboot(&up.phase, failure),
         Step::Disarm => disarming(up, failure, seen),

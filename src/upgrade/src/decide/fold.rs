@@ -39,7 +39,7 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
         Step::PreHooks | Step::Exclude | Step::Drain { .. } => matches!(phase, Phase::Deployed),
         Step::Snapshot => matches!(phase, Phase::Drained),
         Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
-        Step::Kubeadm => matches!(phase, Phase::Trial { .. }),
+        Step::Kubeadm => matches!(phase, Phase::Trial { .. } | Phase::Blessed),
         Step::Bless { .. } => matches!(phase, Phase::Healthy { .. }),
         // A halted upgrade's cordon goes when somebody asks anew; before the arming it goes with the operator's hours.
         Step::PostHooks { .. } | Step::Release => {
@@ -105,6 +105,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
         (Step::PostHooks { .. }, _) => post_hooks_over(up),
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,
+        (Step::Kubeadm, _) => up.kubeadm_due = false,
         (Step::Release, _) => given_back(up),
         (Step::Undo { .. } | Step::Clean, _) => up.cleaned = true,
         // Their effect is seen, not told: the one-shot entry, the boot, the health. The rest brought no effect of its kind.
@@ -112,7 +113,6 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             Step::Arm { .. }
             | Step::Disarm
             | Step::Reboot { .. }
-            | Step::Kubeadm
             | Step::Pass
             | Step::Fetch { .. }
             | Step::Verify { .. }

@@ -44,6 +44,7 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             up.phase = Phase::Healthy {
                 boot: seen.boot.clone(),
             };
+            up.kubeadm_due = seen.health.kubeadm != Check::Pass;
             tell_deadman(up, seen, seen.now.plus_seconds(BLESSING));
             healthy(up, seen)
         }
@@ -68,6 +69,10 @@ fn so_far(up: &Upgrade, seen: &Observation, policy: &Policy) -> SoFar {
 
 /// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends it and nobody learns why.
 pub(super) fn while_kubeadm(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if up.phase == Phase::Blessed {
+        // Behind the verdict there is no deadline, and it ends by itself.
+        return Act::Wait(None);
+    }
     match judge(seen, policy, so_far(up, seen, policy)) {
         Judgement::Wait { until, hold } => {
             if hold {
@@ -83,7 +88,7 @@ pub(super) fn while_kubeadm(up: &mut Upgrade, seen: &Observation, policy: &Polic
 
 /// The new system runs in this boot. What held up the way here, as a refused reboot, is over.
 pub(super) fn enter_trial(up: &mut Upgrade, seen: &Observation) {
-    up.retry = None;
+    (up.retry, up.kubeadm_due) = (None, false);
     up.phase = Phase::Trial {
         boot: seen.boot.clone(),
     };
@@ -200,7 +205,7 @@ pub(super) fn blessed(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(wait) = old::pause(up, seen) {
         return wait;
     }
-    if let Some(first) = old::release(up, seen) {
+    if let Some(first) = late_kubeadm(up, seen).or_else(|| old::release(up, seen)) {
         return first;
     }
     match (up.released, up.cleaned) {
@@ -211,4 +216,11 @@ pub(super) fn blessed(up: &mut Upgrade, seen: &Observation) -> Act {
             Act::Wait(None)
         }
     }
+}
+
+/// Blessed without an API server, the new kubelet runs on the old configuration. As soon as the server is there that is made up for, before the
+/// node is given back: it can be given back no sooner.
+fn late_kubeadm(up: &Upgrade, seen: &Observation) -> Option<Act> {
+    let reached = matches!(seen.api, Api::Reached { .. });
+    (up.kubeadm_due && reached).then_some(Act::Begin(Step::Kubeadm))
 }
