@@ -250,6 +250,7 @@ mod tests {
             loader: Ok(()),
             watchdog: Ok(()),
             restored: Ok(()),
+            checks: Ok(()),
             control_plane: None,
             machine: String::new(),
             etc_stale: false,

@@ -59,6 +59,7 @@ pub fn observe(
         loader: Ok(()),
         watchdog: Ok(()),
         restored: Ok(()),
+        checks: Ok(()),
         control_plane: None,
         machine: os::machine()?,
         etc_stale: false,

@@ -40,6 +40,8 @@ pub struct Observation {
     pub watchdog: Result<(), Reason>,
     /// Whether the old system has got back all of the kubelet's state that a trial has changed.
     pub restored: Result<(), Reason>,
+    /// Whether every required check of the operator's may be run.
+    pub checks: Result<(), Reason>,
     /// A sign that this node runs a control plane.
     pub control_plane: Option<String>,
     /// This machine, as `uname -m` says it.

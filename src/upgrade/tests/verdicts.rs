@@ -190,6 +190,20 @@ fn an_upgrade_that_is_under_way_goes_on_while_the_kubelet_is_owed_its_state() {
     assert_eq!(begun(&act), Some("Drain"));
 }
 
+#[test]
+fn a_check_that_no_trial_could_run_is_refused_before_the_drain_and_the_image_keeps_its_name() {
+    let seen = Observation {
+        checks: Err(untrusted()),
+        ..asked()
+    };
+    let (record, act) = next(&seen, &Record::default());
+    assert_eq!(act, Act::Wait(None));
+    let reason = record.refused.unwrap().reason;
+    assert_eq!(reason, untrusted());
+    assert!(!reason.blames_image());
+    assert_eq!(record.upgrade, None);
+}
+
 fn without_a_watchdog() -> Observation {
     let found = "softdog".into();
     Observation {

@@ -32,6 +32,7 @@ pub fn look(
         loader: Ok(()),
         watchdog: Ok(()),
         restored: restored(state),
+        checks: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: etc_is_stale(state),

@@ -165,6 +165,7 @@ impl FleetMachine {
             loader: Ok(()),
             watchdog: Ok(()),
             restored: Ok(()),
+            checks: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,

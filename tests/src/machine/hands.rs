@@ -39,6 +39,7 @@ impl TestMachine {
             loader: state.loader.clone(),
             watchdog: Ok(()),
             restored: state.restored.clone(),
+            checks: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: false,

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::Check;
-use upgrade::{Policy, UpgradeId};
+use upgrade::{Policy, Reason, UpgradeId};
 
 use crate::hands::Local;
 use crate::kubeadm;
@@ -92,6 +92,20 @@ fn tell(before: Option<&Local>, now: &Local) {
     }
 }
 
+/// Whether the operator's required checks may be run. Not those of the image that runs: the next one brings its own.
+///
+/// # Errors
+/// [`Reason::CheckUntrusted`] with the first that may not.
+pub fn may_be_run(root: &Path) -> Result<(), Reason> {
+    let [_, operators] = REQUIRED;
+    let folder = root.join(operators.trim_start_matches('/'));
+    let mut found = programs::find(&[folder]).into_iter();
+    let amiss = found.find_map(|(name, program)| Some((name, program.fault?)));
+    amiss.map_or(Ok(()), |(name, detail)| {
+        Err(Reason::CheckUntrusted { name, detail })
+    })
+}
+
 fn paths(folders: [&str; 2]) -> Vec<PathBuf> {
     folders.into_iter().map(PathBuf::from).collect()
 }
@@ -114,5 +128,37 @@ async fn until_settled(mut wanted: UserChecks) {
         };
         wanted.round_telling(tell).await;
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_check_of_the_operators_that_others_may_write_is_told_and_one_of_the_image_that_runs_is_not()
+     {
+        let root = tempfile::tempdir().unwrap();
+        let write = |folder: &str, mode| {
+            let folder = root.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join("50-storage");
+            fs::write(&path, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        assert_eq!(may_be_run(root.path()), Ok(()), "there is none");
+        write("usr/lib/careen/required.d", 0o777);
+        assert_eq!(may_be_run(root.path()), Ok(()));
+        write("etc/careen/required.d", 0o755);
+        assert_eq!(may_be_run(root.path()), Ok(()));
+        write("etc/careen/required.d", 0o777);
+        let Err(Reason::CheckUntrusted { name, detail }) = may_be_run(root.path()) else {
+            panic!("it is let through");
+        };
+        assert_eq!(name, "50-storage");
+        assert!(detail.contains("mode 0777"), "{detail}");
     }
 }

@@ -103,6 +103,7 @@ impl Node {
             loader: boot::loader_fitness(&self.places, &self.places.root),
             watchdog: watchdog::fitness(&self.places.root),
             restored: saved::none_is_owed(&self.places)?,
+            checks: health::may_be_run(&self.places.root),
             control_plane: control_plane
                 .exists()
                 .then(|| control_plane.display().to_string()),

@@ -29,6 +29,7 @@ impl World {
             loader: Ok(()),
             watchdog: Ok(()),
             restored: Ok(()),
+            checks: Ok(()),
             control_plane: None,
             machine: "x86_64".to_owned(),
             etc_stale: self.etc_is_stale(),

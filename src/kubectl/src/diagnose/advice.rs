@@ -135,6 +135,13 @@ const ADVICE: &[(&str, Advice)] = &[
         ),
     ),
     (
+        "CheckUntrusted",
+        advice(
+            "have the check that is named be root's alone (chown root:root, chmod go-w), with the folders on the way to it, or take it away",
+            Then::Retry,
+        ),
+    ),
+    (
         "Paused",
         advice(
             "`kubectl careen resume` lets it go on, `cancel` gives it up",

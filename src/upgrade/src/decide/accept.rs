@@ -142,6 +142,8 @@ pub(crate) fn check(
     // The next trial would begin with what the last one has left, and its snapshot keep that.
     seen.restored.clone()?;
     seen.loader.clone()?;
+    // It would cost the node's users a drain and a reboot, and the image its good name.
+    seen.checks.clone()?;
     if policy.require_watchdog {
         seen.watchdog.clone()?;
     }

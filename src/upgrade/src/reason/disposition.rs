@@ -49,6 +49,7 @@ impl Reason {
             | Self::ControlPlane { .. }
             | Self::NoWatchdog { .. }
             | Self::StateOwed { .. }
+            | Self::CheckUntrusted { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }

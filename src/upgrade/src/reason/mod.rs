@@ -95,6 +95,11 @@ pub enum Reason {
         detail: String,
         kept: String,
     },
+    /// A trial would fail by a check that is not run.
+    #[error(
+        "required check {name} could be run in no trial: {detail}; mend that (chown root:root, chmod go-w), or take the check away, and ask again with a new careen.dev/upgrade-id"
+    )]
+    CheckUntrusted { name: String, detail: String },
 
     // Waiting.
     /// The requester has paused the Node.

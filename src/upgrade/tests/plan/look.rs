@@ -77,6 +77,15 @@ fn a_node_whose_kubelet_is_owed_its_state_says_so_to_a_plan_too() {
 }
 
 #[test]
+fn a_node_whose_trials_would_all_fail_by_a_check_says_so_to_a_plan_too() {
+    let amiss = Observation {
+        checks: Err(untrusted()),
+        ..quiet()
+    };
+    assert_eq!(refused(asks(&image('b'), &amiss)), "CheckUntrusted");
+}
+
+#[test]
 fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
     let found = "none".into();
     let bare = Observation {

@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 32] = [
+    let changes: [fn(&mut Observation); 33] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -22,6 +22,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.control_plane = Some("etcd.yaml".into()),
         |seen| seen.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
         |seen| seen.restored = Err(owed()),
+        |seen| seen.checks = Err(untrusted()),
         |seen| seen.staged = true,
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
@@ -234,6 +235,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         loader,
         watchdog,
         restored,
+        checks,
         control_plane,
         machine,
         etc_stale,

@@ -253,6 +253,7 @@ fn calm(booted: Deployment) -> Observation {
         loader: Ok(()),
         watchdog: Ok(()),
         restored: Ok(()),
+        checks: Ok(()),
         control_plane: None,
         machine: "x86_64".to_owned(),
         etc_stale: false,
