@@ -1,8 +1,7 @@
 //! docker-registry as a process on loopback.
 
 use std::fs::{self, File};
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,10 +23,9 @@ impl Server {
     /// With the users of an htpasswd file, or open to all.
     pub fn start(users: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = free_port();
         let config = folder.path().join("config.yml");
         let mut text = format!(
-            "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {}/store }} }}\nhttp: {{ addr: \"127.0.0.1:{port}\" }}\n",
+            "version: 0.1\nlog: {{ level: info }}\nstorage: {{ filesystem: {{ rootdirectory: {}/store }} }}\nhttp: {{ addr: \"127.0.0.1:0\" }}\n",
             folder.path().display()
         );
         if let Some(users) = users {
@@ -39,14 +37,13 @@ impl Server {
             );
         }
         fs::write(&config, text).unwrap();
-        let child = run(&config);
-        let server = Self {
-            port,
+        let log = config.with_extension("log");
+        let mut child = run(&config, &log);
+        Self {
+            port: port(&mut child, &log),
             folder,
             child,
-        };
-        server.wait();
-        server
+        }
     }
 
     pub fn go_away(&mut self) {
@@ -74,25 +71,14 @@ impl Server {
             .map(|layer| layer["digest"].as_str().unwrap().to_owned())
             .collect()
     }
-
-    fn wait(&self) {
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "docker-registry does not listen"
-            );
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
 }
 
-fn run(config: &std::path::Path) -> Child {
+fn run(config: &Path, log: &Path) -> Child {
     Command::new(tools().join("docker-registry"))
         .arg("serve")
         .arg(config)
         .stdout(Stdio::null())
-        .stderr(File::create(config.with_extension("log")).unwrap())
+        .stderr(File::create(log).unwrap())
         .spawn()
         .unwrap()
 }
@@ -105,8 +91,25 @@ impl Drop for Server {
     }
 }
 
-/// It may be taken by somebody else before it is used; then the server does not start, and says so.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
+/// The one that it was given by the kernel, which it tells in its log once it listens. One that was chosen here beforehand could be somebody else's by
+/// then, who would be asked in its place.
+fn port(child: &mut Child, log: &Path) -> u16 {
+    let begun = Instant::now();
+    loop {
+        let said = fs::read_to_string(log).unwrap();
+        if let Some(port) = told(&said) {
+            return port;
+        }
+        let ended = child.try_wait().unwrap();
+        let waits = ended.is_none() && begun.elapsed() < Duration::from_secs(60);
+        assert!(waits, "docker-registry does not listen ({ended:?}): {said}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A line that is being written is not read yet.
+fn told(said: &str) -> Option<u16> {
+    let (_, rest) = said.split_once("listening on 127.0.0.1:")?;
+    let (port, _) = rest.split_once('"')?;
+    port.parse().ok()
 }
