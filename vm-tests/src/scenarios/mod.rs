@@ -18,6 +18,7 @@ mod a_person_reboots_at_every_step;
 mod a_person_reboots_in_between;
 mod a_person_reboots_on_the_way_back;
 mod a_read_only_disk_is_told_and_a_reboot_goes_on;
+mod a_site_without_a_steady_api_server;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod an_archive_on_the_node_upgrades_it;
@@ -113,6 +114,7 @@ pub const ALL: &[Scenario] = &[
     a_person_reboots_in_between::SCENARIO,
     a_person_reboots_on_the_way_back::SCENARIO,
     a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
+    a_site_without_a_steady_api_server::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
     an_archive_on_the_node_upgrades_it::SCENARIO,
