@@ -17,6 +17,9 @@ const BLESSED: &str = "\"name\": \"Blessed\"";
 /// kubeadm has succeeded in this boot, which is no trial, and no restart of the kubelet is owed.
 const CAUGHT_UP: &str = "! grep -q careen.trial /proc/cmdline && ls /run/careen/kubeadm-* | grep -vc owes-restart && ! ls /run/careen/kubeadm-owes-restart-*";
 
+/// As soon as the agent lets it, which is tidying up.
+const REBOOT: &str = "until systemctl reboot --no-block; do sleep 1; done";
+
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
@@ -34,7 +37,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     );
     let trial = rig.boot_id().await?;
     rig.progress.step("somebody reboots the node meanwhile");
-    rig.guest.run("systemctl reboot --no-block").await?;
+    rig.wait_guest(REBOOT).await?;
     rig.wait_boot(Some(&trial)).await?;
     rig.progress.step("the API server comes back");
     rig.plane.start_api_server().await?;
