@@ -1,0 +1,98 @@
+//! What is left to do of a system that was blessed while the API server was away, as the policy's `bless-without-api` lets it be.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn at(seconds: u64) -> Observation {
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        ..on_trial()
+    }
+}
+
+/// Blessed without an API server, and perhaps without kubeadm.
+fn blessed_without_api(kubeadm_due: bool) -> Record {
+    let mut record = upgrade_in(Phase::Blessed);
+    record.upgrade.as_mut().unwrap().kubeadm_due = kubeadm_due;
+    record
+}
+
+/// It runs as the default, after another reboot perhaps.
+fn runs_as_the_default() -> Observation {
+    Observation {
+        boot: boot(3),
+        trial: false,
+        deployments: vec![deployment('b'), deployment('a')],
+        ..at(600)
+    }
+}
+
+#[test]
+fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_given_back() {
+    let seen = runs_as_the_default();
+    let (record, act) = next(&seen, &blessed_without_api(true));
+    assert_eq!(act, Act::Begin(Step::Kubeadm));
+    let done = Outcome::Done(Effect::Plain);
+    let seen = Observation {
+        finished: finished(Step::Kubeadm, done),
+        ..seen
+    };
+    let (record, act) = next(&seen, &record);
+    assert_eq!(act, Act::Begin(Step::Release));
+    assert!(!record.upgrade.unwrap().kubeadm_due);
+    let (_, act) = next(&runs_as_the_default(), &blessed_without_api(false));
+    assert_eq!(act, Act::Begin(Step::Release), "where it has run");
+}
+
+#[test]
+fn kubeadm_behind_a_blessing_waits_for_the_api_server_and_no_deadline_ends_it() {
+    let away = Observation {
+        api: Api::Away,
+        ..runs_as_the_default()
+    };
+    let (record, act) = next(&away, &blessed_without_api(true));
+    assert_eq!(act, Act::Begin(Step::Clean), "what needs no server goes on");
+    let running = Observation {
+        running: Some(Step::Kubeadm),
+        now: SinceBoot(0).plus_seconds(90_000),
+        ..runs_as_the_default()
+    };
+    let (record, act) = next(&running, &record);
+    assert_eq!(act, Act::Wait(None));
+    assert_eq!(phase_of(&record), Phase::Blessed);
+}
+
+#[test]
+fn kubeadm_that_fails_behind_a_blessing_is_tried_for_ever_and_the_node_is_told_why_it_is_kept() {
+    let detail = "see its journal".to_owned();
+    let reason = Reason::KubeadmFailed { detail };
+    let mut record = blessed_without_api(true);
+    for _ in 0..20 {
+        let failed = Observation {
+            finished: finished(Step::Kubeadm, Outcome::Failed(reason.clone())),
+            ..runs_as_the_default()
+        };
+        let (next, act) = next(&failed, &record);
+        assert!(matches!(act, Act::Wait(Some(_))), "{act:?}");
+        record = next;
+    }
+    let told = report(&Ok(record.clone()), &runs_as_the_default(), None);
+    assert_eq!(told.unwrap().reason, Some(reason));
+    let later = Observation {
+        now: SinceBoot(0).plus_seconds(901),
+        ..runs_as_the_default()
+    };
+    assert_eq!(next(&later, &record).1, Act::Begin(Step::Kubeadm));
+}
+
+#[test]
+fn what_a_former_trial_left_of_kubeadm_is_not_due_in_the_next_one() {
+    let mut record = upgrade_in(Phase::Armed { boot: boot(1) });
+    record.upgrade.as_mut().unwrap().kubeadm_due = true;
+    let (record, _) = next(&at(60), &record);
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    assert!(!record.upgrade.unwrap().kubeadm_due);
+}
