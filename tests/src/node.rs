@@ -98,7 +98,7 @@ impl TestNode {
         Ok(())
     }
 
-    /// What a kubelet reports of its boot, its version and its health.
+    /// What a kubelet reports of its boot, its version and its health, at a time of its own.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -108,9 +108,18 @@ impl TestNode {
             "kubeProxyVersion": "", "kubeletVersion": version, "machineID": "m", "operatingSystem": "linux",
             "osImage": "test", "systemUUID": "s",
         });
+        static REPORTS: AtomicU32 = AtomicU32::new(0);
+        let number = REPORTS.fetch_add(1, Ordering::SeqCst);
+        let said = format!(
+            "2026-01-01T{:02}:{:02}:{:02}Z",
+            number / 3600,
+            number / 60 % 60,
+            number % 60
+        );
         let status = if ready { "True" } else { "False" };
-        let condition =
-            json!({ "type": "Ready", "status": status, "reason": "Test", "message": "" });
+        let condition = json!({
+            "type": "Ready", "status": status, "reason": "Test", "message": "", "lastHeartbeatTime": said,
+        });
         let body = json!({ "status": { "nodeInfo": info, "conditions": [condition] } });
         self.nodes()
             .patch_status(&self.name, &PatchParams::default(), &Patch::Strategic(body))
