@@ -160,7 +160,10 @@ async fn survives(inside: Inside) -> Result<()> {
         scene.reboot().await?;
     }
     let answer = if fails { "Failed" } else { "Upgraded" };
-    let node = scene.node.until_answered(answer).await?;
+    let node = tokio::select! {
+        node = scene.node.until_answered(answer) => node?,
+        failed = reports(&scene), if step == "Kubeadm" => return failed,
+    };
     assert!(!is_cordoned(&node), "{step}");
     assert!(!node.labels().contains_key(names::EXCLUDED), "{step}");
     let ended = (scene.machine.boots(), scene.machine.menu());
@@ -170,6 +173,14 @@ async fn survives(inside: Inside) -> Result<()> {
         assert_eq!(scene.machine.times(step), 2, "{step} is begun anew, once");
     }
     Ok(())
+}
+
+/// The kubelet that was restarted reports, as kubelets do, again and again.
+async fn reports(scene: &Scene) -> Result<()> {
+    loop {
+        scene.kubelet_registers().await?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// So many at a time: each is an agent and a Node.
