@@ -1,17 +1,18 @@
 # shellcheck shell=bash
 # What the rig does for `make demo WAY=newcomer` in the place of what docs/images.md and docs/install.md say. Read by the shell that types them
 # (src/demo/newcomer/typed.rs), which has the variables that begin with RIG.
-sda=$HOME/disk.raw work=$PWD loops='' at='the beginning'
+work=$PWD loops='' sda='' at='the beginning'
 ours=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "Debian" { print $2; exit }')
 RIG_MIRROR=${CAREEN_DEBIAN_MIRROR:-$ours}
 end() {
   [ "$1" = 0 ] || echo "stopped in the block of $at" >&2
-  for place in root/proc target; do umount -qR "$work/$place" || :; done
+  for place in root/proc target; do command umount -qR "$work/$place" || :; done
   for loop in $loops; do losetup -d "$loop"; done
   gpgconf --homedir "$HOME/site-key" --kill all || :
 }
 trap 'end $?' EXIT
-truncate -s 8G "$sda"
+# shellcheck source=disk.sh
+. "$RIG/newcomer/disk.sh"
 # What the pages install on this machine is there (vm-tests/setup.sh), but for GRUB.
 apt-get() { echo "not typed: apt-get $*"; }
 # Kubernetes' releases are the rig's own: curl -fsSL [-o FILE] URL.
@@ -26,8 +27,6 @@ curl() {
 }
 # It asks for a password on the terminal.
 openssl() { command openssl "$@" rig; }
-# GRUB 2.12 of Debian 13, without the probing, which wants a disk that the kernel knows.
-grub-install() { "$RIG/images/disk-bios.sh" "$RIG_DEBIAN" target/boot "$sda" '(,gpt2)/grub' 'biosdisk part_gpt ext2 normal'; }
 # What a site puts into its tree, and the rig: a way in, a network for pods and, for there is no registry, their images.
 own_things() {
   local files=$RIG/images/files
@@ -37,13 +36,4 @@ own_things() {
   install -D -m 644 "$RIG_CONTAINERS" root/usr/share/careen-rig/images.tar
   echo 'd /var/lib/careen-rig' >root/usr/lib/tmpfiles.d/rig.conf
   sed -i '1a [plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "localhost/pause:rig"' root/etc/containerd/config.toml
-}
-# A loop device over each partition of the disk: not every kernel finds them in one over all of it.
-partitions() {
-  for number in 2 3; do
-    part=$(sfdisk --json "$sda" | jq -r ".partitiontable.partitions[$number - 1] | \"-o \(.start * 512) --sizelimit \(.size * 512)\"")
-    # shellcheck disable=SC2086 # options
-    loop=$(losetup --find --show $part "$sda")
-    loops="$loops $loop" && declare -g "sda$number=$loop"
-  done
 }

@@ -3,6 +3,8 @@
 
 mod dashboard;
 mod prometheus;
+mod proxied;
+mod rbac_proxy;
 mod scraping;
 
 use std::fs;
@@ -17,6 +19,7 @@ use careen_tests::replica::{Replica, get};
 use careen_tests::scene::Scene;
 use kube::api::{Patch, PatchParams};
 use prometheus::{Of, Prometheus, free, promtool};
+use rbac_proxy::{RbacProxy, address_of_a_node};
 use scraping::Scraping;
 use serde_json::json;
 use upgrade::names;
@@ -181,16 +184,22 @@ async fn answers_all(prometheus: &Prometheus) -> Result<()> {
     Ok(())
 }
 
+/// A policy.
+fn with_metrics_at(agent: SocketAddr) -> String {
+    format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n")
+}
+
 #[tokio::test]
 async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes_upgraded()
 -> Result<()> {
     let agent = free()?;
-    let policy = format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n");
-    let mut node = Scene::with_policy("asked-by-hand", &policy).await?;
+    let mut node = Scene::with_policy("asked-by-hand", &with_metrics_at(agent)).await?;
     let management = Management::new("watched").await?;
     let replica = Replica::start(&management, "one").await?;
-    let scraping = Scraping::of(&node.node.admin, agent).await?;
-    scraping::is_reached_at(&node.node, "127.0.0.1").await?;
+    let scraping = Scraping::of(&node.node.admin).await?;
+    let ip = address_of_a_node(42);
+    let _proxy = RbacProxy::start(&node.node.admin, ip, agent).await?;
+    scraping::is_reached_at(&node.node, &ip.to_string()).await?;
     let metrics = replica.addresses.metrics;
     scraping::pod(&management.admin, "one", metrics.port(), "Running").await?;
     let debian = scraping::told([("careen-agent", agent), ("careen-provider", metrics)]);
@@ -227,16 +236,15 @@ async fn every_node_that_has_an_address_and_every_pod_that_lives_is_a_target_and
     let nowhere = TestNode::new("nowhere").await?;
     let admin = &plain.admin;
     careen_tests::management::definitions::install_all(admin).await?;
-    let scraping = Scraping::of(admin, free()?).await?;
+    let scraping = Scraping::of(admin).await?;
     scraping::is_reached_at(&plain, "127.0.0.7").await?;
     scraping::is_reached_at(&six, "fd00::7").await?;
     scraping::pod(admin, "lives", 7, "Running").await?;
     scraping::pod(admin, "evicted", 8, "Failed").await?;
     let prometheus = Prometheus::start(Of::Upstream, &scraping.configs).await?;
-    let port = scraping.port;
     let wanted = [
-        format!("https://127.0.0.7:{port}/metrics"),
-        format!("https://[fd00::7]:{port}/metrics"),
+        "https://127.0.0.7:9841/metrics".to_owned(),
+        "https://[fd00::7]:9841/metrics".to_owned(),
         "http://127.0.0.1:7/metrics".to_owned(),
     ];
     let found = || async {

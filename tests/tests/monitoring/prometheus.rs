@@ -36,14 +36,24 @@ pub enum Of {
 impl Of {
     /// The folder of its programs.
     fn folder(self) -> Result<PathBuf> {
-        let script = tree().join(match self {
-            Self::Debian => "tests/tests/monitoring/debian.sh",
-            Self::Upstream => "tests/tests/monitoring/upstream/build.sh",
-        });
-        let output = Command::new(script).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "no Prometheus of {self:?}");
-        Ok(String::from_utf8(output.stdout)?.trim().into())
+        match self {
+            Self::Debian => printed("debian.sh", &[]),
+            Self::Upstream => built("prometheus"),
+        }
     }
+}
+
+/// Where the programs are that a folder beside this file names.
+pub fn built(module: &str) -> Result<PathBuf> {
+    printed("build.sh", &[module])
+}
+
+/// The folder that a script of this place prints.
+fn printed(script: &str, arguments: &[&str]) -> Result<PathBuf> {
+    let mut command = Command::new(tree().join("tests/tests/monitoring").join(script));
+    let output = command.args(arguments).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{script} {arguments:?} failed");
+    Ok(String::from_utf8(output.stdout)?.trim().into())
 }
 
 /// Runs promtool; its own words when it is not content.

@@ -20,22 +20,17 @@ use crate::prometheus::tree;
 /// Where a pod of the scraper has its token.
 const TOKEN: &str = "/var/run/secrets/careen/token";
 
-/// The port of the proxies.
-const PORT: &str = ":9841";
-
 /// What a Prometheus of this machine is given, and the folder of its credentials.
 pub struct Scraping {
     /// `scrape_configs`.
     pub configs: Value,
-    /// The proxy's port.
-    pub port: u16,
     _folder: TempDir,
 }
 
 impl Scraping {
-    /// As it is shipped, with a proxy before this agent. Three things a process on this machine cannot have as they stand there: the token
-    /// that a kubelet lays into a pod, the API server that a pod is told of, and a port of its own on every node.
-    pub async fn of(admin: &Client, agent: SocketAddr) -> Result<Self> {
+    /// As it is shipped. Two things a process on this machine cannot have as they stand there: the token that a kubelet lays into a pod,
+    /// and the API server that a pod is told of.
+    pub async fn of(admin: &Client) -> Result<Self> {
         install(admin).await?;
         objects::apply_all(admin, &documents(&shipped("provider-scraper.yaml"))?).await?;
         let folder = tempfile::tempdir()?;
@@ -44,11 +39,9 @@ impl Scraping {
         std::fs::write(&laid, token(admin, SCRAPER, &[proxy.audience()]).await?)?;
         let content = kubeconfig_of(plane().await?, admin, SCRAPER).await?;
         std::fs::write(&server, serde_json::to_vec(&content)?)?;
-        let port = proxy.serve(agent).await?;
         let text = std::fs::read_to_string(shipped("scrape.yaml"))?;
-        ensure!(text.contains(TOKEN) && text.contains(PORT), "{text}");
+        ensure!(text.contains(TOKEN), "{text}");
         let text = text.replace(TOKEN, laid.to_str().context("a path of UTF-8")?);
-        let text = text.replace(PORT, &format!(":{port}"));
         let mut configs = serde_saphyr::from_str::<Value>(&text)?["scrape_configs"].take();
         for job in configs.as_array_mut().context("no jobs")? {
             let discovery = job["kubernetes_sd_configs"].as_array_mut();
@@ -58,7 +51,6 @@ impl Scraping {
         }
         Ok(Self {
             configs,
-            port,
             _folder: folder,
         })
     }

@@ -6,6 +6,7 @@ mod pages;
 mod typed;
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use upgrade::exit;
@@ -13,9 +14,11 @@ use upgrade::report::Answer;
 
 use self::machine::Newcomer;
 use self::pages::{Block, Fate, blocks};
+use self::typed::Made;
 use crate::images;
 use crate::programs;
 use crate::progress::Progress;
+use crate::qemu::Firmware;
 use crate::repo_server::RepoServer;
 use crate::runner::out;
 
@@ -40,16 +43,44 @@ pub async fn run() -> Result<()> {
     let server = RepoServer::start(&folder.canonicalize()?.join("repo")).await?;
     progress.step("docs/images.md, and docs/install.md up to the first boot, on this machine");
     let made = typed::on_this_machine(&blocks, &dir, server.port())?;
-    let mut newcomer = Newcomer::boot(&made.disk, &dir, progress).await?;
-    let told = tell(&mut newcomer, &blocks, &made.commits).await;
-    if told.is_err() {
-        newcomer.keep_evidence(&dir).await;
-    }
-    told.with_context(|| format!("what there is of it lies in {}", dir.display()))?;
+    whole(&blocks, &made, &dir.join("bios")).await?;
+    without_a_fault(&blocks, &made, &dir.join("uefi")).await?;
     println!(
-        "\nThat was docs/images.md and docs/install.md, from Debian's packages to a node of its own."
+        "\nThat was docs/images.md and docs/install.md, from Debian's packages to a node of its own, by BIOS and by UEFI."
     );
     Ok(())
+}
+
+/// The node that BIOS starts, with all that the pages tell.
+async fn whole(blocks: &[Block], made: &Made, dir: &Path) -> Result<()> {
+    let newcomer = Newcomer::boot(&made.bios, Firmware::Bios, dir).await?;
+    told(newcomer, blocks, &made.commits, dir).await
+}
+
+/// The one that UEFI starts, with what goes well: the bad image's way back is the same grub.cfg's.
+async fn without_a_fault(blocks: &[Block], made: &Made, dir: &Path) -> Result<()> {
+    let fates = [Fate::Policy, Fate::Node, Fate::On];
+    let blocks: Vec<_> = blocks
+        .iter()
+        .filter(|block| fates.contains(&block.fate))
+        .cloned()
+        .collect();
+    let newcomer = Newcomer::boot(&made.uefi, Firmware::Uefi, dir).await?;
+    told(newcomer, &blocks, &made.commits, dir).await
+}
+
+/// Tells it, and keeps what a person needs where it ends otherwise.
+async fn told(
+    mut newcomer: Newcomer,
+    blocks: &[Block],
+    commits: &[String; 3],
+    dir: &Path,
+) -> Result<()> {
+    let told = tell(&mut newcomer, blocks, commits).await;
+    if told.is_err() {
+        newcomer.keep_evidence(dir).await;
+    }
+    told.with_context(|| format!("what there is of it lies in {}", dir.display()))
 }
 
 /// What docs/install.md says of a machine that has booted, in its order.
@@ -74,7 +105,8 @@ async fn tell(
                 on(newcomer, &typed(good)).await?;
                 newcomer.expect_runs(good).await?;
             }
-            Fate::Once | Fate::Each | Fate::Disk | Fate::Again | Fate::Bad | Fate::Nobody(_) => {}
+            Fate::Once | Fate::Each | Fate::Disk | Fate::Bios | Fate::Uefi => {}
+            Fate::Again | Fate::Bad | Fate::Nobody(_) => {}
         }
     }
     Ok(())

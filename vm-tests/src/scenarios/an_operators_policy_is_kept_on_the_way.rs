@@ -9,7 +9,7 @@ use crate::node::View;
 use hours::{Hours, ZONE, ZONE_WITHOUT_A_FILE};
 
 mod events;
-mod hours;
+pub(super) mod hours;
 mod metrics;
 mod users;
 mod watching;

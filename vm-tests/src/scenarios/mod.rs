@@ -23,6 +23,7 @@ mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod an_archive_on_the_node_upgrades_it;
 mod an_image_without_the_guard_wants_the_policys_word;
+mod an_image_without_the_operators_zone;
 mod an_operators_policy_is_kept_on_the_way;
 mod an_unreadable_kernel_falls_back;
 mod api_away_for_longer_than_the_hold;
@@ -119,6 +120,7 @@ pub const ALL: &[Scenario] = &[
     agent_killed_in_every_phase_resumes::SCENARIO,
     an_archive_on_the_node_upgrades_it::SCENARIO,
     an_image_without_the_guard_wants_the_policys_word::SCENARIO,
+    an_image_without_the_operators_zone::SCENARIO,
     an_operators_policy_is_kept_on_the_way::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,

@@ -41,11 +41,12 @@ impl Newcomer {
     ///
     /// # Errors
     /// When a part does not start, or the machine does not come up.
-    pub async fn boot(disk: &Path, dir: &Path, progress: Progress) -> Result<Self> {
+    pub async fn boot(disk: &Path, firmware: Firmware, dir: &Path) -> Result<Self> {
+        let progress = Progress::new("newcomer");
         progress.step("starting a control plane");
         let plane = ControlPlane::start(&dir.join("cluster")).await?;
-        progress.step("booting the disk");
-        let machine = Machine::new(&dir.join("machine"), disk, Firmware::Bios)?;
+        progress.step(&format!("booting the disk by {firmware:?}"));
+        let machine = Machine::new(&dir.join("machine"), disk, firmware)?;
         let power = machine.start().await?;
         let mut guest = Guest::connect(&machine.channel()).await?;
         let up = guest.wait_for_boot_other_than(None, BOOT).await;

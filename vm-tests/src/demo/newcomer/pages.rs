@@ -14,8 +14,12 @@ pub enum Fate {
     Once,
     /// Typed on this machine for each image.
     Each,
-    /// Typed on this machine when the first image is there.
+    /// Typed on this machine when the first image is there, for a disk that BIOS starts and for one that UEFI does.
     Disk,
+    /// Typed for the one that BIOS starts.
+    Bios,
+    /// Typed for the one that UEFI does.
+    Uefi,
     /// Typed on this machine before the second image.
     Again,
     /// Typed on this machine when the second image is there: it makes a bad one.
@@ -33,7 +37,7 @@ pub enum Fate {
     /// Typed by nobody, for this reason.
     Nobody(&'static str),
 }
-use Fate::{Again, Back, Bad, Disk, Each, Nobody, Node, On, Once, Policy, Same};
+use Fate::{Again, Back, Bad, Bios, Disk, Each, Nobody, Node, On, Once, Policy, Same, Uefi};
 
 /// A block of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +54,6 @@ pub struct Block {
 
 const OTHER_WAY: Fate = Nobody("another way to the same, for whom it fits better");
 const REGISTRY: Fate = Nobody("the scenario upgrades-from-a-container-registry has its own");
-const UEFI: Fate = Nobody("the machine starts by BIOS");
 
 /// How the blocks of a page begin, in their order.
 type Table = &'static [(&'static str, Fate)];
@@ -81,12 +84,12 @@ const IMAGES: Table = &[
 ];
 
 const INSTALL: Table = &[
-    ("apt-get update", Disk),
-    ("apt-get update", UEFI),
+    ("apt-get update", Bios),
+    ("apt-get update", Uefi),
     ("mkfs.ext4 -L boot /dev/sda2", Disk),
     ("mkdir -p target/boot/grub", Disk),
-    ("grub-install --target=i386-pc ", Disk),
-    ("mkdir target/boot/efi", UEFI),
+    ("grub-install --target=i386-pc ", Bios),
+    ("mkdir target/boot/efi", Uefi),
     ("[remote \"site\"]", Nobody("the image brings it")),
     ("remotes = [\"site\"]", Policy),
     ("careen-agent doctor ", Node),

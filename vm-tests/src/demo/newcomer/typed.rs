@@ -22,11 +22,17 @@ const RELEASE: &str = "release=v1.36.3\n";
 const KARGS: &str = "--karg=rw ";
 const MORE_KARGS: &str = "--karg=rw --karg=console=ttyS0 --karg=mitigations=off ";
 
+/// Not every kernel finds the partitions of a disk in a file.
+const DISK_PARTED: &str = "| sfdisk /dev/sda\n";
+const PARTITIONS_THERE: &str = "| sfdisk /dev/sda\npartitions\n";
+
 /// What there is when all was typed.
 #[derive(Debug)]
 pub struct Made {
-    /// The disk with the first image.
-    pub disk: PathBuf,
+    /// The disk with the first image that BIOS starts.
+    pub bios: PathBuf,
+    /// The one that UEFI does.
+    pub uefi: PathBuf,
     /// The commits: the image on the disk, the bad one, and the good one.
     pub commits: [String; 3],
 }
@@ -67,7 +73,8 @@ pub fn on_this_machine(blocks: &[Block], dir: &Path, port: u16) -> Result<Made> 
         Ok::<_, anyhow::Error>(text.trim().to_owned())
     };
     Ok(Made {
-        disk: home.join("disk.raw"),
+        bios: home.join("bios.raw"),
+        uefi: home.join("uefi.raw"),
         commits: [commit("first")?, commit("bad")?, commit("good")?],
     })
 }
@@ -84,7 +91,7 @@ fn serve(releases: &[(&str, PathBuf)], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Two images and a bad one, of these versions of Kubernetes, and between the first two the disk.
+/// Two images and a bad one, of these versions of Kubernetes, and between the first two the disks.
 fn script(blocks: &[Block], [older, newer]: [&str; 2]) -> Result<String> {
     let of = |fates: &'static [Fate]| {
         blocks
@@ -96,8 +103,12 @@ fn script(blocks: &[Block], [older, newer]: [&str; 2]) -> Result<String> {
         script += &typed(block, older)?;
     }
     script += "ostree --repo=repo rev-parse site/stable >../first\n";
-    for block in of(&[Fate::Disk]) {
-        script += &typed(block, older)?;
+    let (bios, uefi) = (of(&[Fate::Disk, Fate::Bios]), of(&[Fate::Disk, Fate::Uefi]));
+    for (firmware, blocks) in [("bios", bios), ("uefi", uefi)] {
+        script += &format!("empty_disk {firmware}\n");
+        for block in blocks {
+            script += &typed(block, older)?;
+        }
     }
     for block in of(&[Fate::Again]).chain(of(&[Fate::Each])) {
         script += &typed(block, newer)?;
@@ -121,13 +132,13 @@ fn typed(block: &Block, release: &str) -> Result<String> {
         text = instead(&text, RELEASE, &format!("release={release}\n"))?;
     } else if text.contains("etc/shadow") {
         behind = "own_things\n";
-    } else if text.contains("| sfdisk") {
-        behind = "partitions\n";
+    } else if text.contains(DISK_PARTED) {
+        text = instead(&text, DISK_PARTED, PARTITIONS_THERE)?;
     } else if text.contains(KARGS) {
         text = instead(&text, KARGS, MORE_KARGS)?;
     }
     // What a page calls a disk is one of this machine, and is never touched.
-    let text = ["2", "3", ""].iter().fold(text, |text, part| {
+    let text = ["1", "2", "3", ""].iter().fold(text, |text, part| {
         text.replace(&format!("/dev/sda{part}"), &format!("$sda{part}"))
     });
     ensure!(
@@ -161,8 +172,16 @@ mod tests {
             ("--branch=site/stable", 2),
             ("rm -r root kubernetes\n", 1),
             ("--branch=site/bad", 1),
-            (MORE_KARGS, 1),
-            ("| sfdisk $sda\npartitions\n", 1),
+            (MORE_KARGS, 2),
+            ("| sfdisk $sda\npartitions\n", 2),
+            (
+                "| sfdisk $sda\npartitions\nmkfs.vfat -F 32 -n ESP $sda1\n",
+                1,
+            ),
+            ("mkfs.ext4 -L boot $sda2\n", 2),
+            ("mount $sda1 target/boot/efi\n", 1),
+            ("empty_disk ", 2),
+            ("umount -R target\n", 2),
             (
                 "grub-install --target=i386-pc --boot-directory=target/boot $sda\n",
                 1,

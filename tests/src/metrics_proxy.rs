@@ -1,10 +1,8 @@
 //! What packaging/monitoring ships between agents and a Prometheus: the rights, and kube-rbac-proxy's part.
 //!
-//! The program itself is not at hand here. What stands for it goes by the arguments that are shipped, and asks what it asks, in its order
-//! (v0.21.0: pkg/filters/path.go, pkg/filters/auth.go, pkg/authn/delegating.go). The API server that answers, and the accounts and tokens
-//! that it is asked with and about, are real.
-
-mod door;
+//! The program itself takes minutes to build, which `make monitoring` does, and holds to it what stands for it here: that goes by the
+//! arguments that are shipped, and asks what it asks, in its order (v0.21.0: pkg/filters/path.go, pkg/filters/auth.go,
+//! pkg/authn/delegating.go). The API server that answers, and the accounts and tokens that it is asked with and about, are real.
 
 use std::path::PathBuf;
 
