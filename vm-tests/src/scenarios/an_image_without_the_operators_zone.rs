@@ -14,6 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
+const DOCTOR: &str = "/usr/libexec/careen/careen-agent doctor --json";
+
 /// In seconds; by the defaults nobody is watched.
 const SOAK: u64 = 60;
 
@@ -24,8 +26,9 @@ async fn run(rig: &mut Rig) -> Result<()> {
     bring_the_zone(rig).await?;
     rig.policy(&policy(ZONE)).await?;
     rig.ask(&image).await?;
+    rig.wait_phase("Trial", UPGRADE).await?;
     let soaks = |view: &View| code(view) == "Soaking";
-    rig.node.wait("code Soaking", UPGRADE, soaks).await?;
+    rig.node.wait("code Soaking", 5 * MINUTE, soaks).await?;
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()?;
 
@@ -35,7 +38,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let reason = view.reason.unwrap_or_default();
     let says = format!("window.zone is \"{ZONE}\"");
     ensure!(reason.contains(&says), "which zone is not said: {reason}");
-    let doctor = rig.guest.try_run("careen-agent doctor", MINUTE).await?;
+    let doctor = rig.guest.try_run(DOCTOR, 2 * MINUTE).await?;
     ensure!(doctor.text.contains(ZONE), "the doctor: {}", doctor.text);
 
     rig.progress.step("the hours are of UTC");
