@@ -157,8 +157,12 @@ fn deploy(world: &World, verb: &str, more: &[&str], commit: Option<&Digest>) -> 
     Err(format!("careen-deploy {verb}: {said}"))
 }
 
+/// As an editor does it: the file is the old one or the new one, whenever the power goes.
 fn change_etc(world: &World, content: &str) -> std::io::Result<()> {
-    fs::write(world.etc("hosts"), content)?;
+    let aside = world.root().join("hosts.new");
+    fs::write(&aside, content)?;
+    File::open(&aside)?.sync_all()?;
+    fs::rename(&aside, world.etc("hosts"))?;
     Ok(nix::unistd::syncfs(File::open(world.root())?)?)
 }
 

@@ -64,22 +64,13 @@ fn end(world: &World) -> (Vec<String>, Vec<String>) {
     (world.order(), world.disk())
 }
 
-/// As [`end`]. But a deploy that finds its deployment there leaves the folder of the one that this has replaced to the next clean-up, which an
-/// undo, a blessing and each further swap are too.
+/// As [`end`]; behind a deploy, of what the menu names.
 fn end_behind(world: &World, next: &[&str]) -> (Vec<String>, Vec<String>) {
-    const FOLDERS: &str = "ostree/deploy/node/deploy/";
-    let (order, mut disk) = end(world);
     if next.first() == Some(&"deploy") {
-        let menu = boot::default_first(&Places::physical(&world.root())).unwrap();
-        let named = menu
-            .iter()
-            .map(|one| format!("{FOLDERS}{}.{}", one.digest, one.serial));
-        let named: Vec<_> = named.collect();
-        disk.retain(|line| {
-            !line.starts_with(FOLDERS) || named.iter().any(|name| line.starts_with(name))
-        });
+        (world.order(), world.disk_of_the_menu())
+    } else {
+        end(world)
     }
-    (order, disk)
 }
 
 /// Every entry of the menu leads to a system that is there, with its kernel.
