@@ -1,6 +1,6 @@
 //! The shipped container's own program, kube-rbac-proxy, before an agent of this machine.
 //!
-//! Built of v0.19.1, the newest that can be had here as a module with its checksum; what is shipped by name is v0.21.0, whose own sources
+//! Built of v0.19.1, the newest whose module and checksum could both be fetched; what is shipped by name is v0.21.0, whose own sources
 //! (`cmd`, `pkg`) differ from it by how one condition is written.
 
 use std::fs::{self, File};

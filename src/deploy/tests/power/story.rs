@@ -157,7 +157,7 @@ fn deploy(world: &World, verb: &str, more: &[&str], commit: Option<&Digest>) -> 
     Err(format!("careen-deploy {verb}: {said}"))
 }
 
-/// As an editor does it: the file is the old one or the new one, whenever the power goes.
+/// Whenever the power goes, the file is the old one or the new one; written in place it may be found with zeros in it.
 fn change_etc(world: &World, content: &str) -> std::io::Result<()> {
     let aside = world.root().join("hosts.new");
     fs::write(&aside, content)?;
