@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use vm_tests::cluster_api::account::kubeconfig_of;
 use vm_tests::cluster_api::provider::until_discovered;
 use vm_tests::cluster_api::{infrastructure, install_definitions, objects};
-use vm_tests::control_plane::ControlPlane;
+use vm_tests::control_plane::{ControlPlane, ports};
 
 use crate::caller::Caller;
 use crate::fleet::images::{GOOD, Image};
@@ -278,11 +278,11 @@ pub async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconf
     kubeconfig_of(plane, admin, (manifests::NAMESPACE, names::MANAGER)).await
 }
 
-/// An address that nobody has at this moment; the same over the provider's restarts, for the ExtensionConfig names it.
+/// An address that nobody else gets; the same over the provider's restarts, for the ExtensionConfig names it.
 ///
 /// # Errors
 /// When there is none.
 pub fn free_address() -> Result<SocketAddr> {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?)
+    let [port] = ports::free()?;
+    Ok((Ipv4Addr::LOCALHOST, port).into())
 }

@@ -141,7 +141,7 @@ fn examine(cli: &Cli, json: bool, offline: bool) -> Result<ExitCode> {
     let mut findings = doctor::examine(&patient);
     if !offline {
         let cluster = Cluster::new(&cli.kubeconfig, SILENCE);
-        findings.push(runtime()?.block_on(doctor::server(&cluster)));
+        findings.extend(runtime()?.block_on(doctor::server(&cluster)));
     }
     let render = if json { doctor::json } else { doctor::text };
     print!("{}", render(&findings));

@@ -10,6 +10,7 @@ use upgrade::{Reason, names};
 
 use crate::container::{held, unpacked};
 use crate::deploy::write;
+use crate::half;
 use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
@@ -32,6 +33,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     held::release(site, |commit| is_gone(site, commit))?;
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
+    half::sweep(site)?;
     unpacked::clear(site)?;
     write::settle(site)?;
     Ok(Done::Cleaned)

@@ -9,6 +9,7 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use crate::site::Site;
+use crate::stray;
 
 /// How libostree calls the folders in which it gathers objects (ostree-repo-private.h, `OSTREE_REPO_TMPDIR_STAGING`).
 const STAGING: &str = "staging-";
@@ -36,29 +37,37 @@ pub fn forget(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
     let forgotten = folders
         .iter()
         .try_for_each(|folder| host::durable::remove_folder(folder));
-    let orphans = orphans(site);
-    forgotten
-        .and_then(|()| {
-            orphans
-                .iter()
-                .try_for_each(|path| host::durable::remove(path))
-        })
-        .map_err(|error| site.broken(error))
+    forgotten.map_err(|error| site.broken(error))?;
+    sweep(site)
 }
 
-/// Signatures without their commit. Nothing prunes them.
-fn orphans(site: &Site) -> Vec<PathBuf> {
+/// Removes what pulls that were killed have left among the objects; a later one that ended well does not take it along.
+///
+/// # Errors
+/// When it may still be there.
+pub fn sweep(site: &Site) -> Result<(), Reason> {
+    let left = left_among_objects(site);
+    let swept = left.iter().try_for_each(|path| host::durable::remove(path));
+    swept.map_err(|error| site.broken(error))
+}
+
+/// What nothing prunes: signatures without their commit, and those that were being written when a pull was killed.
+fn left_among_objects(site: &Site) -> Vec<PathBuf> {
     let objects = repo(site).join("objects");
     let folders = names(&objects).into_iter().map(|name| objects.join(name));
     let files = folders.flat_map(|folder| {
         let names = names(&folder).into_iter();
         names.map(move |name| folder.join(name))
     });
-    let orphan = |path: &PathBuf| {
-        path.extension().is_some_and(|end| end == SIGNATURES)
-            && !path.with_extension("commit").exists()
-    };
-    files.filter(orphan).collect()
+    // What somebody else is writing is gone from under this name in a moment; without it his pull would fail.
+    let quiet = !somebody_pulls(site);
+    files
+        .filter(|path| is_orphan(path) || quiet && stray::is_half_written(path))
+        .collect()
+}
+
+fn is_orphan(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == SIGNATURES) && !path.with_extension("commit").exists()
 }
 
 /// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
@@ -90,6 +99,15 @@ fn gathered(site: &Site) -> Vec<PathBuf> {
         name.starts_with(STAGING) && tmp.join(name).is_dir() && !is_held(&lock)
     });
     folders.map(|name| tmp.join(name)).collect()
+}
+
+/// Whether anybody holds the lock of a pull, whose folder is there for as long.
+fn somebody_pulls(site: &Site) -> bool {
+    let tmp = repo(site).join("tmp");
+    let mut locks = names(&tmp)
+        .into_iter()
+        .filter(|name| name.starts_with(STAGING) && name.ends_with(LOCK));
+    locks.any(|name| is_held(&tmp.join(name)))
 }
 
 /// The folders in which ostree-ext was putting layers together when it was killed (container/store.rs, `import`: a `root` in a folder of

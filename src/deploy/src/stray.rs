@@ -49,8 +49,8 @@ pub fn remove_half_written(root: &Path) -> host::Result<()> {
         .try_for_each(|path| host::durable::remove(&path))
 }
 
-/// Called `tmp.` and six letters or digits.
-fn is_half_written(path: &Path) -> bool {
+/// Whether libostree was writing it, beside the file that it was to become: called `tmp.` and six letters or digits.
+pub fn is_half_written(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let random = name.strip_prefix("tmp.").unwrap_or_default();
     let facts = path.symlink_metadata();

@@ -3,6 +3,7 @@
 mod answers;
 mod captured;
 mod credentials;
+mod doctor;
 mod drain;
 mod garbage;
 mod gone;

@@ -1,7 +1,7 @@
 //! A real Prometheus, and promtool.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,6 +12,7 @@ use careen_tests::world::PATIENCE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vm_tests::cluster_api::objects;
+use vm_tests::control_plane::ports;
 use vm_tests::programs;
 
 /// The root of the source tree.
@@ -77,9 +78,10 @@ pub fn promtool(of: Of, arguments: &[&str], input: Option<&Path>) -> Result<()> 
     Ok(())
 }
 
-/// A port that is free at this moment.
+/// An address that nobody else gets.
 pub fn free() -> Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+    let [port] = ports::free()?;
+    Ok((Ipv4Addr::LOCALHOST, port).into())
 }
 
 /// A running Prometheus. Dropping it kills it.

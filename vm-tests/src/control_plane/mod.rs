@@ -9,7 +9,7 @@ mod bootstrap;
 mod components;
 mod configuration;
 mod credentials;
-pub(crate) mod ports;
+pub mod ports;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, bail};
 
-/// One port each; all but the API server's are free to change between two starts.
+/// One port of each program; all but the API server's are free to change between two starts.
 #[derive(Debug, Clone, Copy)]
-pub struct Ports {
+pub(super) struct Ports {
     pub api: u16,
     pub etcd: u16,
     pub etcd_peer: u16,
@@ -47,7 +47,10 @@ impl Ports {
 const BELOW: std::ops::Range<u16> = 24_000..32_000;
 
 /// Ports that nobody listens at, on any address. None comes twice in the life of this process, and each process begins elsewhere.
-pub(crate) fn free<const N: usize>() -> Result<[u16; N]> {
+///
+/// # Errors
+/// When all are taken.
+pub fn free<const N: usize>() -> Result<[u16; N]> {
     let mut ports = [0; N];
     for port in &mut ports {
         *port = next_free()?;

@@ -1,22 +1,65 @@
-//! The API server, asked as the agent asks it.
+//! The API server, asked as the agent asks it, and what it says of this Node.
+
+use kube::Api;
+use upgrade::names;
+use upgrade::reason::complaint;
 
 use super::Finding;
-use crate::cluster::Cluster;
+use crate::cluster::objects::Node;
+use crate::cluster::{ApiError, Cluster, limited};
 
-/// It answers, and knows this credential as a node's. The one check that needs the network; it changes nothing there.
-pub async fn server(cluster: &Cluster) -> Finding {
-    const NAME: &str = "api-server";
-    let asked = async {
-        Ok::<_, crate::cluster::ApiError>((cluster.node_name().await?, cluster.version().await?))
-    };
-    match asked.await {
-        Ok((node, version)) => {
-            Finding::ok(NAME, format!("{version}, which knows this node as {node}"))
-        }
-        Err(error) => Finding::bad(
-            NAME,
-            error.to_string(),
-            "look at the network, and at the server in kubelet.conf",
-        ),
+const NAME: &str = "api-server";
+
+/// It answers, and knows this credential as that of a Node which it has; and what keeps upgrades from that Node. The one check that needs the
+/// network; it changes nothing there.
+pub async fn server(cluster: &Cluster) -> Vec<Finding> {
+    match ask(cluster).await {
+        Ok((told, node)) => std::iter::once(told).chain(kept_out(&node)).collect(),
+        Err(finding) => vec![finding],
     }
+}
+
+async fn ask(cluster: &Cluster) -> Result<(Finding, Node), Finding> {
+    let name = cluster.node_name().await.map_err(no_answer)?;
+    let version = cluster.version().await.map_err(no_answer)?;
+    match node(cluster, &name).await {
+        Ok(node) => {
+            let seen = format!("{version}, which knows this node as {name}");
+            Ok((Finding::ok(NAME, seen), node))
+        }
+        Err(ApiError::Missing) => Err(Finding::bad(
+            NAME,
+            format!("{version}, which has no Node {name}"),
+            "see why the kubelet has not registered it: journalctl -u kubelet",
+        )),
+        Err(error) => Err(no_answer(error)),
+    }
+}
+
+async fn node(cluster: &Cluster, name: &str) -> Result<Node, ApiError> {
+    let nodes: Api<Node> = cluster.nodes().await?;
+    limited(nodes.get(name)).await
+}
+
+fn no_answer(error: ApiError) -> Finding {
+    Finding::bad(
+        NAME,
+        error.to_string(),
+        "look at the network, and at the server in kubelet.conf",
+    )
+}
+
+/// Refused as long as the Node is opted out; not begun as long as it is paused.
+fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
+    let said = |key| node.metadata.annotations.as_ref()?.get(key);
+    let remove = |key| format!("take {key} off the Node");
+    let out = said(names::OPT_OUT).map(|why| {
+        let seen = format!("this node takes no upgrade: {}", complaint(why));
+        Finding::bad("opt-out", seen, &remove(names::OPT_OUT))
+    });
+    let paused = said(names::PAUSED).map(|why| {
+        let seen = format!("nothing new is begun here: {}", complaint(why));
+        Finding::warn("paused", seen, &remove(names::PAUSED))
+    });
+    out.into_iter().chain(paused)
 }

@@ -34,7 +34,11 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     let fingerprint = etc::fingerprint(site, &current)?;
     let there = again::up_to_date(site, wanted, &fingerprint);
     let made = match there {
-        Some(deployment) => deployment,
+        Some(deployment) => {
+            // A run that was killed right behind its swap has left what it replaced.
+            leftovers::clear(site)?;
+            deployment
+        }
         None => make(site, wanted, &current, &fingerprint)?,
     };
     let facts = finish(site, wanted, &made)?;

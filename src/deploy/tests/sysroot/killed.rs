@@ -64,15 +64,6 @@ fn end(world: &World) -> (Vec<String>, Vec<String>) {
     (world.order(), world.disk())
 }
 
-/// As [`end`]; behind a deploy, of what the menu names.
-fn end_behind(world: &World, next: &[&str]) -> (Vec<String>, Vec<String>) {
-    if next.first() == Some(&"deploy") {
-        (world.order(), world.disk_of_the_menu())
-    } else {
-        end(world)
-    }
-}
-
 /// Every entry of the menu leads to a system that is there, with its kernel.
 fn all_boots(world: &World) {
     let menu = boot::default_first(&Places::physical(&world.root())).unwrap();
@@ -120,7 +111,7 @@ fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
         saved.put_back();
         world.run(verb).verdict.unwrap();
         world.run(next).verdict.unwrap();
-        (*next, end_behind(world, next))
+        (*next, end(world))
     });
     let ends: HashMap<_, _> = ends.collect();
     let mut alive = 0;
@@ -136,7 +127,7 @@ fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
         none_is_stale_unseen(world);
         world.run(next).verdict.unwrap();
         assert_eq!(
-            end_behind(world, next),
+            end(world),
             ends[next],
             "killed at change {at}, then {next:?}"
         );

@@ -181,8 +181,32 @@ fn what_libostree_was_writing_when_it_was_killed_goes_and_holds_no_image() {
 }
 
 #[test]
+fn signatures_that_libostree_was_writing_when_it_was_killed_go_with_the_undo_or_the_next_clean_up()
+{
+    let world = world();
+    let before = world.disk();
+    let commit = world.fetched(&Image::new(2));
+    let of_the_commit = ["undo", "--commit", commit.as_str()];
+    for next in [&of_the_commit[..], &["undo"], &["clean"]] {
+        signatures_half_written(&world);
+        world.run(next).verdict.unwrap();
+        assert_eq!(world.disk(), before, "{next:?}");
+    }
+}
+
+/// As a pull leaves them that is killed before it gives them their name.
+fn signatures_half_written(world: &World) -> PathBuf {
+    let folder = world.root().join("ostree/repo/objects/29");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("tmp.1IKcmA");
+    fs::write(&file, "a part").unwrap();
+    file
+}
+
+#[test]
 fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
     let world = world();
+    let file = signatures_half_written(&world);
     let folder = world.root().join("ostree/repo/tmp/staging-his-abcdef");
     fs::create_dir(&folder).unwrap();
     let lock = File::create(folder.with_file_name("staging-his-abcdef-lock")).unwrap();
@@ -190,10 +214,10 @@ fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
     whole.l_type = libc::F_WRLCK as libc::c_short;
     fcntl(&lock, FcntlArg::F_OFD_SETLK(&whole)).unwrap();
     world.run(&["undo"]).verdict.unwrap();
-    assert!(folder.is_dir());
+    assert!(folder.is_dir() && file.exists());
     fcntl(&lock, FcntlArg::F_OFD_SETLK(&unlocked())).unwrap();
     world.run(&["undo"]).verdict.unwrap();
-    assert!(!folder.exists());
+    assert!(!folder.exists() && !file.exists());
 }
 
 #[test]

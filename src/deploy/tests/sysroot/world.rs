@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use host::{Places, boot};
+use host::Places;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
@@ -301,20 +301,6 @@ impl World {
             .collect();
         lines.sort();
         lines
-    }
-
-    /// As [`Self::disk`], but for deployments that the menu does not name: a deploy that finds its own there leaves the folder of the one that this
-    /// has replaced to the next clean-up, which an undo, a blessing and each further swap are too.
-    pub fn disk_of_the_menu(&self) -> Vec<String> {
-        const FOLDERS: &str = "ostree/deploy/node/deploy/";
-        let menu = boot::default_first(&Places::physical(&self.root())).unwrap();
-        let name = |one: &Deployment| format!("{FOLDERS}{}.{}", one.digest, one.serial);
-        let named: Vec<_> = menu.iter().map(name).collect();
-        let mut disk = self.disk();
-        disk.retain(|line| {
-            !line.starts_with(FOLDERS) || named.iter().any(|name| line.starts_with(name))
-        });
-        disk
     }
 
     /// Puts a small file system under a folder of the disk, with what is there, seen by this test's thread alone.

@@ -6,7 +6,7 @@ use super::{Kind, Name, row, unit};
 pub const AGENT_UNIT: &str = "careen-agent.service";
 /// Puts the kubelet's state back in the old system.
 pub const RESTORE_UNIT: &str = "careen-restore.service";
-/// Runs `kubeadm upgrade node` on a trial before the kubelet starts.
+/// Runs `kubeadm upgrade node`: on a trial before the kubelet starts, later where no API server was to be had by then.
 pub const KUBEADM_UNIT: &str = "careen-kubeadm.service";
 /// Reboots a trial that reaches no verdict.
 pub const DEADMAN_TIMER: &str = "careen-deadman.timer";
@@ -40,7 +40,10 @@ pub(super) const ROWS: &[Name] = &[
     unit(AGENT_UNIT, ""),
     unit(RESTORE_UNIT, "before the kubelet"),
     unit(CHECK_UNIT, "before the kubelet, on a trial"),
-    unit(KUBEADM_UNIT, "before the kubelet, on a trial"),
+    unit(
+        KUBEADM_UNIT,
+        "before the kubelet, on a trial, or by the agent where it owes it",
+    ),
     unit(GATE_UNIT, "before boot-complete.target, on a trial"),
     unit(
         FALLBACK_UNIT,

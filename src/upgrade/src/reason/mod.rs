@@ -112,14 +112,14 @@ pub enum Reason {
     Busy { phase: String },
 
     // Fetching.
-    /// The remote has no such ref.
+    /// The remote has no such ref, or does not give it to this node: libostree has one code for 403 and 404.
     #[error(
-        "careen.dev/image names ref {reference:?}, which remote {remote:?} has not; accepted is one that `ostree remote refs {remote}` lists"
+        "careen.dev/image names ref {reference:?}, which remote {remote:?} has not, or keeps from this node; accepted is one that `ostree remote refs {remote}` lists"
     )]
     NoSuchRef { remote: String, reference: String },
     /// The remote has no such commit on the ref.
     #[error(
-        "careen.dev/image names commit {commit}, which remote {remote:?} has not on that ref; accepted is one that `ostree remote refs --revision {remote}` lists, or one behind it that was not pruned"
+        "careen.dev/image names commit {commit}, which remote {remote:?} has not on that ref, or keeps from this node; accepted is one that `ostree remote refs --revision {remote}` lists, or one behind it that was not pruned"
     )]
     NoSuchCommit { remote: String, commit: String },
     /// There is no such container image.

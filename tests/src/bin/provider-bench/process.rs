@@ -12,11 +12,10 @@ use kube::Client;
 use provider::names;
 use serde_json::json;
 use vm_tests::cluster_api::objects;
-use vm_tests::control_plane::ControlPlane;
+use vm_tests::control_plane::{ControlPlane, ports};
 use vm_tests::process::Process;
 
 use crate::hooks::Hooks;
-use crate::server::free_ports;
 
 /// How long it may take until it is ready and Discovery is answered: core, at a start of its own, waits for no extension longer, and then
 /// leaves (v1.14: "ExtensionConfig registry warmup timed out").
@@ -43,7 +42,7 @@ impl Provider {
     /// is ready to be called and answers whoever trusts it as core does.
     pub async fn start(program: &Path, plane: &ControlPlane, admin: &Client) -> Result<Self> {
         let [hooks, metrics] =
-            free_ports()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+            ports::free()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         register(admin, hooks).await?;
         let kubeconfig = provider_process::kubeconfig(plane, admin).await?;
         let file = plane.dir().join("careen-provider.conf");

@@ -1,14 +1,13 @@
 //! The workload cluster: an API server and its etcd as the rig makes them, and nothing beside them. A controller manager would give up
 //! on thousands of Nodes that no kubelet keeps alive, and write each of them.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::cluster::PATIENCE;
 use kube::Client;
 use vm_tests::cluster_api::objects;
-use vm_tests::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST};
+use vm_tests::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST, ports};
 use vm_tests::process::Process;
 use vm_tests::programs;
 
@@ -37,7 +36,7 @@ impl Server {
     pub async fn start() -> Result<Self> {
         let mut plane = ControlPlane::start(&folder("workload")?).await?;
         plane.stop();
-        let [store, peer] = free_ports()?.map(|port| format!("http://127.0.0.1:{port}"));
+        let [store, peer] = ports::free()?.map(|port| format!("http://127.0.0.1:{port}"));
         let start = |program: &Path, arguments: &[String], word: &str| {
             let log = plane.dir().join(format!("logs/bench-{word}.log"));
             Process::start(program, arguments, &log)
@@ -64,13 +63,6 @@ async fn until_ready(admin: &Client) -> Result<()> {
         Ok(())
     };
     objects::until("the workload cluster's API server", PATIENCE, ask).await
-}
-
-/// Two ports that nobody has at the moment. Both are held until both are known, so that neither comes twice.
-pub fn free_ports() -> Result<[u16; 2]> {
-    let any = (Ipv4Addr::LOCALHOST, 0);
-    let (one, other) = (TcpListener::bind(any)?, TcpListener::bind(any)?);
-    Ok([one.local_addr()?.port(), other.local_addr()?.port()])
 }
 
 /// As the rig's own, and nothing of it is kept over a power cut either.
