@@ -203,9 +203,13 @@ pub struct Upgrade {
     /// The boot in which the stage let the new system through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<BootId>,
-    /// The new system was found healthy before `kubeadm upgrade node` had succeeded in it, for the policy lets it be blessed without an API server.
+    /// `kubeadm upgrade node` is to run before the node is given back: it had not succeeded when the new system was found healthy, for the policy
+    /// lets it be blessed without an API server; or another boot came in between.
     #[serde(default, skip_serializing_if = "is_false")]
     pub kubeadm_due: bool,
+    /// The boot in which it had succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configured: Option<BootId>,
     /// Why the step at hand failed last, and when it may be tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
@@ -304,6 +308,7 @@ impl Upgrade {
             well_since: None,
             guarded: None,
             kubeadm_due: false,
+            configured: None,
             retry: None,
             reached: Vec::new(),
             bill: Bill::default(),

@@ -131,6 +131,7 @@ fn with_the_cordon_off_nothing_is_counted_any_more() {
     let mut record = rebooting();
     let up = record.upgrade.as_mut().unwrap();
     up.phase = Phase::Blessed;
+    up.configured = Some(tried(280).boot);
     let serving = Observation {
         deployments: vec![deployment('b'), deployment('a')],
         health: healthy(),

@@ -26,7 +26,7 @@ fn nearly_over(mut record: Record, good: bool) -> Record {
         seconds: 600,
     };
     up.phase = if good {
-        up.to = Some(deployment('a'));
+        (up.to, up.configured) = (Some(deployment('a')), Some(asked_for(0).boot));
         Phase::Blessed
     } else {
         Phase::Reverting { reason: health }

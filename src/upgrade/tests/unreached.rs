@@ -13,10 +13,18 @@ fn at(seconds: u64) -> Observation {
     }
 }
 
-/// Blessed without an API server, and perhaps without kubeadm.
-fn blessed_without_api(kubeadm_due: bool) -> Record {
+/// Blessed without an API server, and without kubeadm.
+fn blessed_without_api() -> Record {
     let mut record = upgrade_in(Phase::Blessed);
-    record.upgrade.as_mut().unwrap().kubeadm_due = kubeadm_due;
+    let up = record.upgrade.as_mut().unwrap();
+    (up.kubeadm_due, up.configured) = (true, None);
+    record
+}
+
+/// Blessed when kubeadm had succeeded, in this boot.
+fn configured_in(number: u32) -> Record {
+    let mut record = upgrade_in(Phase::Blessed);
+    record.upgrade.as_mut().unwrap().configured = Some(boot(number));
     record
 }
 
@@ -33,7 +41,7 @@ fn runs_as_the_default() -> Observation {
 #[test]
 fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_given_back() {
     let seen = runs_as_the_default();
-    let (record, act) = next(&seen, &blessed_without_api(true));
+    let (record, act) = next(&seen, &blessed_without_api());
     assert_eq!(act, Act::Begin(Step::Kubeadm));
     let done = Outcome::Done(Effect::Plain);
     let seen = Observation {
@@ -43,8 +51,37 @@ fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_gi
     let (record, act) = next(&seen, &record);
     assert_eq!(act, Act::Begin(Step::Release));
     assert!(!record.upgrade.unwrap().kubeadm_due);
-    let (_, act) = next(&runs_as_the_default(), &blessed_without_api(false));
+    let (_, act) = next(&runs_as_the_default(), &configured_in(3));
     assert_eq!(act, Act::Begin(Step::Release), "where it has run");
+}
+
+#[test]
+fn what_kubeadm_wrote_before_the_power_went_is_written_anew_for_the_old_system_may_have_put_its_own_back()
+ {
+    let seen = runs_as_the_default();
+    let (record, act) = next(&seen, &configured_in(2));
+    assert_eq!(act, Act::Begin(Step::Kubeadm));
+    assert!(record.upgrade.unwrap().kubeadm_due, "its unit looks there");
+}
+
+#[test]
+fn a_node_that_was_given_back_before_the_power_went_is_upgraded_only_when_kubeadm_has_run_again() {
+    let mut record = configured_in(2);
+    let up = record.upgrade.as_mut().unwrap();
+    (up.released, up.cleaned) = (true, true);
+    let away = Observation {
+        api: Api::Away,
+        ..runs_as_the_default()
+    };
+    let (record, act) = next(&away, &record);
+    assert_eq!((phase_of(&record), act), (Phase::Blessed, Act::Wait(None)));
+    let (record, act) = next(&runs_as_the_default(), &record);
+    assert_eq!(act, Act::Begin(Step::Kubeadm));
+    let ended = Observation {
+        finished: finished(Step::Kubeadm, Outcome::Done(Effect::Plain)),
+        ..runs_as_the_default()
+    };
+    assert_eq!(phase_of(&next(&ended, &record).0), Phase::Upgraded);
 }
 
 #[test]
@@ -53,7 +90,7 @@ fn kubeadm_behind_a_blessing_waits_for_the_api_server_and_no_deadline_ends_it() 
         api: Api::Away,
         ..runs_as_the_default()
     };
-    let (record, act) = next(&away, &blessed_without_api(true));
+    let (record, act) = next(&away, &blessed_without_api());
     assert_eq!(act, Act::Begin(Step::Clean), "what needs no server goes on");
     let running = Observation {
         running: Some(Step::Kubeadm),
@@ -69,7 +106,7 @@ fn kubeadm_behind_a_blessing_waits_for_the_api_server_and_no_deadline_ends_it() 
 fn kubeadm_that_fails_behind_a_blessing_is_tried_for_ever_and_the_node_is_told_why_it_is_kept() {
     let detail = "see its journal".to_owned();
     let reason = Reason::KubeadmFailed { detail };
-    let mut record = blessed_without_api(true);
+    let mut record = blessed_without_api();
     for _ in 0..20 {
         let failed = Observation {
             finished: finished(Step::Kubeadm, Outcome::Failed(reason.clone())),

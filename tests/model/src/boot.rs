@@ -73,7 +73,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         system,
         trial,
         picked,
-        kubeadm: state.disk.kubelet == system.letter,
+        kubeadm: !trial || state.disk.configured == system.letter,
         sick: false,
         inhibited: false,
         dead: false,
@@ -198,6 +198,8 @@ fn restore(mutant: Option<Mutant>, state: &mut State) {
     }
     if let (true, Some(saved)) = (restores(state), state.disk.snapshot) {
         (state.disk.kubelet, state.disk.owed) = (saved, false);
+        // It was saved with what it runs by.
+        state.disk.configured = saved;
         state.ghost.served = true;
         state.disk.restored = noted(mutant, &up, state);
         // Nobody else takes it away any more.
@@ -227,8 +229,8 @@ fn kubelet(state: &mut State) {
     } else if state.disk.kubelet > letter && !state.running.picked && !state.ghost.by_hand {
         state.breaks("the kubelet can read its state");
     }
-    if state.disk.kubelet < letter {
-        state.running.kubeadm = state.api_answers();
-        state.disk.kubelet = letter;
+    state.disk.kubelet = state.disk.kubelet.max(letter);
+    if state.running.trial && !state.running.kubeadm && state.api_answers() {
+        steps::kubeadm(state);
     }
 }

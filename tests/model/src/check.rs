@@ -40,6 +40,8 @@ pub struct Chain {
     pub kept: bool,
     /// The operator has hooks, hours, and load balancers that are told.
     pub careful: bool,
+    /// The operator blesses without an API server.
+    pub alone: bool,
     /// The misfortunes of one run.
     pub left: Left,
     /// The brain, when it is a broken one.
@@ -57,6 +59,7 @@ impl Chain {
             apart: false,
             kept: false,
             careful: false,
+            alone: false,
             left,
             mutant,
             resting: Mutex::default(),
@@ -67,6 +70,13 @@ impl Chain {
     #[must_use]
     pub fn with_care(mut self) -> Self {
         self.careful = true;
+        self
+    }
+
+    /// The same where the operator blesses without an API server.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.alone = true;
         self
     }
 
@@ -136,6 +146,7 @@ impl Model for Chain {
     fn init_states(&self) -> Vec<State> {
         let state = |flaw: &Flaw| State {
             careful: self.careful,
+            alone: self.alone,
             apart: self.apart,
             ..State::new(*flaw, self.stuck, self.left)
         };

@@ -8,7 +8,7 @@
 //! the menu picked by hand, a kept system in it). libostree's swap (folder, rename of the loader's link, flush,
 //! clean-up; a cut between rename and flush loses it for both, or for the loader alone, which replays no journal). The
 //! record, written between decision and act. The kubelet's state, which an older one cannot read, its snapshot and
-//! `careen-restore`, which may fail or not run at all. The deadman. The API server: away, back, older than it was, without an answer that it had accepted, hearing of a change late; the version known
+//! `careen-restore`, which may fail or not run at all; by whose kubeadm it is configured. The deadman. The API server: away, back, older than it was, without an answer that it had accepted, hearing of a change late; the version known
 //! later than the server. The requester and other people: another request, the same by another id, by none, taken back; a
 //! pause, which ends when nothing else is left to wait for; a cordon, and one taken off, whoever set it; the cordon, or the word to load balancers, of an upgrade that is over, which comes back; a default of
 //! their own, made at once or staged until the next way down; another entry of the menu. /etc changing. An agent that dies for good in a trial. Steps that fail before, within or

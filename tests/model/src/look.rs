@@ -295,6 +295,14 @@ pub fn is_well(health: &Health) -> bool {
     checks(health).all(|check| *check == Check::Pass)
 }
 
+/// Whether that is which needs no API server.
+#[must_use]
+pub fn is_well_by_itself(health: &Health) -> bool {
+    let users = health.required.iter().map(|(_, check)| check);
+    let mut own = [&health.runtime, &health.kubelet].into_iter().chain(users);
+    own.all(|check| *check == Check::Pass)
+}
+
 /// Whether something is not: what could not be looked at is no failure.
 #[must_use]
 pub fn fails(health: &Health) -> bool {

@@ -1,10 +1,10 @@
 //! What happens when nothing breaks in: exactly one next state, or none at rest.
 
-use upgrade::{Home, Observation, Phase, Step, deadman};
+use upgrade::{Api, Home, Observation, Phase, Step, deadman};
 
 use crate::cast::{self, System};
 use crate::kept::Kept;
-use crate::look::{fails, is_well, look};
+use crate::look::{fails, is_well, is_well_by_itself, look};
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Answer, Do, Flaw, Link, Pc, State, Told};
 use crate::{boot, promises, steps};
@@ -74,7 +74,7 @@ fn turn(
     }
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.
-    state.running.well |= seen.on_trial() && is_well(&seen.health);
+    state.running.well |= seen.on_trial() && is_proof(state, &seen);
     soak(state, &seen);
     state.ghost.unseen &= !seen.uncordoned;
     if state.running.link.asked == Some(None) {
@@ -99,6 +99,12 @@ fn turn(
         Some(record) => Pc::Writes(Kept::new(record), act),
     };
     true
+}
+
+/// Whether everything is well; to who blesses without an API server, what can be looked at without one, behind the trial's deadline.
+fn is_proof(state: &State, seen: &Observation) -> bool {
+    let late = state.running.now >= DEADLINE && seen.api == Api::Away;
+    is_well(&seen.health) || state.alone && late && is_well_by_itself(&seen.health)
 }
 
 /// What the soak of a careful operator is judged by.
@@ -136,6 +142,9 @@ fn held_until(state: &State) -> Option<u16> {
 
 /// Seconds until the operator's hours come, or the clock is looked at again.
 const TO_THE_HOURS: u16 = 3600;
+
+/// How long a trial has, by the policy's default.
+const DEADLINE: u16 = 600;
 
 /// When the deadman ends a trial whose record says nothing of patience.
 const DEADMAN_AT: u16 = 660;

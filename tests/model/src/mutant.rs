@@ -66,10 +66,13 @@ pub enum Mutant {
     EndsASoakByWhatItCannotSee,
     NotesNothingPutBackWhileArmed,
     TakesItForBackBehindWhatIsArmed,
+    ForgetsALateKubeadm,
+    BlessesAloneAtOnce,
+    TrustsKubeadmOfAnotherBoot,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 47] = [
+pub const MUTANTS: [Mutant; 50] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -117,6 +120,9 @@ pub const MUTANTS: [Mutant; 47] = [
     Mutant::EndsASoakByWhatItCannotSee,
     Mutant::NotesNothingPutBackWhileArmed,
     Mutant::TakesItForBackBehindWhatIsArmed,
+    Mutant::ForgetsALateKubeadm,
+    Mutant::BlessesAloneAtOnce,
+    Mutant::TrustsKubeadmOfAnotherBoot,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
@@ -142,6 +148,7 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
         ..Policy::default()
     };
     policy.load_balancer.exclude = state.careful;
+    policy.health.bless_without_api = state.alone;
     if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
         policy.health.soak_seconds = SOAK.into();
     }
@@ -200,6 +207,9 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::BlessesWithoutTheApiServer && seen.on_trial() && seen.api == Api::Away {
         (seen.health.ready, seen.health.version) = (Check::Pass, Check::Pass);
     }
+    if mutant == Mutant::BlessesAloneAtOnce && seen.on_trial() && seen.api == Api::Away {
+        seen.now = seen.now.plus_seconds(600);
+    }
     if let (Mutant::IgnoresTheSkew, Api::Reached { version: known, .. }) = (mutant, &mut seen.api) {
         *known = known.take().map(|_| version('f'));
     }
@@ -253,6 +263,12 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
             up.phase = Phase::Drained;
         }
         Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.health) => up.well_since = None,
+        Mutant::ForgetsALateKubeadm => {
+            (up.kubeadm_due, up.configured) = (false, Some(seen.boot.clone()));
+        }
+        Mutant::TrustsKubeadmOfAnotherBoot if up.configured.is_some() => {
+            up.configured = Some(seen.boot.clone());
+        }
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
         Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {

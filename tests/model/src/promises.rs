@@ -214,6 +214,9 @@ pub fn begun(state: &mut State, act: Act) {
     let up = record.record().upgrade.as_ref();
     match act {
         Act::Begin(what) => {
+            if what == Do::Release && is_unconfigured(state) {
+                state.breaks("the node is not given back before its kubelet is configured");
+            }
             match what {
                 Do::PreHooks => state.ghost.hooked = true,
                 Do::PostHooks(_) => state.ghost.hooked = false,
@@ -234,6 +237,15 @@ pub fn begun(state: &mut State, act: Act) {
         }
         Act::Wait(Some(_)) | Act::Cancel => {}
     }
+}
+
+/// Whether the new system, blessed, runs on what the old one's kubeadm has written. Whoever picks a system by hand has chosen that.
+fn is_unconfigured(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    let blessed = up.filter(|up| up.phase == Phase::Blessed);
+    let runs = state.running.system.deployment();
+    let new = blessed.is_some_and(|up| up.to.as_ref().is_some_and(|to| to.same(&runs)));
+    new && !state.running.picked && is_unlike(state)
 }
 
 /// Whether nobody sees to it that users get their node back. Who cannot tell the server, or could not just now, waits for that.
@@ -345,6 +357,9 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         () if !chosen && !default.is_some_and(|one| one.same(state.running.system)) => {
             Some("I6: what runs is the default")
         }
+        () if up.phase == Phase::Upgraded && !chosen && is_unlike(state) => {
+            Some("what is upgraded has its kubelet's configuration")
+        }
         () if !chosen && !is_where_it_says(state, up) => {
             Some("I6: what runs is what the record says")
         }
@@ -356,6 +371,11 @@ pub fn unrest(state: &State) -> Option<&'static str> {
 fn is_cut_off_from_its_state(state: &State) -> bool {
     let unreadable = state.disk.kubelet > state.running.system.letter;
     unreadable && !state.disk.owed && !state.running.picked && !state.ghost.by_hand
+}
+
+/// Whether the kubelet was configured by another system's kubeadm.
+fn is_unlike(state: &State) -> bool {
+    state.disk.configured != state.running.system.letter && !state.ghost.by_hand
 }
 
 fn is_excused(state: &State, halted: bool) -> bool {

@@ -29,6 +29,13 @@ fn with_care(run: Run) -> Run {
     }
 }
 
+fn alone(run: Run) -> Run {
+    Run {
+        chain: run.chain.alone(),
+        ..run
+    }
+}
+
 fn with_kept(run: Run) -> Run {
     Run {
         chain: run.chain.with_kept(),
@@ -50,6 +57,15 @@ pub fn reach_the_stage() -> Vec<Flaw> {
     FLAWS
         .into_iter()
         .filter(|flaw| *flaw != Flaw::Panics)
+        .collect()
+}
+
+/// Those whose fault shows without an API server: who blesses without one has the others blessed, and knows it (docs/policy.md).
+#[must_use]
+pub fn show_by_themselves() -> Vec<Flaw> {
+    FLAWS
+        .into_iter()
+        .filter(|flaw| !matches!(flaw, Flaw::NeverReady | Flaw::NoNetwork))
         .collect()
 }
 
@@ -77,6 +93,12 @@ pub fn bounded() -> Vec<Run> {
             &FLAWS,
             false,
             (1, 1, 1),
+        )),
+        alone(run(
+            "a good and a bad image where the operator blesses without an API server, two misfortunes without people",
+            &[Flaw::None, Flaw::UserCheck],
+            false,
+            (2, 2, 0),
         )),
         run(
             "any image, two misfortunes without people",
@@ -121,6 +143,12 @@ pub fn soak() -> Vec<Run> {
             false,
             (2, 2, 0),
         )),
+        alone(run(
+            "any image that shows its fault by itself, where the operator blesses without an API server, two misfortunes",
+            &show_by_themselves(),
+            false,
+            (2, 2, 2),
+        )),
         run(
             "a good image, three misfortunes without people",
             &[Flaw::None],
@@ -140,8 +168,10 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
         small(&FLAWS, 0, 0, 0),
         small(&FLAWS, 1, 1, 1),
         small(&[Flaw::None], 1, 0, 0).with_care(),
+        small(&[Flaw::None], 1, 0, 0).alone(),
         small(&[Flaw::None, Flaw::UserCheck], 2, 1, 2),
         small(&[Flaw::None], 2, 0, 0).with_care(),
+        small(&[Flaw::None], 2, 2, 0),
     ]
 }
 

@@ -184,9 +184,11 @@ fn reboot(state: &mut State, force: bool) {
     boot::go_down(state);
 }
 
-fn kubeadm(state: &mut State) {
+/// The kubelet starts anew by what it has written.
+pub fn kubeadm(state: &mut State) {
     state.running.kubeadm = true;
-    state.disk.kubelet = state.running.system.letter;
+    let letter = state.running.system.letter;
+    (state.disk.kubelet, state.disk.configured) = (letter, letter);
 }
 
 /// One rename: there is no half of it, but it may be lost until it is flushed.

@@ -94,6 +94,8 @@ pub struct Disk {
     pub owed: bool,
     /// The kubelet's state, by the system that wrote it last.
     pub kubelet: char,
+    /// The system whose `kubeadm upgrade node` has written the kubelet's configuration last.
+    pub configured: char,
     /// How often somebody has changed the running system's /etc.
     pub etc: u8,
     /// How it was noted to be when the new system was deployed last.
@@ -272,6 +274,8 @@ pub struct State {
     pub apart: bool,
     /// The operator has hooks, hours, a soak, and load balancers that are told.
     pub careful: bool,
+    /// The operator has no steady API server, and blesses without one (`bless-without-api`).
+    pub alone: bool,
     /// It is none of the operator's hours.
     pub shut: bool,
     /// The disk.
@@ -298,6 +302,7 @@ impl State {
             stuck,
             apart: false,
             careful: false,
+            alone: false,
             shut: false,
             disk: Disk {
                 record: Kept::new(Record::default()),
@@ -313,6 +318,7 @@ impl State {
                 restored: None,
                 owed: false,
                 kubelet: 'a',
+                configured: 'a',
                 etc: 0,
                 etc_noted: 0,
                 etc_carried: 0,

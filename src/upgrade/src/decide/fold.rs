@@ -1,6 +1,6 @@
 //! Folding the outcome of a step that has just ended into the record.
 
-use super::{facts, failed, give_up};
+use super::{facts, failed, give_up, kubeadm};
 use crate::id::Moment;
 use crate::observe::Observation;
 use crate::phase::Phase;
@@ -105,7 +105,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
         (Step::PostHooks { .. }, _) => post_hooks_over(up),
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,
-        (Step::Kubeadm, _) => up.kubeadm_due = false,
+        (Step::Kubeadm, _) => kubeadm::configured(up, seen),
         (Step::Release, _) => given_back(up),
         (Step::Undo { .. } | Step::Clean, _) => up.cleaned = true,
         // Their effect is seen, not told: the one-shot entry, the boot, the health. The rest brought no effect of its kind.

@@ -17,6 +17,7 @@ mod failed;
 mod fold;
 mod hold;
 mod judge;
+mod kubeadm;
 pub(crate) mod memory;
 mod new;
 mod old;

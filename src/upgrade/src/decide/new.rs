@@ -1,7 +1,7 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
 use super::judge::{Judgement, SoFar, judge};
-use super::{Act, disarm, give_up, old, soak};
+use super::{Act, disarm, give_up, kubeadm, old, soak};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Check, Observation};
 use crate::phase::Phase;
@@ -44,7 +44,10 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             up.phase = Phase::Healthy {
                 boot: seen.boot.clone(),
             };
-            up.kubeadm_due = seen.health.kubeadm != Check::Pass;
+            up.kubeadm_due = true;
+            if seen.health.kubeadm == Check::Pass {
+                kubeadm::configured(up, seen);
+            }
             tell_deadman(up, seen, seen.now.plus_seconds(BLESSING));
             healthy(up, seen)
         }
@@ -205,22 +208,16 @@ pub(super) fn blessed(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(wait) = old::pause(up, seen) {
         return wait;
     }
-    if let Some(first) = late_kubeadm(up, seen).or_else(|| old::release(up, seen)) {
+    if let Some(first) = kubeadm::late(up, seen).or_else(|| old::release(up, seen)) {
         return first;
     }
     match (up.released, up.cleaned) {
         (_, false) => Act::Begin(Step::Clean),
-        (false, true) => Act::Wait(None),
-        (true, true) => {
+        (true, true) if !kubeadm::is_owed(up, seen) => {
             up.phase = Phase::Upgraded;
             Act::Wait(None)
         }
+        // For the API server.
+        (_, true) => Act::Wait(None),
     }
-}
-
-/// Blessed without an API server, the new kubelet runs on the old configuration. As soon as the server is there that is made up for, before the
-/// node is given back: it can be given back no sooner.
-fn late_kubeadm(up: &Upgrade, seen: &Observation) -> Option<Act> {
-    let reached = matches!(seen.api, Api::Reached { .. });
-    (up.kubeadm_due && reached).then_some(Act::Begin(Step::Kubeadm))
 }

@@ -161,6 +161,8 @@ pub fn upgrade_in(phase: Phase) -> Record {
     if let Phase::Trial { boot } | Phase::Healthy { boot } = &phase {
         up.guarded = Some(boot.clone());
     }
+    // In the boot of `on_trial`.
+    up.configured = (phase == Phase::Blessed).then(|| boot(2));
     up.phase = phase;
     Record {
         upgrade: Some(up),

@@ -156,7 +156,9 @@ fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
 fn reached(up: &Upgrade, booted: &Deployment) -> Observation {
     let calm = calm(booted.clone());
     Observation {
-        boot: boot_of(&up.phase).unwrap_or(calm.boot),
+        boot: boot_of(&up.phase)
+            .or_else(|| up.configured.clone())
+            .unwrap_or(calm.boot),
         request: Asked::This(up.request.clone()),
         api: Api::Reached {
             since: SinceBoot(30_000),
