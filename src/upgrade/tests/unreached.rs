@@ -133,3 +133,60 @@ fn what_a_former_trial_left_of_kubeadm_is_not_due_in_the_next_one() {
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
     assert!(!record.upgrade.unwrap().kubeadm_due);
 }
+
+/// As a node is without an API server: kubeadm has not succeeded, and the Node is not seen.
+fn away(seconds: u64) -> Observation {
+    let unseen = || Check::Pending("no API server".into());
+    Observation {
+        api: Api::Away,
+        health: Health {
+            kubeadm: Check::Fail("it has not succeeded yet".into()),
+            ready: unseen(),
+            version: unseen(),
+            ..healthy()
+        },
+        ..at(seconds)
+    }
+}
+
+/// Whose operator blesses without an API server, what was well for an hour.
+fn patient() -> PolicyRead {
+    let mut policy = Policy::default();
+    (policy.health.bless_without_api, policy.health.soak_seconds) = (true, 3600);
+    Ok(policy)
+}
+
+/// On trial in this very boot, past the guard.
+fn tried() -> Record {
+    upgrade_in(Phase::Trial { boot: boot(2) })
+}
+
+#[test]
+fn a_soak_without_an_api_server_comes_to_its_end_though_kubeadm_never_ran() {
+    let (record, _) = next_with(&away(600), &tried(), &patient());
+    let (record, act) = next_with(&away(2_000), &record, &patient());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(4_200_000))), "not begun anew");
+    let (record, _) = next_with(&away(4_200), &record, &patient());
+    assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
+}
+
+#[test]
+fn a_soak_without_an_api_server_begins_anew_when_the_kubelet_dies_or_the_server_is_back_and_kubeadm_has_not_run()
+ {
+    let (record, _) = next_with(&away(600), &tried(), &patient());
+    let dead = Observation {
+        health: Health {
+            kubelet: Check::Fail("connection refused".into()),
+            ..away(0).health
+        },
+        ..away(1_000)
+    };
+    let back = Observation {
+        api: on_trial().api,
+        ..away(1_000)
+    };
+    for seen in [dead, back] {
+        let (record, _) = next_with(&seen, &record, &patient());
+        assert_eq!(record.upgrade.unwrap().well_since, None);
+    }
+}

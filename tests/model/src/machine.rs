@@ -109,9 +109,15 @@ fn is_proof(state: &State, seen: &Observation) -> bool {
 
 /// What the soak of a careful operator is judged by.
 fn soak(state: &mut State, seen: &Observation) {
-    if !state.careful || !seen.on_trial() || fails(&seen.health) {
+    let excused = state.alone && seen.api == Api::Away;
+    let fails = if excused {
+        !is_well_by_itself(&seen.health)
+    } else {
+        fails(&seen.health)
+    };
+    if !state.careful || !seen.on_trial() || fails {
         state.running.well_since = None;
-    } else if is_well(&seen.health) {
+    } else if is_proof(state, seen) {
         state.running.well_since.get_or_insert(state.running.now);
     }
 }
@@ -200,7 +206,7 @@ fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
             Some(until) => {
                 // Nobody waits as long for anything else.
                 state.shut &= until < state.running.now.saturating_add(TO_THE_HOURS);
-                state.running.now = until.max(state.running.now + 1);
+                state.running.now = until.max(state.running.now.saturating_add(1));
                 // The kernel has written back by then.
                 state.disk.unflushed = None;
             }

@@ -1,5 +1,5 @@
 //! `careen-model`: explores the model. Without arguments the larger run, for `make soak`; with them one exploration:
-//! `careen-model <flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful]`.
+//! `careen-model <flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone]`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
             Some(run) => vec![run],
             None => {
                 eprintln!(
-                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful]]"
+                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone]]"
                 );
                 return ExitCode::FAILURE;
             }
@@ -62,9 +62,14 @@ fn one(args: &[String]) -> Option<Run> {
     };
     let stuck = rest.iter().any(|word| word == "stuck");
     let chain = Chain::new(&flaws, stuck, left, mutant);
-    let careful = rest.iter().any(|word| word == "careful");
+    let has = |wanted| rest.iter().any(|word| word == wanted);
+    let chain = if has("careful") {
+        chain.with_care()
+    } else {
+        chain
+    };
     (!flaws.is_empty()).then(|| Run {
         name: args.join(" "),
-        chain: if careful { chain.with_care() } else { chain },
+        chain: if has("alone") { chain.alone() } else { chain },
     })
 }

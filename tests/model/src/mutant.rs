@@ -12,7 +12,7 @@ use upgrade::{
 };
 
 use crate::cast::{digest, version};
-use crate::look::is_pending;
+use crate::look::{fails, is_pending};
 use crate::world::State;
 
 /// A mistake.
@@ -69,10 +69,11 @@ pub enum Mutant {
     ForgetsALateKubeadm,
     BlessesAloneAtOnce,
     TrustsKubeadmOfAnotherBoot,
+    BeginsASoakAnewForTheAbsentServer,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 50] = [
+pub const MUTANTS: [Mutant; 51] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -123,6 +124,7 @@ pub const MUTANTS: [Mutant; 50] = [
     Mutant::ForgetsALateKubeadm,
     Mutant::BlessesAloneAtOnce,
     Mutant::TrustsKubeadmOfAnotherBoot,
+    Mutant::BeginsASoakAnewForTheAbsentServer,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
@@ -269,6 +271,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::TrustsKubeadmOfAnotherBoot if up.configured.is_some() => {
             up.configured = Some(seen.boot.clone());
         }
+        Mutant::BeginsASoakAnewForTheAbsentServer if fails(&seen.health) => up.well_since = None,
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
         Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {

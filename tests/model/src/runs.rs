@@ -100,6 +100,12 @@ pub fn bounded() -> Vec<Run> {
             false,
             (2, 2, 0),
         )),
+        with_care(alone(run(
+            "a good image and a careful operator who blesses without an API server, two misfortunes without people",
+            &[Flaw::None],
+            false,
+            (2, 2, 0),
+        ))),
         run(
             "any image, two misfortunes without people",
             &FLAWS,
@@ -169,6 +175,7 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
         small(&FLAWS, 1, 1, 1),
         small(&[Flaw::None], 1, 0, 0).with_care(),
         small(&[Flaw::None], 1, 0, 0).alone(),
+        small(&[Flaw::None], 2, 0, 0).with_care().alone(),
         small(&[Flaw::None, Flaw::UserCheck], 2, 1, 2),
         small(&[Flaw::None], 2, 0, 0).with_care(),
         small(&[Flaw::None], 2, 2, 0),

@@ -34,7 +34,7 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     if up.given_up.is_some() {
         return leave(up, seen);
     }
-    soak::disturb(up, &seen.health);
+    soak::disturb(up, seen, policy);
     match judge(seen, policy, so_far(up, seen, policy)) {
         Judgement::Healthy => {
             if let Some(until) = soak::left(up, seen, policy) {

@@ -1,23 +1,28 @@
 //! The soak: for how long a new system must be healthy without a break before it is blessed.
 
 use crate::id::{Moment, SinceBoot};
-use crate::observe::{Check, Health, Observation};
+use crate::observe::{Api, Check, Health, Observation};
 use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 
-/// A check that does not hold begins the soak anew. One that could not be looked at does not: it is not bad.
-pub(super) fn disturb(up: &mut Upgrade, health: &Health) {
-    let own = [
-        &health.runtime,
-        &health.kubelet,
-        &health.kubeadm,
-        &health.ready,
-        &health.version,
+/// A check that does not hold begins the soak anew. One that could not be looked at does not: it is not bad. Nor does one that needs the API
+/// server, while that is away from a node that is blessed without it: kubeadm, for one, fails there for as long.
+pub(super) fn disturb(up: &mut Upgrade, seen: &Observation, policy: &Policy) {
+    let Health {
+        runtime, kubelet, ..
+    } = &seen.health;
+    let remote = [
+        &seen.health.kubeadm,
+        &seen.health.ready,
+        &seen.health.version,
     ];
-    let users = health.required.iter().map(|(_, check)| check);
+    let excused = policy.health.bless_without_api && seen.api == Api::Away;
+    let remote = remote.into_iter().filter(|_| !excused);
+    let users = seen.health.required.iter().map(|(_, check)| check);
     let fails = |check: &Check| matches!(check, Check::Fail(_) | Check::Broken(_));
-    if own.into_iter().chain(users).any(fails) {
+    let mut all = [runtime, kubelet].into_iter().chain(remote).chain(users);
+    if all.any(fails) {
         (up.well_since, up.waits) = (None, None);
     }
 }
