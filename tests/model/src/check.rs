@@ -12,6 +12,7 @@ use crate::fault::{self, Fault};
 use crate::machine::calm;
 use crate::mutant::Mutant;
 use crate::promises;
+use crate::rest;
 use crate::way::{self, Wrong};
 use crate::world::{Flaw, Left, State};
 
@@ -106,7 +107,7 @@ impl Chain {
             }
             walked.push(print);
             match calm(self.mutant, &now) {
-                None => match promises::unrest(&now) {
+                None => match rest::unrest(&now) {
                     None => break,
                     found => return found,
                 },

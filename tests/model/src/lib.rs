@@ -16,7 +16,7 @@
 //!
 //! **Misfortunes cost.** Each state has one calm successor, or none at rest; everything else costs one of a finite number.
 //! So a run is finitely many misfortunes with calm stretches between them, and liveness needs no fairness: from *every*
-//! state the calm run is followed to its rest, which is judged (`promises::unrest`). `stateright`'s own `eventually` is not
+//! state the calm run is followed to its rest, which is judged (`rest::unrest`). `stateright`'s own `eventually` is not
 //! used: it is unsound where paths join or loop, as its documentation says. States are told apart by 64-bit prints.
 //!
 //! **Abstractions, and what they leave out.**
@@ -52,6 +52,7 @@ pub mod machine;
 pub mod mutant;
 pub mod program;
 pub mod promises;
+pub mod rest;
 pub mod runs;
 pub mod steps;
 pub mod way;
