@@ -138,6 +138,7 @@ demo-capi: WAY := cluster-api
 demo-capi: demo ## another name of `make demo WAY=cluster-api`
 
 vm: rig ## list the scenarios on the VM; S=<name>,... runs these, S=core the five, S=all every one (cut short, it goes on; FRESH=1 from the start); J=1 one at a time; serial log, journal and record are left where the output says
+	@vm-tests/beforehand.sh "$(S)"
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J) $(if $(FRESH),--fresh); else $(RIG) list; fi
 
 vm-shell: rig ## a shell in a joined node

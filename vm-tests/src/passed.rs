@@ -51,7 +51,8 @@ const NOT_THE_RIG: [&str; 14] = [
 ];
 /// Of these depends whoever uses them. With the DaemonSet goes its pod's program, which is built apart from those of a node, and what it
 /// is shipped with.
-const PARTS: [(&str, &[&str]); 6] = [
+const PARTS: [(&str, &[&str]); 8] = [
+    ("aged/build.sh", &["vm-tests/aged"]),
     ("crate::clock::", &["vm-tests/src/clock.rs"]),
     (
         "crate::daemonset::",
@@ -77,6 +78,13 @@ const PARTS: [(&str, &[&str]); 6] = [
         &["vm-tests/src/secure_registry.rs"],
     ),
     ("crate::soak::", &["vm-tests/src/soak"]),
+    (
+        "packaging/monitoring/",
+        &[
+            "packaging/monitoring",
+            "tests/tests/monitoring/kube-rbac-proxy",
+        ],
+    ),
 ];
 const SCENARIOS: &str = "vm-tests/src/scenarios";
 /// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and

@@ -34,6 +34,7 @@ mod boot_full_is_refused;
 mod boot_is_an_automount;
 mod boot_on_lvm_is_refused;
 mod boot_put_back_to_an_older_copy;
+mod careen_of_two_ages_on_one_node;
 mod clock_in_1970_over_a_trial;
 mod clock_in_2040_over_a_trial;
 mod clock_jumps_during_the_drain;
@@ -76,6 +77,7 @@ mod somebody_stages_another_system_before_the_reboot;
 mod stock_grub_mkconfig_falls_back_and_upgrades;
 mod tampered_file_is_refused_by_the_stage;
 mod ten_upgrades_in_a_row;
+mod the_metrics_proxy_as_a_pod;
 mod three_upgrades_in_a_row;
 mod uefi_fallback;
 mod uefi_upgrade;
@@ -130,6 +132,7 @@ pub const ALL: &[Scenario] = &[
     boot_is_an_automount::SCENARIO,
     boot_on_lvm_is_refused::SCENARIO,
     boot_put_back_to_an_older_copy::SCENARIO,
+    careen_of_two_ages_on_one_node::SCENARIO,
     clock_in_1970_over_a_trial::SCENARIO,
     clock_in_2040_over_a_trial::SCENARIO,
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
@@ -165,6 +168,7 @@ pub const ALL: &[Scenario] = &[
     stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
     tampered_file_is_refused_by_the_stage::SCENARIO,
     ten_upgrades_in_a_row::SCENARIO,
+    the_metrics_proxy_as_a_pod::SCENARIO,
     three_upgrades_in_a_row::SCENARIO,
     uefi_fallback::SCENARIO,
     uefi_upgrade::SCENARIO,
@@ -204,6 +208,7 @@ pub fn wants_a_registry(name: &str) -> bool {
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
         a_daemonset_serves_images_without_an_agent::SCENARIO,
         a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
+        the_metrics_proxy_as_a_pod::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)

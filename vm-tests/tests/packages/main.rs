@@ -6,6 +6,7 @@
 
 mod containers;
 mod deb;
+mod dnf;
 mod docs;
 mod root;
 mod rpm;
