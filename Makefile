@@ -153,7 +153,7 @@ packages: ## write .deb and .rpm of what a node needs into packaging/out (docs/p
 	packaging/build.sh packaging/out
 
 packages-check: ## build the packages twice, compare them, see lintian, install and remove them in a Debian root; and the container images, from their recipes (root; half an hour)
-	@vm-tests/setup.sh rpm lintian buildah
+	@vm-tests/setup.sh rpm lintian buildah dnf createrepo-c
 	@.ci/tools packages
 	cargo test --quiet -p vm-tests --test packages
 
