@@ -16,8 +16,8 @@ const UNSEEN: &[&str] = &[
     "the-metrics-proxy-as-a-pod",
 ];
 
-/// Those that take no turn because they take most of an hour: `make vm S=all` runs them.
-const LONG: &[&str] = &["ten-upgrades-in-a-row"];
+/// Those that take no turn because they take most of an hour, or build an old Careen before: `make vm S=all` runs them.
+const LONG: &[&str] = &["ten-upgrades-in-a-row", "careen-of-two-ages-on-one-node"];
 
 /// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is), `cluster-api` (those on it; with a
 /// commit, the one whose turn it is) or `all`.

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use upgrade::exit;
 use upgrade::report::Answer;
@@ -25,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// What the pages call the node.
 const NAMES: [&str; 2] = [" N ", " worker-1 "];
+
+/// What asks before it begins.
+const ASKS: &str = "kubectl careen upgrade";
 
 /// A machine, switched on, and a cluster.
 #[derive(Debug)]
@@ -110,14 +114,26 @@ impl Newcomer {
         ];
         let folders = typed.map(|program| program.with_file_name("").display().to_string());
         let path = std::env::var("PATH").unwrap_or_default();
-        let mut bash = Command::new("bash");
-        bash.args(["-ec", &ours])
+        // kubectl careen asks before it begins, and without a terminal it asks nobody: script(1) is one.
+        let mut script = Command::new("script");
+        script
+            .args(["--quiet", "--return", "--flush"])
+            .args(["--command", "bash -ec \"$TYPED\"", "/dev/null"])
+            .env("TYPED", &ours)
             .env("PATH", format!("{}:{path}", folders.join(":")))
             .env("KUBECONFIG", self.plane.admin_kubeconfig())
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true);
-        let ended = within(PATIENCE, bash.output()).await;
+        let mut shell = script.spawn().context("cannot start script(1)")?;
+        // Open until all has ended.
+        let mut keyboard = shell.stdin.take();
+        if let Some(keyboard) = &mut keyboard
+            && ours.contains(ASKS)
+        {
+            keyboard.write_all(b"y\n").await?;
+        }
+        let ended = within(PATIENCE, shell.wait_with_output()).await;
         let output = ended.with_context(|| format!("no end within {PATIENCE:?}"))??;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         print!("{text}{}", String::from_utf8_lossy(&output.stderr));
