@@ -17,7 +17,7 @@ const UNSEEN: &[&str] = &[
 ];
 
 /// Those that take no turn because they take most of an hour, or build an old Careen before: `make vm S=all` runs them.
-const LONG: &[&str] = &["ten-upgrades-in-a-row", "careen-of-two-ages-on-one-node"];
+const LONG: &[&str] = &["careen-of-two-ages-on-one-node", "ten-upgrades-in-a-row"];
 
 /// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is), `cluster-api` (those on it; with a
 /// commit, the one whose turn it is) or `all`.
