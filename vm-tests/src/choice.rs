@@ -13,8 +13,12 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[];
 
-/// Those that take no turn because they take most of an hour, or build an old Careen before: `make vm S=all` runs them.
-const LONG: &[&str] = &["careen-of-two-ages-on-one-node", "ten-upgrades-in-a-row"];
+/// Those that take no turn because they take most of an hour, or want what `beforehand.sh` builds: `make vm S=all` runs them.
+const LONG: &[&str] = &[
+    "careen-of-two-ages-on-one-node",
+    "ten-upgrades-in-a-row",
+    "the-metrics-proxy-as-a-pod",
+];
 
 /// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is), `cluster-api` (those on it; with a
 /// commit, the one whose turn it is) or `all`.
