@@ -1,7 +1,8 @@
 #!/bin/bash
-# Builds the oldest Careen that was whole, of the commit in `oldest`, and images with it by the recipes of today; prints what each is asked for by:
+# Builds the Careen of the commit in `oldest`, and images with it by the recipes of today; prints what each is asked for by:
 #   vm-tests/aged/build.sh [IMAGE...]
-# (The one that the oldest sample of a record is of, for `make old-record`, has no careen-check.service yet, without which no image is taken today.)
+# (It is the oldest with today's list of critical files. Older ones, that of `make old-record` among them, lack a unit without which no image is taken
+# today, or write lists that today's guard refuses: they come back with `StageRefused`.)
 # What was built before stays in the cache. A clone without the old commit (a shallow one) has to be made whole first.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -11,7 +12,7 @@ cache=${CAREEN_CACHE:-$HOME/.cache/careen}
 aged=$cache/aged/$commit
 exec 3>&1 >&2
 
-# Not --locked: the list of the oldest commit lacks a line of its own tests, and all versions in it hold all the same.
+# Not --locked: an old list may lack a line of its own tests, and all versions in it hold all the same.
 if [ ! -d "$aged/programs" ]; then
   echo "  Careen of $(git log -1 --format='%h, %cs' "$commit") (some ten minutes) ..."
   rm -rf "$aged/tree" "$aged/new"
@@ -25,7 +26,7 @@ if [ ! -d "$aged/programs" ]; then
   )
   cp "$aged"/target/image/careen-{agent,deploy} "$aged"/target/x86_64-unknown-linux-gnu/image/careen-{grub,stage} "$aged/new"
   # The rig's recipes are those of today, whichever clone this is.
-  rm -rf "$aged/tree/vm-tests"
+  rm -rf "$aged/tree/vm-tests" "$aged/target"
   mv "$aged/new" "$aged/programs"
 fi
 ln -sfnT "$PWD/vm-tests" "$aged/tree/vm-tests"

@@ -1,5 +1,5 @@
-//! Careen of today and the oldest that was whole, each with all its parts (agent, careen-deploy, stage, units, dracut module): both take
-//! the node to an image with the other, one that fails and one that is good. What either has begun the other judges, ends and tells.
+//! Careen of today and an old one (`aged/oldest`), each with all its parts (agent, careen-deploy, stage, units, dracut module): both take the
+//! node to an image with the other, one that fails and one that is good. What either has begun the other judges, ends and tells.
 
 use std::process::{Command, Stdio};
 
@@ -18,23 +18,23 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Builds the oldest, and images with it. `make vm` does the first part beforehand: a lane has no network.
+/// Builds the old one, and images with it. `make vm` does the first part beforehand: a lane has no network.
 const BUILD: &str = "aged/build.sh";
 
 /// What tells the two apart on the node.
 const AGE: &str = "sha256sum /usr/libexec/careen/careen-agent";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let [old_bad, old_good] = of_the_oldest(["check-fails", "v2"])?;
+    let [old_bad, old_good] = of_the_old_one(["check-fails", "v2"])?;
     let (bad, good) = (rig.image("check-fails")?, rig.image("v3")?);
     let today = rig.guest.run(AGE).await?;
 
     comes_back(rig, &old_bad).await?;
     upgraded(rig, &old_good).await?;
-    let oldest = rig.guest.run(AGE).await?;
-    ensure!(oldest != today, "both images have the same agent");
+    let old = rig.guest.run(AGE).await?;
+    ensure!(old != today, "both images have the same agent");
 
-    rig.progress.step("the oldest has the node");
+    rig.progress.step("the old one has the node");
     comes_back(rig, &bad).await?;
     upgraded(rig, &good).await?;
     let now = rig.guest.run(AGE).await?;
@@ -64,8 +64,8 @@ async fn upgraded(rig: &mut Rig, good: &Commit) -> Result<()> {
     rig.withdraw().await
 }
 
-/// Images of these names with the oldest Careen.
-fn of_the_oldest<const N: usize>(names: [&str; N]) -> Result<[Commit; N]> {
+/// Images of these names with the old Careen.
+fn of_the_old_one<const N: usize>(names: [&str; N]) -> Result<[Commit; N]> {
     let output = Command::new(programs::home().join(BUILD))
         .args(names)
         .stderr(Stdio::inherit())
