@@ -1,12 +1,12 @@
 #!/bin/bash
-# Builds the Careen of the commit in `oldest`, and images with it by the recipes of today; prints what each is asked for by:
+# Builds the Careen of the commit in `commit`, and images with it by the recipes of today; prints what each is asked for by:
 #   vm-tests/aged/build.sh [IMAGE...]
-# (It is the oldest with today's list of critical files. Older ones, that of `make old-record` among them, lack a unit without which no image is taken
-# today, or write lists that today's guard refuses: they come back with `StageRefused`.)
+# (It is one of the first with today's list of critical files. Older ones, that of `make old-record` among them, lack a unit without which no image is taken
+# today, or have a guard that refuses the lists of today: the node comes back with `StageRefused`.)
 # What was built before stays in the cache. A clone without the old commit (a shallow one) has to be made whole first.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-commit=$(cat vm-tests/aged/oldest)
+commit=$(cat vm-tests/aged/commit)
 git cat-file -e "$commit^{commit}" || { echo "aged: this clone lacks commit $commit; git fetch --unshallow brings it" >&2 && exit 1; }
 cache=${CAREEN_CACHE:-$HOME/.cache/careen}
 aged=$cache/aged/$commit

@@ -1,4 +1,4 @@
-//! Careen of today and an old one (`aged/oldest`), each with all its parts (agent, careen-deploy, stage, units, dracut module): both take the
+//! Careen of today and an old one (`aged/commit`), each with all its parts (agent, careen-deploy, stage, units, dracut module): both take the
 //! node to an image with the other, one that fails and one that is good. What either has begun the other judges, ends and tells.
 
 use std::process::{Command, Stdio};
