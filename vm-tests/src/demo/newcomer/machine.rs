@@ -25,7 +25,7 @@ use crate::rig::BOOT;
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// What the pages call the node.
-const NAMES: [&str; 2] = [" N ", " worker-1 "];
+const NAMES: [&str; 2] = ["N", "worker-1"];
 
 /// What asks before it begins.
 const ASKS: &str = "kubectl careen upgrade";
@@ -104,9 +104,7 @@ impl Newcomer {
     /// # Errors
     /// When it ends otherwise.
     pub async fn type_here(&self, lines: &str, code: u8) -> Result<String> {
-        let ours = NAMES.iter().fold(lines.to_owned(), |lines, name| {
-            format!("{lines} ").replace(name, &format!(" {NAME} "))
-        });
+        let ours = of_our_node(lines);
         println!("\n$ {ours}");
         let typed = [
             programs::ours("kubectl-careen")?,
@@ -194,5 +192,31 @@ impl Newcomer {
         if let Ok(output) = self.guest.try_run(look, Duration::from_secs(120)).await {
             let _ = fs::write(dir.join("journal.txt"), output.text);
         }
+    }
+}
+
+/// Lines with our node in the place of the pages'.
+fn of_our_node(lines: &str) -> String {
+    let named = |line: &str| {
+        let words = line.split(' ').map(|word| match word {
+            name if NAMES.contains(&name) => NAME,
+            other => other,
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    lines.lines().map(named).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_node_is_ours_wherever_it_stands_in_a_line() {
+        let lines = "kubectl annotate node N --overwrite \\\n  careen.dev/image=N\nkubectl careen explain worker-1\n";
+        let ours = format!(
+            "kubectl annotate node {NAME} --overwrite \\\n  careen.dev/image=N\nkubectl careen explain {NAME}"
+        );
+        assert_eq!(of_our_node(lines), ours);
     }
 }
