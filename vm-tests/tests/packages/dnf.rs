@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::root::{Root, list, run};
 use crate::shelf::Shelf;
 
-/// Of Fedora 42: name, version, and the libraries in it.
+/// By Fedora's names, with the libraries in each. The versions are of about its release 42, and need only be new enough.
 const FEDORA: [(&str, &str, &[&str]); 15] = [
     ("bash", "5.2.37", &[]),
     ("containerd", "2.0.5", &[]),
