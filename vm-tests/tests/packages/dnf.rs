@@ -1,14 +1,13 @@
 //! The .rpm by dnf, as an operator of Fedora gets them: from a repository in which all that they ask for has the names that Fedora gives it. Fedora itself is not at
 //! hand. The packages beside ours are made here, and have Debian's files where a library is asked for; dnf, its solver and rpm are real.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::root::{Root, list, run};
+use crate::root::{Root, files, run};
 use crate::shelf::Shelf;
 
 /// By Fedora's names, with the libraries in each. The versions are of about its release 42, and need only be new enough.
@@ -134,11 +133,6 @@ fn library(root: &Path, name: &str) -> (PathBuf, String) {
     (file, format!("/usr/lib/x86_64-linux-gnu/{name}"))
 }
 
-fn files(root: &Root) -> BTreeSet<String> {
-    let all = list(&root.path()).into_iter();
-    all.filter(|line| !line.starts_with('d')).collect()
-}
-
 #[test]
 fn dnf_finds_all_that_they_ask_for_by_fedoras_names_and_takes_them_away_again() {
     let root = Root::new();
@@ -148,7 +142,7 @@ fn dnf_finds_all_that_they_ask_for_by_fedoras_names_and_takes_them_away_again() 
     let others = fedoras.iter().filter(|name| !recommended.contains(name));
     let others: Vec<_> = others.copied().collect();
     run(&mut repository.dnf(&root, &[&["install"], others.as_slice()].concat()));
-    let before = files(&root);
+    let before = files(&root.path());
 
     let said = run(&mut repository.dnf(&root, &[&["install"], OURS.as_slice()].concat()));
     for name in recommended {
@@ -159,7 +153,7 @@ fn dnf_finds_all_that_they_ask_for_by_fedoras_names_and_takes_them_away_again() 
     root.run(&["/usr/bin/careen-agent", "--version"]);
 
     run(&mut repository.dnf(&root, &[&["remove"], OURS.as_slice()].concat()));
-    let after = files(&root);
+    let after = files(&root.path());
     let changed: Vec<_> = after.symmetric_difference(&before).collect();
     assert_eq!(changed, Vec::<&String>::new());
 }

@@ -95,6 +95,12 @@ pub fn list(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
+/// The same without folders: rpm removes only those that a package owns.
+pub fn files(folder: &Path) -> BTreeSet<String> {
+    let all = list(folder).into_iter();
+    all.filter(|line| !line.starts_with('d')).collect()
+}
+
 /// Runs a command to its good end and gives what it prints.
 pub fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();

@@ -1,11 +1,12 @@
 //! The .rpm. Fedora is not at hand: rpm itself is real, the root is empty, or Debian's where scripts are to run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::root::{Root, list, run};
+use crate::root::{Root, files, run};
 use crate::shelf::Shelf;
 
 /// rpm on a root. Debian's keeps its notes in the home folder, unless it is told where Fedora has them.
@@ -15,14 +16,6 @@ fn rpm(root: &Path) -> Command {
         .arg(root)
         .args(["--dbpath", "/var/lib/rpm"]);
     rpm
-}
-
-/// The lines of a listing that are no folders: rpm removes only folders that a package owns.
-fn files(root: &Path) -> Vec<String> {
-    list(root)
-        .into_iter()
-        .filter(|line| !line.starts_with('d'))
-        .collect()
 }
 
 #[test]
@@ -35,7 +28,7 @@ fn in_an_empty_root_it_installs_and_leaves_no_file() {
         .arg(package));
     assert!(root.path().join("usr/libexec/careen/careen-stage").exists());
     run(rpm(root.path()).args(["--noscripts", "-e", "careen"]));
-    assert_eq!(files(root.path()), Vec::<String>::new());
+    assert_eq!(files(root.path()), BTreeSet::new());
 }
 
 #[test]
@@ -71,7 +64,7 @@ fn the_plugin_is_a_package_of_its_own_that_leaves_no_file() {
         assert!(root.path().join("usr/bin").join(program).exists());
     }
     run(rpm(root.path()).args(["--noscripts", "-e", "kubectl-careen"]));
-    assert_eq!(files(root.path()), Vec::<String>::new());
+    assert_eq!(files(root.path()), BTreeSet::new());
 }
 
 #[test]
@@ -89,5 +82,5 @@ fn what_pushes_images_is_a_package_of_its_own_that_asks_for_skopeo() {
         .arg(package));
     assert!(root.path().join("usr/bin/careen-image").exists());
     run(rpm(root.path()).args(["--noscripts", "-e", "careen-image"]));
-    assert_eq!(files(root.path()), Vec::<String>::new());
+    assert_eq!(files(root.path()), BTreeSet::new());
 }
