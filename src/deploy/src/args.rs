@@ -177,3 +177,49 @@ impl Verb {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../docs/architecture.md");
+
+    /// The flags that the page lists for a verb, those of the verb that it is said to be like among them.
+    fn listed(verb: &str) -> Option<String> {
+        let row = PAGE
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{verb}` |")))?;
+        let cell = row.split('|').nth(2)?;
+        let (_, like) = cell.split_once("as `").unwrap_or_default();
+        let like = like.split('`').next().filter(|like| !like.is_empty());
+        let others = like.and_then(listed).unwrap_or_default();
+        Some(format!("{cell}{others}"))
+    }
+
+    #[test]
+    fn the_table_of_verbs_in_the_docs_has_every_verb_and_flag() {
+        let mut command = Cli::command();
+        command.build();
+        for verb in command
+            .get_subcommands()
+            .filter(|verb| verb.get_name() != "help")
+        {
+            let name = verb.get_name();
+            let row = listed(name).unwrap_or_else(|| panic!("{name} has no row"));
+            let own = verb
+                .get_arguments()
+                .filter(|flag| !flag.is_hide_set() && !flag.is_global_set());
+            for flag in own
+                .filter_map(clap::Arg::get_long)
+                .filter(|flag| *flag != "help" && *flag != "version")
+            {
+                assert!(
+                    row.contains(&format!("--{flag} ")) || row.contains(&format!("--{flag}]")),
+                    "{name} --{flag}: {row}"
+                );
+            }
+        }
+    }
+}

@@ -43,6 +43,27 @@ fn what_can_reboot_does_so_on_a_trial_alone() {
     }
 }
 
+/// The package may be installed anywhere. What is enabled there waits for OSTree, a record or a trial.
+#[test]
+fn without_ostree_and_without_a_trial_no_unit_of_the_package_runs() {
+    let conditions = [
+        TRIAL,
+        "ConditionKernelCommandLine=|careen.trial=1",
+        "ConditionPathExists=/run/ostree-booted",
+        "ConditionPathExists=/sysroot/ostree/careen",
+    ];
+    let enabled = units()
+        .into_iter()
+        .filter(|(_, text)| text.contains("\n[Install]\n"));
+    let enabled: Vec<_> = enabled.collect();
+    assert!(enabled.len() > 6, "only {} are enabled", enabled.len());
+    for (path, text) in enabled {
+        let mut lines = text.lines();
+        let waits = lines.any(|line| conditions.contains(&line));
+        assert!(waits, "{}", path.display());
+    }
+}
+
 #[test]
 fn the_kubelets_state_is_put_back_in_every_boot_but_a_trial() {
     let text = fs::read_to_string(source().join("systemd/system/careen-restore.service")).unwrap();

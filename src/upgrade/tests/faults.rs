@@ -1,38 +1,22 @@
 //! The tests that docs/reliability.md names are there, and run by the verb of make that it names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod scene;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The table's short names of folders with tests.
-const LAYERS: [(&str, &str); 10] = [
-    ("power", "src/deploy/tests/power"),
-    ("sysroot", "src/deploy/tests/sysroot"),
-    ("host", "src/host/tests"),
-    ("stage", "src/stage/tests"),
-    ("brain", "src/upgrade/tests"),
-    ("model", "tests/model/tests"),
-    ("agent", "tests/tests/agent"),
-    ("fuzz", "tests/fuzz/tests"),
-    ("vm", "vm-tests/src/scenarios"),
-    // Tests beside the code stand with their whole path.
-    ("src", "src"),
-];
-
-fn source() -> PathBuf {
-    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
-}
+use scene::layers::{is_there, named, place, quoted};
+use scene::page::source;
 
 fn page() -> String {
-    fs::read_to_string(source().join("docs/reliability.md")).unwrap()
+    scene::page::read("reliability.md")
 }
 
 /// The section below this heading.
 fn section(heading: &str) -> String {
-    let page = page();
-    let (_, rest) = page.split_once(&format!("\n## {heading}\n")).unwrap();
-    rest.split("\n## ").next().unwrap().to_owned()
+    scene::page::section("reliability.md", heading)
 }
 
 /// The rows that name tests: their cells.
@@ -43,37 +27,6 @@ fn rows() -> Vec<Vec<String>> {
     lines
         .map(|line| line.split('|').map(|cell| cell.trim().to_owned()).collect())
         .collect()
-}
-
-/// What stands between backticks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
-}
-
-/// What stands between backticks and begins with the name of a layer.
-fn named(cell: &str) -> Vec<&str> {
-    let in_a_layer = |word: &&str| {
-        let first = word.split('/').next().unwrap_or_default();
-        word.contains('/') && LAYERS.iter().any(|(layer, _)| *layer == first)
-    };
-    quoted(cell).filter(in_a_layer).collect()
-}
-
-/// The file that a name by layer, file and function means, and the function.
-fn place(name: &str) -> (String, &str) {
-    let (path, function) = name.split_once("::").unwrap_or((name, ""));
-    let (layer, below) = path.split_once('/').unwrap();
-    let (_, folder) = LAYERS.iter().find(|(known, _)| *known == layer).unwrap();
-    (format!("{folder}/{}.rs", below.replace('-', "_")), function)
-}
-
-fn is_there(name: &str) -> bool {
-    let (file, function) = place(name);
-    let text = fs::read_to_string(source().join(file)).unwrap_or_default();
-    text.contains(&match name.strip_prefix("vm/") {
-        Some(scenario) => format!("name: \"{scenario}\""),
-        None => format!("fn {function}("),
-    })
 }
 
 /// Every source file, by its path in the source tree.

@@ -225,6 +225,16 @@ mod tests {
         assert!(!Script::read("").honours_one_shot());
     }
 
+    /// As bootupd's static configuration does: it loads and saves other variables, and reads the boot entries itself.
+    const READS_ENTRIES: &str = "load_env\nif [ \"${menu_show_once_timeout}\" ]; then\n  \
+        set timeout=\"${menu_show_once_timeout}\"\n  unset menu_show_once_timeout\n  \
+        save_env menu_show_once_timeout\nfi\nblscfg\n";
+
+    #[test]
+    fn one_that_reads_the_entries_itself_does_not_honour_a_one_shot() {
+        assert!(!Script::read(READS_ENTRIES).honours_one_shot());
+    }
+
     #[test]
     fn only_an_entry_with_the_argument_makes_a_trial() {
         assert!(!Script::read(STOCK).makes_a_trial(1));

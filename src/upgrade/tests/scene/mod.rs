@@ -1,6 +1,7 @@
 //! A node to look at: observations and records that the tests vary.
 #![allow(dead_code, clippy::unwrap_used, missing_docs)]
 
+pub mod layers;
 pub mod page;
 pub mod reasons;
 

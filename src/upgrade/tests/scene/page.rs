@@ -12,6 +12,13 @@ pub fn read(page: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
+/// The section of a page below this heading.
+pub fn section(page: &str, heading: &str) -> String {
+    let page = read(page);
+    let (_, rest) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+    rest.split("\n## ").next().unwrap().to_owned()
+}
+
 /// Every page and the README, by name.
 pub fn all() -> Vec<(String, String)> {
     let docs = fs::read_dir(source().join("docs")).unwrap();
