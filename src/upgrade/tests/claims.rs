@@ -1,5 +1,5 @@
 //! Each claim of the docs about safety has a test that is there, or says that it has none.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
 
@@ -11,7 +11,7 @@ use scene::layers::{LAYERS, is_there, layer, quoted};
 use scene::page;
 
 /// How many claims may be without a test. Lower it when one gets its test.
-const WITHOUT_A_TEST: usize = 6;
+const WITHOUT_A_TEST: usize = 4;
 
 /// A row of the table.
 #[derive(Clone, Copy)]

@@ -1,11 +1,17 @@
 //! Images that are not signed as the remote demands.
 
+use std::fs;
+
 use upgrade::Reason;
 
-use super::{fetch, pinned, refused};
+use super::{fetch, pinned, refused, refused_with};
 use crate::image::Image;
-use crate::keys::keys;
-use crate::world::{BRANCH, REMOTE, world};
+use crate::keys::{gpg, keys};
+use crate::run::{Answer, succeed};
+use crate::world::{BRANCH, REMOTE, World, world};
+
+/// Names the folder that libostree reads in place of /usr/share/ostree/trusted.gpg.d.
+const KEYS_OF_ALL_REMOTES: &str = "OSTREE_GPG_HOME";
 
 #[test]
 fn a_commit_without_a_signature_is_refused() {
@@ -52,6 +58,32 @@ fn a_key_that_is_not_where_the_remotes_configuration_says_is_named() {
     world.add_remote("there", &[&format!("--set=gpgkeypath={ring};{ring}")]);
     let fetched = world.run(&fetch("there", BRANCH)).fetched();
     assert_eq!(fetched.0, commit);
+}
+
+/// A folder with the stranger's key.
+fn with_the_strangers_key(world: &World) -> String {
+    let folder = world.path("trusted.gpg.d");
+    fs::create_dir(&folder).unwrap();
+    let mut export = gpg(&keys().home);
+    export.arg("--output").arg(folder.join("stranger.gpg"));
+    succeed(export.args(["--export", &keys().stranger]));
+    folder.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_key_for_all_remotes_counts_unless_the_remote_has_a_keyring() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().stranger));
+    let folder = with_the_strangers_key(&world);
+    let environment = [(KEYS_OF_ALL_REMOTES, folder.as_str())];
+    let words = ["remote", REMOTE, commit.as_str(), "trusted key"];
+    let reason = refused_with(&world, &pinned(commit.as_str()), &environment, &words);
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    let ring = keys().ring.display();
+    world.add_remote("by-path", &[&format!("--set=gpgkeypath={ring}")]);
+    let mut command = world.command(&fetch("by-path", BRANCH));
+    let answer = Answer::of(&command.envs(environment).output().unwrap());
+    assert_eq!(answer.fetched().0, commit);
 }
 
 #[test]
