@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use upgrade::Reason;
 
+use crate::trust::Fault;
+
 /// An error that says what was done to which file.
 #[derive(Debug, Error)]
 pub enum Error {
@@ -27,6 +29,9 @@ pub enum Error {
         /// In what way, and what is accepted.
         detail: String,
     },
+    /// Somebody else than root may write what root goes by.
+    #[error("{}", .0.with_its_fix())]
+    Untrusted(Fault),
     /// The brain has a name for it.
     #[error(transparent)]
     Reason(#[from] Reason),

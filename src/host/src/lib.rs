@@ -3,6 +3,8 @@
 //! Every function takes the folders it works on ([`Places`]), so that tests give it a temporary one. Nothing here
 //! decides, talks over a network or links libostree: the initramfs needs what is here.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod agents;
 pub mod boot;
 pub mod cmdline;
@@ -25,8 +27,10 @@ pub mod mounts;
 pub mod os;
 mod places;
 pub mod power;
+pub mod programs;
 pub mod room;
 pub mod snapshot;
+pub mod trust;
 pub mod veil;
 pub mod verity;
 

@@ -263,9 +263,10 @@ fn unfinished(folder: &Path) -> PathBuf {
 /// The fixed list and what image and operator add to it.
 fn sources(places: &Places) -> Result<Vec<String>> {
     let mut sources: Vec<String> = KUBELET.iter().map(|&source| source.to_owned()).collect();
-    for folder in ["usr/lib/careen/snapshot.d", "etc/careen/snapshot.d"] {
-        sources.extend(find::lists(&places.root.join(folder))?);
-    }
+    let folder = |path: &str| places.root.join(path);
+    sources.extend(find::lists(&folder("usr/lib/careen/snapshot.d"))?);
+    let operators = folder("etc/careen/snapshot.d");
+    sources.extend(find::lists_of_the_operator(&operators)?);
     Ok(sources)
 }
 

@@ -45,6 +45,20 @@ fn keys_and_pods_are_never_touched() {
 }
 
 #[test]
+fn a_list_that_others_may_write_is_not_gone_by() {
+    let node = node();
+    let list = "etc/careen/snapshot.d/app";
+    node.write(list, "/etc/shadow\n");
+    fs::set_permissions(node.path(list), fs::Permissions::from_mode(0o664)).unwrap();
+    let error = snapshot::save(&node.places, &upgrade_id("u1")).unwrap_err();
+    let why = error.to_string();
+    assert!(
+        why.contains("snapshot.d/app may be") && why.contains("chmod go-w"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_leftover_of_a_former_request_with_the_same_id_is_not_put_back() {
     let node = node();
     node.save();

@@ -4,10 +4,21 @@ use std::fs;
 use std::path::Path;
 
 use super::way::{self, MOST, There, Way};
-use crate::error::{At, Result};
+use crate::error::{At, Error, Result};
+use crate::trust;
 
 /// No file below a folder of this name is ever saved or put back.
 const NEVER: &str = "pki";
+
+/// As [`lists`], of a folder that is the operator's: nobody but root may say what is saved and put back.
+pub(super) fn lists_of_the_operator(folder: &Path) -> Result<Vec<String>> {
+    let files = names(folder)?.into_iter().map(|name| folder.join(name));
+    let mut faults = files.filter_map(|file| trust::fault(&file));
+    faults
+        .next()
+        .map_or(Ok(()), |fault| Err(Error::Untrusted(fault)))?;
+    lists(folder)
+}
 
 /// The paths listed by the files of a snapshot.d folder, one a line; `#` begins a remark.
 pub(super) fn lists(folder: &Path) -> Result<Vec<String>> {

@@ -1,0 +1,299 @@
+//! Who may write a path. Root runs checks and hooks and believes the policy, so root alone may be able to change them.
+//!
+//! One rule for all of it: the file, what it links to, and each folder on the way belong to root, and neither a mode nor an ACL
+//! lets anybody else write there. The way is walked from the root on, one name at a time. A folder that was judged is one in which
+//! nobody but root can put another entry, so the walk sees what is used later.
+
+mod acl;
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use acl::Writer;
+
+/// Write for the group, and for everybody.
+const GROUP: u32 = 0o020;
+const EVERYBODY: u32 = 0o002;
+/// In a folder with this bit nobody renames or removes what is root's, as in /tmp.
+const STICKY: u32 = 0o1000;
+/// So many links one path may lead through, as in Linux (path_resolution(7)).
+const LINKS: usize = 40;
+/// The kernel reads so much of a script's first line (execve(2)).
+const FIRST_LINE: u64 = 256;
+/// So many scripts may interpret each other (execve(2)).
+const INTERPRETERS: usize = 4;
+
+/// Why somebody else than root decides what is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file or folder that is at fault, without links.
+    pub place: PathBuf,
+    /// What is wrong with it.
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    /// It belongs to this user, who may give himself any right.
+    Owner(u32),
+    /// Its mode or its ACL lets this one write.
+    Writer(Writer, u32),
+    /// Its default ACL lets this one write whatever is made in it.
+    Default(Writer),
+    /// It cannot be looked at.
+    Unseen(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.place.display();
+        match &self.what {
+            What::Owner(user) => write!(f, "{place} belongs to user {user}, not to root"),
+            What::Writer(who, mode) => {
+                write!(f, "{place} may be written by {who} (mode {mode:04o})")
+            }
+            What::Default(who) => {
+                write!(
+                    f,
+                    "{place} has a default ACL that lets {who} write what is made there"
+                )
+            }
+            What::Unseen(error) => write!(f, "{place} cannot be looked at: {error}"),
+        }
+    }
+}
+
+impl Fault {
+    fn new(place: &Path, what: What) -> Self {
+        let place = place.to_owned();
+        Self { place, what }
+    }
+
+    fn unseen(place: &Path, error: &impl ToString) -> Self {
+        Self::new(place, What::Unseen(error.to_string()))
+    }
+
+    /// What is wrong, and the command that corrects it.
+    #[must_use]
+    pub fn with_its_fix(&self) -> String {
+        format!("{self}; run: {}", self.fix())
+    }
+
+    /// The command that corrects it. `chmod` takes the write right from an ACL too, for the group's bits are its mask (acl(5)).
+    #[must_use]
+    pub fn fix(&self) -> String {
+        let place = self.place.display();
+        let command = match &self.what {
+            What::Owner(_) => format!("chown root:root {place}"),
+            What::Writer(..) => format!("chmod go-w {place}"),
+            What::Default(_) => format!("setfacl -k {place}"),
+            What::Unseen(_) => format!("ls -ld {place}"),
+        };
+        match is_of_the_image(&self.place) {
+            true => format!("{command} (in the build of the image)"),
+            false => command,
+        }
+    }
+}
+
+/// On a running node nobody changes what is there.
+fn is_of_the_image(place: &Path) -> bool {
+    place.starts_with("/usr") && !place.starts_with("/usr/local")
+}
+
+/// Why root alone does not decide what is at a path; nothing when it does. Of a path that leads nowhere the folders are judged, for
+/// who may write there decides whether it leads somewhere.
+#[must_use]
+pub fn fault(path: &Path) -> Option<Fault> {
+    judged(path).err()
+}
+
+/// As [`fault`], also of what interprets a script.
+#[must_use]
+pub fn fault_of_program(path: &Path) -> Option<Fault> {
+    let mut program = path.to_owned();
+    for _ in 0..=INTERPRETERS {
+        if let Some(fault) = fault(&program) {
+            return Some(fault);
+        }
+        program = interpreter(&program)?;
+    }
+    None
+}
+
+/// What the first line of a script names; nothing for any other file.
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    let mut start = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(FIRST_LINE).read_to_end(&mut start).ok()?;
+    let line = start
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let mut words = line.split(u8::is_ascii_whitespace);
+    let word = words.find(|word| !word.is_empty())?;
+    Some(PathBuf::from(OsStr::from_bytes(word)))
+}
+
+fn judged(path: &Path) -> Result<(), Fault> {
+    let path = std::path::absolute(path).map_err(|error| Fault::unseen(path, &error))?;
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return judge(&path, Sticky::Counts);
+    };
+    let mut walk = Walk::from_the_root()?;
+    if !walk.go(folder.as_os_str())? {
+        return judge(&walk.at, Sticky::Counts);
+    }
+    // Who may add a name where a check is can have any program of root's run, sticky or not.
+    judge(&walk.at, Sticky::Counts)?;
+    match walk.go(name)? {
+        true => judge(&walk.at, Sticky::Counts),
+        false => Ok(()),
+    }
+}
+
+/// Whether a sticky folder that others may write counts as theirs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sticky {
+    Counts,
+    Excuses,
+}
+
+/// How far a path was walked: through judged folders alone.
+struct Walk {
+    /// Where it is, without links.
+    at: PathBuf,
+    links: usize,
+}
+
+impl Walk {
+    fn from_the_root() -> Result<Self, Fault> {
+        let at = PathBuf::from("/");
+        judge(&at, Sticky::Excuses)?;
+        Ok(Self { at, links: 0 })
+    }
+
+    /// Goes on along these names; whether they lead somewhere.
+    fn go(&mut self, names: &OsStr) -> Result<bool, Fault> {
+        let mut left: VecDeque<OsString> = parts(names).collect();
+        while let Some(name) = left.pop_front() {
+            match name.as_bytes() {
+                b"" | b"." => {}
+                b".." => {
+                    self.at.pop();
+                }
+                _ => match self.enter(&name)? {
+                    Entered::Nothing => return Ok(false),
+                    Entered::It => {}
+                    Entered::Link(target) => {
+                        for part in parts(target.as_os_str())
+                            .collect::<Vec<_>>()
+                            .into_iter()
+                            .rev()
+                        {
+                            left.push_front(part);
+                        }
+                    }
+                },
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes one name.
+    fn enter(&mut self, name: &OsStr) -> Result<Entered, Fault> {
+        let next = self.at.join(name);
+        let facts = match fs::symlink_metadata(&next) {
+            Ok(facts) => facts,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Entered::Nothing),
+            Err(error) => return Err(Fault::unseen(&next, &error)),
+        };
+        if !facts.is_symlink() {
+            judge_facts(&next, &facts, Sticky::Excuses)?;
+            self.at = next;
+            return Ok(Entered::It);
+        }
+        judge_owner(&next, &facts)?;
+        self.follow(&next)
+    }
+
+    fn follow(&mut self, link: &Path) -> Result<Entered, Fault> {
+        self.links += 1;
+        if self.links > LINKS {
+            return Err(Fault::unseen(link, &"it leads through too many links"));
+        }
+        let target = fs::read_link(link).map_err(|error| Fault::unseen(link, &error))?;
+        if target.is_absolute() {
+            self.at = PathBuf::from("/");
+        }
+        Ok(Entered::Link(target))
+    }
+}
+
+/// What a name is.
+enum Entered {
+    Nothing,
+    It,
+    Link(PathBuf),
+}
+
+fn parts(path: &OsStr) -> impl Iterator<Item = OsString> {
+    let parts = path.as_bytes().split(|byte| *byte == b'/');
+    parts.map(|part| OsStr::from_bytes(part).to_owned())
+}
+
+fn judge(place: &Path, sticky: Sticky) -> Result<(), Fault> {
+    let facts = fs::symlink_metadata(place).map_err(|error| Fault::unseen(place, &error))?;
+    judge_facts(place, &facts, sticky)
+}
+
+fn judge_facts(place: &Path, facts: &Metadata, sticky: Sticky) -> Result<(), Fault> {
+    judge_owner(place, facts)?;
+    let is_shared = facts.is_dir() && facts.mode() & STICKY != 0;
+    if !(is_shared && sticky == Sticky::Excuses)
+        && let Some(who) = writer(place, facts)?
+    {
+        return Err(Fault::new(place, What::Writer(who, facts.mode() & 0o7777)));
+    }
+    if facts.is_dir()
+        && let Some(who) = acl::writer(place, acl::DEFAULT).map_err(unseen(place))?
+    {
+        return Err(Fault::new(place, What::Default(who)));
+    }
+    Ok(())
+}
+
+/// Who else than the owner may write; the mode's bits for the group are the mask where there is an ACL, so that says more.
+fn writer(place: &Path, facts: &Metadata) -> Result<Option<Writer>, Fault> {
+    if acl::is_there(place, acl::ACCESS).map_err(unseen(place))? {
+        return acl::writer(place, acl::ACCESS).map_err(unseen(place));
+    }
+    let mode = facts.mode();
+    let group = (mode & GROUP != 0).then_some(Writer::Group(facts.gid()));
+    Ok((mode & EVERYBODY != 0)
+        .then_some(Writer::Everybody)
+        .or(group))
+}
+
+fn unseen(place: &Path) -> impl Fn(io::Error) -> Fault {
+    let place = place.to_owned();
+    move |error| Fault::unseen(&place, &error)
+}
+
+/// Tests run as the user who starts them.
+fn judge_owner(place: &Path, facts: &Metadata) -> Result<(), Fault> {
+    let owner = facts.uid();
+    match owner == 0 || owner == nix::unistd::geteuid().as_raw() {
+        true => Ok(()),
+        false => Err(Fault::new(place, What::Owner(owner))),
+    }
+}
+
+#[cfg(test)]
+mod tests;
