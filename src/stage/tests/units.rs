@@ -307,6 +307,56 @@ fn an_agent_whose_loop_hangs_is_restarted_by_systemd() {
     assert_eq!(set("Restart="), Some("always"));
 }
 
+/// Lines of the agent's unit that say how it is started and ended. Every other one is a row of docs/agent.md: checks and hooks notice it.
+const NOT_NOTICED: [&str; 11] = [
+    "Type",
+    "NotifyAccess",
+    "ExecStart",
+    "Restart",
+    "RestartSec",
+    "WatchdogSec",
+    "TimeoutStartSec",
+    "TimeoutStopSec",
+    "RuntimeDirectory",
+    "RuntimeDirectoryMode",
+    "RuntimeDirectoryPreserve",
+];
+
+#[test]
+fn the_docs_list_what_the_agents_sandbox_hides() {
+    let unit = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
+    let service = unit.lines().skip_while(|line| *line != "[Service]").skip(1);
+    let service = service.take_while(|line| !line.starts_with('['));
+    let set = service.filter(|line| !line.starts_with('#') && line.contains('='));
+    let name = |line: &str| line.split('=').next().unwrap_or_default().to_owned();
+    let noticed: Vec<_> = set
+        .filter(|line| !NOT_NOTICED.contains(&name(line).as_str()))
+        .collect();
+    let docs = fs::read_to_string(source().join("docs/agent.md")).unwrap();
+    let (_, table) = docs
+        .split_once("| the unit's line | what a check or a hook sees |")
+        .unwrap();
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let told: Vec<_> = rows
+        .map(|row| row.split('`').nth(1).unwrap_or_default())
+        .collect();
+    assert_eq!(told, noticed, "docs/agent.md and the unit differ");
+    assert!(noticed.len() > 10);
+}
+
+#[test]
+fn checks_may_look_at_the_kernels_modules() {
+    for (path, text) in units() {
+        let hides = text
+            .lines()
+            .any(|line| line.starts_with("ProtectKernelModules="));
+        assert!(!hides, "{}", path.display());
+    }
+}
+
 /// The code that ships, by file: what stands before the tests at its end, and no file that is nothing but tests.
 fn shipped(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
