@@ -89,7 +89,7 @@ pub struct FetchImage {
     /// Accept an image whose signature nothing demands.
     #[arg(long)]
     pub unsigned: bool,
-    /// Below which root the settings and credentials of container tools lie; for tests.
+    /// Below which root skopeo is, with its settings and credentials; for tests.
     #[arg(long, default_value = "/", hide = true)]
     pub settings: PathBuf,
 }

@@ -1,6 +1,8 @@
 //! `careen-deploy`: the part of Careen that touches libostree. One verb a run; JSON lines on standard output.
 //! It decides nothing: what to do and what a failure means is the agent's business.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 mod bless;
 mod bucket;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use host::mounts;
+use host::{mounts, programs};
 use nix::sys::signal::{SigSet, Signal};
 use upgrade::{Reason, names};
 
@@ -53,6 +53,7 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     stop_signals()
         .thread_block()
         .map_err(|errno| failed(format!("cannot block signals: {errno}")))?;
+    settle_environment();
     if std::env::var_os(names::GENERATOR_VARIABLE).is_none()
         && let Some(generator) = generator()
     {
@@ -66,6 +67,16 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
         cap(rate).map_err(failed)?.serve();
     }
     Ok(Prepared { private_mounts })
+}
+
+/// libostree and its libraries start programs by name (gpg, grub-mkconfig): those of the image are meant.
+fn settle_environment() {
+    let misleading = std::env::vars_os().map(|(name, _)| name);
+    let misleading: Vec<_> = misleading.filter(|name| programs::misleads(name)).collect();
+    for name in misleading.iter().filter_map(|name| name.to_str()) {
+        set_variable(name, None);
+    }
+    set_variable("PATH", Some(programs::PATH));
 }
 
 /// Our generator: the image's, or where that has none the one that a pod has installed with this program.

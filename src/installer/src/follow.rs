@@ -1,8 +1,10 @@
 //! The agent's log as the pod's own: `journalctl --follow` on the host's journal, which the pod has mounted read-only.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use host::programs::Program;
 use tracing::warn;
 use upgrade::names;
 
@@ -40,7 +42,8 @@ impl Follower {
         }
         // After an end nothing of before: it was shown.
         let before = if self.child.is_some() { "0" } else { BEFORE };
-        self.child = match self.command(before).map(|mut command| command.spawn()) {
+        let started = self.command(before).map(|command| command?.spawn());
+        self.child = match started {
             Some(Ok(child)) => Some(child),
             Some(Err(error)) => {
                 self.tell_once(&error.to_string());
@@ -61,12 +64,15 @@ impl Follower {
         }
     }
 
-    fn command(&self, before: &str) -> Option<Command> {
+    fn command(&self, before: &str) -> Option<io::Result<Command>> {
         let places = PLACES.map(|place| self.root.join(place));
         // A folder that is left empty where the journal went elsewhere is none.
         let holds = |place: &&PathBuf| place.read_dir().is_ok_and(|mut list| list.next().is_some());
         let place = places.iter().find(holds)?;
-        let mut command = Command::new("journalctl");
+        let mut command = match Program::Journalctl.command() {
+            Ok(command) => command,
+            Err(missing) => return Some(Err(missing.into())),
+        };
         command
             .arg(format!("--directory={}", place.display()))
             .args(["--follow", "--boot", "--output=cat", "--lines", before]);
@@ -74,7 +80,7 @@ impl Follower {
             command.args(["--unit", unit]);
         }
         command.stdin(Stdio::null());
-        Some(command)
+        Some(Ok(command))
     }
 }
 

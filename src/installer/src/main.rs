@@ -1,5 +1,7 @@
 //! `careen-installer`: wiring.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 
 use std::process::ExitCode;

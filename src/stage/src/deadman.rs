@@ -3,11 +3,14 @@
 //! One process for the whole trial: what is in memory needs nobody to start it. A disk that answers no more holds whoever asks it, and not even
 //! SIGKILL calls that back; so each look is a thread's, and who waits for it touches no disk.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::io;
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use host::journal::Store;
+use host::programs::{self, Program};
 use host::{memory, power};
 use upgrade::{OneShot, SinceBoot, deadman, names};
 
@@ -132,12 +135,24 @@ fn rest(args: &Args) {
 }
 
 fn stop_timer() {
-    let mut stop = Command::new("systemctl");
-    stop.args(["--no-block", "stop", names::DEADMAN_TIMER])
-        .stdin(Stdio::null());
-    if let Err(error) = stop.status() {
+    if let Err(error) = ask_to_stop_it() {
         eprintln!("careen-stage: the timer stays, which costs little: {error}");
     }
+}
+
+fn ask_to_stop_it() -> io::Result<()> {
+    let mut stop = Program::Systemctl.command()?;
+    stop.args(["--no-block", "stop", names::DEADMAN_TIMER]);
+    let ended = stop.stdin(Stdio::null()).output()?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    let program = Path::new(stop.get_program());
+    Err(io::Error::other(programs::ended(
+        program,
+        ended.status,
+        &ended.stderr,
+    )))
 }
 
 #[cfg(test)]

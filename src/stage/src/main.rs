@@ -3,6 +3,8 @@
 //! Everything is strict on a trial (`careen.trial=1`) and does nothing on any other boot, so that a person can always
 //! rescue a system by the distribution's own means. It links neither libostree nor a D-Bus nor a Kubernetes client.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 mod check;
 mod deadman;

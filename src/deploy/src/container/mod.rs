@@ -90,7 +90,7 @@ fn bring(
     (skopeo, cover): (&Skopeo, &Cover),
     here: Option<Digest>,
 ) -> Result<(Digest, u64), Reason> {
-    skopeo::check_version().map_err(|error| site.broken(error))?;
+    skopeo::check_version(&wanted.settings).map_err(|error| site.broken(error))?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| site.broken(error))?;
     let work = async {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use host::programs::{self, Program};
 use ostree_ext::container::store::ImageProxyConfig;
 use upgrade::ContainerImage;
 use upgrade::container::Transport;
@@ -17,7 +18,7 @@ use crate::site::Site;
 pub struct Skopeo {
     /// The containers-policy.json in force, when there is one.
     pub policy: Option<PathBuf>,
-    /// The root below which settings lie.
+    /// The root below which skopeo and its settings lie.
     settings: PathBuf,
     /// The folder into which it unpacks an archive.
     unpacked: Option<PathBuf>,
@@ -71,7 +72,7 @@ impl Skopeo {
         Ok(ImageProxyConfig {
             auth_anonymous: credentials.is_none(),
             auth_data: credentials,
-            skopeo_cmd: Some(self.command()),
+            skopeo_cmd: Some(self.command()?),
             ..ImageProxyConfig::default()
         })
     }
@@ -81,14 +82,15 @@ impl Skopeo {
         credentials::asked(&self.settings)
     }
 
-    fn command(&self) -> Command {
-        let mut command = Command::new("setpriv");
+    fn command(&self) -> io::Result<Command> {
+        let skopeo = Program::Skopeo.below(&self.settings)?;
+        let mut command = Program::Setpriv.command()?;
         // Our own signals are blocked, and it inherits that: only this one is heard when we are gone.
         command.args(["--pdeathsig", "KILL"]);
         if is_without_rights() {
             command.args(WITHOUT_RIGHTS).env_remove("HOME");
         }
-        command.args(["--", "skopeo"]);
+        command.arg("--").arg(skopeo);
         match &self.policy {
             Some(path) => command.arg("--policy").arg(path),
             None => command.arg("--insecure-policy"),
@@ -106,7 +108,7 @@ impl Skopeo {
             command.arg("--tmpdir").arg(folder);
         }
         through_relay(&mut command);
-        command
+        Ok(command)
     }
 }
 
@@ -132,17 +134,25 @@ const OLDEST: (u32, u32) = (1, 13);
 /// Whether the node's skopeo will do.
 ///
 /// # Errors
-/// When there is none, or it is too old; for a person.
-pub fn check_version() -> io::Result<()> {
-    let output = Command::new("skopeo").arg("--version").output();
-    let output =
-        output.map_err(|error| io::Error::other(format!("skopeo cannot be run: {error}")))?;
+/// When there is none, it fails, or it is too old; for a person.
+pub fn check_version(settings: &Path) -> io::Result<()> {
+    let mut skopeo = Program::Skopeo.command_below(settings)?;
+    let output = skopeo.arg("--version").output();
+    let program = Path::new(skopeo.get_program());
+    let output = output.map_err(|error| {
+        io::Error::other(format!("{} cannot be run: {error}", program.display()))
+    })?;
+    if !output.status.success() {
+        let ended = programs::ended(program, output.status, &output.stderr);
+        return Err(io::Error::other(ended));
+    }
     let said = String::from_utf8_lossy(&output.stdout);
     if version(&said).is_some_and(|found| found >= OLDEST) {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "skopeo --version says {:?}; accepted is {}.{} or later: older ones let through what /etc/containers/policy.json forbids",
+        "{} --version says {:?}; accepted is {}.{} or later: older ones let through what /etc/containers/policy.json forbids",
+        program.display(),
         said.trim(),
         OLDEST.0,
         OLDEST.1

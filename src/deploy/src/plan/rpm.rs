@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use host::programs::{self, Program};
 
 use super::packages::{Installed, List};
 use crate::verify::image::Tree;
@@ -29,11 +31,16 @@ pub fn list(tree: &Tree, folder: &str) -> Option<List> {
 }
 
 fn ask(database: &Path) -> Option<List> {
-    let mut rpm = Command::new("rpm");
+    let mut rpm = Program::Rpm.command().ok()?;
     rpm.arg("--dbpath").arg(database);
     rpm.args(["-qa", "--queryformat", FORMAT]);
-    let answer = rpm.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let answer = answer.ok().filter(|answer| answer.status.success())?;
+    let answer = rpm.stdin(Stdio::null()).output().ok()?;
+    if !answer.status.success() {
+        let program = Path::new(rpm.get_program());
+        let ended = programs::ended(program, answer.status, &answer.stderr);
+        eprintln!("careen-deploy plan: packages are not listed: {ended}");
+        return None;
+    }
     let list = parse(&String::from_utf8_lossy(&answer.stdout));
     // A system without packages has no rpm either: the database was none.
     (!list.is_empty()).then_some(list)

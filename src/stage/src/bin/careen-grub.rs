@@ -4,6 +4,8 @@
 //! (`boot/loader.N/grub.cfg`); on EFI FILE lies on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
 //! (libostree, ostree-bootloader-grub2.c). It looks at files alone: an installer runs it without /dev.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,6 +1,4 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use upgrade::Reason;
 
@@ -9,7 +7,7 @@ use crate::keys::keys;
 use crate::run::Answer;
 use crate::world::REMOTE;
 
-use super::{Shop, path_with, shop, tools};
+use super::{Shop, shop, tools};
 
 #[test]
 fn a_site_without_a_network_takes_images_from_archives_and_folders() {
@@ -49,18 +47,14 @@ fn an_archive_with_another_image_than_the_one_asked_for_is_refused_and_the_other
 }
 
 /// A skopeo in whose second life the archive is another one.
-fn skopeo_behind_which_it_is_swapped(shop: &Shop, archive: &str, other: &str) -> PathBuf {
+fn swaps_the_archive_in_its_second_life(shop: &Shop, archive: &str, other: &str) {
     let folder = shop.world.path("swapping");
     fs::create_dir_all(&folder).unwrap();
-    let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *image-proxy*)\n[ ! -e {0}/looked ] || cp {other} {archive}\ntouch {0}/looked;; esac\nexec {1}/skopeo \"$@\"\n",
+    shop.runs(&format!(
+        "case \"$*\" in *image-proxy*)\n[ ! -e {0}/looked ] || cp {other} {archive}\ntouch {0}/looked;; esac\nexec {1}/skopeo \"$@\"",
         folder.display(),
         tools().display()
-    );
-    let path = folder.join("skopeo");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    folder
+    ));
 }
 
 #[test]
@@ -75,9 +69,8 @@ fn an_archive_that_is_swapped_when_it_was_looked_at_is_not_brought() {
     };
     let (archive, image) = pushed(2, "os.tar");
     let (other, instead) = pushed(3, "other.tar");
-    let swapping = skopeo_behind_which_it_is_swapped(&shop, &archive, &other);
+    swaps_the_archive_in_its_second_life(&shop, &archive, &other);
     let mut command = shop.command(&image, &["--signed-by", REMOTE]);
-    command.env("PATH", path_with(&swapping));
     let reason = Answer::of(&command.output().unwrap()).reason();
     let found = instead.split_once('@').map(|(_, digest)| digest.to_owned());
     assert_eq!(reason, Reason::NoSuchImage { image, found });

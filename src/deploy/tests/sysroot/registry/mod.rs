@@ -16,6 +16,7 @@ mod vouched;
 mod wire;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -61,6 +62,7 @@ fn with(server: Server) -> Shop {
         world: world(),
         server,
     };
+    shop.runs(&format!("exec {} \"$@\"", tools().join("skopeo").display()));
     shop.policy(r#"{ "default": [{ "type": "insecureAcceptAnything" }] }"#);
     shop.knows(&[shop.server.port]);
     shop
@@ -71,6 +73,13 @@ impl Shop {
         let path = self.world.path("settings").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         path
+    }
+
+    /// The node's skopeo is this script of a shell.
+    pub fn runs(&self, script: &str) {
+        let path = self.settings("usr/bin/skopeo");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     pub fn policy(&self, text: &str) {
@@ -142,7 +151,6 @@ impl Shop {
 
     /// Whoever builds images has settings of the same kind, in places of its own.
     fn skopeo_that_pushes(&self) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
         let folder = self.world.path("build");
         fs::create_dir_all(&folder).unwrap();
         let conf = self.settings("etc/containers/registries.conf");
@@ -171,7 +179,6 @@ impl Shop {
         arguments.push(settings.to_str().unwrap());
         arguments.extend(flags);
         let mut command = self.world.command(&arguments);
-        command.env("PATH", path_with(tools()));
         // Whoever runs the tests may be a unit of systemd: then skopeo would give up its rights, and could not read what lies here.
         command.env_remove("INVOCATION_ID");
         command

@@ -10,7 +10,7 @@ use crate::keys::keys;
 use crate::run::Answer;
 use crate::world::REMOTE;
 
-use super::{Shop, path_with, shop, tools};
+use super::{Shop, shop, tools};
 
 /// User, group and all groups of nobody, as Debian and Fedora number it.
 const NOBODY: &str = "65534 65534 65534";
@@ -27,17 +27,15 @@ impl Shop {
         fs::create_dir_all(folder.join("tools")).unwrap();
         fs::create_dir(self.notes()).unwrap();
         open_to_all(&self.notes(), 0o777);
-        let script = format!(
-            "#!/bin/sh\nwho=\"$(id -u) $(id -g) $(id -G)\"\n\
+        self.runs(&format!(
+            "who=\"$(id -u) $(id -g) $(id -G)\"\n\
              case \"$*\" in *proxy*) echo \"$who\" >>{notes}/who ;; esac\n\
              libraries=$(echo {tools}/usr/lib/*-linux-gnu)\n\
              [ -d \"$libraries\" ] || exec {tools}/skopeo \"$@\"\n\
-             exec $libraries/ld-linux*.so.* --library-path \"$libraries\" {tools}/usr/bin/skopeo \"$@\"\n",
+             exec $libraries/ld-linux*.so.* --library-path \"$libraries\" {tools}/usr/bin/skopeo \"$@\"",
             notes = self.notes().display(),
             tools = folder.join("tools").display(),
-        );
-        fs::write(folder.join("skopeo"), script).unwrap();
-        open_to_all(&folder.join("skopeo"), 0o755);
+        ));
         open_to_all(self.world.folder.path(), 0o755);
         folder
     }
@@ -67,7 +65,6 @@ impl Shop {
                 None => command.env_remove(name),
             };
         }
-        command.env("PATH", path_with(&folder));
         command.env("INVOCATION_ID", "0123456789abcdef0123456789abcdef");
         Answer::of(&command.output().unwrap())
     }
