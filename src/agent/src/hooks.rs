@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use host::programs::of_the_operator;
 use tokio::process::Command;
 use upgrade::step::Effect;
 use upgrade::{Reason, Step};
@@ -86,7 +87,7 @@ impl Run<'_> {
         if let Some(fault) = &program.fault {
             return Err(fault.clone());
         }
-        let mut command = Command::new(&program.path);
+        let mut command = Command::from(of_the_operator(&program.path));
         command
             .env("CAREEN_UPGRADE_ID", self.id)
             .env("CAREEN_OUTCOME", self.outcome);
@@ -186,6 +187,18 @@ mod tests {
         };
         assert!(reason.to_string().contains("no answer in 1 s"), "{reason}");
         assert!(seen::ends(seen::child(&id).await).await);
+    }
+
+    #[tokio::test]
+    async fn a_hook_has_the_path_that_the_docs_say() {
+        let root = tempfile::tempdir().unwrap();
+        let log = root.path().join("log");
+        let say = format!("echo $PATH >{}", log.display());
+        write(root.path(), "etc/careen/pre.d/10-path", &say);
+        assert!(ended(root.path(), Step::PreHooks).await.is_ok());
+        let path = host::programs::OPERATORS_PATH;
+        assert_eq!(fs::read_to_string(log).unwrap(), format!("{path}\n"));
+        assert!(include_str!("../../../docs/policy.md").contains(&format!("`PATH` is `{path}`")));
     }
 
     /// The example of docs/policy.md, for what is below this folder in place of /sys.

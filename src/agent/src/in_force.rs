@@ -1,4 +1,5 @@
-//! The policy in force: the file with the rules of its time zone, and behind a file that is refused the last one that was not.
+//! The policy in force: the file with the rules of its time zone, and in place of a file that is refused the last one that was not. A file
+//! that others than root may write is refused.
 //!
 //! That last one is kept beside the record, for a trial is judged by an agent that has only just started, and perhaps in an image whose time
 //! zone database lacks the zone: that takes the hours alone from it.
@@ -7,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use host::durable;
+use host::{durable, trust};
 use tracing::{error, warn};
 use upgrade::{Broken, Policy, PolicyRead, Reason, names};
 
@@ -28,6 +29,9 @@ struct Loaded {
 }
 
 fn load(path: &Path, zones: &Path) -> Result<Loaded, Reason> {
+    if let Some(fault) = trust::fault(path) {
+        return Err(policy::untrusted(path, &fault));
+    }
     let Loaded { text, mut policy } = parsed(path)?;
     let window = &mut policy.window;
     window.rules = zones::rules(zones, &window.zone).map_err(|accepted| {
@@ -50,7 +54,8 @@ fn kept(path: &Path, zones: &Path) -> Option<Loaded> {
 fn parsed(path: &Path) -> Result<Loaded, Reason> {
     let file = path.display().to_string();
     let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        // A link that leads nowhere is a policy that was meant, and not the defaults.
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => String::new(),
         read => read.map_err(|error| policy::unreadable(&file, &error))?,
     };
     let policy = policy::parse(&file, &text)?;
@@ -133,6 +138,8 @@ impl PolicyFile {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use upgrade::window::Door;
 
@@ -159,6 +166,47 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(of(folder.path()).read(), Ok(Policy::default()));
         assert!(!folder.path().join("state").exists());
+    }
+
+    fn refused(read: PolicyRead) -> (Reason, u32) {
+        let broken = read.expect_err("it is taken");
+        (broken.reason, broken.last.trials)
+    }
+
+    #[test]
+    fn a_policy_that_others_may_write_gives_way_to_the_last_one() {
+        let (folder, mut file) = with("trials = 3\n");
+        assert_eq!(trials(&mut file), Ok(3));
+        let path = folder.path().join("policy.toml");
+        fs::write(&path, "trials = 9\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+        let (reason, last) = refused(file.read());
+        assert_eq!(last, 3);
+        let (text, path) = (reason.to_string(), path.display());
+        for part in [
+            format!("{path}: {path} may be written by group"),
+            format!("chmod go-w {path}"),
+        ] {
+            assert!(text.contains(&part), "{text}");
+        }
+        assert!(!text.contains("line"), "{text}");
+    }
+
+    #[test]
+    fn a_policy_that_is_a_link_counts_and_one_into_nothing_is_refused() {
+        let (folder, mut file) = with("");
+        let (path, real) = (
+            folder.path().join("policy.toml"),
+            folder.path().join("real"),
+        );
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&real, &path).unwrap();
+        let (reason, _) = refused(file.read());
+        assert!(reason.to_string().contains("No such file"), "{reason}");
+        fs::write(&real, "trials = 4\n").unwrap();
+        assert_eq!(trials(&mut file), Ok(4));
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(trials(&mut file), Err(4));
     }
 
     #[test]

@@ -5,13 +5,13 @@
 //! blessed. One exception: with the policy's `bless-without-api` a system whose API server is away at the deadline is. Then it
 //! is run when the server is back, before the node is given back to its users.
 
+mod program;
+
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::process::Command;
 use tokio::time::Instant;
-use tracing::info;
+use tracing::{info, warn};
 use upgrade::observe::Check;
 use upgrade::{Phase, Reason, Record, UpgradeId, names};
 
@@ -24,12 +24,17 @@ const LIMIT: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(500);
 const START: Duration = Duration::from_secs(5);
 
-/// What is noted of one upgrade, by empty files. In /run: a new boot must prove it anew.
+/// What is noted before kubeadm is run, in case nothing can be noted after it.
+const CUT_SHORT: &str = "its service was ended before kubeadm had come to its end";
+
+/// What is noted of one upgrade, by files. In /run: a new boot must prove it again.
 pub struct Notes {
     /// It has succeeded.
     success: PathBuf,
     /// It is run beside a kubelet that is up, whose restart was not asked for yet.
     owes_restart: PathBuf,
+    /// Why its last run did not succeed, in a line.
+    failure: PathBuf,
 }
 
 impl Notes {
@@ -44,6 +49,8 @@ impl Notes {
         Self {
             success: file(""),
             owes_restart: file("-owes-restart"),
+            // Of no other upgrade this is the name of a success.
+            failure: folder.join(format!("failed-kubeadm-{id}")),
         }
     }
 
@@ -71,6 +78,22 @@ impl Notes {
         note(&self.success).map_err(|error| format!("its success cannot be noted: {error}"))
     }
 
+    /// Notes why it did not succeed, for the agent, which is another process. Where that fails the journal still says it.
+    fn fail(&self, why: &str) {
+        if let Err(error) = write(&self.failure, why) {
+            warn!("why kubeadm did not succeed cannot be noted: {error}");
+        }
+    }
+
+    /// Why it has not succeeded, for a person.
+    #[must_use]
+    pub fn why_not(&self) -> String {
+        let noted = std::fs::read(&self.failure).unwrap_or_default();
+        let why = host::programs::last_line(&noted);
+        let why = why.unwrap_or_else(|| "it has not succeeded yet".to_owned());
+        format!("{why}; {}", where_to_look())
+    }
+
     /// To be called before it is run late: whoever is killed from then on leaves it noted.
     fn owe_restart(&self) -> Result<(), Reason> {
         let noted = note(&self.owes_restart);
@@ -84,18 +107,23 @@ impl Notes {
 }
 
 fn note(file: &Path) -> std::io::Result<()> {
+    write(file, "")
+}
+
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
     file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    std::fs::write(file, "")
+    std::fs::write(file, text)
 }
 
 /// Whether it has succeeded in this boot, and the kubelet has started since or is about to.
 pub async fn check(id: &UpgradeId) -> Check {
-    if let Some(known) = Notes::of(id).check() {
+    let notes = Notes::of(id);
+    if let Some(known) = notes.check() {
         return known;
     }
     match running_now().await {
         Ok(true) => Check::Pending("kubeadm upgrade node is running".to_owned()),
-        Ok(false) => Check::Fail(format!("it has not succeeded yet; {}", where_to_look())),
+        Ok(false) => Check::Fail(notes.why_not()),
         Err(error) => Check::Pending(format!("systemd does not answer: {error}")),
     }
 }
@@ -124,36 +152,26 @@ pub fn wanted(record: &Record) -> Option<&UpgradeId> {
     on_trial(record).or(due.map(|up| &up.id))
 }
 
-/// Runs it and notes its success.
+/// Runs it and notes its success, or why it has none.
 ///
 /// # Errors
 /// Why it did not succeed, in a person's words.
 pub async fn run(id: &UpgradeId) -> Result<(), String> {
-    let status = tokio::time::timeout(LIMIT, spawn())
-        .await
-        .map_err(|_| {
-            format!(
-                "kubeadm upgrade node gave no answer in {} s",
-                LIMIT.as_secs()
-            )
-        })?
-        .map_err(|error| format!("kubeadm cannot be run: {error}"))?;
-    if !status.success() {
-        return Err(format!(
-            "kubeadm upgrade node ended with {status}; its words stand above"
-        ));
-    }
-    Notes::of(id).succeed()
+    run_noting(&Notes::of(id), Path::new("/")).await
 }
 
-/// Its output goes to our journal.
-async fn spawn() -> std::io::Result<ExitStatus> {
-    Command::new("kubeadm")
-        .args(["upgrade", "node"])
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .status()
-        .await
+/// As [`run`], with these notes and the kubeadm of the system at this root.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_noting(notes: &Notes, root: &Path) -> Result<(), String> {
+    notes.fail(CUT_SHORT);
+    let done = program::upgrade_node(root, LIMIT).await;
+    let done = done.and_then(|()| notes.succeed());
+    if let Err(why) = &done {
+        notes.fail(why);
+    }
+    done
 }
 
 /// Where its words are.
@@ -199,7 +217,7 @@ async fn rerun(bus: &Bus, notes: &Notes) -> Result<(), Reason> {
         // The unit needs a moment to get from its old end to its new start.
         let over = start.elapsed() > START && !is_running(bus).await.map_err(unheard)?;
         if over && !notes.has_succeeded() {
-            return Err(failed(&where_to_look()));
+            return Err(failed(&notes.why_not()));
         }
     }
     Ok(())
@@ -231,6 +249,37 @@ mod tests {
         assert_eq!(notes.check(), None, "systemd is asked whether it runs");
         notes.succeed().unwrap();
         assert_eq!(notes.check(), Some(Check::Pass));
+    }
+
+    #[tokio::test]
+    async fn why_kubeadm_failed_is_told_to_the_agent() {
+        let (folder, notes) = notes();
+        let first = notes.why_not();
+        assert!(
+            first.starts_with("it has not succeeded yet; see journalctl"),
+            "{first}"
+        );
+        let why = run_noting(&notes, folder.path()).await.unwrap_err();
+        assert!(why.contains("kubeadm is not in /usr/bin"), "{why}");
+        assert_eq!(notes.why_not(), format!("{why}; {}", where_to_look()));
+        assert_eq!(notes.check(), None);
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_is_told_as_one() {
+        let (_folder, notes) = notes();
+        notes.fail(CUT_SHORT);
+        assert!(notes.why_not().starts_with(CUT_SHORT));
+    }
+
+    #[test]
+    fn no_upgrades_failure_is_another_ones_success() {
+        let (folder, notes) = notes();
+        notes.fail("broken");
+        for other in ["failed-u1", "failed-kubeadm-u1", "u1"] {
+            let other = Notes::below(folder.path(), &other.parse().unwrap());
+            assert!(!other.has_succeeded());
+        }
     }
 
     #[test]

@@ -60,7 +60,12 @@ pub fn become_it(
         false => argument,
     };
     let program = bundle.program("careen-agent");
-    Err(Command::new(program).args(arguments.map(plain)).exec())
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an agent of ours, by its whole path; it goes on as this process, in its environment"
+    )]
+    let mut command = Command::new(program);
+    Err(command.args(arguments.map(plain)).exec())
 }
 
 /// This agent, which lies at `own`, runs in place of one that could not be become. Whoever watches must not take it for that one.

@@ -3,9 +3,12 @@
 //! What to do is decided in the crate `upgrade`; this crate sees and does. It needs the API server to learn of a request, to
 //! drain and to tell; it does not need it to finish an upgrade or to fall back.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod cluster;
 pub mod doctor;
 pub mod drain;
+mod guarded;
 pub mod hands;
 pub mod health;
 pub mod hooks;

@@ -1,5 +1,7 @@
 //! `careen-agent`: wiring. Mounts first, then the runtime, then the loop.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 
 use std::process::ExitCode;

@@ -1,7 +1,9 @@
 //! A policy's text: what it says, or where it is wrong.
 
 use std::ops::Range;
+use std::path::Path;
 
+use host::trust::Fault;
 use toml::de::DeTable;
 use upgrade::reason::complaint;
 use upgrade::{Policy, Reason};
@@ -33,8 +35,17 @@ pub fn refused(file: &str, text: &str, field: &str, accepted: &str) -> Reason {
 /// Why a file is refused that cannot be read at all.
 #[must_use]
 pub fn unreadable(file: &str, error: &std::io::Error) -> Reason {
-    bad(file, (1, 1), error.to_string())
+    bad(file, WHOLE, error.to_string())
 }
+
+/// Why a file is refused that somebody else than root may write, with the command that corrects it.
+#[must_use]
+pub fn untrusted(file: &Path, fault: &Fault) -> Reason {
+    bad(&file.display().to_string(), WHOLE, fault.with_its_fix())
+}
+
+/// The place of what is wrong with a file as a whole.
+const WHOLE: (usize, usize) = (0, 0);
 
 fn bad(file: &str, (line, column): (usize, usize), detail: String) -> Reason {
     Reason::BadPolicy {

@@ -40,7 +40,7 @@ pub struct Observation {
     pub watchdog: Result<(), Reason>,
     /// Whether the old system has got back all of the kubelet's state that a trial has changed.
     pub restored: Result<(), Reason>,
-    /// Whether every required check of the operator's may be run.
+    /// Whether every required check of the operator's may be run, and root alone decides whose images come.
     pub checks: Result<(), Reason>,
     /// A sign that this node runs a control plane.
     pub control_plane: Option<String>,

@@ -1,5 +1,5 @@
 //! `kubeadm upgrade node` of the new image fails each time: nothing is blessed without it, the old system comes back, and the Node names
-//! kubeadm and the unit whose journal has its last words.
+//! kubeadm by its path, with its exit status and last line, and the unit whose journal has all of its words.
 
 use super::prelude::*;
 use crate::node::View;
@@ -13,6 +13,10 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
+/// What the Node says of it.
+const ENDED: &str =
+    "kubeadm upgrade node: /usr/bin/kubeadm ended with exit status 1: kubeadm: broken on purpose";
+
 /// What the image's kubeadm says before it fails (recipe.rs), where the runbook sends whoever reads the reason.
 const LAST_WORDS: &str = "journalctl --quiet --boot=-1 --unit careen-kubeadm --output cat | grep -F 'kubeadm: broken on purpose' | wc -l";
 
@@ -25,8 +29,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let view = rig.expect_fallback(&before, &["Unhealthy"]).await?;
     let reason = view.reason.unwrap_or_default();
     ensure!(
-        reason.contains("kubeadm upgrade node") && reason.contains("careen-kubeadm"),
-        "the reason does not name kubeadm and its unit: {reason}"
+        reason.contains(ENDED) && reason.contains("careen-kubeadm"),
+        "the reason does not say how kubeadm ended, or name its unit: {reason}"
     );
     let history = rig.node.history();
     ensure!(

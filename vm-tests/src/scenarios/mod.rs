@@ -24,6 +24,7 @@ mod agent_killed_in_every_phase_resumes;
 mod an_archive_on_the_node_upgrades_it;
 mod an_image_without_the_guard_wants_the_policys_word;
 mod an_image_without_the_operators_zone;
+mod an_old_kubeadm_in_usr_local_condemns_no_image;
 mod an_operators_policy_is_kept_on_the_way;
 mod an_unreadable_kernel_falls_back;
 mod api_away_for_longer_than_the_hold;
@@ -123,6 +124,7 @@ pub const ALL: &[Scenario] = &[
     an_archive_on_the_node_upgrades_it::SCENARIO,
     an_image_without_the_guard_wants_the_policys_word::SCENARIO,
     an_image_without_the_operators_zone::SCENARIO,
+    an_old_kubeadm_in_usr_local_condemns_no_image::SCENARIO,
     an_operators_policy_is_kept_on_the_way::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, Stdio};
+use std::thread::{self, JoinHandle};
 
+use host::programs::{self, Program};
 use upgrade::{Deployment, names};
 
 use super::{Finding, Patient, cpio};
@@ -21,13 +23,16 @@ const WANTED: [&str; 5] = [
     names::INITRD_DEADMAN_TIMER,
 ];
 
+/// How much is taken in of what a program complains of, in bytes.
+const MOST_WORDS: u64 = 16 * 1024;
+
 /// How compressed data begins, and who unpacks it: libraries for all of them would be larger than the agent.
-const PACKERS: [(&[u8], &str); 5] = [
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\x1f\x8b", "gzip"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"\x02\x21\x4c\x18", "lz4"),
-    (b"BZh", "bzip2"),
+const PACKERS: [(&[u8], Program); 5] = [
+    (b"\x28\xb5\x2f\xfd", Program::Zstd),
+    (b"\x1f\x8b", Program::Gzip),
+    (b"\xfd7zXZ\0", Program::Xz),
+    (b"\x02\x21\x4c\x18", Program::Lz4),
+    (b"BZh", Program::Bzip2),
 ];
 
 /// The running system's initramfs has the guard. It is the next image's that guards a trial; this one shows how images are made here,
@@ -101,7 +106,7 @@ fn ours_in(path: &Path) -> io::Result<BTreeSet<String>> {
     let at = input.stream_position()?;
     let mut file = input.into_inner();
     file.seek(io::SeekFrom::Start(at))?;
-    unpacked(packer, file, &mut found)?;
+    unpacked(*packer, file, &mut found)?;
     Ok(found)
 }
 
@@ -118,14 +123,19 @@ fn archives(input: &mut impl BufRead, found: &mut BTreeSet<String>) -> io::Resul
     Ok(input.fill_buf()?.is_empty())
 }
 
-fn unpacked(packer: &str, file: File, found: &mut BTreeSet<String>) -> io::Result<()> {
-    let mut child = Command::new(packer)
+fn unpacked(packer: Program, file: File, found: &mut BTreeSet<String>) -> io::Result<()> {
+    let mut command = packer.command()?;
+    let program = PathBuf::from(command.get_program());
+    let mut child = command
         .arg("-dc")
         .stdin(file)
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| io::Error::other(format!("{packer} cannot be run: {error}")))?;
+        .map_err(|error| {
+            io::Error::other(format!("{} cannot be run: {error}", program.display()))
+        })?;
+    let words = child.stderr.take().map(heard);
     let output = child
         .stdout
         .take()
@@ -135,9 +145,21 @@ fn unpacked(packer: &str, file: File, found: &mut BTreeSet<String>) -> io::Resul
     let status = child.wait()?;
     read?;
     if found.is_empty() && !status.success() {
-        return Err(io::Error::other(format!("{packer} ended with {status}")));
+        let words = words
+            .and_then(|words| words.join().ok())
+            .unwrap_or_default();
+        return Err(io::Error::other(programs::ended(&program, status, &words)));
     }
     Ok(())
+}
+
+/// Beside what it unpacks: a program that nobody listens to would wait for ever.
+fn heard(mut stderr: ChildStderr) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut words = Vec::new();
+        let _ = stderr.by_ref().take(MOST_WORDS).read_to_end(&mut words);
+        words
+    })
 }
 
 #[cfg(test)]
@@ -159,7 +181,12 @@ mod tests {
 
     fn gzipped(bytes: &[u8]) -> Vec<u8> {
         let file = written(bytes);
-        let output = Command::new("gzip").arg("-c").arg(file.path()).output();
+        let output = Program::Gzip
+            .command()
+            .unwrap()
+            .arg("-c")
+            .arg(file.path())
+            .output();
         output.unwrap().stdout
     }
 
@@ -195,6 +222,12 @@ mod tests {
     fn what_cannot_be_looked_into_is_an_error_with_words() {
         let error = ours_in(written(b"LZIP and so on").path()).unwrap_err();
         assert!(error.to_string().contains("compression"), "{error}");
+        let error = ours_in(written(b"\x1f\x8bnot gzip").path()).unwrap_err();
+        let why = error.to_string();
+        assert!(
+            why.starts_with("/usr/bin/gzip ended with exit status 1: "),
+            "{why}"
+        );
         assert!(ours_in(written(&whole()[..200]).path()).is_err(), "cut off");
     }
 }

@@ -2,27 +2,33 @@
 
 /// A group: its name, as `remote "careen"`, and its keys in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// What stands in the brackets.
-    pub(super) name: String,
+    name: String,
     keys: Vec<(String, String)>,
 }
 
 impl Group {
     /// The last value of a key.
-    pub(super) fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let found = self.keys.iter().rev().find(|(name, _)| name == key);
         found.map(|(_, value)| value.as_str())
     }
 
     /// The name in `remote "name"`.
-    pub(super) fn remote(&self) -> Option<&str> {
+    pub(crate) fn remote(&self) -> Option<&str> {
         self.name.strip_prefix("remote \"")?.strip_suffix('"')
+    }
+
+    /// What a remote's `gpgkeypath=` names.
+    pub(crate) fn key_paths(&self) -> impl Iterator<Item = &str> {
+        let named = self.get("gpgkeypath").unwrap_or_default();
+        named.split([';', ',']).filter(|path| !path.is_empty())
     }
 }
 
 /// The groups of a file. Lines that are none of it are passed over: libostree has the last word on them.
-pub(super) fn parse(text: &str) -> Vec<Group> {
+pub(crate) fn parse(text: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for line in text.lines().map(str::trim) {
         let name = line

@@ -9,7 +9,7 @@ mod cpio;
 mod credential;
 mod image;
 mod initramfs;
-mod keyfile;
+pub(crate) mod keyfile;
 mod loader;
 mod programs;
 mod registry;
@@ -128,8 +128,8 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
             .ok()
             .map(|(deployment, _)| deployment.clone()),
     };
-    let mut findings = vec![
-        settings::policy(patient, &read),
+    let mut findings = settings::policy(patient, &read);
+    findings.extend([
         settings::record(&record(patient)),
         settings::kubelet_state(patient),
         image::system(patient, booted.map(|(deployment, _)| deployment)),
@@ -141,7 +141,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         room::root(patient),
         initramfs::stage(patient, known.booted.as_ref()),
         verity::verity(patient),
-    ];
+    ]);
     findings.extend(settings::opt_out(patient, &known.policy));
     findings.extend(remotes::remotes(patient, &known.policy));
     findings.extend(registry::registry(patient, &known.policy));

@@ -39,11 +39,21 @@ pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
 fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
     let root = &patient.places.root;
     let folders = HOMES.map(|home| root.join(home).join(folder));
-    programs::find(&folders).into_values().collect()
+    let mut found: Vec<_> = programs::find(&folders).into_values().collect();
+    if found.is_empty() {
+        // A folder at fault is named with each program in it; an empty one speaks for itself.
+        let folders = folders.iter().filter_map(|folder| programs::folder(folder));
+        found.extend(
+            folders
+                .map(|(_, program)| program)
+                .filter(|program| program.fault.is_some()),
+        );
+    }
+    found
 }
 
 fn judge(program: Program, verdict: Verdict) -> Option<Finding> {
     let seen = format!("{}: {}", program.path.display(), program.fault?);
-    let mend = "chown root:root and chmod go-w what is named, or take the program away";
+    let mend = "run that command, or take the program away";
     Some(Finding::new(NAME, verdict, seen, mend))
 }

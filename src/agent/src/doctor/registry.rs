@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use host::container_policy::Policy as ContainerPolicy;
+use host::programs::Program;
 use upgrade::Policy;
 use upgrade::policy::Registry;
 
 use super::{Finding, Patient};
 
 const NAME: &str = "registry";
-/// Below the root.
-const PROGRAM: &str = "usr/bin/skopeo";
 const CONTAINER_POLICY: &str = "etc/containers/policy.json";
 
 /// Nothing on a node whose policy does not speak of them: there they may never be asked for.
@@ -19,10 +18,10 @@ pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
         return None;
     }
     let root = &patient.places.root;
-    if !has_program(root) {
+    if let Err(missing) = Program::Skopeo.below(root) {
         return Some(Finding::bad(
             NAME,
-            format!("the policy speaks of container images, and there is no /{PROGRAM}"),
+            format!("the policy speaks of container images, and {missing}"),
             "make an image with the package skopeo, 1.13 or later",
         ));
     }
@@ -41,11 +40,7 @@ pub(super) fn is_spoken_of(policy: &Policy) -> bool {
 pub(super) fn come_unspoken(patient: &Patient) -> bool {
     let root = &patient.places.root;
     let found = container_policy(root).ok().flatten();
-    has_program(root) && found.is_some_and(|found| found.goes_by_signatures(""))
-}
-
-fn has_program(root: &Path) -> bool {
-    root.join(PROGRAM).exists()
+    Program::Skopeo.below(root).is_ok() && found.is_some_and(|found| found.goes_by_signatures(""))
 }
 
 fn container_policy(root: &Path) -> Result<Option<ContainerPolicy>, String> {

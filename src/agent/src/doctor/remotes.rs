@@ -156,12 +156,9 @@ fn judge_keys(group: &Group, name: &str, url: &str, places: &Places) -> Finding 
 /// The first that is not there. libostree fails on it, whatever other keys there are (`_ostree_gpg_verifier_add_keyfile_path` in
 /// src/libostree/ostree-gpg-verifier.c).
 fn absent_key<'a>(group: &'a Group, places: &Places) -> Option<&'a str> {
-    key_paths(group).find(|path| fs::metadata(key_file(path, places)).is_err())
-}
-
-fn key_paths(group: &Group) -> impl Iterator<Item = &str> {
-    let named = group.get("gpgkeypath").unwrap_or_default();
-    named.split([';', ',']).filter(|path| !path.is_empty())
+    group
+        .key_paths()
+        .find(|path| fs::metadata(key_file(path, places)).is_err())
 }
 
 fn key_file(path: &str, places: &Places) -> PathBuf {
@@ -177,6 +174,8 @@ fn has_key(group: &Group, name: &str, places: &Places) -> bool {
         .join(format!("{name}.trustedkeys.gpg"));
     let common = places.root.join("usr/share/ostree/trusted.gpg.d");
     filled(&own)
-        || key_paths(group).any(|path| filled(&key_file(path, places)))
+        || group
+            .key_paths()
+            .any(|path| filled(&key_file(path, places)))
         || !below(&common, &["gpg", "asc"]).is_empty()
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use host::programs::of_the_operator;
 use tokio::process::Command;
 use tokio::time::Instant;
 use upgrade::observe::Check;
@@ -82,7 +83,7 @@ impl One {
         if !is_over(self.ran, limits.pace.again) {
             return;
         }
-        let mut command = Command::new(&self.path);
+        let mut command = Command::from(of_the_operator(&self.path));
         self.result = match output::within(limits.time, &mut command).await {
             Run::Ended(said) if said.output.status.success() => Check::Pass,
             Run::Ended(said) => Check::Fail(said.why()),

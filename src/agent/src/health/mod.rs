@@ -11,7 +11,6 @@ pub(crate) mod output;
 pub(crate) mod programs;
 pub(crate) mod runtime;
 pub mod said;
-mod trust;
 mod user;
 
 use std::path::{Path, PathBuf};
@@ -92,15 +91,17 @@ fn tell(before: Option<&Local>, now: &Local) {
     }
 }
 
-/// Whether the operator's required checks may be run. Not those of the image that runs: the next one brings its own.
+/// Whether the operator's required checks may be run. Not those of the image that runs: the next one brings its own. A folder that
+/// others may write is at fault also where it is empty: they may have removed a check.
 ///
 /// # Errors
 /// [`Reason::CheckUntrusted`] with the first that may not.
 pub fn may_be_run(root: &Path) -> Result<(), Reason> {
     let [_, operators] = REQUIRED;
     let folder = root.join(operators.trim_start_matches('/'));
-    let mut found = programs::find(&[folder]).into_iter();
-    let amiss = found.find_map(|(name, program)| Some((name, program.fault?)));
+    let found = programs::find(std::slice::from_ref(&folder)).into_iter();
+    let mut all = found.chain(programs::folder(&folder));
+    let amiss = all.find_map(|(name, program)| Some((name, program.fault?)));
     amiss.map_or(Ok(()), |(name, detail)| {
         Err(Reason::CheckUntrusted { name, detail })
     })
@@ -160,5 +161,19 @@ mod tests {
         };
         assert_eq!(name, "50-storage");
         assert!(detail.contains("mode 0777"), "{detail}");
+    }
+
+    #[test]
+    fn an_empty_folder_of_checks_that_others_may_write_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("etc/careen/required.d");
+        fs::create_dir_all(&folder).unwrap();
+        assert_eq!(may_be_run(root.path()), Ok(()));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
+        let Err(Reason::CheckUntrusted { name, detail }) = may_be_run(root.path()) else {
+            panic!("it is let through");
+        };
+        assert_eq!(name, "required.d");
+        assert!(detail.contains("chmod go-w"), "{detail}");
     }
 }

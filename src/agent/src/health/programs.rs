@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::trust;
+use host::trust::{self, Fault};
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +29,21 @@ pub fn are_there(folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| !executables(folder).is_empty())
 }
 
+/// A folder of them, under its own name; nothing where there is no such folder.
+#[must_use]
+pub fn folder(path: &Path) -> Option<(String, Program)> {
+    path.is_dir().then(|| judged(path.to_owned(), trust::fault))
+}
+
 fn named(path: PathBuf) -> (String, Program) {
+    judged(path, trust::fault_of_program)
+}
+
+fn judged(path: PathBuf, judge: fn(&Path) -> Option<Fault>) -> (String, Program) {
     let name = path.file_name().unwrap_or_default();
     let name = name.to_string_lossy().into_owned();
-    let fault = trust::fault(&path);
+    let fault = judge(&path);
+    let fault = fault.map(|fault| format!("not run as root: {}", fault.with_its_fix()));
     (name, Program { path, fault })
 }
 

@@ -2,31 +2,40 @@
 
 use std::process::Output;
 
-/// The longest reason that is repeated, in characters.
-pub const SHOWN: usize = 200;
+use host::programs::last_line as last_of;
 
-/// The last line of the output that holds anything, or how the check ended when there is none.
+pub use host::programs::SHOWN;
+
+/// The last line of the output that holds anything, or how the check ended when there is none. A check that was killed could not say
+/// so itself, so that is added to its line.
 #[must_use]
 pub fn last_line(output: &Output) -> String {
     let line = last_of(&output.stdout).or_else(|| last_of(&output.stderr));
-    line.unwrap_or_else(|| output.status.to_string())
-}
-
-/// The line comes to terminals and into JSON: what steers them instead of being shown is taken out before anything is cut.
-fn last_of(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut lines = text.lines().rev().map(shown);
-    lines.find(|line| !line.is_empty())
-}
-
-fn shown(line: &str) -> String {
-    let seen = line.replace(char::is_control, " ");
-    seen.trim().chars().take(SHOWN).collect()
+    match (line, output.status.code()) {
+        (Some(line), Some(_)) => line,
+        (Some(line), None) => format!("{line} ({})", output.status),
+        (None, _) => output.status.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
     use super::*;
+
+    #[test]
+    fn a_check_that_was_killed_is_told_so_beside_its_line() {
+        let output = |status| Output {
+            status: ExitStatus::from_raw(status),
+            stdout: b"so far all is well\n".to_vec(),
+            stderr: Vec::new(),
+        };
+        assert_eq!(last_line(&output(1 << 8)), "so far all is well");
+        let killed = last_line(&output(9));
+        assert!(killed.contains("well (signal: 9"), "{killed}");
+    }
 
     #[test]
     fn nothing_that_steers_a_terminal_is_passed_on() {

@@ -20,6 +20,7 @@ use super::deploy::{self, Deploy};
 use super::snapshot::Snapshots;
 use super::systemd::Bus;
 use super::{reboot, saved, unit};
+use crate::guarded;
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::hooks::Hooks;
 use crate::metrics::Disk;
@@ -103,7 +104,8 @@ impl Node {
             loader: boot::loader_fitness(&self.places, &self.places.root),
             watchdog: watchdog::fitness(&self.places.root),
             restored: saved::none_is_owed(&self.places)?,
-            checks: health::may_be_run(&self.places.root),
+            checks: guarded::are_roots_alone(&self.places)
+                .and_then(|()| health::may_be_run(&self.places.root)),
             control_plane: control_plane
                 .exists()
                 .then(|| control_plane.display().to_string()),

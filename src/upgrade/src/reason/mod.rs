@@ -24,7 +24,7 @@ pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
-use words::{found_instead, said_of_stage, span};
+use words::{found_instead, place_in_file, said_of_stage, span};
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -40,9 +40,10 @@ pub enum Reason {
         value: String,
         accepted: String,
     },
-    /// The policy file does not parse or holds a value out of range.
+    /// The policy file does not parse, holds a value out of range, or may be written by others than root. A line of 0 is the whole file.
     #[error(
-        "{file} line {line}, column {column}: {detail}; mend it and ask again with a new careen.dev/upgrade-id"
+        "{file}{}: {detail}; mend it and ask again with a new careen.dev/upgrade-id",
+        place_in_file(*line, *column)
     )]
     BadPolicy {
         file: String,

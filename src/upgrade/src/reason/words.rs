@@ -1,5 +1,13 @@
 //! Values of a reason as its sentence has them.
 
+/// Lines and columns count from 1: a line of 0 is the file as a whole.
+pub(super) fn place_in_file(line: usize, column: usize) -> String {
+    match line {
+        0 => String::new(),
+        _ => format!(" line {line}, column {column}"),
+    }
+}
+
 pub(super) fn found_instead(found: &Option<String>) -> String {
     found
         .as_ref()

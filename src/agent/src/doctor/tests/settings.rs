@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use host::snapshot;
 use upgrade::{Phase, Reason, Record};
 
-use super::super::Verdict;
+use super::super::{Verdict, examine};
 use super::disk::deployment;
 use super::node::{Node, write};
 
@@ -23,6 +23,24 @@ fn a_policy_that_others_may_write_is_bad() {
     node.policy("trials = 2\n");
     fs::set_permissions(node.patient().policy, fs::Permissions::from_mode(0o666)).unwrap();
     node.is_bad("policy", "666");
+    assert!(node.found("policy").mend.starts_with("chmod go-w /"));
+}
+
+#[test]
+fn all_that_others_may_write_of_the_policy_is_named() {
+    let node = Node::sound();
+    node.policy("trials = 2\n");
+    let remote = node.root().join("etc/ostree/remotes.d/site.conf");
+    for file in [&node.patient().policy, &remote] {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o664)).unwrap();
+    }
+    let found = examine(&node.patient()).into_iter();
+    let found: Vec<_> = found.filter(|found| found.name == "policy").collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found.iter().all(|found| found.verdict == Verdict::Bad),
+        "{found:?}"
+    );
 }
 
 #[test]

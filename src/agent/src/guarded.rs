@@ -1,0 +1,233 @@
+//! The files that decide which images this node takes, beside the policy itself. Who may write one of them decides it, so each is
+//! judged as the policy is.
+//!
+//! These are the repository's configuration and remotes, the keys that signatures are judged by, the container policy with its keys, and
+//! the operator's lists of what is saved before a trial. The image's own lists are left out: they came with the image's signature.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::Places;
+use host::trust::{self, Fault};
+use serde_json::Value;
+use upgrade::{Reason, names};
+
+use crate::doctor::keyfile;
+use crate::policy;
+
+/// The repository, below the physical root.
+const REPO: &str = "ostree/repo";
+/// Below the root: folders, and what is in them.
+const FOLDERS: [&str; 2] = [REMOTES, names::SNAPSHOT_LISTS];
+const REMOTES: &str = "/etc/ostree/remotes.d";
+/// Keys that libostree judges by for every remote whose keys are not in a keyring of its own.
+const COMMON_KEYS: &str = "/usr/share/ostree/trusted.gpg.d";
+const CONTAINER_POLICY: &str = "/etc/containers/policy.json";
+
+/// A file at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amiss {
+    /// The file as it is configured.
+    pub file: PathBuf,
+    /// Why somebody else than root decides what it says.
+    pub fault: Fault,
+}
+
+/// Those of them that somebody else than root may write.
+pub fn amiss(places: &Places) -> impl Iterator<Item = Amiss> {
+    all(places).into_iter().filter_map(|file| {
+        let fault = trust::fault(&file)?;
+        Some(Amiss { file, fault })
+    })
+}
+
+/// Whether root alone may write all of them.
+///
+/// # Errors
+/// [`Reason::BadPolicy`] with the first that others may write.
+pub fn are_roots_alone(places: &Places) -> Result<(), Reason> {
+    let first = amiss(places).next();
+    first.map_or(Ok(()), |one| Err(policy::untrusted(&one.file, &one.fault)))
+}
+
+/// Each file once, where the configuration names it.
+fn all(places: &Places) -> Vec<PathBuf> {
+    let mut files = vec![places.sysroot.join(REPO).join("config")];
+    for folder in FOLDERS {
+        files.extend(with_content(&below(places, folder)));
+    }
+    files.extend(keys_of_remotes(places, &files));
+    files.extend(with_content(&below(places, COMMON_KEYS)));
+    let policy = below(places, CONTAINER_POLICY);
+    files.extend(keys_of_containers(places, &policy));
+    files.push(policy);
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn below(places: &Places, path: &str) -> PathBuf {
+    places.root.join(path.trim_start_matches('/'))
+}
+
+/// The folder itself, and each file in it.
+fn with_content(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    files.insert(0, folder.to_owned());
+    files
+}
+
+/// The keyring of each remote, and what its `gpgkeypath=` names: files, or folders of them.
+fn keys_of_remotes(places: &Places, configured: &[PathBuf]) -> Vec<PathBuf> {
+    let texts = configured
+        .iter()
+        .filter_map(|file| fs::read_to_string(file).ok());
+    let groups: Vec<_> = texts.flat_map(|text| keyfile::parse(&text)).collect();
+    let mut keys = Vec::new();
+    for group in &groups {
+        let Some(name) = group.remote() else { continue };
+        let ring = places
+            .sysroot
+            .join(REPO)
+            .join(format!("{name}.trustedkeys.gpg"));
+        keys.extend(Some(ring).filter(|ring| ring.exists()));
+        for path in group.key_paths() {
+            let path = below(places, path);
+            match path.is_dir() {
+                true => keys.extend(with_content(&path)),
+                false => keys.push(path),
+            }
+        }
+    }
+    keys
+}
+
+/// Each file that the container policy names: keys and certificates, whatever kind of requirement they belong to
+/// (containers-policy.json(5): `keyPath`, `keyPaths`, `caPath` and the like).
+fn keys_of_containers(places: &Places, policy: &Path) -> Vec<PathBuf> {
+    let text = fs::read(policy).unwrap_or_default();
+    let mut named = Vec::new();
+    // One that is no JSON lets no image through.
+    if let Ok(policy) = serde_json::from_slice(&text) {
+        collect(&policy, false, &mut named);
+    }
+    named.iter().map(|path| below(places, path)).collect()
+}
+
+fn collect(value: &Value, is_path: bool, named: &mut Vec<String>) {
+    match value {
+        Value::String(path) if is_path => named.push(path.clone()),
+        Value::Array(values) => values.iter().for_each(|one| collect(one, is_path, named)),
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                collect(
+                    value,
+                    key.ends_with("Path") || key.ends_with("Paths"),
+                    named,
+                );
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const REMOTE: &str =
+        "[remote \"site\"]\nurl=https://x\ngpgkeypath=/etc/keys/site.gpg;/etc/keys/more\n";
+    const CONTAINERS: &str = r#"{"default":[{"type":"reject"}],"transports":{"docker":{"r.example.com":[
+        {"type":"sigstoreSigned","keyPaths":["/etc/keys/a.pub"],"fulcio":{"caPath":"/etc/keys/ca.pem"}}]}}}"#;
+
+    /// A node, with the files of which each decides something.
+    fn node() -> (tempfile::TempDir, Places, Vec<PathBuf>) {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::running(folder.path());
+        let files = [
+            ("sysroot/ostree/repo/config", ""),
+            ("sysroot/ostree/repo/site.trustedkeys.gpg", ""),
+            ("etc/ostree/remotes.d/site.conf", REMOTE),
+            ("etc/keys/site.gpg", ""),
+            ("etc/keys/more/one.asc", ""),
+            ("usr/share/ostree/trusted.gpg.d/vendor.gpg", ""),
+            ("etc/containers/policy.json", CONTAINERS),
+            ("etc/keys/a.pub", ""),
+            ("etc/keys/ca.pem", ""),
+            ("etc/careen/snapshot.d/app", ""),
+        ];
+        let write = |(file, text): (&str, &str)| {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let files = files.map(write).to_vec();
+        (folder, places, files)
+    }
+
+    fn found(places: &Places) -> Vec<PathBuf> {
+        amiss(places).map(|amiss| amiss.file).collect()
+    }
+
+    fn set(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn each_file_that_decides_is_judged() {
+        let (_folder, places, files) = node();
+        assert_eq!(found(&places), Vec::<PathBuf>::new());
+        for file in files {
+            set(&file, 0o664);
+            assert_eq!(found(&places), [file.clone()]);
+            set(&file, 0o644);
+        }
+    }
+
+    #[test]
+    fn a_folder_in_which_others_may_put_such_a_file_is_judged() {
+        let (folder, places, _) = node();
+        for place in [
+            "etc/careen",
+            "etc/ostree/remotes.d",
+            "etc/careen/snapshot.d",
+            "etc/containers",
+            "etc/keys/more",
+        ] {
+            let place = folder.path().join(place);
+            set(&place, 0o775);
+            assert!(!found(&places).is_empty(), "{}", place.display());
+            set(&place, 0o755);
+        }
+    }
+
+    #[test]
+    fn a_request_is_refused_by_the_file_and_how_to_correct_it() {
+        let (_folder, places, files) = node();
+        assert_eq!(are_roots_alone(&places), Ok(()));
+        let remote = &files[2];
+        assert!(remote.ends_with("site.conf"));
+        set(remote, 0o664);
+        let reason = are_roots_alone(&places).unwrap_err();
+        assert!(matches!(reason, Reason::BadPolicy { .. }), "{reason:?}");
+        let text = reason.to_string();
+        assert!(
+            text.contains(&format!("chmod go-w {}", remote.display())),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_node_without_any_of_them_is_not_at_fault() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(
+            found(&Places::running(folder.path())),
+            Vec::<PathBuf>::new()
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! One run of the image's kubeadm. Its words go to the journal as they come, and why it failed goes to the caller.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use host::programs::{Program, ended, last_line};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+
+use crate::health::group::Group;
+
+/// How much of the end of its words is kept, in bytes.
+const KEPT: usize = 16 * 1024;
+
+/// How long kubeadm is listened to after its end: a program that it has started and left may hold its stream for ever.
+const ECHO: Duration = Duration::from_millis(500);
+
+/// The last line of every failure, after the one that tells why (kubernetes, cmd/kubeadm/app/util/error.go).
+const HINT: &[u8] = b"To see the stack trace of this error";
+
+/// Runs `kubeadm upgrade node` of the system at this root.
+///
+/// # Errors
+/// Why it did not succeed, for a person: path, exit status and the last line on standard error.
+pub(super) async fn upgrade_node(root: &Path, limit: Duration) -> Result<(), String> {
+    let program = Program::Kubeadm
+        .below(root)
+        .map_err(|missing| missing.to_string())?;
+    let command = Program::Kubeadm.command_below(root);
+    let mut command = Command::from(command.map_err(|missing| missing.to_string())?);
+    command.args(["upgrade", "node"]);
+    let words = RefCell::new(Vec::new());
+    let run = run(&mut command, &words);
+    match tokio::time::timeout(limit, run).await {
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => Err(ended(&program, status, &telling(&words.borrow()))),
+        Ok(Err(error)) => Err(format!("{} cannot be run: {error}", program.display())),
+        Err(_) => Err(late(&program, limit, &words.borrow())),
+    }
+}
+
+fn late(program: &Path, limit: Duration, words: &[u8]) -> String {
+    let late = format!(
+        "{} gave no answer in {} s",
+        program.display(),
+        limit.as_secs()
+    );
+    match last_line(&telling(words)) {
+        Some(line) => format!("{late}; its last line: {line}"),
+        None => late,
+    }
+}
+
+/// Without the lines that tell nothing of this run.
+fn telling(words: &[u8]) -> Vec<u8> {
+    let lines = words.split(|byte| *byte == b'\n');
+    let lines: Vec<_> = lines.filter(|line| !line.starts_with(HINT)).collect();
+    lines.join(&b'\n')
+}
+
+async fn run(command: &mut Command, words: &RefCell<Vec<u8>>) -> std::io::Result<ExitStatus> {
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut group = Group::spawn(command)?;
+    let (_, stderr) = group.streams();
+    let over = tokio::sync::Notify::new();
+    let ended = async {
+        let status = group.wait().await;
+        over.notify_one();
+        status
+    };
+    let heard = async {
+        tokio::select! {
+            () = hear(stderr, words) => {}
+            () = async { over.notified().await; tokio::time::sleep(ECHO).await } => {}
+        }
+    };
+    tokio::join!(ended, heard).0
+}
+
+/// Passes everything on to our own standard error, until the stream's end.
+async fn hear(stream: Option<impl AsyncRead + Unpin>, words: &RefCell<Vec<u8>>) {
+    let Some(mut stream) = stream else { return };
+    let mut piece = vec![0; 4096];
+    while let Ok(read @ 1..) = stream.read(&mut piece).await {
+        // A journal that takes nothing more changes nothing about kubeadm.
+        let _ = std::io::stderr().write_all(&piece[..read]);
+        let mut words = words.borrow_mut();
+        words.extend_from_slice(&piece[..read]);
+        let surplus = words.len().saturating_sub(KEPT);
+        words.drain(..surplus);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use host::programs;
+
+    use super::*;
+
+    /// A system whose kubeadm is this script, with one in /usr/local that fails.
+    fn system(script: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (folder, script) in [
+            ("usr/bin", script),
+            ("usr/local/bin", "echo old >&2; exit 1"),
+        ] {
+            let folder = root.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join("kubeadm");
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        root
+    }
+
+    async fn ran(script: &str) -> Result<(), String> {
+        let root = system(script);
+        let ran = upgrade_node(root.path(), Duration::from_secs(20)).await;
+        ran.map_err(|why| why.replace(root.path().to_str().unwrap(), ""))
+    }
+
+    #[tokio::test]
+    async fn the_images_kubeadm_runs_and_no_other_one() {
+        let path = programs::PATH;
+        let script = format!(
+            "[ \"$1 $2\" = 'upgrade node' ] && [ \"$PATH\" = {path} ] && [ -z \"$KUBECONFIG\" ]"
+        );
+        assert_eq!(ran(&script).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_kubeadm_that_fails_is_told_by_path_status_and_line() {
+        let script = "echo doing; echo 'error: no server' >&2; echo 'To see the stack trace of this error execute with --v=5 or higher' >&2; exit 3";
+        let why = "/usr/bin/kubeadm ended with exit status 3: error: no server";
+        assert_eq!(ran(script).await, Err(why.to_owned()));
+        let why = ran("exit 1").await.unwrap_err();
+        assert!(
+            why.starts_with("/usr/bin/kubeadm ended with exit status 1 and said nothing"),
+            "{why}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_image_without_kubeadm_says_where_it_was_looked_for() {
+        let root = system("exit 0");
+        fs::remove_file(root.path().join("usr/bin/kubeadm")).unwrap();
+        let ran = upgrade_node(root.path(), Duration::from_secs(20)).await;
+        assert!(ran.unwrap_err().contains("/usr/bin"));
+    }
+
+    #[tokio::test]
+    async fn a_kubeadm_that_hangs_is_ended_and_its_last_line_told() {
+        let root = system("echo 'waiting for the server' >&2; sleep 1000");
+        let ran = upgrade_node(root.path(), Duration::from_secs(1)).await;
+        let why = ran.unwrap_err();
+        assert!(
+            why.ends_with("gave no answer in 1 s; its last line: waiting for the server"),
+            "{why}"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_kubeadm_leaves_behind_holds_up_nothing() {
+        assert_eq!(ran("sleep 20 & exit 0").await, Ok(()));
+    }
+}
