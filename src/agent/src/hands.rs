@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::{Found, Look};
 use upgrade::step::Effect;
-use upgrade::{Doing, Observation, Policy, Reason, Record, Step, UpgradeId};
+use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, Step, UpgradeId};
 
 use crate::metrics::Disk;
 
@@ -58,6 +58,8 @@ pub struct Local {
     pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade.
     pub kubeadm: Check,
+    /// What this node lacks of a way to the API server.
+    pub network: Result<(), NoNetwork>,
     /// Our own last check before the kubelet, and those of `required.d`.
     pub required: Vec<(String, Check)>,
 }

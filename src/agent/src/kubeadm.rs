@@ -1,9 +1,11 @@
 //! `kubeadm upgrade node`: once per upgrade before the new kubelet starts, and again by the agent where that failed.
 //!
-//! It needs the API server and hangs silently without one, so it is bounded. The new kubelet also starts on the old
-//! configuration; but without kubeadm's success for this very upgrade, and a kubelet that has started since, nothing is
-//! blessed. One exception: with the policy's `bless-without-api` a system whose API server is away at the deadline is. Then it
-//! is run when the server is back, before the node is given back to its users.
+//! It needs the API server and hangs silently without one, so it is bounded. The new kubelet also
+//! starts on the old configuration; but without kubeadm's success for this very upgrade, and a
+//! kubelet that has started since, nothing is blessed. One exception: with the policy's
+//! `bless-without-api` a system is that has reached the API server in this boot and has lost it by
+//! the deadline. Then kubeadm is run when the server is back, before the node is given back to its
+//! users.
 
 mod program;
 

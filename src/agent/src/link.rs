@@ -264,6 +264,7 @@ mod tests {
             own_exclusion: false,
             hooks: upgrade::Hooks::default(),
             api: Api::Away,
+            network: Ok(()),
             running: None,
             finished: None,
             health: upgrade::Health::unknown(),

@@ -26,6 +26,10 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         Some(_) => link.api_in_trial(),
         None => link.api.clone(),
     };
+    let network = around
+        .local
+        .as_ref()
+        .map_or(Ok(()), |local| local.network.clone());
     let health = health(around.local, &machine, link, read);
     Observation {
         node: link.node.as_ref().map(|node| node.name.clone()),
@@ -40,6 +44,7 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
             .as_ref()
             .is_ok_and(|record| link.is_excluded_for(record)),
         api,
+        network,
         running: around.running,
         finished: around.finished,
         health,

@@ -121,31 +121,52 @@ fn an_api_server_that_comes_back_within_the_hold_costs_no_second_trial() {
     }
 }
 
+/// A node whose operator blesses without an API server.
+fn alone(flaw: Flaw) -> World {
+    let mut policy = upgrade::Policy::default();
+    policy.health.bless_without_api = true;
+    World::new(flaw).with_policy(policy)
+}
+
 /// The price of its blessing is paid as soon as it can be, and by nobody's hand.
 #[test]
-fn a_site_that_blesses_without_an_api_server_has_kubeadm_run_when_that_is_back_whatever_is_cut_where()
- {
+fn kubeadm_runs_late_in_a_system_that_was_blessed_without_api() {
+    // The server is there for one second of the trial, and gone again when kubeadm asks for it.
     let site = || {
-        let mut policy = upgrade::Policy::default();
-        policy.health.bless_without_api = true;
-        World::new(Flaw::None)
-            .with_policy(policy)
-            .with_api_away(75..3000)
+        alone(Flaw::None)
+            .with_api_away(75..99)
+            .with_api_away(100..3000)
     };
     let mut whole = site();
     whole.live();
     let log = whole.log().join("\n");
-    assert!(log.contains("Kubeadm in b"), "{log}");
+    assert_eq!(log.matches("Kubeadm in b").count(), 2, "{log}");
+    assert_eq!(whole.trials(), 1, "{log}");
     for at in 1..=whole.points() {
         for cut in [Cut::Power, Cut::Kill] {
             let mut world = site().with_cuts(&[(at, cut)]);
-            let upgraded = world.live() == Phase::Upgraded;
-            let log = world.log().join("\n");
-            // A drain that a cut has put into the server's absence ends the request.
-            assert!(upgraded || world.trials() == 0, "{cut:?} at {at}\n{log}");
+            let phase = world.live();
+            let (upgraded, log) = (phase == Phase::Upgraded, world.log().join("\n"));
             assert_eq!(upgraded, world.is_configured(), "{cut:?} at {at}\n{log}");
+            // A cut puts a drain, or the trial that was the last, into the server's absence.
+            let bad = world.record().bad;
+            assert!(upgraded || bad.is_empty(), "{cut:?} at {at}\n{log}");
         }
     }
+}
+
+#[test]
+fn a_system_that_never_reached_the_api_is_not_blessed() {
+    // The old system has drained the node by that server.
+    let mut outage = alone(Flaw::None).with_api_away(75..3000);
+    let phase = outage.live();
+    let log = outage.log().join("\n");
+    assert_eq!(phase, Phase::Upgraded, "by the second trial\n{log}");
+    assert_eq!(outage.trials(), 2, "{log}");
+    let mut cut_off = alone(Flaw::NoNetwork);
+    let phase = cut_off.live();
+    assert_eq!(reason(phase, &cut_off), Reason::NoApiFromNewSystem);
+    assert_eq!(cut_off.record().bad.len(), 1);
 }
 
 #[test]

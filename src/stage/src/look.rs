@@ -73,6 +73,7 @@ pub fn observe(
         own_exclusion: false,
         hooks: Hooks::default(),
         api: Api::Away,
+        network: Ok(()),
         running: None,
         finished: None,
         health: Health::unknown(),

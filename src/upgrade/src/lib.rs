@@ -38,7 +38,7 @@ pub use container::ContainerImage;
 pub use decide::{Act, Decision, Journal, RecordRead, decide};
 pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
-pub use observe::{Api, Asked, Check, Health, Hooks, Observation, OneShot};
+pub use observe::{Api, Asked, Check, Health, Hooks, NoNetwork, Observation, OneShot};
 pub use phase::Phase;
 pub use policy::{Broken, Policy, PolicyRead};
 pub use reason::{Disposition, Reason};

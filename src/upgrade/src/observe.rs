@@ -1,5 +1,7 @@
 //! What is seen: facts of this moment, gathered by the hands and handed to the brain.
 
+use std::fmt;
+
 use crate::id::{BootId, SinceBoot};
 use crate::image::Deployment;
 use crate::reason::Reason;
@@ -68,6 +70,8 @@ pub struct Observation {
     pub hooks: Hooks,
     /// The API server.
     pub api: Api,
+    /// What this node itself lacks of a way to the API server; looked at in a trial alone.
+    pub network: Result<(), NoNetwork>,
     /// The step that is being performed.
     pub running: Option<Step>,
     /// The step that has just ended; seen once.
@@ -121,6 +125,45 @@ pub enum Api {
         /// Its version, once asked.
         version: Option<Version>,
     },
+}
+
+/// What a node lacks of a way to the API server. Each is a fault of this node or of its network,
+/// and none is an API server that is away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoNetwork {
+    /// The device that leads there is down or has no carrier.
+    Carrier {
+        /// The device.
+        device: String,
+    },
+    /// No device has an address from which that can be reached.
+    Address {
+        /// The address that is to be reached.
+        to: String,
+    },
+    /// No route leads there.
+    Route {
+        /// The address that is to be reached.
+        to: String,
+    },
+    /// The API server has a name, and no resolver answers.
+    Resolver {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for NoNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Carrier { device } => {
+                write!(f, "network device {device} is down or has no carrier")
+            }
+            Self::Address { to } => write!(f, "no network device has an address that reaches {to}"),
+            Self::Route { to } => write!(f, "no route leads to {to}"),
+            Self::Resolver { name } => write!(f, "no resolver answers for {name}"),
+        }
+    }
 }
 
 /// One health check. "Could not check" is never "bad".

@@ -172,7 +172,8 @@ pub struct Health {
     pub deadline_seconds: u64,
     /// Seconds that a trial waits longer when only the API server is missing.
     pub api_away_hold_seconds: u64,
-    /// Bless on local checks when the API server is away at the deadline: for sites without a steady one.
+    /// Bless on local checks when the API server was reached in the trial and is away at the
+    /// deadline.
     pub bless_without_api: bool,
     /// Seconds in which a trial must be healthy without a break before it is blessed.
     pub soak_seconds: u64,

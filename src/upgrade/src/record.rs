@@ -178,6 +178,14 @@ pub struct Upgrade {
     /// The API server was away during a whole trial, and the old system has reached it since.
     #[serde(default)]
     pub api_reached_from_old: bool,
+    /// The old system has reached the API server in this upgrade. Released versions did not write
+    /// it: ask [`Self::old_has_reached_api`].
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub api_seen_from_old: bool,
+    /// The boot in which the new system has reached the API server. Written only where the policy
+    /// blesses without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_seen_from_new: Option<BootId>,
     /// The Node was paused when it was seen last, and the next step is not begun. An agent that was restarted knows the Node's
     /// annotations only later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -299,6 +307,8 @@ impl Upgrade {
             snapshot: false,
             given_up: None,
             api_reached_from_old: false,
+            api_seen_from_old: false,
+            api_seen_from_new: None,
             held: false,
             released: false,
             closed: false,
@@ -373,6 +383,13 @@ impl Upgrade {
         let marked = self.prepared || self.post_hooks_due;
         let begun = marked || self.excluded.is_some() || self.drain_begun.is_some();
         (self.taken || begun) && !self.released
+    }
+
+    /// Whether the old system has reached the API server in this upgrade. A released version did
+    /// not note it, but it drained the node, and no drain ends without the server.
+    #[must_use]
+    pub const fn old_has_reached_api(&self) -> bool {
+        self.api_seen_from_old || self.api_reached_from_old || self.drain_begun.is_some()
     }
 
     /// The commit that is to be booted, once it is known.

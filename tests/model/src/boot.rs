@@ -27,6 +27,7 @@ pub fn go_down(state: &mut State) {
 pub fn fall(state: &mut State) {
     state.running.link = Link::NEW;
     state.running.now = 0;
+    state.running.reached = false;
     state.running.well = false;
     state.running.well_since = None;
     state.running.sick = false;
@@ -78,6 +79,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         inhibited: false,
         dead: false,
         staged: false,
+        reached: false,
         well: false,
         well_since: None,
         link: Link::NEW,
@@ -219,10 +221,29 @@ fn noted(mutant: Option<Mutant>, up: &Upgrade, state: &State) -> Option<Restored
     }
 }
 
+/// Whether the unit before the kubelet is about to run `kubeadm upgrade node`.
+#[must_use]
+pub fn runs_kubeadm(state: &State) -> bool {
+    state.running.trial && !state.running.kubeadm && state.api_answers()
+}
+
+/// That unit has failed, and the kubelet starts all the same.
+pub fn kubelet_without_kubeadm(state: &mut State) {
+    start_kubelet(state);
+    state.pc = Pc::Units(2);
+}
+
+fn kubelet(state: &mut State) {
+    start_kubelet(state);
+    if runs_kubeadm(state) {
+        steps::kubeadm(state);
+    }
+}
+
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, has not run; an older one cannot read
 /// what a newer one wrote, and does not come up where it was not put back. Whoever picks an older system by hand with nothing saved any more has
 /// chosen that.
-fn kubelet(state: &mut State) {
+fn start_kubelet(state: &mut State) {
     let letter = state.running.system.letter;
     if state.disk.kubelet > letter && (state.disk.owed || restores(state)) {
         state.running.sick = true;
@@ -230,7 +251,4 @@ fn kubelet(state: &mut State) {
         state.breaks("the kubelet can read its state");
     }
     state.disk.kubelet = state.disk.kubelet.max(letter);
-    if state.running.trial && !state.running.kubeadm && state.api_answers() {
-        steps::kubeadm(state);
-    }
 }

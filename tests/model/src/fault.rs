@@ -35,6 +35,9 @@ pub enum Fault {
     PutBackFails,
     /// What puts it back does not run at all: its unit is masked, or waits for a file system that is broken.
     RestoreStaysOut,
+    /// The unit that runs `kubeadm upgrade node` before the kubelet fails, though the API server
+    /// answers: kubeadm has a time limit.
+    KubeadmFails,
     /// The API server goes away, or comes back.
     Server(bool),
     /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
@@ -102,6 +105,9 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
     }
     if state.pc == Pc::Units(0) && boot::restores(state) {
         out.extend([Fault::PutBackFails, Fault::RestoreStaysOut]);
+    }
+    if state.pc == Pc::Units(1) && boot::runs_kubeadm(state) {
+        out.push(Fault::KubeadmFails);
     }
     agent(state, out);
     if has_boundary(state) {
@@ -229,6 +235,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
             stay_out(&mut next);
         }
         Fault::RestoreStaysOut => stay_out(&mut next),
+        Fault::KubeadmFails => boot::kubelet_without_kubeadm(&mut next),
         Fault::Server(up) => next.cluster.up = up,
         Fault::LosesTheAnswer => next.ghost.lost = next.cluster.told.take(),
         Fault::OlderServer => next.cluster.server = 'a',

@@ -1,8 +1,8 @@
 //! What the brain is shown of a state.
 
 use upgrade::{
-    Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Observation, OneShot, Outcome,
-    Reason, SinceBoot, Step,
+    Api, Asked, Check, Effect, Finished, Health, Home, Hooks, NoNetwork, Observation, OneShot,
+    Outcome, Reason, SinceBoot, Step,
 };
 
 use crate::cast::{self, digest};
@@ -49,6 +49,7 @@ pub fn look(
             post: state.careful,
         },
         api: api(state),
+        network: network(state),
         running: running.map(step),
         finished: finished.map(|(what, end)| Finished {
             step: step(what),
@@ -86,6 +87,14 @@ fn api(state: &State) -> Api {
             version: versioned.then(|| cast::version(state.cluster.server)),
         },
     }
+}
+
+fn network(state: &State) -> Result<(), NoNetwork> {
+    if state.suffers(Flaw::NoNetwork) {
+        let to = "x".to_owned();
+        return Err(NoNetwork::Route { to });
+    }
+    Ok(())
 }
 
 /// By what lies on the disk, whichever upgrade it is of.

@@ -101,15 +101,18 @@ fn turn(
     true
 }
 
-/// Whether everything is well; to who blesses without an API server, what can be looked at without one, behind the trial's deadline.
+/// Whether everything is well; to an operator who blesses without an API server, what can be looked
+/// at without one, after the trial's deadline. The old system has drained the node by that server,
+/// so a new one that never reached it proves nothing.
 fn is_proof(state: &State, seen: &Observation) -> bool {
-    let late = state.running.now >= DEADLINE && seen.api == Api::Away;
+    let gone = state.running.reached && seen.api == Api::Away;
+    let late = gone && state.running.now >= DEADLINE;
     is_well(&seen.health) || state.alone && late && is_well_by_itself(&seen.health)
 }
 
 /// What the soak of a careful operator is judged by.
 fn soak(state: &mut State, seen: &Observation) {
-    let excused = state.alone && seen.api == Api::Away;
+    let excused = state.alone && state.running.reached && seen.api == Api::Away;
     let fails = if excused {
         !is_well_by_itself(&seen.health)
     } else {
@@ -164,6 +167,7 @@ fn deadman_is_due(state: &State) -> bool {
 /// version is known one turn after the server is reached.
 fn hear(state: &mut State) {
     let (up, cluster, now) = (state.api_answers(), state.cluster, state.running.now);
+    state.running.reached |= up && !state.running.link.fresh;
     let link = &mut state.running.link;
     if link.fresh {
         link.fresh = false;

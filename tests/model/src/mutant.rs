@@ -70,10 +70,11 @@ pub enum Mutant {
     BlessesAloneAtOnce,
     TrustsKubeadmOfAnotherBoot,
     BeginsASoakAnewForTheAbsentServer,
+    BlessesAloneThoughTheOldSystemHasReachedTheServer,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 51] = [
+pub const MUTANTS: [Mutant; 52] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -125,6 +126,7 @@ pub const MUTANTS: [Mutant; 51] = [
     Mutant::BlessesAloneAtOnce,
     Mutant::TrustsKubeadmOfAnotherBoot,
     Mutant::BeginsASoakAnewForTheAbsentServer,
+    Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
@@ -272,6 +274,9 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
             up.configured = Some(seen.boot.clone());
         }
         Mutant::BeginsASoakAnewForTheAbsentServer if fails(&seen.health) => up.well_since = None,
+        Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer if !old_runs => {
+            (up.api_seen_from_old, up.drain_begun) = (false, None);
+        }
         Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
         Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {

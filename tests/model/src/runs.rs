@@ -60,12 +60,13 @@ pub fn reach_the_stage() -> Vec<Flaw> {
         .collect()
 }
 
-/// Those whose fault shows without an API server: who blesses without one has the others blessed, and knows it (docs/policy.md).
+/// Those whose fault shows without an API server, once the new system has reached it: an operator
+/// who blesses without one has the other blessed, and knows it (docs/policy.md).
 #[must_use]
 pub fn show_by_themselves() -> Vec<Flaw> {
     FLAWS
         .into_iter()
-        .filter(|flaw| !matches!(flaw, Flaw::NeverReady | Flaw::NoNetwork))
+        .filter(|flaw| *flaw != Flaw::NeverReady)
         .collect()
 }
 
@@ -95,8 +96,8 @@ pub fn bounded() -> Vec<Run> {
             (1, 1, 1),
         )),
         alone(run(
-            "a good and a bad image where the operator blesses without an API server, two misfortunes without people",
-            &[Flaw::None, Flaw::UserCheck],
+            "a good image and two bad ones where the operator blesses without an API server, two misfortunes without people",
+            &[Flaw::None, Flaw::UserCheck, Flaw::NoNetwork],
             false,
             (2, 2, 0),
         )),
@@ -175,6 +176,7 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
         small(&FLAWS, 1, 1, 1),
         small(&[Flaw::None], 1, 0, 0).with_care(),
         small(&[Flaw::None], 1, 0, 0).alone(),
+        small(&[Flaw::None], 2, 0, 0).alone(),
         small(&[Flaw::None], 2, 0, 0).with_care().alone(),
         small(&[Flaw::None, Flaw::UserCheck], 2, 1, 2),
         small(&[Flaw::None], 2, 0, 0).with_care(),

@@ -158,6 +158,8 @@ pub struct Running {
     pub dead: bool,
     /// Somebody has staged a system of their own: an orderly way down makes it the default.
     pub staged: bool,
+    /// In this boot the agent has heard the API server.
+    pub reached: bool,
     /// In this boot everything was well once, and was shown.
     pub well: bool,
     /// Since when nothing was shown that is not, where the operator wants that to last.
@@ -335,6 +337,7 @@ impl State {
                 inhibited: false,
                 dead: false,
                 staged: false,
+                reached: false,
                 well: true,
                 well_since: None,
                 link: Link::NEW,

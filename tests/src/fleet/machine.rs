@@ -179,6 +179,7 @@ impl FleetMachine {
             own_exclusion: false,
             hooks: Hooks::default(),
             api: Api::Away,
+            network: Ok(()),
             running: None,
             finished: None,
             health: Health::unknown(),
@@ -309,6 +310,7 @@ impl Hands for FleetMachine {
             kubelet: Check::Pass,
             credential: Check::Pass,
             kubeadm: Check::Pass,
+            network: Ok(()),
             required: vec![("disk".to_owned(), disk)],
         }));
         tokio::time::sleep(Duration::MAX).await;

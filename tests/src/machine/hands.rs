@@ -53,6 +53,7 @@ impl TestMachine {
             own_exclusion: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
+            network: Ok(()),
             running: None,
             finished: None,
             health: Health::unknown(),

@@ -86,6 +86,7 @@ fn passing() -> Local {
         kubelet,
         credential: Check::Pass,
         kubeadm,
+        network: Ok(()),
         required: Vec::new(),
     }
 }

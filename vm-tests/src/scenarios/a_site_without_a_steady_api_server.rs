@@ -1,5 +1,7 @@
-//! The policy lets a system be blessed while the API server is away. Then kubeadm has never run in it, and runs when the server is back, also behind
-//! another reboot: the node is given back with nothing left to do by hand.
+//! The policy lets a system be blessed while the API server is away. The new system reaches the
+//! server, and the server goes away while that system soaks: it is blessed. A reboot comes before
+//! the server is back; then kubeadm runs once more, and the node is given back with nothing left to
+//! do by hand.
 
 use super::prelude::*;
 
@@ -14,6 +16,9 @@ pub const SCENARIO: Scenario = Scenario {
 
 const BLESSED: &str = "\"name\": \"Blessed\"";
 
+/// Every check has passed, and the system is watched.
+const SOAKS: &str = "\"well_since\"";
+
 /// kubeadm has succeeded in this boot, which is no trial, and no restart of the kubelet is owed.
 const CAUGHT_UP: &str = "! grep -q careen.trial /proc/cmdline && ls /run/careen/kubeadm-* | grep -vc owes-restart && ! ls /run/careen/kubeadm-owes-restart-*";
 
@@ -23,19 +28,23 @@ const REBOOT: &str = "until systemctl reboot --no-block; do sleep 1; done";
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    rig.policy("[health]\nbless-without-api = true\ndeadline-seconds = 300")
+    rig.policy("[health]\nbless-without-api = true\ndeadline-seconds = 300\nsoak-seconds = 120")
         .await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;
+    rig.wait_boot(Some(&before.boot)).await?;
+    rig.wait_record(SOAKS, ":").await?;
     rig.progress.step("the API server goes away");
     rig.plane.stop_api_server();
-    rig.wait_boot(Some(&before.boot)).await?;
     rig.wait_record(BLESSED, ":").await?;
-    ensure!(
-        rig.record().await?.upgrade.is_some_and(|up| up.kubeadm_due),
-        "blessed without an API server, kubeadm is not due"
-    );
     let trial = rig.boot_id().await?;
+    let up = rig.record().await?.upgrade;
+    ensure!(
+        up.is_some_and(|up| up
+            .api_seen_from_new
+            .is_some_and(|boot| boot.as_str() == trial)),
+        "it was blessed alone without having reached the API server in its boot"
+    );
     rig.progress.step("somebody reboots the node meanwhile");
     rig.wait_guest(REBOOT).await?;
     rig.wait_boot(Some(&trial)).await?;

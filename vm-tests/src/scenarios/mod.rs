@@ -19,6 +19,7 @@ mod a_person_reboots_in_between;
 mod a_person_reboots_on_the_way_back;
 mod a_read_only_disk_is_told_and_a_reboot_goes_on;
 mod a_site_without_a_steady_api_server;
+mod a_system_without_a_network_is_not_blessed_alone;
 mod agent_dead_in_the_trial;
 mod agent_killed_in_every_phase_resumes;
 mod an_archive_on_the_node_upgrades_it;
@@ -119,6 +120,7 @@ pub const ALL: &[Scenario] = &[
     a_person_reboots_on_the_way_back::SCENARIO,
     a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
     a_site_without_a_steady_api_server::SCENARIO,
+    a_system_without_a_network_is_not_blessed_alone::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
     agent_killed_in_every_phase_resumes::SCENARIO,
     an_archive_on_the_node_upgrades_it::SCENARIO,

@@ -97,6 +97,34 @@ impl Credential {
     }
 }
 
+/// Where this node must get to for the API server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// An address without brackets, or a name.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// Where a kubeconfig leads: to its proxy, or without one to the server.
+///
+/// # Errors
+/// When it cannot be used.
+pub fn endpoint(path: &Path) -> Result<Endpoint, kubeconfig::Error> {
+    let config = config(Kubeconfig::read_from(path)?, Duration::MAX)?;
+    let url = config.proxy_url.unwrap_or(config.cluster_url);
+    let usual = if url.scheme_str() == Some("http") {
+        80
+    } else {
+        443
+    };
+    let host = url.host().unwrap_or_default();
+    Ok(Endpoint {
+        host: host.trim_matches(['[', ']']).to_owned(),
+        port: url.port_u16().unwrap_or(usual),
+    })
+}
+
 /// A proxy is kubelet.conf's to name. The environment is not asked: what is set there so that images are fetched, or comes with a new image, must
 /// not take the API server away, nor decide a trial.
 fn config(content: Kubeconfig, silence: Duration) -> Result<Config, kubeconfig::Error> {
@@ -171,6 +199,35 @@ mod tests {
         let content: Kubeconfig = serde_json::from_value(content).unwrap();
         let named = ["/ca.crt", "/own.pem", "/own.key", "/token"].map(PathBuf::from);
         assert_eq!(files(&content), named);
+    }
+
+    #[test]
+    fn a_node_must_get_to_the_proxy_where_there_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kubelet.conf");
+        let at = |cluster: serde_json::Value| {
+            let content = serde_json::json!({
+                "current-context": "x",
+                "contexts": [{ "name": "x", "context": { "cluster": "c", "user": "u" } }],
+                "clusters": [{ "name": "c", "cluster": cluster }],
+            });
+            std::fs::write(&file, content.to_string()).unwrap();
+            let found = endpoint(&file).unwrap();
+            (found.host, found.port)
+        };
+        let server = |server: &str| serde_json::json!({ "server": server });
+        assert_eq!(
+            at(server("https://x.example.org")),
+            ("x.example.org".to_owned(), 443)
+        );
+        assert_eq!(
+            at(server("https://[2001:db8::1]:6443")),
+            ("2001:db8::1".to_owned(), 6443)
+        );
+        let proxied =
+            serde_json::json!({ "server": "https://x", "proxy-url": "http://192.0.2.9:3128" });
+        assert_eq!(at(proxied), ("192.0.2.9".to_owned(), 3128));
+        assert!(endpoint(&folder.path().join("nowhere")).is_err());
     }
 
     #[test]

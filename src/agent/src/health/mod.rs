@@ -7,6 +7,7 @@ mod checked;
 mod credential;
 pub(crate) mod group;
 pub(crate) mod kubelet;
+mod network;
 pub(crate) mod output;
 pub(crate) mod programs;
 pub(crate) mod runtime;
@@ -25,6 +26,7 @@ use upgrade::{Policy, Reason, UpgradeId};
 use crate::hands::Local;
 use crate::kubeadm;
 
+use network::Network;
 pub use user::UserChecks;
 
 /// Pause between two rounds. Only while a trial waits for its verdict: a round is a greeting on a socket, a GET on the
@@ -45,6 +47,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     // Not waited for: these decide nothing, and a slow one must not delay the verdict.
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
     let mut required = UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE);
+    let network = Network::follow(KUBELET_CONF.into());
     let mut checked = Check::Pending("it was not looked for yet".to_owned());
     loop {
         // User checks ask about a node that runs; before that they would only use up their tries. They may take their time, so the
@@ -66,6 +69,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
             kubelet,
             credential,
             kubeadm,
+            network: network.now(),
             required: [(CHECK_UNIT.to_owned(), checked.clone())]
                 .into_iter()
                 .chain(required.results())
@@ -88,6 +92,12 @@ fn tell(before: Option<&Local>, now: &Local) {
         && changed
     {
         tracing::warn!("{why}; the trial is not judged for it");
+    }
+    let changed = before.map_or(Ok(()), |before| before.network.clone()) != now.network;
+    if let Err(why) = &now.network
+        && changed
+    {
+        tracing::warn!("{why}; that the API server is not reached is no word of the server");
     }
 }
 

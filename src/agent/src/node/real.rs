@@ -121,6 +121,7 @@ impl Node {
             own_exclusion: false,
             hooks: self.hooks(record),
             api: Api::Away,
+            network: Ok(()),
             running: None,
             finished: None,
             health: Health::unknown(),

@@ -12,10 +12,11 @@ impl World {
         self
     }
 
-    /// Takes the API server away, in seconds since the world began.
+    /// Takes the API server away, in seconds since the world began; once more each time that this
+    /// is called.
     #[must_use]
     pub fn with_api_away(mut self, seconds: Range<u64>) -> Self {
-        self.away = Some(seconds.start * 1000..seconds.end * 1000);
+        self.away.push(seconds.start * 1000..seconds.end * 1000);
         self
     }
 

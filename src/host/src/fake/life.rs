@@ -74,10 +74,10 @@ impl World {
     fn wait(&mut self, until: Option<u64>) -> Turn {
         self.check_one_shot();
         let until = until.map(|at| at.saturating_sub(self.running.now.0).max(1));
-        let away = self.away.clone().unwrap_or_default();
         let connected = self.elapsed - self.running.now.0 + CONNECTED;
-        let change = [away.start, away.end, connected]
-            .into_iter()
+        let away = self.away.iter().flat_map(|away| [away.start, away.end]);
+        let change = away
+            .chain([connected])
             .filter(|at| *at > self.elapsed)
             .min();
         let change = change.map(|at| at - self.elapsed);

@@ -1,7 +1,8 @@
 //! What the brain is shown of the world.
 
 use upgrade::{
-    Api, Asked, Check, Finished, Health, Home, Hooks, Observation, OneShot, SinceBoot, Upgrade,
+    Api, Asked, Check, Finished, Health, Home, Hooks, NoNetwork, Observation, OneShot, SinceBoot,
+    Upgrade,
 };
 
 use super::{CONNECTED, Flaw, World};
@@ -50,6 +51,7 @@ impl World {
             } else {
                 Api::Away
             },
+            network: self.network(),
             running: None,
             finished,
             health: self.health(),
@@ -67,13 +69,18 @@ impl World {
     }
 
     fn api_since(&self) -> SinceBoot {
-        let back = self
-            .away
-            .as_ref()
-            .filter(|away| away.end <= self.elapsed)
-            .map_or(0, |away| away.end);
+        let ends = self.away.iter().map(|away| away.end);
+        let back = ends.filter(|end| *end <= self.elapsed).max().unwrap_or(0);
         let booted = self.elapsed - self.running.now.0;
         SinceBoot(back.saturating_sub(booted).max(CONNECTED))
+    }
+
+    fn network(&self) -> Result<(), NoNetwork> {
+        if self.is_new(&self.running.system) && self.flaw == Flaw::NoNetwork {
+            let to = "192.0.2.1".to_owned();
+            return Err(NoNetwork::Route { to });
+        }
+        Ok(())
     }
 
     fn health(&self) -> Health {

@@ -103,7 +103,7 @@ pub struct World {
     request: Option<RawRequest>,
     cordoned: bool,
     /// When the API server is away, in milliseconds since the world began.
-    away: Option<Range<u64>>,
+    away: Vec<Range<u64>>,
     elapsed: u64,
     /// At which points the world breaks in.
     cuts: Vec<(u32, Cut)>,
@@ -174,7 +174,7 @@ impl World {
             stuck_loader: false,
             request: Some(request),
             cordoned: false,
-            away: None,
+            away: Vec::new(),
             elapsed: 60_000,
             cuts: Vec::new(),
             withdrawal: None,
@@ -240,11 +240,8 @@ impl World {
 
     fn api_is_up(&self) -> bool {
         let cut_off = self.flaw == Flaw::NoNetwork && self.is_new(&self.running.system);
-        !cut_off
-            && self
-                .away
-                .as_ref()
-                .is_none_or(|away| !away.contains(&self.elapsed))
+        let is_away = |away: &Range<u64>| away.contains(&self.elapsed);
+        !cut_off && !self.away.iter().any(is_away)
     }
 
     /// Whether the agent knows that it is up.

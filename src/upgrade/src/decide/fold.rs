@@ -82,7 +82,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             up.facts = Some(found.clone());
         }
         (Step::Rehearse, Effect::Rehearsed { blocked }) => {
-            up.rehearsed = true;
+            (up.rehearsed, up.api_seen_from_old) = (true, true);
             up.warning.clone_from(blocked);
         }
         (Step::Deploy { .. }, Effect::Deployed(deployment)) => {
@@ -101,7 +101,11 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             });
         }
         // Whoever had the node until now has changed what was saved before.
-        (Step::Drain { .. }, _) => (up.phase, up.snapshot) = (Phase::Drained, false),
+        (Step::Drain { .. }, _) => {
+            // No drain ends without the API server, however short it was there.
+            up.api_seen_from_old = true;
+            (up.phase, up.snapshot) = (Phase::Drained, false);
+        }
         (Step::PostHooks { .. }, _) => post_hooks_over(up),
         (Step::Snapshot, _) => up.snapshot = true,
         (Step::Bless { .. }, _) => up.phase = Phase::Blessed,

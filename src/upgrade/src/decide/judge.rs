@@ -14,7 +14,8 @@ pub(super) enum Judgement {
         until: SinceBoot,
         hold: bool,
     },
-    /// The API server was away all the while; everything else is well.
+    /// The API server was not reached; everything else is well. The reason blames the image where
+    /// this node has no network.
     ApiAway(Reason),
     Bad(Reason),
 }
@@ -26,6 +27,8 @@ pub(super) struct SoFar {
     pub(super) held: bool,
     /// All checks have passed, none has failed since, and until then it is watched.
     pub(super) soaks_until: Option<SinceBoot>,
+    /// The local checks are enough where the API server is away.
+    pub(super) alone: bool,
 }
 
 /// The verdict, by what is seen now and what was seen before. A system that was well and soaks has shown what it had its time for: what cannot be
@@ -35,7 +38,11 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judge
     if let Some(reason) = broken(health, seen.now) {
         return Judgement::Bad(reason);
     }
-    let SoFar { held, soaks_until } = so_far;
+    let SoFar {
+        held,
+        soaks_until,
+        alone,
+    } = so_far;
     let limits = &policy.health;
     let deadline = soaks_until.unwrap_or_default().max(usual(limits));
     match (first_open(local(health)), first_open(remote(health))) {
@@ -48,7 +55,7 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judge
         // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the time that the server leaves it.
         (Some(open), _) if held => wait_or_bad(&open, seen, limits, deadline),
         (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
-        (None, Some(open)) => away_or_late(&open, seen, limits, deadline),
+        (None, Some(open)) => away_or_late(&open, seen, limits, (deadline, alone)),
     }
 }
 
@@ -79,7 +86,7 @@ fn away_or_late(
     open: &Open,
     seen: &Observation,
     limits: &policy::Health,
-    deadline: SinceBoot,
+    (deadline, alone): (SinceBoot, bool),
 ) -> Judgement {
     match seen.api {
         // Away is also the agent that has just started, and a server that blinks: until the deadline it may yet speak.
@@ -87,15 +94,20 @@ fn away_or_late(
             until: deadline,
             hold: deadline > usual(limits),
         },
-        Api::Away if limits.bless_without_api => Judgement::Healthy,
+        Api::Away if alone && seen.network.is_ok() => Judgement::Healthy,
         Api::Away if seen.now >= patience(seen, limits, deadline) => Judgement::ApiAway(away(seen)),
         Api::Away | Api::Reached { .. } => wait_or_bad(open, seen, limits, deadline),
     }
 }
 
+/// A node without a network says nothing of the API server. The old system, which does not lack
+/// one, is asked before the image is blamed.
 const fn away(seen: &Observation) -> Reason {
-    Reason::ApiAwayInTrial {
-        seconds: seen.now.0 / 1000,
+    match seen.network {
+        Ok(()) => Reason::ApiAwayInTrial {
+            seconds: seen.now.0 / 1000,
+        },
+        Err(_) => Reason::NoApiFromNewSystem,
     }
 }
 

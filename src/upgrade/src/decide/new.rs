@@ -1,7 +1,7 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
 use super::judge::{Judgement, SoFar, judge};
-use super::{Act, disarm, give_up, kubeadm, old, soak};
+use super::{Act, alone, disarm, give_up, kubeadm, old, soak};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Check, Observation};
 use crate::phase::Phase;
@@ -34,6 +34,7 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     if up.given_up.is_some() {
         return leave(up, seen);
     }
+    alone::note(up, seen, policy);
     soak::disturb(up, seen, policy);
     match judge(seen, policy, so_far(up, seen, policy)) {
         Judgement::Healthy => {
@@ -67,6 +68,7 @@ fn so_far(up: &Upgrade, seen: &Observation, policy: &Policy) -> SoFar {
     SoFar {
         held: hold.is_some_and(|until| until.boot == seen.boot),
         soaks_until: soak::until(up, seen, policy),
+        alone: alone::is_enough(up, seen, policy),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::target::{Target, Wanted};
 
 /// From `Accepted` to `Drained`: the next step towards arming.
 pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    up.api_seen_from_old |= matches!(seen.api, Api::Reached { .. });
     if let Some(reason) = called_off(up, seen) {
         give_up(up, reason);
         return revert(up, seen);
@@ -139,7 +140,10 @@ fn drained(
         give_up(up, reason);
         return revert(up, seen);
     }
-    let saw_none = matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. }));
+    let saw_none = matches!(
+        up.given_up,
+        Some(Reason::ApiAwayInTrial { .. } | Reason::NoApiFromNewSystem)
+    );
     if saw_none && !up.api_reached_from_old {
         // Only when this system sees an API server is there something to compare with the last trial.
         match seen.api {

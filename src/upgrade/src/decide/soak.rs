@@ -1,5 +1,6 @@
 //! The soak: for how long a new system must be healthy without a break before it is blessed.
 
+use super::alone;
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Check, Health, Observation};
 use crate::policy::Policy;
@@ -17,7 +18,7 @@ pub(super) fn disturb(up: &mut Upgrade, seen: &Observation, policy: &Policy) {
         &seen.health.ready,
         &seen.health.version,
     ];
-    let excused = policy.health.bless_without_api && seen.api == Api::Away;
+    let excused = seen.api == Api::Away && alone::is_enough(up, seen, policy);
     let remote = remote.into_iter().filter(|_| !excused);
     let users = seen.health.required.iter().map(|(_, check)| check);
     let fails = |check: &Check| matches!(check, Check::Fail(_) | Check::Broken(_));

@@ -90,6 +90,7 @@ pub fn quiet() -> Observation {
             since: SinceBoot(20_000),
             version: Some("v1.36.3".parse().unwrap()),
         },
+        network: Ok(()),
         running: None,
         finished: None,
         health: Health::unknown(),

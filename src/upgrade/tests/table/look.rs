@@ -5,7 +5,7 @@ use upgrade::*;
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 33] = [
+    let changes: [fn(&mut Observation); 34] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -37,6 +37,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         // Past every deadline, and past the hold behind it.
         |seen| seen.now = SinceBoot(1_000_000),
         |seen| seen.now = SinceBoot(10_000_000),
+        |seen| (seen.api, seen.network) = (Api::Away, Err(cut_off())),
         |seen| seen.deployments = ['c', 'a', 'b'].map(deployment).to_vec(),
         |seen| seen.deployments = vec![deployment('a')],
         |seen| seen.health.kubelet = Check::Fail("x".into()),
@@ -63,6 +64,12 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
     changes.into_iter().map(with).collect()
 }
 
+fn cut_off() -> NoNetwork {
+    NoNetwork::Route {
+        to: "192.0.2.1".into(),
+    }
+}
+
 /// Records in this phase that carry something from before.
 fn burdened(phase: &Phase) -> Vec<Record> {
     let moment = || Moment {
@@ -87,6 +94,7 @@ fn burdened(phase: &Phase) -> Vec<Record> {
         with(&|up| up.given_up = Some(Reason::UnguardedBoot)),
         with(&|up| (up.redeployed, up.tries, up.released) = (9, 9, true)),
         with(&|up| up.node = Some("node-a".into())),
+        with(&|up| up.api_seen_from_old = true),
     ]
 }
 
@@ -249,6 +257,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         own_exclusion,
         hooks,
         api,
+        network,
         running,
         finished,
         health,

@@ -2,8 +2,8 @@
 
 use upgrade::window::Hours;
 use upgrade::{
-    Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, Observation, OneShot,
-    Outcome, Phase, Policy, Reason, Record, SinceBoot, Step, Upgrade,
+    Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, NoNetwork, Observation,
+    OneShot, Outcome, Phase, Policy, Reason, Record, SinceBoot, Step, Upgrade,
 };
 
 /// In a trial: early, and when its time is over.
@@ -100,6 +100,7 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
         },
         Observation {
             api: Api::Away,
+            network: Ok(()),
             now: MOMENTS[1],
             ..seen()
         },
@@ -122,8 +123,17 @@ fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
                 now,
                 ..seen()
             };
-            let api = Api::Away;
-            [seen.clone(), Observation { api, ..seen }]
+            let away = Observation {
+                api: Api::Away,
+                ..seen.clone()
+            };
+            let to = "192.0.2.1".to_owned();
+            let network = Err(NoNetwork::Route { to });
+            let cut_off = Observation {
+                network,
+                ..away.clone()
+            };
+            [seen, away, cut_off]
         })
         .collect();
     moments.extend([
@@ -269,6 +279,7 @@ fn calm(booted: Deployment) -> Observation {
         own_exclusion: false,
         hooks: Hooks::default(),
         api: Api::Away,
+        network: Ok(()),
         running: None,
         finished: None,
         health: Health::unknown(),

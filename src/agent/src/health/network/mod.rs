@@ -1,0 +1,171 @@
+//! What this node itself lacks of a way to the API server. A node without carrier, address, route
+//! or resolver says nothing of the server, and such a system is not taken for one whose server is
+//! away.
+//!
+//! What cannot be told counts as a network that is fine: then the API server is to blame as before.
+
+mod devices;
+mod resolver;
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use upgrade::NoNetwork;
+
+use crate::cluster::credential::{Endpoint, endpoint};
+use devices::Device;
+
+/// How often it is looked at, in a trial alone.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The looks of one trial, beside its checks: a resolver that does not answer must not hold those
+/// up.
+pub struct Network {
+    found: watch::Receiver<Result<(), NoNetwork>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Network {
+    /// Begins to look at the way to the API server of this kubeconfig.
+    pub fn follow(kubeconfig: PathBuf) -> Self {
+        let (sender, found) = watch::channel(Ok(()));
+        let task = tokio::spawn(async move {
+            loop {
+                let _ = sender.send_replace(look(&kubeconfig).await);
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+        Self { found, task }
+    }
+
+    /// What was found last.
+    pub fn now(&self) -> Result<(), NoNetwork> {
+        self.found.borrow().clone()
+    }
+}
+
+/// Looks once. The kubeconfig is read anew, for it may name another server or a proxy by now.
+async fn look(kubeconfig: &Path) -> Result<(), NoNetwork> {
+    let (Ok(server), Ok(devices)) = (endpoint(kubeconfig), devices::all()) else {
+        return Ok(());
+    };
+    if let Ok(address) = server.host.parse() {
+        return way(address, &devices);
+    }
+    match resolver::addresses(&server).await {
+        Some(addresses) => any(addresses.iter().map(|address| way(*address, &devices))),
+        None => unresolved(&server, &devices).await,
+    }
+}
+
+/// The name has no address. That is this node's fault where it has no resolver, or no way to one.
+async fn unresolved(server: &Endpoint, devices: &[Device]) -> Result<(), NoNetwork> {
+    let mut alive = Vec::new();
+    for resolver in resolver::servers() {
+        if !resolver::is_dead(resolver).await {
+            alive.push(way(resolver, devices));
+        }
+    }
+    if alive.is_empty() {
+        let name = server.host.clone();
+        return Err(NoNetwork::Resolver { name });
+    }
+    any(alive.into_iter())
+}
+
+/// One way is enough; without any the first says why.
+fn any(ways: impl Iterator<Item = Result<(), NoNetwork>>) -> Result<(), NoNetwork> {
+    let mut why = Ok(());
+    for way in ways {
+        match way {
+            Ok(()) => return Ok(()),
+            Err(lack) => why = why.and(Err(lack)),
+        }
+    }
+    why
+}
+
+fn way(to: IpAddr, devices: &[Device]) -> Result<(), NoNetwork> {
+    judge(to, source(to), devices)
+}
+
+/// From which address the kernel would send. Nothing is sent: for UDP a connection is a look at the
+/// routes.
+fn source(to: IpAddr) -> io::Result<IpAddr> {
+    let any: IpAddr = match to {
+        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+    socket.connect(SocketAddr::new(to, 9))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+fn judge(to: IpAddr, source: io::Result<IpAddr>, devices: &[Device]) -> Result<(), NoNetwork> {
+    let is_own = devices.iter().any(|one| one.addresses.contains(&to));
+    if to.is_loopback() || is_own {
+        // A proxy or load balancer on this node leads there, and where to only it knows.
+        return devices::leads_out(devices)
+            .then_some(())
+            .ok_or_else(|| lack(to, devices));
+    }
+    let source = match source {
+        Ok(source) => source,
+        Err(error) if is_no_way(&error) => return Err(lack(to, devices)),
+        Err(_) => return Ok(()),
+    };
+    if source.is_unspecified() || source.is_loopback() || is_too_near(source, to) {
+        return Err(lack(to, devices));
+    }
+    let device = devices.iter().find(|one| one.addresses.contains(&source));
+    match device.filter(|one| !one.runs) {
+        Some(device) => Err(NoNetwork::Carrier {
+            device: device.name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn is_no_way(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable | ErrorKind::AddrNotAvailable
+    )
+}
+
+/// An address of the link alone reaches nothing beyond it.
+fn is_too_near(source: IpAddr, to: IpAddr) -> bool {
+    devices::is_of_the_link(&source) && !devices::is_of_the_link(&to)
+}
+
+/// What is missing, the first in the order in which a network comes up.
+fn lack(to: IpAddr, devices: &[Device]) -> NoNetwork {
+    let out = devices::outward(devices);
+    let names: Vec<&str> = out.iter().map(|one| one.name.as_str()).collect();
+    if !out.is_empty() && !out.iter().any(|one| one.runs) {
+        let device = names.join(", ");
+        return NoNetwork::Carrier { device };
+    }
+    let fits = |own: &IpAddr| own.is_ipv4() == to.is_ipv4() && !devices::is_of_the_link(own);
+    let mut own = out.iter().flat_map(|one| &one.addresses);
+    let has_address = own.any(fits);
+    let to = to.to_string();
+    if has_address {
+        NoNetwork::Route { to }
+    } else {
+        NoNetwork::Address { to }
+    }
+}
+
+#[cfg(test)]
+mod tests;

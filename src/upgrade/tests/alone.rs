@@ -1,0 +1,228 @@
+//! When a system is blessed without an API server, and when it is not.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn trial() -> Record {
+    upgrade_in(Phase::Trial { boot: boot(2) })
+}
+
+/// A trial whose old system has reached the API server.
+fn compared() -> Record {
+    let mut record = trial();
+    record.upgrade.as_mut().unwrap().api_seen_from_old = true;
+    record
+}
+
+fn policy() -> PolicyRead {
+    let mut policy = Policy::default();
+    policy.health.bless_without_api = true;
+    Ok(policy)
+}
+
+/// Only what needs the API server is open.
+fn away(seconds: u64) -> Observation {
+    let open = || Check::Pending("no API server".into());
+    Observation {
+        now: SinceBoot(0).plus_seconds(seconds),
+        api: Api::Away,
+        health: Health {
+            kubeadm: open(),
+            ready: open(),
+            version: open(),
+            ..healthy()
+        },
+        ..on_trial()
+    }
+}
+
+fn reached(seconds: u64) -> Observation {
+    Observation {
+        api: on_trial().api,
+        ..away(seconds)
+    }
+}
+
+fn lacks() -> [NoNetwork; 4] {
+    let to = || "192.0.2.1".to_owned();
+    [
+        NoNetwork::Carrier {
+            device: "eth0".into(),
+        },
+        NoNetwork::Address { to: to() },
+        NoNetwork::Route { to: to() },
+        NoNetwork::Resolver {
+            name: "api.example.org".into(),
+        },
+    ]
+}
+
+/// In the old system again, with its API server or without.
+fn back(api: Api) -> Observation {
+    Observation {
+        boot: boot(3),
+        deployments: on_trial().deployments,
+        api,
+        ..asked()
+    }
+}
+
+#[test]
+fn a_server_that_the_old_reached_must_be_reached_by_the_new() {
+    let (record, act) = next_with(&away(600), &compared(), &policy());
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_500_000))), "not blessed");
+    let (record, act) = next_with(&away(1500), &record, &policy());
+    assert_eq!(begun(&act), Some("Reboot"));
+    let up = record.upgrade.as_ref().unwrap();
+    let outage = matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. }));
+    assert!(outage, "an outage is not held against the image: {up:?}");
+}
+
+#[test]
+fn a_second_trial_without_the_server_is_bad_by_any_policy() {
+    let (first, _) = next_with(&away(1500), &compared(), &policy());
+    let (waits, act) = next_with(&back(Api::Away), &first, &policy());
+    assert_eq!(
+        act,
+        Act::Wait(None),
+        "the old system has not reached it yet"
+    );
+    let (second, act) = next_with(&back(quiet().api), &waits, &policy());
+    assert_eq!(begun(&act), Some("Snapshot"));
+    let mut second = second;
+    let up = second.upgrade.as_mut().unwrap();
+    // As the arming leaves it.
+    (up.phase, up.given_up) = (Phase::Trial { boot: boot(2) }, None);
+    let (record, _) = next_with(&away(1500), &second, &policy());
+    let reason = Reason::NoApiFromNewSystem;
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn a_system_that_reached_the_server_and_lost_it_is_blessed() {
+    let (record, _) = next_with(&reached(60), &compared(), &policy());
+    let (record, _) = next_with(&away(600), &record, &policy());
+    assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
+    let mut other_boot = compared();
+    let up = other_boot.upgrade.as_mut().unwrap();
+    up.api_seen_from_new = Some(boot(9));
+    let (record, _) = next_with(&away(600), &other_boot, &policy());
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+}
+
+#[test]
+fn without_the_policy_a_reached_server_is_not_noted() {
+    let (record, _) = next(&reached(60), &compared());
+    assert_eq!(record.upgrade.unwrap().api_seen_from_new, None);
+}
+
+#[test]
+fn a_drain_by_a_released_agent_counts_as_a_reached_server() {
+    let mut record = trial();
+    record.upgrade.as_mut().unwrap().drain_begun = Some(Moment {
+        boot: boot(1),
+        at: SinceBoot(1),
+    });
+    let (record, _) = next_with(&away(600), &record, &policy());
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+}
+
+#[test]
+fn the_old_system_notes_that_it_has_reached_the_server() {
+    let noted = |record: &Record| record.upgrade.as_ref().unwrap().api_seen_from_old;
+    assert!(noted(&next(&asked(), &Record::default()).0), "accepted");
+    for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
+        let seen = Observation {
+            deployments: on_trial().deployments,
+            ..asked()
+        };
+        assert!(
+            noted(&next(&seen, &upgrade_in(phase.clone())).0),
+            "{phase:?}"
+        );
+        let unseen = Observation {
+            api: Api::Away,
+            ..seen
+        };
+        assert!(
+            !noted(&next(&unseen, &upgrade_in(phase.clone())).0),
+            "{phase:?}"
+        );
+    }
+    let drained = Observation {
+        finished: finished(drain(), Outcome::Done(Effect::Plain)),
+        ..back(Api::Away)
+    };
+    assert!(noted(&next(&drained, &upgrade_in(Phase::Deployed)).0));
+}
+
+#[test]
+fn a_node_without_a_network_is_never_blessed_alone() {
+    for network in lacks() {
+        let cut_off = |seconds| Observation {
+            network: Err(network.clone()),
+            ..away(seconds)
+        };
+        // Not even where the old system never reached a server, nor where this one did before.
+        for record in [trial(), next_with(&reached(60), &compared(), &policy()).0] {
+            let (record, act) = next_with(&cut_off(600), &record, &policy());
+            assert_eq!(act, Act::Wait(Some(SinceBoot(1_500_000))), "{network}");
+            let (blessed, _) = next_with(&away(900), &record, &policy());
+            assert_eq!(phase_of(&blessed), Phase::Healthy { boot: boot(2) });
+            let (record, act) = next_with(&cut_off(1500), &record, &policy());
+            assert_eq!(begun(&act), Some("Reboot"));
+            let given_up = record.upgrade.unwrap().given_up;
+            assert_eq!(given_up, Some(Reason::NoApiFromNewSystem), "{network}");
+        }
+    }
+}
+
+#[test]
+fn a_node_without_a_network_is_no_absent_server() {
+    let [network, ..] = lacks();
+    let cut_off = Observation {
+        network: Err(network),
+        ..away(1500)
+    };
+    let (first, _) = next(&cut_off, &compared());
+    assert_eq!(
+        first.upgrade.as_ref().unwrap().given_up,
+        Some(Reason::NoApiFromNewSystem)
+    );
+    // A cable may be out: the old system is asked, and a second trial is made.
+    let (waits, act) = next(&back(Api::Away), &first);
+    assert_eq!(act, Act::Wait(None));
+    let (second, act) = next(&back(quiet().api), &waits);
+    assert_eq!(begun(&act), Some("Snapshot"));
+    assert!(second.upgrade.unwrap().api_reached_from_old);
+    // Where the policy allows one trial alone, that is the verdict.
+    let once = Ok(Policy {
+        trials: 1,
+        ..Policy::default()
+    });
+    let (record, _) = next_with(&back(quiet().api), &first, &once);
+    let reason = Reason::NoApiFromNewSystem;
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn a_cut_in_a_long_soak_is_asked_about_at_its_end() {
+    let mut policy = policy();
+    policy.as_mut().unwrap().health.soak_seconds = 3600;
+    let (record, _) = next_with(&reached(60), &compared(), &policy);
+    let (record, _) = next_with(&away(600), &record, &policy);
+    let [network, ..] = lacks();
+    let cut_off = |seconds| Observation {
+        network: Err(network.clone()),
+        ..away(seconds)
+    };
+    let (record, act) = next_with(&cut_off(2_000), &record, &policy);
+    assert_eq!(act, Act::Wait(Some(SinceBoot(4_200_000))), "not begun anew");
+    let (record, _) = next_with(&cut_off(4_200), &record, &policy);
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    let (record, _) = next_with(&away(4_300), &record, &policy);
+    assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
+}

@@ -1,0 +1,31 @@
+//! The policy blesses without an API server, and the new system has no network. The old system has
+//! drained the node by that server, so the image is to blame, in its only trial.
+
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "a-system-without-a-network-is-not-blessed-alone",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["no-network"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// The journal of the trial names what the system lacks.
+const SAID: &str = "journalctl -b -1 -u careen-agent | grep -q 'network device .*that the API server is not reached'";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("no-network")?;
+    let before = rig.before().await?;
+    // The first line belongs to the top of the file.
+    rig.policy(
+        "trials = 1\n[health]\nbless-without-api = true\ndeadline-seconds = 240\napi-away-hold-seconds = 10",
+    )
+    .await?;
+    rig.ask(&image).await?;
+    rig.expect_fallback(&before, &["NoApiFromNewSystem"])
+        .await?;
+    rig.wait_guest(SAID).await?;
+    rig.expect_one_trial()
+}
