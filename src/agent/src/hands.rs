@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::{Found, Look};
 use upgrade::step::Effect;
-use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, Step, UpgradeId};
+use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, Step, Target, UpgradeId};
 
 use crate::metrics::Disk;
 
@@ -19,6 +19,8 @@ pub struct Errand {
     pub step: Step,
     /// The upgrade that it belongs to; nothing for a step outside any.
     pub id: Option<UpgradeId>,
+    /// The image that the upgrade was asked for, unless that is a system that lies here.
+    pub image: Option<Target>,
     /// The policy in force.
     pub policy: Arc<Policy>,
     /// Becomes true when the step is to be given up.

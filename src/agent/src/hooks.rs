@@ -129,6 +129,7 @@ mod tests {
         let errand = Errand {
             step,
             id: Some("u1".parse().unwrap()),
+            image: None,
             policy: Arc::new(policy),
             cancel,
             doing: watch::channel(None).0,

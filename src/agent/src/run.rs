@@ -205,15 +205,14 @@ impl<H: Hands> Agent<H> {
     ) -> Wake {
         match act {
             Act::Begin(step) => {
-                let id = read
+                let upgrade = read
                     .as_ref()
                     .ok()
-                    .and_then(|record| record.upgrade.as_ref())
-                    .map(|up| up.id.clone());
+                    .and_then(|record| record.upgrade.as_ref());
                 let node = self.link.node.as_ref().map(|node| node.name.clone());
                 seen.running = Some(step.clone());
                 let policy = Arc::new(in_force(&policy).clone());
-                self.work = Some(Work::begin(self.tools.clone(), step, id, node, policy));
+                self.work = Some(Work::begin(self.tools.clone(), step, upgrade, node, policy));
                 Wake::OnNews
             }
             Act::Cancel => {

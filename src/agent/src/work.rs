@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::step::Effect;
-use upgrade::{Doing, Finished, Outcome, Policy, Reason, Step, UpgradeId};
+use upgrade::{Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Wanted};
 
 use crate::cluster::{ApiError, Cluster};
 use crate::drain::{self, Drain};
@@ -47,11 +47,12 @@ pub struct Work {
 }
 
 impl Work {
-    /// Begins a step. `node` is our Node's name, as far as it is known.
+    /// Begins a step of this upgrade, if it is of one. `node` is our Node's name, as far as it is
+    /// known.
     pub fn begin<H: Hands>(
         tools: Tools<H>,
         step: Step,
-        id: Option<UpgradeId>,
+        upgrade: Option<&Upgrade>,
         node: Option<String>,
         policy: Arc<Policy>,
     ) -> Self {
@@ -59,7 +60,8 @@ impl Work {
         let (doing, progress) = watch::channel(None);
         let errand = Errand {
             step: step.clone(),
-            id,
+            id: upgrade.map(|up| up.id.clone()),
+            image: upgrade.and_then(image),
             policy,
             cancel: cancelled,
             doing,
@@ -113,6 +115,14 @@ impl Work {
             }
             Ok(()) = self.doing.changed() => None,
         }
+    }
+}
+
+/// The image that it was asked for.
+fn image(up: &Upgrade) -> Option<Target> {
+    match up.wanted() {
+        Wanted::Image(target) => Some(target),
+        Wanted::Kept => None,
     }
 }
 

@@ -118,6 +118,7 @@ async fn perform(step: Step) {
     let errand = Errand {
         step,
         id: Some("u1".parse().unwrap()),
+        image: None,
         policy: Arc::new(Policy::default()),
         cancel,
         doing,

@@ -130,6 +130,31 @@ pub struct Deploy {
     /// Write the deployment anew even if one is there whose /etc is up to date.
     #[arg(long)]
     pub again: bool,
+    /// Where it came from.
+    #[command(flatten)]
+    pub origin: Origin,
+}
+
+/// Where a fetched commit came from, and what must vouch for it still.
+#[derive(Debug, Default, Args)]
+pub struct Origin {
+    /// Check the commit's signature once more, as this remote's configuration and keys demand it
+    /// now.
+    #[arg(long, conflicts_with = "image")]
+    pub remote: Option<String>,
+    /// The same of a commit that came in this container image.
+    #[arg(long)]
+    pub image: Option<ContainerImage>,
+    /// The OSTree remote whose keyring must have signed a commit that came in a container image;
+    /// without it, /etc/containers/policy.json must demand a signature.
+    #[arg(long, value_name = "REMOTE", requires = "image")]
+    pub signed_by: Option<String>,
+    /// Accept what no remote and no container policy demands a signature of.
+    #[arg(long)]
+    pub unsigned: bool,
+    /// Below which root the settings of container tools lie; for tests.
+    #[arg(long, default_value = "/", hide = true)]
+    pub settings: PathBuf,
 }
 
 impl Verb {

@@ -4,7 +4,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
-use crate::args::Deploy;
+use crate::args::{Deploy, Origin};
 use crate::clean;
 use crate::container::{held, unpacked};
 use crate::deploy::{again, write};
@@ -36,6 +36,7 @@ fn deployed(site: &Site, commit: &Digest) -> Result<(), Reason> {
     let wanted = Deploy {
         commit: commit.clone(),
         again: false,
+        origin: Origin::default(),
     };
     site.report.progress(10, "removing the deployment");
     write::drop_deployments(site, &again::replaceable(site, &wanted))?;

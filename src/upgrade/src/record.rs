@@ -12,10 +12,11 @@ use crate::id::{BootId, Digest, Moment, UpgradeId};
 use crate::image::{Deployment, ImageFacts, ImageInfo};
 use crate::observe::Asked;
 use crate::phase::Phase;
+use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::step::Step;
 use crate::tally::Tally;
-use crate::target::{RawRequest, Target};
+use crate::target::{RawRequest, Target, Wanted};
 use crate::version::Version;
 
 /// The newest format that this code reads and writes.
@@ -125,6 +126,9 @@ pub struct Upgrade {
     /// What the image is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<ImageFacts>,
+    /// What the policy asked of signatures when the deployment was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signatures: Option<Signatures>,
     /// The new deployment, once it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Deployment>,
@@ -232,6 +236,25 @@ pub struct Upgrade {
     pub unknown: Map<String, Value>,
 }
 
+/// What a policy asks of signatures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signatures {
+    /// Images need none.
+    pub unsigned: bool,
+    /// The remote whose keyring must have signed the commit in a container image; empty for the
+    /// container policy.
+    pub signed_by: String,
+}
+
+impl From<&Policy> for Signatures {
+    fn from(policy: &Policy) -> Self {
+        Self {
+            unsigned: policy.unsigned,
+            signed_by: policy.registry.signed_by.clone(),
+        }
+    }
+}
+
 /// A step that is to be tried again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
@@ -290,6 +313,7 @@ impl Upgrade {
             from,
             from_version: None,
             facts: None,
+            signatures: None,
             to: None,
             tries: 0,
             warning: None,
@@ -390,6 +414,17 @@ impl Upgrade {
     #[must_use]
     pub const fn old_has_reached_api(&self) -> bool {
         self.api_seen_from_old || self.api_reached_from_old || self.drain_begun.is_some()
+    }
+
+    /// What was asked for. Once a node was armed, the target no longer says where the image came
+    /// from.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        if self.kept {
+            return Wanted::Kept;
+        }
+        let asked = self.request.parse().map(|request| request.wanted);
+        asked.unwrap_or_else(|_| Wanted::Image(self.target.clone()))
     }
 
     /// The commit that is to be booted, once it is known.

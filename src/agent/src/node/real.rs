@@ -160,7 +160,9 @@ impl Node {
         if let Step::Undo { .. } = errand.step {
             end_other_runs(id(&errand)?).await?;
         }
-        if let Some(run) = unit::run(&errand.step, &errand.policy) {
+        let (step, policy) = (&errand.step, &errand.policy);
+        if let Some(run) = unit::run(step, policy) {
+            let run = run.asking_for_signatures(step, errand.image.as_ref(), policy);
             return self.deploy(&errand, &run).await;
         }
         match &errand.step {

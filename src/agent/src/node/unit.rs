@@ -57,6 +57,26 @@ impl Run {
         }
     }
 
+    /// The same, where a deployment asks whether the image is signed still: a key may be gone since
+    /// the fetch, or the policy be stricter. A system that lies here comes from nowhere, and is not
+    /// asked.
+    #[must_use]
+    pub fn asking_for_signatures(
+        mut self,
+        step: &Step,
+        image: Option<&Target>,
+        policy: &Policy,
+    ) -> Self {
+        if let (Step::Deploy { .. }, Some(image)) = (step, image) {
+            self.arguments.extend(match &image.source {
+                Source::Remote(branch) => pairs(&[("--remote", branch.remote.as_str())]),
+                Source::Container(image) => container(image, policy),
+            });
+            self.arguments.extend(unsigned(policy));
+        }
+        self
+    }
+
     /// A reason for its end. Who is stopped cannot say by whom, and systemd by then knows nothing of the unit any more.
     #[must_use]
     pub fn with_its_time(&self, reason: Reason) -> Reason {
@@ -183,10 +203,12 @@ fn image(target: &Target, policy: &Policy) -> Vec<String> {
         let bytes = policy.limits.bandwidth_bytes.max(1024);
         arguments.extend(pairs(&[("--bandwidth", bytes.to_string().as_str())]));
     }
-    if policy.unsigned {
-        arguments.push("--unsigned".to_owned());
-    }
+    arguments.extend(unsigned(policy));
     arguments
+}
+
+fn unsigned(policy: &Policy) -> Option<String> {
+    policy.unsigned.then(|| "--unsigned".to_owned())
 }
 
 fn container(image: &ContainerImage, policy: &Policy) -> Vec<String> {

@@ -69,6 +69,20 @@ pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
     Ok((commit, bytes))
 }
 
+/// Whether the commit that came in this image is signed still as it must be. What skopeo checks is
+/// no part of the commit, so of the container policy this asks only whether it demands a signature.
+///
+/// # Errors
+/// As [`run`].
+pub fn is_vouched_for(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
+    let repo = site.sysroot.repo();
+    let cover = cover::of(site, &repo, wanted, &Skopeo::new(site, wanted))?;
+    wanted
+        .commit
+        .as_ref()
+        .map_or(Ok(()), |commit| check(&repo, wanted, &cover, commit))
+}
+
 /// Whether it is the commit that is asked for, and signed as it must be.
 fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Result<(), Reason> {
     match &wanted.commit {

@@ -6,6 +6,7 @@ pub mod arguments;
 pub mod etc;
 pub mod origin;
 pub mod spare;
+pub mod vouched;
 pub mod write;
 
 use ostree_ext::ostree;
@@ -27,6 +28,7 @@ use crate::verify::room;
 /// # Errors
 /// Why not; what was begun is cleaned up, and the default is what it was.
 pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
+    vouched::check(site, wanted)?;
     let _held = lock::acquire(site)?;
     let current = site
         .current()

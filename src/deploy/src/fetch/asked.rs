@@ -14,7 +14,7 @@ use crate::site::Site;
 /// What is wrong, and what would be right.
 pub fn check(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
     form(wanted)?;
-    remote(repo, wanted)?;
+    remote(repo, &wanted.remote, wanted.unsigned, &asked_for(wanted))?;
     cap(site, repo, wanted)
 }
 
@@ -32,15 +32,19 @@ fn form(wanted: &Fetch) -> Result<(), Reason> {
     }
 }
 
-fn remote(repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
-    let remote = wanted.remote.clone();
+/// Checks that there is such a remote, and that it demands signatures by keys that are there.
+///
+/// # Errors
+/// [`Reason::UnknownRemote`], [`Reason::VerificationOff`], or a key that is not there.
+pub fn remote(repo: &Repo, name: &str, unsigned: bool, asked_for: &str) -> Result<(), Reason> {
+    let remote = name.to_owned();
     if !repo.remote_list().iter().any(|known| *known == remote) {
         return Err(Reason::UnknownRemote { remote });
     }
     let verified = repo.remote_get_gpg_verify(&remote).unwrap_or(false);
     if verified {
-        signature::keys(repo, &remote, &asked_for(wanted))
-    } else if wanted.unsigned {
+        signature::keys(repo, &remote, asked_for)
+    } else if unsigned {
         Ok(())
     } else {
         Err(Reason::VerificationOff { remote })

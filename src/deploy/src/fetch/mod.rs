@@ -1,7 +1,7 @@
 //! Pulls a commit, checks its signature as the remote's configuration says, and holds it by a ref of ours.
 //! Nothing else in the repository changes: the remote's own refs stay as they were.
 
-mod asked;
+pub mod asked;
 mod branches;
 pub mod progress;
 pub mod room;

@@ -36,6 +36,7 @@ mod room;
 mod run;
 mod running;
 mod same;
+mod sealed;
 mod spare;
 mod stock;
 mod struck;

@@ -1,5 +1,6 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
+use super::allowed::check_policy;
 use super::{Act, System, disarm, memory, old, uncounted};
 use crate::container::Transport;
 use crate::history::{self, Past};
@@ -132,7 +133,8 @@ pub(crate) fn check(
     if runs(&target, seen) {
         return Ok(target);
     }
-    check_opt_out(seen, policy)?;
+    check_opt_out(seen)?;
+    check_policy(wanted, seen, policy)?;
     if let Some(commit) = &target.commit {
         memory::check(&record.bad, commit, id)?;
     }
@@ -144,21 +146,16 @@ pub(crate) fn check(
     seen.loader.clone()?;
     // It would cost the node's users a drain and a reboot, and the image its good name.
     seen.checks.clone()?;
-    if policy.require_watchdog {
-        seen.watchdog.clone()?;
-    }
     Ok(target)
 }
 
-/// Whoever keeps a node out says so in the file, or on the Node.
-fn check_opt_out(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
-    let file = Some(&policy.opt_out).filter(|why| !why.is_empty());
-    let file = file.map(|why| ("the policy's opt-out", why));
-    let node = seen.opted_out.as_ref().map(|why| (names::OPT_OUT, why));
-    match node.or(file) {
+/// A requester keeps the node out of what is not begun yet. The policy's own opt-out is among what
+/// the policy refuses.
+fn check_opt_out(seen: &Observation) -> Result<(), Reason> {
+    match &seen.opted_out {
         None => Ok(()),
-        Some((by, why)) => Err(Reason::OptedOut {
-            by: by.to_owned(),
+        Some(why) => Err(Reason::OptedOut {
+            by: names::OPT_OUT.to_owned(),
             why: complaint(why),
         }),
     }
@@ -166,15 +163,21 @@ fn check_opt_out(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
 
 /// The image; of what is kept here the commit, once and for all.
 fn resolve(wanted: &Wanted, seen: &Observation, policy: &Policy) -> Result<Target, Reason> {
+    check_wanted(wanted, policy)?;
     match wanted {
-        Wanted::Image(target) => {
-            check_source(&target.source, policy)?;
-            Ok(target.clone())
-        }
+        Wanted::Image(target) => Ok(target.clone()),
         Wanted::Kept => {
             let kept = seen.kept().ok_or(Reason::NothingKept)?;
             Ok(Target::here(kept.digest.clone()))
         }
+    }
+}
+
+/// Whether the policy lets this be asked for.
+pub(super) fn check_wanted(wanted: &Wanted, policy: &Policy) -> Result<(), Reason> {
+    match wanted {
+        Wanted::Image(target) => check_source(&target.source, policy),
+        Wanted::Kept => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The trial is armed, and control passes to the new system.
 
+use super::allowed::check_again;
 use super::called_off::renamed;
 use super::connecting::unheard;
 use super::old::{back_before_the_drain, pause, place_of_target, prepare, revert};
@@ -46,7 +47,8 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     if let Some(wait) = pause(up, seen) {
         return wait;
     }
-    match (place_of_target(up, seen), seen.one_shot) {
+    let place = check_again(up, seen, policy).and_then(|()| place_of_target(up, seen));
+    match (place, seen.one_shot) {
         (Err(reason), _) => {
             count_none(up, seen);
             give_up(up, reason);

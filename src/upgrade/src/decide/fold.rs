@@ -35,7 +35,7 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
         Step::Fetch { .. } => matches!(phase, Phase::Accepted),
         Step::Verify { .. } => matches!(phase, Phase::Fetched),
         Step::Rehearse => matches!(phase, Phase::Verified),
-        Step::Deploy { .. } => matches!(phase, Phase::Verified | Phase::Drained),
+        Step::Deploy { .. } => matches!(phase, Phase::Verified | Phase::Deployed | Phase::Drained),
         Step::PreHooks | Step::Exclude | Step::Drain { .. } => matches!(phase, Phase::Deployed),
         Step::Snapshot => matches!(phase, Phase::Drained),
         Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),

@@ -6,6 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod accept;
+mod allowed;
 mod alone;
 mod arm;
 mod called_off;

@@ -1,5 +1,6 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
+use super::allowed::{asks_for_other_signatures, check_again};
 use super::called_off::called_off;
 use super::connecting::{connecting, unheard};
 use super::{Act, arm, disarm, give_up, hold, take, uncounted};
@@ -15,7 +16,8 @@ use crate::target::{Target, Wanted};
 /// From `Accepted` to `Drained`: the next step towards arming.
 pub(super) fn prepare(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     up.api_seen_from_old |= matches!(seen.api, Api::Reached { .. });
-    if let Some(reason) = called_off(up, seen) {
+    let refused = || check_again(up, seen, policy).err();
+    if let Some(reason) = called_off(up, seen).or_else(refused) {
         give_up(up, reason);
         return revert(up, seen);
     }
@@ -52,6 +54,9 @@ fn next(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
         Phase::Accepted => fetch(up),
         Phase::Fetched => Act::Begin(Step::Verify { commit }),
         Phase::Verified => verified(up, commit, seen, policy),
+        Phase::Deployed if up.redeploying || asks_for_other_signatures(up, policy) => {
+            deploy_anew(up, commit, policy)
+        }
         Phase::Deployed => take::take(up, seen, policy),
         Phase::Drained => drained(up, commit, seen, policy),
         // The table leads none of these here.
@@ -78,13 +83,12 @@ fn is_held(up: &mut Upgrade, seen: &Observation) -> bool {
 
 /// From where it was asked for: what was armed once no longer says so.
 fn fetch(up: &Upgrade) -> Act {
-    let asked = up.request.parse().map(|request| request.wanted);
-    let target = match asked {
-        Ok(Wanted::Image(asked)) => Target {
+    let target = match up.wanted() {
+        Wanted::Image(asked) => Target {
             commit: up.target.commit.clone(),
             ..asked
         },
-        Ok(Wanted::Kept) | Err(_) => up.target.clone(),
+        Wanted::Kept => up.target.clone(),
     };
     Act::Begin(Step::Fetch { target })
 }
@@ -109,12 +113,31 @@ fn verified(
         }
         // Where no pod is evicted no budget is in the way.
         Some(Ok(())) if !up.rehearsed && !policy.drain.skip => Act::Begin(Step::Rehearse),
-        Some(Ok(())) => Act::Begin(Step::Deploy { commit }),
+        Some(Ok(())) => deploy(up, commit, policy),
     }
 }
 
+/// The deployment asks for signatures by the policy as it is now. A run that a killed agent has
+/// begun did so by the policy of then, and that note stays.
+fn deploy(up: &mut Upgrade, commit: crate::id::Digest, policy: &Policy) -> Act {
+    let goes_on = matches!(up.intent, Some(Step::Deploy { .. }));
+    if !goes_on || up.signatures.is_none() {
+        up.signatures = Some(policy.into());
+    }
+    Act::Begin(Step::Deploy { commit })
+}
+
+fn deploy_anew(up: &mut Upgrade, commit: crate::id::Digest, policy: &Policy) -> Act {
+    up.redeploying = true;
+    deploy(up, commit, policy)
+}
+
 /// The skew against the API server as it is now; nothing when its version is not known.
-fn skew_now(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<Result<(), Reason>> {
+pub(super) fn skew_now(
+    up: &Upgrade,
+    seen: &Observation,
+    policy: &Policy,
+) -> Option<Result<(), Reason>> {
     let Api::Reached {
         version: Some(server),
         ..
@@ -154,9 +177,9 @@ fn drained(
     if seen.uncordoned {
         return drain_anew(up, seen, policy);
     }
-    if up.redeploying {
+    if up.redeploying || asks_for_other_signatures(up, policy) {
         // A cut came into it: the former deployment may be there still, or gone already.
-        return Act::Begin(Step::Deploy { commit });
+        return deploy_anew(up, commit, policy);
     }
     match place_of_target(up, seen) {
         Err(reason) => {
@@ -210,8 +233,7 @@ fn redeploy(
         return revert(up, seen);
     }
     up.redeployed = up.redeployed.saturating_add(1);
-    up.redeploying = true;
-    Act::Begin(Step::Deploy { commit })
+    deploy_anew(up, commit, policy)
 }
 
 /// The new deployment must lie there, and the old one be the default and stay it: only then does an unfinished trial fall back. What somebody

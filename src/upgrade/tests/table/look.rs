@@ -94,7 +94,13 @@ fn burdened(phase: &Phase) -> Vec<Record> {
         with(&|up| up.given_up = Some(Reason::UnguardedBoot)),
         with(&|up| (up.redeployed, up.tries, up.released) = (9, 9, true)),
         with(&|up| up.node = Some("node-a".into())),
-        with(&|up| up.api_seen_from_old = true),
+        with(&|up| {
+            up.api_seen_from_old = true;
+            up.signatures = Some(upgrade::record::Signatures {
+                unsigned: true,
+                signed_by: String::new(),
+            });
+        }),
     ]
 }
 

@@ -134,6 +134,49 @@ fn a_container_image_is_fetched_in_the_unit_of_a_fetch_with_the_policys_keyring(
     assert_eq!(run.arguments, wanted);
 }
 
+/// The arguments of a deployment of this image behind its commit.
+fn deploying(image: Option<&str>, policy: &Policy) -> Vec<String> {
+    let image: Option<Target> = image.map(|image| image.parse().unwrap());
+    let step = Step::Deploy {
+        commit: "a".repeat(64).parse().unwrap(),
+    };
+    let run = run(&step, policy).unwrap();
+    run.asking_for_signatures(&step, image.as_ref(), policy)
+        .arguments[5..]
+        .to_vec()
+}
+
+#[test]
+fn a_deployment_asks_for_signatures_by_the_policy_of_now() {
+    let (strict, mut loose) = (Policy::default(), Policy::default());
+    loose.unsigned = true;
+    let remote = Some("ostree:images:os/stable");
+    assert_eq!(deploying(remote, &strict), ["--remote", "images"]);
+    assert_eq!(
+        deploying(remote, &loose),
+        ["--remote", "images", "--unsigned"]
+    );
+    let image = format!("docker://r.example.com/os@sha256:{}", "b".repeat(64));
+    let container = Some(image.as_str());
+    assert_eq!(deploying(container, &strict), ["--image", &image]);
+    loose.registry.signed_by = "site".to_owned();
+    let named = ["--image", &image, "--signed-by", "site", "--unsigned"];
+    assert_eq!(deploying(container, &loose), named);
+    assert_eq!(
+        deploying(None, &loose),
+        [""; 0],
+        "what lies here came from nowhere"
+    );
+    let commit = "a".repeat(64).parse().unwrap();
+    let verify = run(&Step::Verify { commit }, &loose).unwrap();
+    let target: Target = "ostree:images:os/stable".parse().unwrap();
+    let step = Step::Clean;
+    let asked = verify
+        .clone()
+        .asking_for_signatures(&step, Some(&target), &loose);
+    assert_eq!(asked.arguments, verify.arguments);
+}
+
 #[test]
 fn a_blessing_names_the_default_that_was_judged() {
     let commit: upgrade::Digest = "a".repeat(64).parse().unwrap();

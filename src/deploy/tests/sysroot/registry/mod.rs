@@ -188,6 +188,11 @@ impl Shop {
         Answer::of(&self.command(image, flags).output().unwrap())
     }
 
+    /// Deploys what came in an image.
+    pub fn deploy(&self, image: &str, flags: &[&str]) -> Answer {
+        Answer::of(&self.of("deploy", image, flags).output().unwrap())
+    }
+
     pub fn plan_by_the_container_policy(&self, image: &str) -> Result<Found, Reason> {
         let mut command = self.of("plan-image", image, &[]);
         Answer::of(&command.output().unwrap()).planned()

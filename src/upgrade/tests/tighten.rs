@@ -1,0 +1,336 @@
+//! A policy that is made stricter reaches the upgrade under way, at each step up to the reboot into
+//! the trial.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "tighten/keys.rs"]
+mod keys;
+mod scene;
+
+use keys::*;
+use scene::*;
+use upgrade::*;
+
+/// The policies of a case: the one that lets the request through, and the strict one.
+fn policies(case: &Case) -> (PolicyRead, PolicyRead) {
+    let mut loose = Policy::default();
+    (case.loosen)(&mut loose);
+    let mut tight = loose.clone();
+    (case.tighten)(&mut tight);
+    (Ok(loose), Ok(tight))
+}
+
+fn image(case: &Case) -> ImageFacts {
+    let mut image = facts('b');
+    (case.image)(&mut image);
+    image
+}
+
+/// Whether the reason is known before the image was looked at.
+fn is_known_at_once(case: &Case) -> bool {
+    let refused = next_with(&seen(case, asked()), &Record::default(), &policies(case).1);
+    refused.0.refused.is_some()
+}
+
+fn seen(case: &Case, seen: Observation) -> Observation {
+    let mut seen = seen;
+    (case.seen)(&mut seen);
+    seen
+}
+
+/// An upgrade that was taken under the loose policy, with where it is and what is seen there.
+fn under_way(case: &Case) -> Vec<(Record, Observation)> {
+    let before = seen(case, asked());
+    let beside = seen(
+        case,
+        Observation {
+            deployments: on_trial().deployments,
+            ..asked()
+        },
+    );
+    let back = Observation {
+        boot: boot(3),
+        ..beside.clone()
+    };
+    let at = |phase: Phase, seen: &Observation| {
+        let mut record = upgrade_in(phase);
+        let up = record.upgrade.as_mut().unwrap();
+        let Asked::This(request) = &seen.request else {
+            panic!("nobody asks");
+        };
+        up.request = request.clone();
+        let Wanted::Image(target) = request.parse().unwrap().wanted else {
+            panic!("it is kept");
+        };
+        up.target = target;
+        up.facts = up.facts.take().map(|_| image(case));
+        up.signatures = up.to.as_ref().map(|_| {
+            let policy = policies(case).0;
+            (&policy.unwrap()).into()
+        });
+        (record, seen.clone())
+    };
+    let mut armed = at(Phase::Armed { boot: boot(1) }, &beside);
+    // As it is written for every guard.
+    armed.0.upgrade.as_mut().unwrap().target = Target::here(digest('b'));
+    vec![
+        at(Phase::Accepted, &before),
+        at(Phase::Fetched, &before),
+        at(Phase::Verified, &before),
+        at(Phase::Deployed, &beside),
+        at(Phase::Drained, &beside),
+        armed,
+        at(Phase::Trial { boot: boot(2) }, &back),
+    ]
+}
+
+fn reverts_for(record: &Record) -> Option<Reason> {
+    match phase_of(record) {
+        Phase::Reverting { reason } | Phase::Failed { reason } => Some(reason),
+        _ => None,
+    }
+}
+
+/// How a request that is new ends under this policy.
+fn refusal(case: &Case, policy: &PolicyRead) -> Reason {
+    let mut seen = seen(case, asked());
+    let mut record = Record::default();
+    for _ in 0..5 {
+        let (decided, act) = next_with(&seen, &record, policy);
+        record = decided;
+        if let Some(refused) = &record.refused {
+            return refused.reason.clone();
+        }
+        if let Some(reason) = reverts_for(&record) {
+            return reason;
+        }
+        let Act::Begin(step) = act else {
+            panic!("{act:?}")
+        };
+        let effect = match &step {
+            Step::Fetch { .. } => Effect::Fetched {
+                commit: digest('b'),
+            },
+            Step::Verify { .. } => Effect::Verified(image(case)),
+            _ => Effect::Rehearsed { blocked: None },
+        };
+        seen.finished = finished(step, Outcome::Done(effect));
+    }
+    panic!("it is not refused")
+}
+
+#[test]
+fn each_key_that_refuses_ends_an_upgrade_under_way() {
+    let mut cases = 0;
+    for (key, class) in all() {
+        let Class::Refuses(case) = class else {
+            continue;
+        };
+        let (loose, tight) = policies(&case);
+        let wanted = refusal(&case, &tight);
+        assert_eq!(wanted.code(), case.code, "{key}");
+        let at_once = is_known_at_once(&case);
+        for (record, seen) in under_way(&case) {
+            let phase = phase_of(&record);
+            if !at_once && record.upgrade.as_ref().unwrap().facts.is_none() {
+                continue;
+            }
+            let goes_on = reverts_for(&next_with(&seen, &record, &loose).0);
+            assert_eq!(
+                goes_on, None,
+                "{key} in {phase:?}: refused by the loose policy"
+            );
+            let (record, act) = next_with(&seen, &record, &tight);
+            assert_eq!(
+                reverts_for(&record).as_ref(),
+                Some(&wanted),
+                "{key} in {phase:?}"
+            );
+            assert!(
+                !matches!(begun(&act), Some("Arm" | "Reboot")),
+                "{key}: {act:?}"
+            );
+            cases += 1;
+        }
+    }
+    assert!(cases > 40, "only {cases} cases");
+}
+
+#[test]
+fn every_key_that_refuses_nothing_is_classed_with_the_reason() {
+    let keys = all().into_iter();
+    let reasons = keys.filter_map(|(key, class)| match class {
+        Class::RefusesNone(why) => Some((key, why)),
+        Class::Refuses(_) | Class::AsksForSignatures(_) => None,
+    });
+    for (key, why) in reasons {
+        assert!(!why.is_empty(), "{key}");
+    }
+}
+
+#[test]
+fn each_key_about_signatures_has_a_deployed_image_asked_again() {
+    for (key, class) in all() {
+        let Class::AsksForSignatures(case) = class else {
+            continue;
+        };
+        let (loose, tight) = policies(&case);
+        for (record, seen) in under_way(&case) {
+            let phase = phase_of(&record);
+            let deployed = matches!(
+                phase,
+                Phase::Deployed | Phase::Drained | Phase::Trial { .. }
+            );
+            if !deployed {
+                continue;
+            }
+            let (_, act) = next_with(&seen, &record, &loose);
+            assert_ne!(begun(&act), Some("Deploy"), "{key} in {phase:?}");
+            let (asks, act) = next_with(&seen, &record, &tight);
+            let Act::Begin(step @ Step::Deploy { .. }) = act else {
+                panic!("{key} in {phase:?}: {act:?}");
+            };
+            let is_signed = Observation {
+                finished: finished(
+                    step.clone(),
+                    Outcome::Done(Effect::Deployed(deployment('b'))),
+                ),
+                ..seen.clone()
+            };
+            let (_, act) = next_with(&is_signed, &asks, &tight);
+            assert_ne!(begun(&act), Some("Deploy"), "{key}: asked once");
+            let reason = Reason::Unsigned {
+                remote: "careen".into(),
+                commit: digest('b').to_string(),
+            };
+            let is_not = Observation {
+                finished: finished(step, Outcome::Failed(reason.clone())),
+                ..seen
+            };
+            let (record, _) = next_with(&is_not, &asks, &tight);
+            assert_eq!(reverts_for(&record), Some(reason), "{key} in {phase:?}");
+        }
+    }
+}
+
+/// It may have begun by the policy of then, and is followed to its end.
+#[test]
+fn a_deployment_that_a_killed_agent_began_is_asked_again() {
+    let mut record = upgrade_in(Phase::Verified);
+    record.upgrade.as_mut().unwrap().rehearsed = true;
+    let loose = Ok(Policy {
+        unsigned: true,
+        ..Policy::default()
+    });
+    let (began, act) = next_with(&asked(), &record, &loose);
+    assert_eq!(begun(&act), Some("Deploy"));
+    let (followed, act) = next(&asked(), &began);
+    assert_eq!(begun(&act), Some("Deploy"));
+    let Act::Begin(step) = act else {
+        panic!("{act:?}")
+    };
+    let ended = Observation {
+        finished: finished(step, Outcome::Done(Effect::Deployed(deployment('b')))),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (_, act) = next(&ended, &followed);
+    assert_eq!(begun(&act), Some("Deploy"), "by the strict policy");
+}
+
+fn other_remotes() -> Policy {
+    Policy {
+        remotes: vec!["other".into()],
+        ..Policy::default()
+    }
+}
+
+#[test]
+fn a_broken_policy_file_leaves_the_last_policy_in_force() {
+    let broken = |last: Policy| -> PolicyRead {
+        let reason = Reason::BadPolicy {
+            file: names::POLICY_FILE.into(),
+            line: 1,
+            column: 1,
+            detail: "x".into(),
+        };
+        let last = Box::new(last);
+        Err(Broken { reason, last })
+    };
+    let record = upgrade_in(Phase::Deployed);
+    let (record, act) = next_with(&asked(), &record, &broken(Policy::default()));
+    assert_eq!(begun(&act), Some("Drain"));
+    let (record, _) = next_with(&asked(), &record, &broken(other_remotes()));
+    let reason = reverts_for(&record).unwrap();
+    assert_eq!(reason.code(), "RemoteNotAllowed", "strict before it broke");
+}
+
+#[test]
+fn a_step_that_runs_ends_before_the_strict_policy_is_asked() {
+    let step = Step::Verify {
+        commit: digest('b'),
+    };
+    let running = Observation {
+        running: Some(step.clone()),
+        ..asked()
+    };
+    let strict = Ok(other_remotes());
+    let (record, act) = next_with(&running, &upgrade_in(Phase::Fetched), &strict);
+    assert_eq!((phase_of(&record), act), (Phase::Fetched, Act::Wait(None)));
+    let ended = Observation {
+        finished: finished(step, Outcome::Done(Effect::Verified(facts('b')))),
+        ..asked()
+    };
+    let (record, _) = next_with(&ended, &record, &strict);
+    assert_eq!(reverts_for(&record).unwrap().code(), "RemoteNotAllowed");
+}
+
+#[test]
+fn hours_and_a_pause_hold_back_no_refusal() {
+    let mut strict = other_remotes();
+    strict.window.open = vec!["daily 01:00-01:01".parse().unwrap()];
+    let paused = Observation {
+        paused: Some("holidays".into()),
+        ..asked()
+    };
+    let (record, _) = next_with(&paused, &upgrade_in(Phase::Deployed), &Ok(strict));
+    assert_eq!(reverts_for(&record).unwrap().code(), "RemoteNotAllowed");
+}
+
+#[test]
+fn a_taken_node_is_given_back_before_the_refusal_is_told() {
+    let mut record = upgrade_in(Phase::Drained);
+    record.upgrade.as_mut().unwrap().taken = true;
+    let seen = Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    let (record, act) = next_with(&seen, &record, &Ok(other_remotes()));
+    assert_eq!(act, Act::Begin(Step::Release));
+    assert_eq!(reverts_for(&record).unwrap().code(), "RemoteNotAllowed");
+}
+
+#[test]
+fn what_is_kept_is_judged_by_no_remote_and_no_signature() {
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    (up.kept, up.request) = (true, raw("kept:"));
+    up.target = Target::here(digest('b'));
+    let seen = Observation {
+        request: Asked::This(raw("kept:")),
+        ..asked()
+    };
+    let (_, act) = next_with(&seen, &record, &Ok(other_remotes()));
+    assert_eq!(begun(&act), Some("Drain"));
+    let watched = Policy {
+        require_watchdog: true,
+        ..Policy::default()
+    };
+    let seen = Observation {
+        watchdog: Err(Reason::NoWatchdog {
+            found: "none".into(),
+        }),
+        ..seen
+    };
+    let (record, _) = next_with(&seen, &record, &Ok(watched));
+    assert_eq!(reverts_for(&record).unwrap().code(), "NoWatchdog");
+}

@@ -1,0 +1,231 @@
+//! Every key of the policy, and whether it can refuse a request. A key that is added does not
+//! compile until it is classed here.
+
+use upgrade::policy::{Drain, Health, Hooks, Limits, LoadBalancer, Metrics, Registry};
+use upgrade::window::Window;
+use upgrade::*;
+
+use super::scene::*;
+
+/// What a key can do to a request.
+pub enum Class {
+    /// It refuses it.
+    Refuses(Case),
+    /// It decides what the deployment asks of signatures, and that refuses it.
+    AsksForSignatures(Case),
+    /// It refuses none, for this reason.
+    RefusesNone(&'static str),
+}
+
+/// A policy that lets a request through, and one that does not.
+#[derive(Clone)]
+pub struct Case {
+    /// Loosens the default, so that the request is taken.
+    pub loosen: fn(&mut Policy),
+    /// Makes it strict.
+    pub tighten: fn(&mut Policy),
+    /// What is seen of the request and of the node.
+    pub seen: fn(&mut Observation),
+    /// What the image is.
+    pub image: fn(&mut ImageFacts),
+    /// The reason's code.
+    pub code: &'static str,
+}
+
+const NOTHING: Case = Case {
+    loosen: |_| {},
+    tighten: |_| {},
+    seen: |_| {},
+    image: |_| {},
+    code: "",
+};
+
+fn docker() -> RawRequest {
+    let manifest = "e".repeat(64);
+    raw(&format!(
+        "docker://registry.example.com/os@sha256:{manifest}@{}",
+        digest('b')
+    ))
+}
+
+fn archive() -> RawRequest {
+    let manifest = "e".repeat(64);
+    raw(&format!(
+        "oci-archive:/srv/images/os.tar@sha256:{manifest}@{}",
+        digest('b')
+    ))
+}
+
+/// Names each key of a part of the policy with its class.
+macro_rules! classed {
+    ($part:ident { $($key:ident: $class:expr),* $(,)? }) => {{
+        let $part { $($key: _),* } = $part::default();
+        vec![$((stringify!($key), $class)),*]
+    }};
+}
+
+const PACE: Class = Class::RefusesNone("it says how long or how often something is tried");
+const PART: Class = Class::RefusesNone("its keys are classed by themselves");
+
+/// All of them.
+pub fn all() -> Vec<(&'static str, Class)> {
+    let parts = [top(), registry(), window(), around(), health(), limits()];
+    parts.into_iter().flatten().collect()
+}
+
+fn top() -> Vec<(&'static str, Class)> {
+    classed!(Policy {
+        opt_out: Class::Refuses(Case {
+            tighten: |policy| policy.opt_out = "bench".into(),
+            code: "OptedOut",
+            ..NOTHING
+        }),
+        remotes: Class::Refuses(Case {
+            loosen: |policy| policy.remotes = vec!["careen".into()],
+            tighten: |policy| policy.remotes = vec!["other".into()],
+            code: "RemoteNotAllowed",
+            ..NOTHING
+        }),
+        unsigned: Class::AsksForSignatures(Case {
+            loosen: |policy| policy.unsigned = true,
+            tighten: |policy| policy.unsigned = false,
+            code: "VerificationOff",
+            ..NOTHING
+        }),
+        unguarded: Class::Refuses(Case {
+            loosen: |policy| policy.unguarded = true,
+            tighten: |policy| policy.unguarded = false,
+            image: |facts| facts.info.as_mut().unwrap().stage = None,
+            code: "NoStage",
+            ..NOTHING
+        }),
+        downgrade: Class::Refuses(Case {
+            loosen: |policy| policy.downgrade = true,
+            tighten: |policy| policy.downgrade = false,
+            image: |facts| {
+                facts.info.as_mut().unwrap().kubernetes = "v1.34.9".parse().unwrap();
+            },
+            code: "Downgrade",
+            ..NOTHING
+        }),
+        require_watchdog: Class::Refuses(Case {
+            tighten: |policy| policy.require_watchdog = true,
+            seen: |seen| {
+                let found = "softdog".into();
+                seen.watchdog = Err(Reason::NoWatchdog { found });
+            },
+            code: "NoWatchdog",
+            ..NOTHING
+        }),
+        skew: Class::Refuses(Case {
+            tighten: |policy| policy.skew = 0,
+            seen: |seen| {
+                seen.api = Api::Reached {
+                    since: SinceBoot(20_000),
+                    version: Some("v1.37.0".parse().unwrap()),
+                };
+            },
+            code: "SkewTooLarge",
+            ..NOTHING
+        }),
+        trials: Class::RefusesNone("it bounds the trials of an upgrade, and the first is allowed"),
+        tries: PACE,
+        retry_seconds: PACE,
+        window: PART,
+        hooks: PART,
+        load_balancer: PART,
+        registry: PART,
+        drain: PART,
+        health: PART,
+        limits: PART,
+        metrics: PART,
+    })
+}
+
+fn registry() -> Vec<(&'static str, Class)> {
+    classed!(Registry {
+        allowed: Class::Refuses(Case {
+            loosen: |policy| policy.registry.allowed = vec!["registry.example.com".into()],
+            tighten: |policy| policy.registry.allowed = vec!["other.example.com".into()],
+            seen: |seen| seen.request = Asked::This(docker()),
+            code: "RemoteNotAllowed",
+            ..NOTHING
+        }),
+        signed_by: Class::AsksForSignatures(Case {
+            loosen: |policy| {
+                policy.registry.allowed = vec!["registry.example.com".into()];
+                policy.registry.signed_by = "careen".into();
+            },
+            tighten: |policy| policy.registry.signed_by = "other".into(),
+            seen: |seen| seen.request = Asked::This(docker()),
+            code: "WrongSignature",
+            ..NOTHING
+        }),
+        archives: Class::Refuses(Case {
+            loosen: |policy| policy.registry.archives = vec!["/srv/images".into()],
+            tighten: |policy| policy.registry.archives.clear(),
+            seen: |seen| seen.request = Asked::This(archive()),
+            code: "RemoteNotAllowed",
+            ..NOTHING
+        }),
+    })
+}
+
+fn window() -> Vec<(&'static str, Class)> {
+    const WAITS: Class = Class::RefusesNone("an upgrade waits for its hours");
+    classed!(Window {
+        open: WAITS,
+        zone: WAITS,
+        fetch_outside: WAITS,
+        last_begin: WAITS,
+        rules: WAITS,
+        usual_seconds: WAITS,
+    })
+}
+
+/// What is done around the reboot.
+fn around() -> Vec<(&'static str, Class)> {
+    const DRAINS: Class = Class::RefusesNone("it says how a node is drained, not whether");
+    let hooks = classed!(Hooks { seconds: PACE });
+    let load_balancer = classed!(LoadBalancer {
+        exclude: DRAINS,
+        wait_seconds: PACE
+    });
+    let drain = classed!(Drain {
+        deadline_seconds: PACE,
+        at_deadline: DRAINS,
+        skip: DRAINS,
+        order: DRAINS,
+    });
+    [hooks, load_balancer, drain]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn health() -> Vec<(&'static str, Class)> {
+    const JUDGES: Class = Class::RefusesNone("it judges a trial, and is read then");
+    classed!(Health {
+        deadline_seconds: JUDGES,
+        api_away_hold_seconds: JUDGES,
+        bless_without_api: JUDGES,
+        soak_seconds: JUDGES,
+        check_seconds: JUDGES,
+        check_tries: JUDGES,
+    })
+}
+
+fn limits() -> Vec<(&'static str, Class)> {
+    let limits = classed!(Limits {
+        cpu_percent: PACE,
+        io_weight: PACE,
+        memory_mib: PACE,
+        bandwidth_bytes: PACE,
+        fetch_seconds: PACE,
+        lock_seconds: PACE,
+    });
+    let metrics = classed!(Metrics {
+        listen: Class::RefusesNone("it shows, and decides nothing")
+    });
+    [limits, metrics].into_iter().flatten().collect()
+}
