@@ -132,11 +132,8 @@ impl TestNode {
     /// # Errors
     /// When the API server refuses.
     pub async fn annotate(&self, annotations: Value) -> Result<()> {
-        let body = json!({ "metadata": { "annotations": annotations } });
-        self.nodes()
-            .patch(&self.name, &PatchParams::default(), &Patch::Merge(body))
-            .await?;
-        Ok(())
+        self.change(json!({ "metadata": { "annotations": annotations } }))
+            .await
     }
 
     /// Sets labels as a kubelet or a person would; `null` removes one.
@@ -144,7 +141,15 @@ impl TestNode {
     /// # Errors
     /// When the API server refuses.
     pub async fn label(&self, labels: Value) -> Result<()> {
-        let body = json!({ "metadata": { "labels": labels } });
+        self.change(json!({ "metadata": { "labels": labels } }))
+            .await
+    }
+
+    /// Changes several things in one write.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn change(&self, body: Value) -> Result<()> {
         self.nodes()
             .patch(&self.name, &PatchParams::default(), &Patch::Merge(body))
             .await?;
@@ -165,11 +170,8 @@ impl TestNode {
     /// # Errors
     /// When the API server refuses.
     pub async fn set_unschedulable(&self, on: bool) -> Result<()> {
-        let body = json!({ "spec": { "unschedulable": on } });
-        self.nodes()
-            .patch(&self.name, &PatchParams::default(), &Patch::Merge(body))
-            .await?;
-        Ok(())
+        self.change(json!({ "spec": { "unschedulable": on } }))
+            .await
     }
 
     /// The Node now.

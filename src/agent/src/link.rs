@@ -107,7 +107,7 @@ impl Link {
     /// Whether the Node is cordoned with the mark of this record's upgrade.
     #[must_use]
     pub fn is_cordoned_for(&self, record: &Record) -> bool {
-        let node = self.node.as_ref().filter(|node| !node.schedulable);
+        let node = self.node.as_ref().filter(|node| !node.cordon_mark_left);
         is_of(record, node.and_then(|node| node.cordoned_by.as_deref()))
     }
 
@@ -115,7 +115,16 @@ impl Link {
     #[must_use]
     pub fn is_excluded_for(&self, record: &Record) -> bool {
         let node = self.node.as_ref();
+        let node = node.filter(|node| !node.exclusion_mark_left);
         is_of(record, node.and_then(|node| node.excluded_by.as_deref()))
+    }
+
+    /// Whether a mark of ours marks nothing any more, as far as the Node is not older than our last cordon.
+    #[must_use]
+    pub fn has_left_mark(&self) -> bool {
+        let node = self.node.as_ref();
+        let left = |node: &Arc<NodeSeen>| node.cordon_mark_left || node.exclusion_mark_left;
+        self.cordon_to_be_seen.is_none() && node.is_some_and(left)
     }
 
     /// The kubelet has just been restarted: until it has spoken, what the Node says of itself is what the one before had said. Nobody takes that
@@ -262,6 +271,7 @@ mod tests {
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,
+            stale_mark: false,
             hooks: upgrade::Hooks::default(),
             api: Api::Away,
             network: Ok(()),
@@ -405,6 +415,36 @@ mod tests {
         assert!(!own(Some("u0"), true), "a former upgrade's");
         assert!(!own(None, true), "a person's");
         assert!(!link.is_cordoned_for(&Record::default()));
+    }
+
+    #[test]
+    fn a_mark_is_left_once_its_cordon_was_seen_and_is_off() {
+        let mut link = Link::default();
+        let mut left = |mark, cordoned| {
+            link.take(node(mark, cordoned), SinceBoot(1));
+            link.has_left_mark()
+        };
+        assert!(!left(Some("u1"), true));
+        assert!(left(Some("u1"), false), "kubectl uncordon leaves the mark");
+        assert!(left(Some("u0"), false), "of whichever upgrade");
+        assert!(!left(None, false));
+    }
+
+    #[test]
+    fn a_mark_is_not_left_while_our_cordon_is_yet_to_be_seen() {
+        let mut link = Link::default();
+        link.take(node(Some("u0"), false), SinceBoot(1));
+        link.cordoned(&"u1".parse().unwrap());
+        assert!(!link.has_left_mark(), "the watch is behind our write");
+    }
+
+    #[test]
+    fn a_label_that_somebody_takes_away_leaves_a_mark() {
+        let mut link = Link::default();
+        link.take(excluded(Some("u1"), true), SinceBoot(1));
+        assert!(!link.has_left_mark());
+        link.take(excluded(Some("u1"), false), SinceBoot(2));
+        assert!(link.has_left_mark());
     }
 
     /// Our Node with this label and mark for load balancers.

@@ -43,6 +43,7 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         own_exclusion: read
             .as_ref()
             .is_ok_and(|record| link.is_excluded_for(record)),
+        stale_mark: link.has_left_mark(),
         api,
         network,
         running: around.running,

@@ -157,6 +157,10 @@ async fn perform<H: Hands>(
                 .map(plain)
                 .map_err(ApiError::into_reason)
         }
+        Step::Unmark => drain::unmark(&tools.cluster, &node.ok_or_else(unknown)?)
+            .await
+            .map(plain)
+            .map_err(ApiError::into_reason),
         Step::Drain { spent_seconds } => {
             let spent = Duration::from_secs(*spent_seconds);
             drain(tools, errand, &node.ok_or_else(unknown)?, spent).await

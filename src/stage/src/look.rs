@@ -71,6 +71,7 @@ pub fn observe(
         uncordoned: false,
         own_cordon: false,
         own_exclusion: false,
+        stale_mark: false,
         hooks: Hooks::default(),
         api: Api::Away,
         network: Ok(()),

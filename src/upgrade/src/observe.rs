@@ -66,6 +66,9 @@ pub struct Observation {
     pub own_cordon: bool,
     /// Load balancers are told to leave the Node out, and the mark beside that is of the upgrade that the record speaks of.
     pub own_exclusion: bool,
+    /// A mark of ours is on the Node without the cordon or the label that it marked: somebody took that off, or has set their own
+    /// in its place. A mark that stays makes the next cordon, whoever sets it, look like ours.
+    pub stale_mark: bool,
     /// The operator's hooks that are there.
     pub hooks: Hooks,
     /// The API server.

@@ -64,6 +64,9 @@ pub enum Step {
     },
     /// Take our own cordon off, and let load balancers come back.
     Release,
+    /// Take off a mark of ours that is left without the cordon or the label that it marked. It is never an intent in the record:
+    /// released agents have no word for it.
+    Unmark,
     /// End what still works for this upgrade, then remove the new deployment and what was fetched for it.
     Undo {
         /// Nothing where a ref or an image was not resolved yet: then no more than a fetch can be under way.
@@ -96,6 +99,7 @@ impl Step {
             Self::Bless { .. } => "Bless",
             Self::PostHooks { .. } => "PostHooks",
             Self::Release => "Release",
+            Self::Unmark => "Unmark",
             Self::Undo { .. } => "Undo",
             Self::Clean => "Clean",
             Self::Pass => "Pass",

@@ -263,5 +263,6 @@ fn in_format_1(step: &Step) -> &'static str {
         | Step::Undo { .. }
         | Step::Clean
         | Step::Pass => step.name(),
+        Step::Unmark => "never in a record",
     }
 }

@@ -164,7 +164,7 @@ fn world(state: &State, out: &mut Vec<Fault>) {
         out.push(Fault::LosesTheAnswer);
     }
     let over = phase(state).is_some_and(Phase::is_end) || is_given_back(state);
-    if over && state.cluster.cordon == Cordon::None {
+    if over && state.cluster.cordon == Cordon::NONE {
         out.push(Fault::CordonComesBack);
     }
     if over && state.careful && state.cluster.excluded.is_none() {
@@ -197,10 +197,10 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
     if !state.cluster.paused {
         out.push(Fault::Pauses);
     }
-    match state.cluster.cordon {
-        Cordon::None => out.push(Fault::Cordons),
-        Cordon::Ours(_) | Cordon::Foreign if state.cluster.up => out.push(Fault::Uncordons),
-        Cordon::Ours(_) | Cordon::Foreign => {}
+    match state.cluster.cordon.set {
+        false => out.push(Fault::Cordons),
+        true if state.cluster.up => out.push(Fault::Uncordons),
+        true => {}
     }
     if state.cluster.server != 'a' {
         out.push(Fault::OlderServer);
@@ -241,9 +241,9 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::OlderServer => next.cluster.server = 'a',
         Fault::Asks(ask) => next.cluster.ask = ask,
         Fault::Pauses => next.cluster.paused = true,
-        Fault::Cordons => next.cluster.cordon = Cordon::Foreign,
+        Fault::Cordons => cordon(&mut next),
         Fault::Uncordons => uncordon(&mut next),
-        Fault::CordonComesBack => next.cluster.cordon = Cordon::Ours(steps::number(state)),
+        Fault::CordonComesBack => next.cluster.cordon = Cordon::ours(steps::number(state)),
         Fault::ExclusionComesBack => next.cluster.excluded = Some(steps::number(state)),
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
         Fault::OwnDefault => own_default(&mut next),
@@ -302,8 +302,17 @@ fn pick(state: &mut State, at: usize) {
     boot::enter(state, system, false, true);
 }
 
+/// As `kubectl cordon`, which leaves our mark as it is. It is theirs unless the agent had no chance to take the mark off.
+fn cordon(state: &mut State) {
+    state.cluster.cordon.set = true;
+    state.ghost.foreign_cordon = !state.ghost.unseen_mark;
+}
+
+/// As `kubectl uncordon`, which leaves our mark as it is.
 fn uncordon(state: &mut State) {
-    state.cluster.cordon = Cordon::None;
+    state.cluster.cordon.set = false;
+    state.ghost.foreign_cordon = false;
+    state.ghost.unseen_mark = state.cluster.cordon.is_left();
     state.ghost.unseen |= !state.cluster.pods;
     state.cluster.pods = true;
 }

@@ -10,7 +10,7 @@
 //! record, written between decision and act. The kubelet's state, which an older one cannot read, its snapshot and
 //! `careen-restore`, which may fail or not run at all; by whose kubeadm it is configured. The deadman. The API server: away, back, older than it was, without an answer that it had accepted, hearing of a change late; the version known
 //! later than the server. The requester and other people: another request, the same by another id, by none, taken back; a
-//! pause, which ends when nothing else is left to wait for; a cordon, and one taken off, whoever set it; the cordon, or the word to load balancers, of an upgrade that is over, which comes back; a default of
+//! pause, which ends when nothing else is left to wait for; a cordon, and one taken off, whoever set it, each without a look at our mark; the cordon, or the word to load balancers, of an upgrade that is over, which comes back; a default of
 //! their own, made at once or staged until the next way down; another entry of the menu. /etc changing. An agent that dies for good in a trial. Steps that fail before, within or
 //! behind their effect.
 //!
@@ -32,6 +32,8 @@
 //!   nothing of ours would bring it back.
 //! - The soak is the operator's, beside hooks and hours. Left out: a longer one that a requester asks for.
 //! - What is kept is there to be picked at the menu. Left out: a request for it (`kept:`), which needs a kubelet that reads what a newer one wrote.
+//! - Whose a cordon is only our mark tells. Left out: the server's books, by which a person's cordon under our mark is known where the agent had no
+//!   chance to take that mark off (`agent::cluster::marks`, the cluster tests); the mark of the word to load balancers, which nobody takes off here.
 //! - Of a cordon that is taken off an agent knows what it was told in this life: one that was started anew goes on unheard where the API server
 //!   stays away, and knows of none that was set again meanwhile.
 //!   Left out: what libostree makes of a staged system when

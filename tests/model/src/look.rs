@@ -41,9 +41,10 @@ pub fn look(
         request: request(link),
         paused: link.paused.then(|| "x".to_owned()),
         opted_out: None,
-        uncordoned: link.cordon == Some(Cordon::None),
+        uncordoned: link.cordon.is_some_and(|cordon| !cordon.set),
         own_cordon: is_own_cordon(state),
         own_exclusion: is_own_exclusion(state),
+        stale_mark: link.cordon.is_some_and(Cordon::is_left),
         hooks: Hooks {
             pre: state.careful,
             post: state.careful,
@@ -140,7 +141,7 @@ fn may_arm(state: &State) -> bool {
 /// Whether the cordon that was heard of last bears the mark of the record's upgrade.
 fn is_own_cordon(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
-    let mark = up.map(|up| Cordon::Ours(cast::id_number(&up.id)));
+    let mark = up.map(|up| Cordon::ours(cast::id_number(&up.id)));
     mark.is_some() && mark == state.running.link.cordon
 }
 
@@ -195,6 +196,7 @@ pub fn step(state: &State, what: Do) -> Step {
         },
         Do::PostHooks(upgraded) => Step::PostHooks { upgraded },
         Do::Release => Step::Release,
+        Do::Unmark => Step::Unmark,
         Do::Undo(letter) => Step::Undo {
             // What was not resolved has no letter.
             commit: (letter != '?').then(|| digest(letter)),
@@ -217,7 +219,7 @@ fn outcome(state: &State, what: Do, end: End) -> Outcome {
             Do::Reboot(_) => Reason::RebootRefused { detail: text() },
             Do::Arm(_) | Do::Disarm => Reason::ArmFailed { detail: text() },
             Do::Snapshot => Reason::SnapshotFailed { detail: text() },
-            Do::Exclude | Do::Drain | Do::Release | Do::Rehearse | Do::Kubeadm => {
+            Do::Exclude | Do::Drain | Do::Release | Do::Unmark | Do::Rehearse | Do::Kubeadm => {
                 Reason::ApiAway { detail: text() }
             }
             Do::PreHooks | Do::PostHooks(_) => Reason::HookFailed {
@@ -262,6 +264,7 @@ fn effect(state: &State, what: Do) -> Effect {
         | Do::Bless(_)
         | Do::PostHooks(_)
         | Do::Release
+        | Do::Unmark
         | Do::Undo(_)
         | Do::Clean
         | Do::Pass => Effect::Plain,

@@ -82,6 +82,7 @@ fn turn(
     }
     let (record, act) = mutant::decide(mutant, state, &seen);
     let act = act_of(&act);
+    state.ghost.unseen_mark &= !promises::leaves_a_mark(&seen, act);
     promises::decided(state, &seen, record.as_ref(), act);
     if mutant == Some(Mutant::ReportsBeforeTheWrite)
         && let Some(record) = &record
@@ -352,6 +353,7 @@ fn step_of(step: &Step) -> Do {
         Step::Bless { commit, .. } => Do::Bless(cast::letter(commit)),
         Step::PostHooks { upgraded } => Do::PostHooks(*upgraded),
         Step::Release => Do::Release,
+        Step::Unmark => Do::Unmark,
         Step::Undo { commit } => Do::Undo(commit.as_ref().map_or('?', cast::letter)),
         Step::Clean => Do::Clean,
         Step::Pass => Do::Pass,

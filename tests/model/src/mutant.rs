@@ -71,10 +71,11 @@ pub enum Mutant {
     TrustsKubeadmOfAnotherBoot,
     BeginsASoakAnewForTheAbsentServer,
     BlessesAloneThoughTheOldSystemHasReachedTheServer,
+    LeavesItsMark,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 52] = [
+pub const MUTANTS: [Mutant; 53] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -127,6 +128,7 @@ pub const MUTANTS: [Mutant; 52] = [
     Mutant::TrustsKubeadmOfAnotherBoot,
     Mutant::BeginsASoakAnewForTheAbsentServer,
     Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer,
+    Mutant::LeavesItsMark,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
@@ -232,6 +234,7 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
 fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
     match mutant {
         Mutant::IgnoresATakenOffCordon => seen.uncordoned = false,
+        Mutant::LeavesItsMark => seen.stale_mark = false,
         Mutant::IgnoresAStagedSystem => seen.staged = false,
         Mutant::LeavesACordonThatComesBack => seen.own_cordon = false,
         Mutant::LeavesAnExclusionThatComesBack => seen.own_exclusion = false,

@@ -22,6 +22,7 @@ pub enum Do {
     Bless(char),
     PostHooks(bool),
     Release,
+    Unmark,
     Undo(char),
     Clean,
     Pass,

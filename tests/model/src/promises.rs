@@ -1,6 +1,6 @@
 //! What must hold: boot.md's I1 to I10 and what else an operator relies on, on what is decided, begun, written and seen.
 
-use upgrade::{Api, Asked, Observation, Phase, Record, Upgrade};
+use upgrade::{Api, Asked, Observation, OneShot, Phase, Record, Upgrade};
 
 use crate::cast;
 use crate::fault::OWN;
@@ -49,6 +49,13 @@ pub fn rises(state: &mut State, next: Option<&Record>) {
     if next.is_some_and(|next| next.generation <= former) {
         state.breaks("the record's generation rises");
     }
+}
+
+/// Whether the agent sees a mark of ours that marks nothing, is free to take it off, and does something else.
+pub fn leaves_a_mark(seen: &Observation, act: Act) -> bool {
+    let reached = matches!(seen.api, Api::Reached { .. });
+    let free = reached && seen.one_shot != OneShot::Set && seen.finished.is_none();
+    seen.stale_mark && free && act != Act::Begin(Do::Unmark)
 }
 
 /// Whether an act brings the request on. Who was armed before only arms again what a killed agent left.
@@ -123,7 +130,7 @@ fn is_unheard_of(state: &State, seen: &Observation) -> bool {
     let heard = seen.request != Asked::Unknown;
     let waited = state.running.now >= state.running.started + CONNECTING;
     let in_vain = seen.api == Api::Away && (heard || waited);
-    state.ghost.unseen && (in_vain || state.cluster.cordon != Cordon::None)
+    state.ghost.unseen && (in_vain || state.cluster.cordon.set)
 }
 
 /// Steps before a trial is armed.
@@ -225,7 +232,8 @@ pub fn begun(state: &mut State, act: Act) {
             let open = up.filter(|up| !up.phase.is_end());
             let noted = open.and_then(|up| up.intent.as_ref().map(upgrade::Step::name));
             let name = crate::look::step(state, what).name();
-            if open.is_some() && noted != Some(name) {
+            // A mark that is left is seen on the Node, also by who has not begun to take it off.
+            if open.is_some() && noted != Some(name) && what != Do::Unmark {
                 state.breaks("the intent is on the disk before the effect");
             }
         }
@@ -256,7 +264,7 @@ pub fn is_unlike(state: &State) -> bool {
 /// Whether nobody sees to it that users get their node back. Who cannot tell the server, or could not just now, waits for that.
 fn keeps_from_users(state: &State, up: &Upgrade) -> bool {
     let number = cast::id_number(&up.id);
-    let taken = state.cluster.cordon == Cordon::Ours(number)
+    let taken = state.cluster.cordon == Cordon::ours(number)
         || state.cluster.excluded == Some(number)
         || state.ghost.hooked;
     let could = state.running.link.since.is_some() && up.retry.is_none();

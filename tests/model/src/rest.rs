@@ -6,7 +6,7 @@ use crate::cast::{self, Ask};
 use crate::fault::OWN;
 use crate::machine::answer;
 use crate::promises::is_unlike;
-use crate::world::{Answer, Cordon, GrubEnv, Pc, State};
+use crate::world::{Answer, GrubEnv, Pc, State};
 
 /// What is wrong with coming to rest in this state (I6, I7).
 #[must_use]
@@ -28,9 +28,10 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         () if matches!(state.disk.grubenv, GrubEnv::Set(_)) => {
             Some("nothing is armed when all is over")
         }
-        () if matches!(state.cluster.cordon, Cordon::Ours(_)) && !is_excused(state, halted) => {
+        () if state.cluster.cordon.is_marked() && !is_excused(state, halted) => {
             Some("I7: the node is schedulable, or says why not")
         }
+        () if state.cluster.cordon.is_left() => Some("no mark of ours stays without its cordon"),
         () if (state.cluster.excluded.is_some() || state.ghost.hooked) && !halted => {
             Some("hooks and load balancers hear of the end")
         }

@@ -19,6 +19,7 @@ pub const fn parts(what: Do) -> u8 {
         | Do::Kubeadm
         | Do::PostHooks(_)
         | Do::Release
+        | Do::Unmark
         | Do::Reboot(_) => 1,
         Do::Pass => 0,
     }
@@ -28,7 +29,7 @@ pub const fn parts(what: Do) -> u8 {
 pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
     let needs_api = matches!(
         what,
-        Do::Rehearse | Do::Exclude | Do::Drain | Do::Kubeadm | Do::Release
+        Do::Rehearse | Do::Exclude | Do::Drain | Do::Kubeadm | Do::Release | Do::Unmark
     );
     if part >= parts(what) {
         state.pc = Pc::Turn(Some((what, End::Done)));
@@ -53,6 +54,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Kubeadm => kubeadm(state),
         Do::Bless(_) => bless(state, part),
         Do::Release => release(mutant, state),
+        Do::Unmark => unmark(state),
         Do::Undo(letter) => undo(state, letter, part),
         Do::Clean => clean(state, part),
     }
@@ -130,8 +132,9 @@ fn exclude(state: &mut State) {
 fn drain(state: &mut State, part: u8) {
     if part == 0 {
         let number = number(state);
-        if state.cluster.cordon == Cordon::None {
-            state.cluster.cordon = Cordon::Ours(number);
+        if !state.cluster.cordon.set {
+            state.cluster.cordon = Cordon::ours(number);
+            state.ghost.unseen_mark = false;
         }
         // Whoever set it knows of it, however late the watch is.
         state.running.link.cordon = Some(state.cluster.cordon);
@@ -219,22 +222,32 @@ const fn is_harmless(flaw: Flaw) -> bool {
 
 fn release(mutant: Option<Mutant>, state: &mut State) {
     let number = number(state);
-    let lifted = match state.cluster.cordon {
-        Cordon::Ours(mark) => mark == number,
-        Cordon::Foreign if mutant == Some(Mutant::LiftsAForeignCordon) => {
+    let cordon = state.cluster.cordon;
+    let any = cordon.mark.is_none() && mutant == Some(Mutant::LiftsAForeignCordon);
+    let marked = cordon.mark == Some(number);
+    if cordon.set && (marked || any) {
+        if state.ghost.foreign_cordon {
             state.breaks("a foreign cordon is never lifted");
-            true
         }
-        Cordon::Foreign | Cordon::None => false,
-    };
-    if lifted {
-        state.cluster.cordon = Cordon::None;
+        state.cluster.cordon.set = false;
         state.ghost.served = true;
+    }
+    if marked {
+        state.cluster.cordon.mark = None;
+        state.ghost.unseen_mark = false;
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
     state.ghost.unseen = false;
     // Pods come back where they may.
-    state.cluster.pods |= state.cluster.cordon == Cordon::None;
+    state.cluster.pods |= !state.cluster.cordon.set;
+}
+
+/// The mark alone: whether it is left is looked at in the same write.
+fn unmark(state: &mut State) {
+    if state.cluster.cordon.is_left() {
+        state.cluster.cordon.mark = None;
+        state.ghost.unseen_mark = false;
+    }
 }
 
 fn undo(state: &mut State, letter: char, part: u8) {

@@ -168,15 +168,42 @@ pub struct Running {
     pub link: Link,
 }
 
-/// Who has cordoned the node.
+/// The cordon and our mark, which `kubectl cordon` and `kubectl uncordon` know nothing of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cordon {
-    /// Nobody.
-    None,
-    /// Careen, for the upgrade of this number.
-    Ours(u8),
-    /// Somebody else.
-    Foreign,
+pub struct Cordon {
+    /// No pods are scheduled to the node.
+    pub set: bool,
+    /// The number of the upgrade whose mark is there.
+    pub mark: Option<u8>,
+}
+
+impl Cordon {
+    /// Neither is there.
+    pub const NONE: Self = Self {
+        set: false,
+        mark: None,
+    };
+
+    /// As Careen sets it for the upgrade of this number.
+    #[must_use]
+    pub const fn ours(number: u8) -> Self {
+        Self {
+            set: true,
+            mark: Some(number),
+        }
+    }
+
+    /// Whether it is set under a mark.
+    #[must_use]
+    pub const fn is_marked(self) -> bool {
+        self.set && self.mark.is_some()
+    }
+
+    /// Whether a mark is there that marks nothing.
+    #[must_use]
+    pub const fn is_left(self) -> bool {
+        !self.set && self.mark.is_some()
+    }
 }
 
 /// What the Node says.
@@ -259,6 +286,10 @@ pub struct Ghost {
     pub kept_out: bool,
     /// Pods are there since somebody took the cordon off, and the agent has decided nothing yet that knew of it.
     pub unseen: bool,
+    /// Who has cordoned the node is a person, and the agent could have seen that.
+    pub foreign_cordon: bool,
+    /// Our mark was left by a person who uncordoned, and the agent had no chance yet to take it off.
+    pub unseen_mark: bool,
     /// The answer that the API server has accepted and lost, until another is given.
     pub lost: Option<Told>,
     /// The first promise that was broken.
@@ -347,7 +378,7 @@ impl State {
                 server: 'c',
                 ask: Some(Ask::First),
                 paused: false,
-                cordon: Cordon::None,
+                cordon: Cordon::NONE,
                 excluded: None,
                 pods: true,
                 told: None,
@@ -363,6 +394,8 @@ impl State {
                 served: false,
                 kept_out: false,
                 unseen: false,
+                foreign_cordon: false,
+                unseen_mark: false,
                 lost: None,
                 broken: None,
             },

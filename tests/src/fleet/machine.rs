@@ -177,6 +177,7 @@ impl FleetMachine {
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,
+            stale_mark: false,
             hooks: Hooks::default(),
             api: Api::Away,
             network: Ok(()),

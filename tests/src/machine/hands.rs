@@ -51,6 +51,7 @@ impl TestMachine {
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,
+            stale_mark: false,
             hooks: self.hooks.seen(),
             api: Api::Away,
             network: Ok(()),

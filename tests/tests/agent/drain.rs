@@ -155,14 +155,12 @@ async fn a_foreign_cordon_stays() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_persons_cordon_stays_under_a_former_upgrades_mark() -> Result<()> {
+async fn a_former_upgrades_cordon_stays() -> Result<()> {
     let mut scene = Scene::new("old-mark").await?;
     let mark = "r0-of-an-upgrade-that-halted";
-    scene
-        .node
-        .annotate(json!({ names::CORDONED_BY: mark }))
-        .await?;
-    scene.node.set_unschedulable(true).await?;
+    let marked = json!({ "annotations": { names::CORDONED_BY: mark } });
+    let halted = json!({ "metadata": marked, "spec": { "unschedulable": true } });
+    scene.node.change(halted).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;
     let node = scene.node.until_answered("Upgraded").await?;

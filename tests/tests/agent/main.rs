@@ -10,6 +10,7 @@ mod gone;
 mod hand;
 mod killed;
 mod life;
+mod marks;
 mod offered;
 mod outage;
 mod outsider;

@@ -62,9 +62,9 @@ async fn our_own_cordon_that_shows_up_behind_the_end_is_taken_off() -> Result<()
     scene.reboot().await?;
     let node = scene.node.until_answered("Upgraded").await?;
     assert!(!is_cordoned(&node));
-    let mark = json!({ names::CORDONED_BY: "r1-aaaaaaaaaaaa" });
-    scene.node.annotate(mark).await?;
-    scene.node.set_unschedulable(true).await?;
+    let mark = json!({ "annotations": { names::CORDONED_BY: "r1-aaaaaaaaaaaa" } });
+    let late = json!({ "metadata": mark, "spec": { "unschedulable": true } });
+    scene.node.change(late).await?;
     let lifted = |node: &_| !is_cordoned(node) && annotation(node, names::CORDONED_BY).is_empty();
     scene.node.until("the cordon lifted", &lifted).await?;
     Ok(())
@@ -78,9 +78,11 @@ async fn our_own_label_for_load_balancers_that_shows_up_behind_the_end_is_taken_
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;
     scene.node.until_answered("Upgraded").await?;
-    let mark = json!({ names::EXCLUDED_BY: "r1-aaaaaaaaaaaa" });
-    scene.node.annotate(mark).await?;
-    scene.node.label(json!({ names::EXCLUDED: "true" })).await?;
+    let late = json!({
+        "annotations": { names::EXCLUDED_BY: "r1-aaaaaaaaaaaa" },
+        "labels": { names::EXCLUDED: "true" },
+    });
+    scene.node.change(json!({ "metadata": late })).await?;
     let is_back = |node: &Node| {
         !node.labels().contains_key(names::EXCLUDED)
             && annotation(node, names::EXCLUDED_BY).is_empty()

@@ -3,6 +3,7 @@
 pub mod certificate;
 pub mod credential;
 pub mod error;
+pub mod marks;
 pub mod objects;
 pub mod seen;
 pub mod watch;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use upgrade::observe::Asked;
 use upgrade::{RawRequest, names};
 
+use super::marks::{CORDON, EXCLUSION};
 use super::objects::{Condition, Node};
 
 /// The annotations that a report is made of.
@@ -30,10 +31,14 @@ pub struct NodeSeen {
     pub opted_out: Option<String>,
     /// Whether pods may be scheduled to it.
     pub schedulable: bool,
-    /// Whose mark stands beside its cordon, or stands there still.
+    /// Whose mark the cordon has, or had.
     pub cordoned_by: Option<String>,
-    /// Whose mark stands beside the label that tells load balancers to leave it out; nothing without that label.
+    /// Whether that mark is left without a cordon, or beside somebody else's.
+    pub cordon_mark_left: bool,
+    /// Whose mark the label has, or had, that tells load balancers to leave it out.
     pub excluded_by: Option<String>,
+    /// Whether that mark is left without that label, or beside somebody else's.
+    pub exclusion_mark_left: bool,
     /// The question for a plan.
     pub question: Option<String>,
     /// The answer to one as it stands there.
@@ -54,10 +59,10 @@ pub struct NodeSeen {
 
 impl From<Node> for NodeSeen {
     fn from(node: Node) -> Self {
+        let (cordon_mark_left, exclusion_mark_left) =
+            (CORDON.is_left(&node), EXCLUSION.is_left(&node));
         let annotations = node.metadata.annotations.unwrap_or_default();
         let get = |key: &str| annotations.get(key).cloned();
-        let labels = node.metadata.labels.unwrap_or_default();
-        let excluded = labels.contains_key(names::EXCLUDED);
         let status = node.status.unwrap_or_default();
         let conditions = status.conditions;
         let info = status.node_info;
@@ -71,7 +76,9 @@ impl From<Node> for NodeSeen {
             opted_out: get(names::OPT_OUT),
             schedulable: !node.spec.is_some_and(|spec| spec.unschedulable),
             cordoned_by: get(names::CORDONED_BY),
-            excluded_by: get(names::EXCLUDED_BY).filter(|_| excluded),
+            cordon_mark_left,
+            excluded_by: get(names::EXCLUDED_BY),
+            exclusion_mark_left,
             question: get(names::PLAN),
             plan: get(names::PLAN_RESULT),
             ready: ready.is_some_and(|ready| ready.status == "True"),

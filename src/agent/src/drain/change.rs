@@ -3,8 +3,9 @@
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
 use kube::api::{Api, PatchParams};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::cluster::marks::{MANAGER, Mark};
 use crate::cluster::objects::Node;
 use crate::cluster::{ApiError, limited};
 
@@ -26,6 +27,22 @@ pub fn remove(path: PointerBuf) -> PatchOperation {
     PatchOperation::Remove(RemoveOperation { path })
 }
 
+/// What takes a mark off that marks nothing, of whichever upgrade; empty where there is none.
+pub fn unmarked(mark: &Mark, node: &Node) -> Vec<PatchOperation> {
+    let Some(value) = mark.of(node).filter(|_| mark.is_left(node)) else {
+        return Vec::new();
+    };
+    let at = PointerBuf::from_tokens(["metadata", "annotations", mark.key]);
+    let alone = (!mark.is_set(node)).then(|| {
+        test(
+            PointerBuf::from_tokens(mark.field.iter().copied()),
+            Value::Null,
+        )
+    });
+    let take_off = [test(at.clone(), json!(value)), remove(at)];
+    alone.into_iter().chain(take_off).collect()
+}
+
 /// Reads, and changes on the condition that what was read still holds: else a person's cordon, set just then, would become ours and
 /// be lifted at the end. What others write meanwhile does not matter: the server applies the change to what is there by then.
 pub async fn change(
@@ -34,13 +51,17 @@ pub async fn change(
     wanted: impl Fn(&Node) -> Option<Patch>,
 ) -> Result<(), ApiError> {
     let mut last = ApiError::Conflict;
+    let params = PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
     for _ in 0..OVERTAKEN {
         let node = limited(nodes.get(name)).await?;
         let Some(patch) = wanted(&node) else {
             return Ok(());
         };
         let patch = kube::api::Patch::Json::<()>(patch);
-        match limited(nodes.patch(name, &PatchParams::default(), &patch)).await {
+        match limited(nodes.patch(name, &params, &patch)).await {
             Err(error @ (ApiError::Conflict | ApiError::Unfit(_))) => last = error,
             Err(other) => return Err(other),
             Ok(_) => return Ok(()),

@@ -1,15 +1,15 @@
-//! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched: a
-//! mark outlives `kubectl uncordon`, so a former upgrade's may stand over a person's cordon.
+//! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched. Our mark
+//! outlives `kubectl uncordon`; from then on it marks nothing, and whoever cordons next has set a cordon of their own.
 
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
-use kube::ResourceExt;
 use kube::api::Api;
 use serde_json::{Value, json};
-use upgrade::{UpgradeId, names};
+use upgrade::UpgradeId;
 
-use super::change::{add, change, remove, test};
+use super::change::{add, change, remove, test, unmarked};
 use crate::cluster::ApiError;
+use crate::cluster::marks::CORDON;
 use crate::cluster::objects::Node;
 
 /// Makes the node unschedulable and marks that as ours, in one write; a foreign cordon stays foreign.
@@ -38,38 +38,36 @@ fn cordoned(node: &Node, id: &UpgradeId) -> Option<Patch> {
             add(cordon_at(), json!(true)),
         ])
     };
-    (!is_cordoned(node)).then(change)
+    (!CORDON.is_set(node)).then(change)
 }
 
-/// What takes our cordon off; nothing when the mark is not ours.
+/// What takes our cordon off; the mark alone where it marks no cordon of ours, and nothing when the mark is not ours.
 fn released(node: &Node, id: &UpgradeId) -> Option<Patch> {
-    let change = || {
-        Patch(vec![
-            test(mark_at(), json!(id.as_str())),
-            remove(mark_at()),
-            add(cordon_at(), json!(false)),
-        ])
-    };
-    let mark = node.annotations().get(names::CORDONED_BY)?;
-    (mark == id.as_str()).then(change)
-}
-
-fn is_cordoned(node: &Node) -> bool {
-    node.spec.as_ref().is_some_and(|spec| spec.unschedulable)
+    let mark = CORDON.of(node).filter(|mark| *mark == id.as_str())?;
+    let left = unmarked(&CORDON, node);
+    if !left.is_empty() {
+        return Some(Patch(left));
+    }
+    Some(Patch(vec![
+        test(mark_at(), json!(mark)),
+        remove(mark_at()),
+        add(cordon_at(), json!(false)),
+    ]))
 }
 
 fn cordon_at() -> PointerBuf {
-    PointerBuf::from_tokens(["spec", "unschedulable"])
+    PointerBuf::from_tokens(CORDON.field.iter().copied())
 }
 
 /// A Node that was asked to upgrade has annotations.
 fn mark_at() -> PointerBuf {
-    PointerBuf::from_tokens(["metadata", "annotations", names::CORDONED_BY])
+    PointerBuf::from_tokens(["metadata", "annotations", CORDON.key])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use upgrade::names;
 
     const OURS: &str = "r2-bbbbbbbbbbbb";
     const FORMER: &str = "r1-aaaaaaaaaaaa";
@@ -119,6 +117,45 @@ mod tests {
     fn a_cordon_that_somebody_sets_just_then_does_not_become_ours() {
         let change = cordoned(&node(false, Some(FORMER)), &ours()).unwrap();
         assert_eq!(after(&change, &node(true, Some(FORMER))), None);
+    }
+
+    /// The Node with this manager of the cordon, and an agent's of the mark.
+    fn set_by(manager: &str, mut node: Node) -> Node {
+        let entry = json!([
+            { "manager": manager, "fieldsV1": { "f:spec": { "f:unschedulable": {} } } },
+            { "manager": "careen-agent", "fieldsV1": { "f:metadata": { "f:annotations": { format!("f:{}", names::CORDONED_BY): {} } } } },
+        ]);
+        node.metadata.managed_fields = serde_json::from_value(entry).unwrap();
+        node
+    }
+
+    #[test]
+    fn a_persons_cordon_over_our_mark_stays_and_the_mark_goes() {
+        let theirs = set_by("kubectl", node(true, Some(OURS)));
+        let change = released(&theirs, &ours()).unwrap();
+        assert_eq!(after(&change, &theirs), Some(json!([true, null])));
+    }
+
+    #[test]
+    fn a_mark_without_a_cordon_goes_alone() {
+        let uncordoned = node(false, Some(OURS));
+        let change = released(&uncordoned, &ours()).unwrap();
+        assert_eq!(after(&change, &uncordoned), Some(json!([null, null])));
+        let cordoned_since = node(true, Some(OURS));
+        assert_eq!(after(&change, &cordoned_since), None, "decided anew");
+    }
+
+    #[test]
+    fn every_upgrades_mark_that_marks_nothing_is_left() {
+        for mark in [OURS, FORMER] {
+            let left = Patch(unmarked(&CORDON, &node(false, Some(mark))));
+            assert_eq!(
+                after(&left, &node(false, Some(mark))),
+                Some(json!([null, null]))
+            );
+            assert!(unmarked(&CORDON, &node(true, Some(mark))).is_empty());
+        }
+        assert!(unmarked(&CORDON, &node(false, None)).is_empty());
     }
 
     #[test]

@@ -6,13 +6,13 @@
 
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
-use kube::ResourceExt;
 use kube::api::Api;
 use serde_json::{Value, json};
-use upgrade::{UpgradeId, names};
+use upgrade::UpgradeId;
 
-use super::change::{add, change, remove, test};
+use super::change::{add, change, remove, test, unmarked};
 use crate::cluster::ApiError;
+use crate::cluster::marks::EXCLUSION;
 use crate::cluster::objects::Node;
 
 /// Sets label and mark in one write; a foreign label stays foreign.
@@ -40,39 +40,38 @@ fn excluded(node: &Node, id: &UpgradeId) -> Option<Patch> {
             add(label_at(), json!("true")),
         ])
     };
-    (!has_label(node)).then(change)
+    (!EXCLUSION.is_set(node)).then(change)
 }
 
-/// What takes our label away; nothing when the mark is not ours.
+/// What takes our label away; the mark alone where it marks no label of ours, and nothing when the mark is not ours.
 fn readmitted(node: &Node, id: &UpgradeId) -> Option<Patch> {
-    let mark = node.annotations().get(names::EXCLUDED_BY)?;
-    if mark != id.as_str() {
-        return None;
+    let mark = EXCLUSION.of(node).filter(|mark| *mark == id.as_str())?;
+    let left = unmarked(&EXCLUSION, node);
+    if !left.is_empty() {
+        return Some(Patch(left));
     }
-    let mut change = vec![test(mark_at(), json!(id.as_str())), remove(mark_at())];
-    if has_label(node) {
-        change.push(remove(label_at()));
-    }
-    Some(Patch(change))
-}
-
-fn has_label(node: &Node) -> bool {
-    node.labels().contains_key(names::EXCLUDED)
+    Some(Patch(vec![
+        test(mark_at(), json!(mark)),
+        remove(mark_at()),
+        remove(label_at()),
+    ]))
 }
 
 /// A Node has labels: its kubelet sets some when it registers.
 fn label_at() -> PointerBuf {
-    PointerBuf::from_tokens(["metadata", "labels", names::EXCLUDED])
+    PointerBuf::from_tokens(EXCLUSION.field.iter().copied())
 }
 
 /// A Node that was asked to upgrade has annotations.
 fn mark_at() -> PointerBuf {
-    PointerBuf::from_tokens(["metadata", "annotations", names::EXCLUDED_BY])
+    PointerBuf::from_tokens(["metadata", "annotations", EXCLUSION.key])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube::ResourceExt;
+    use upgrade::names;
 
     const OURS: &str = "r2-bbbbbbbbbbbb";
     const FORMER: &str = "r1-aaaaaaaaaaaa";
@@ -97,7 +96,7 @@ mod tests {
         let mut shown =
             json!({ "metadata": { "labels": node.labels(), "annotations": node.annotations() } });
         // A server takes null for what is not there; this library knows that as little as RFC 6902.
-        if !has_label(node) {
+        if !EXCLUSION.is_set(node) {
             shown["metadata"]["labels"][names::EXCLUDED] = Value::Null;
         }
         json_patch::patch(&mut shown, change).ok()?;
@@ -136,6 +135,17 @@ mod tests {
             let foreign = node(Some("true"), mark);
             assert_eq!(readmitted(&foreign, &ours()), None, "{mark:?}");
         }
+    }
+
+    #[test]
+    fn a_persons_label_over_our_mark_stays_and_the_mark_goes() {
+        let mut theirs = node(Some("by-hand"), Some(OURS));
+        let label = format!("f:{}", names::EXCLUDED);
+        let entry = json!([{ "manager": "kubectl", "fieldsV1": { "f:metadata": { "f:labels": { label: {} } } } }]);
+        theirs.metadata.managed_fields = serde_json::from_value(entry).unwrap();
+        let change = readmitted(&theirs, &ours()).unwrap();
+        let left = Some([json!("by-hand"), Value::Null]);
+        assert_eq!(after(&change, &theirs), left);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod pods;
 use std::time::Duration;
 
 use futures::StreamExt;
+use json_patch::Patch;
 use kube::Client;
 use kube::api::ListParams;
 use tokio::time::{Instant, sleep};
@@ -22,7 +23,8 @@ use upgrade::plan::Pods;
 use upgrade::policy::{self, AtDeadline};
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
-use crate::cluster::objects::pods as pods_of;
+use crate::cluster::marks::{CORDON, EXCLUSION};
+use crate::cluster::objects::{Node, pods as pods_of};
 use crate::cluster::{ApiError, Cluster, limited};
 use answers::{Answers, blocked, still_there};
 use evict::Answer;
@@ -237,6 +239,21 @@ pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
     let nodes = cluster.nodes().await?;
     cordon::release(&nodes, node, id).await?;
     exclude::readmit(&nodes, node, id).await
+}
+
+/// Takes off the marks that mark nothing, both in one write.
+///
+/// # Errors
+/// When the API server is away or refuses.
+pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
+    let left = |node: &Node| {
+        let marks = [CORDON, EXCLUSION].iter();
+        let left: Vec<_> = marks
+            .flat_map(|mark| change::unmarked(mark, node))
+            .collect();
+        (!left.is_empty()).then_some(Patch(left))
+    };
+    change::change(&cluster.nodes().await?, node, left).await
 }
 
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {

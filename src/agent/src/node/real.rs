@@ -119,6 +119,7 @@ impl Node {
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,
+            stale_mark: false,
             hooks: self.hooks(record),
             api: Api::Away,
             network: Ok(()),

@@ -142,6 +142,7 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
         | Step::Kubeadm
         | Step::PostHooks { .. }
         | Step::Release
+        | Step::Unmark
         | Step::Pass => return None,
     };
     let swaps = verb != "verify";

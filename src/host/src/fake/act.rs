@@ -87,7 +87,8 @@ impl World {
                 let detail = "somebody holds a lock".to_owned();
                 return Ok(Outcome::Failed(Reason::RebootRefused { detail }));
             }
-            Step::PreHooks | Step::Exclude | Step::PostHooks { .. } | Step::Pass => {}
+            Step::PreHooks | Step::Exclude | Step::PostHooks { .. } | Step::Unmark | Step::Pass => {
+            }
         }
         Ok(Outcome::Done(Effect::Plain))
     }

@@ -42,6 +42,7 @@ impl World {
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,
+            stale_mark: false,
             hooks: Hooks::default(),
             api: if up {
                 Api::Reached {

@@ -105,6 +105,7 @@ fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) ->
         | Step::Drain { .. }
         | Step::Snapshot
         | Step::Arm { .. }
+        | Step::Unmark
         | Step::Pass => again_if_it_may_help(failure),
     }
 }

@@ -10,6 +10,9 @@ use crate::step::{Effect, Finished, Outcome, Step};
 
 /// Takes in how a step ended.
 pub(super) fn fold(up: &mut Upgrade, finished: &Finished, seen: &Observation, policy: &Policy) {
+    if finished.step == Step::Unmark {
+        return;
+    }
     up.intent = None;
     if !belongs(&finished.step, &up.phase) {
         // A late answer to a question that is not asked any more: the phase has moved on, and is believed.
@@ -59,7 +62,8 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
                     | Phase::Reverting { .. }
             )
         }
-        Step::Pass => false,
+        // It is of the Node, and of no upgrade.
+        Step::Unmark | Step::Pass => false,
     }
 }
 
@@ -117,6 +121,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             Step::Arm { .. }
             | Step::Disarm
             | Step::Reboot { .. }
+            | Step::Unmark
             | Step::Pass
             | Step::Fetch { .. }
             | Step::Verify { .. }

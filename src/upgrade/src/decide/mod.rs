@@ -20,6 +20,7 @@ mod fold;
 mod hold;
 mod judge;
 mod kubeadm;
+mod marks;
 pub(crate) mod memory;
 mod new;
 mod old;
@@ -103,9 +104,13 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     }
     let act = match (&seen.running, &mut next.upgrade) {
         (Some(step), up) => while_running(step, up.as_mut(), seen, in_force),
-        (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
-        (None, Some(_) | None) => accept::idle(next, seen, policy),
+        (None, up) => match (marks::take_off(seen), up) {
+            (Some(first), _) => first,
+            (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
+            (None, Some(_) | None) => accept::idle(next, seen, policy),
+        },
     };
+    let act = marks::look_again(act, seen);
     close(next, seen);
     if act == Act::Wait(None) && asks_anew(next, seen) {
         return Act::Wait(Some(seen.now.plus_seconds(ANSWER)));
@@ -254,6 +259,10 @@ fn blamed(up: &Upgrade) -> Option<BadImage> {
 
 /// The step that is about to begin, for whoever reads the record after a crash.
 fn note_intent(next: &mut Record, step: &Step) {
+    if *step == Step::Unmark {
+        // Nobody has to finish it: a mark that is left is seen on the Node.
+        return;
+    }
     if let Some(up) = next.upgrade.as_mut().filter(|up| !up.phase.is_end()) {
         up.intent = Some(step.clone());
     }

@@ -85,6 +85,7 @@ pub fn quiet() -> Observation {
         uncordoned: false,
         own_cordon: false,
         own_exclusion: false,
+        stale_mark: false,
         hooks: Hooks::default(),
         api: Api::Reached {
             since: SinceBoot(20_000),
@@ -279,6 +280,7 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::PostHooks { upgraded: false },
         Step::PostHooks { upgraded: true },
         Step::Release,
+        Step::Unmark,
         Step::Undo { commit: None },
         Step::Undo {
             commit: Some(commit()),

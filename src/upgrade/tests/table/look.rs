@@ -28,6 +28,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.uncordoned = true,
         |seen| seen.own_cordon = true,
         |seen| seen.own_exclusion = true,
+        |seen| seen.stale_mark = true,
         |seen| seen.node = Some("another".into()),
         |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
         |seen| seen.version = None,
@@ -261,6 +262,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         uncordoned,
         own_cordon,
         own_exclusion,
+        stale_mark,
         hooks,
         api,
         network,
@@ -299,7 +301,7 @@ fn checks(health: &Health) -> Vec<(&'static str, String)> {
 }
 
 /// How many forms of steps there are.
-pub const STEPS: usize = 21;
+pub const STEPS: usize = 22;
 
 /// Each step's place among them; a flag that changes what is done makes two.
 pub const fn place_of_step(step: &Step) -> usize {
@@ -325,6 +327,7 @@ pub const fn place_of_step(step: &Step) -> usize {
         Step::Undo { commit: Some(_) } => 18,
         Step::Clean => 19,
         Step::Pass => 20,
+        Step::Unmark => 21,
     }
 }
 

@@ -96,6 +96,7 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
             staged: true,
             own_cordon: true,
             own_exclusion: true,
+            stale_mark: true,
             ..seen()
         },
         Observation {
@@ -277,6 +278,7 @@ fn calm(booted: Deployment) -> Observation {
         uncordoned: false,
         own_cordon: false,
         own_exclusion: false,
+        stale_mark: false,
         hooks: Hooks::default(),
         api: Api::Away,
         network: Ok(()),

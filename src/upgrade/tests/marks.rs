@@ -1,0 +1,126 @@
+//! A mark of ours that is left on the Node without the cordon or the label that it marked.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+fn left(seen: Observation) -> Observation {
+    Observation {
+        stale_mark: true,
+        ..seen
+    }
+}
+
+fn seen_in(phase: &Phase) -> Observation {
+    let new_runs = matches!(
+        phase,
+        Phase::Trial { .. } | Phase::Healthy { .. } | Phase::Blessed | Phase::Upgraded
+    );
+    let there = Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    if new_runs { on_trial() } else { there }
+}
+
+#[test]
+fn a_left_mark_is_taken_off_in_every_phase() {
+    for phase in phases() {
+        let seen = left(seen_in(&phase));
+        let (record, act) = next(&seen, &upgrade_in(phase.clone()));
+        assert_eq!(act, Act::Begin(Step::Unmark), "{phase:?}");
+        assert_eq!(phase_of(&record), phase);
+    }
+    let (_, act) = next(&left(quiet()), &Record::default());
+    assert_eq!(act, Act::Begin(Step::Unmark), "nothing was ever asked");
+}
+
+#[test]
+fn a_left_mark_is_taken_off_while_an_upgrade_is_held() {
+    let held = Observation {
+        paused: Some("an audit".into()),
+        uncordoned: true,
+        ..left(seen_in(&Phase::Drained))
+    };
+    let (_, act) = next(&held, &upgrade_in(Phase::Drained));
+    assert_eq!(act, Act::Begin(Step::Unmark));
+}
+
+/// The old system reads what a trial wrote, and a released one has no word for this step.
+#[test]
+fn the_record_never_names_the_removal_of_a_mark() {
+    for phase in phases() {
+        let before = upgrade_in(phase.clone());
+        let (record, _) = next(&left(seen_in(&phase)), &before);
+        let mut ended = left(seen_in(&phase));
+        let refused = Reason::ApiAway { detail: "x".into() };
+        ended.finished = finished(Step::Unmark, Outcome::Failed(refused));
+        let (after, _) = next(&ended, &record);
+        for record in [record, after] {
+            let text = serde_json::to_string(&record).unwrap();
+            assert!(!text.contains("Unmark"), "{phase:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_removal_of_a_mark_waits_for_the_api_server() {
+    let away = Observation {
+        api: Api::Away,
+        ..left(asked())
+    };
+    let (_, act) = next(&away, &upgrade_in(Phase::Upgraded));
+    assert_eq!(act, Act::Wait(None), "its return is what wakes us");
+}
+
+#[test]
+fn an_armed_trial_is_disarmed_before_a_mark_is_taken_off() {
+    let armed = Observation {
+        one_shot: OneShot::Set,
+        ..left(seen_in(&Phase::Drained))
+    };
+    let (_, act) = next(&armed, &upgrade_in(Phase::Drained));
+    assert_eq!(act, Act::Begin(Step::Disarm));
+}
+
+#[test]
+fn a_mark_that_does_not_go_holds_up_no_upgrade() {
+    let refused = Reason::ApiAway { detail: "x".into() };
+    for outcome in [Outcome::Done(Effect::Plain), Outcome::Failed(refused)] {
+        let tried = Observation {
+            finished: finished(Step::Unmark, outcome),
+            ..left(asked())
+        };
+        let (_, act) = next(&tried, &upgrade_in(Phase::Accepted));
+        assert_eq!(begun(&act), Some("Fetch"));
+    }
+}
+
+#[test]
+fn a_mark_that_does_not_go_is_looked_at_again_without_spinning() {
+    let mut seen = left(Observation {
+        request: Asked::Nothing,
+        ..quiet()
+    });
+    let refused = Reason::ApiAway { detail: "x".into() };
+    seen.finished = finished(Step::Unmark, Outcome::Failed(refused));
+    let (record, act) = next(&seen, &Record::default());
+    let Act::Wait(Some(due)) = act else {
+        panic!("{act:?}")
+    };
+    assert!(due > seen.now);
+    (seen.finished, seen.now) = (None, due);
+    assert_eq!(next(&seen, &record).1, Act::Begin(Step::Unmark));
+}
+
+#[test]
+fn a_step_under_way_is_not_interrupted_for_a_mark() {
+    let running = Observation {
+        running: Some(drain()),
+        ..left(asked())
+    };
+    let (_, act) = next(&running, &upgrade_in(Phase::Deployed));
+    assert_eq!(act, Act::Wait(None));
+}
