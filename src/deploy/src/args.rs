@@ -193,6 +193,20 @@ impl Verb {
         )
     }
 
+    /// Whether it brings objects from elsewhere.
+    pub const fn brings(&self) -> bool {
+        match self {
+            Self::Fetch(_) | Self::Plan(_) | Self::FetchImage(_) | Self::PlanImage(_) => true,
+            Self::Verify(_)
+            | Self::Deploy(_)
+            | Self::Bless(_)
+            | Self::Undo(_)
+            | Self::Clean
+            | Self::Status
+            | Self::Thaw => false,
+        }
+    }
+
     /// The cap on what is fetched, in bytes a second.
     pub const fn bandwidth(&self) -> Option<u64> {
         match self {

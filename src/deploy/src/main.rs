@@ -75,6 +75,9 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
         cli.lock_seconds,
         prepared.private_mounts,
     )?;
+    if cli.verb.brings() {
+        host::repository::close(&cli.sysroot).map_err(|error| site.broken(error))?;
+    }
     if cli.verb.cancellable() {
         signal::end_on_signal(&site.stop, site.stopped());
     }

@@ -28,6 +28,7 @@ pub mod os;
 mod places;
 pub mod power;
 pub mod programs;
+pub mod repository;
 pub mod room;
 pub mod snapshot;
 pub mod trust;

@@ -373,6 +373,10 @@ impl Hands for Node {
 pub fn make_writable(places: &Places) -> host::Result<()> {
     host::mounts::make_private()?;
     host::mounts::make_writable(&places.sysroot)?;
+    // careen-deploy brings nothing before it is closed; what an earlier version has brought may still be there.
+    if let Err(error) = host::repository::close(&places.sysroot) {
+        tracing::warn!("{error}; others than root may enter it");
+    }
     // /boot may be a mount of its own, or a folder of the root that is a bind mount by now.
     if let Err(error) = host::mounts::make_writable(&places.boot) {
         tracing::warn!("{error}; {} may refuse the one-shot entry", names::GRUBENV);

@@ -1,0 +1,57 @@
+//! The OSTree repository. Objects that no signature covers may be in it for a moment, those of setuid files among them, so only root may come near.
+
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::error::{At, Error, Result};
+
+/// Below the physical root.
+const REPOSITORY: &str = "ostree/repo";
+/// Rights of a group and of all others.
+const OF_OTHERS: u32 = 0o077;
+
+/// Takes the repository away from everybody but root: its objects, and what is on the way to become one.
+///
+/// # Errors
+/// When others may still enter it, or may after a power cut.
+pub fn close(sysroot: &Path) -> Result<()> {
+    let path = sysroot.join(REPOSITORY);
+    let folder = File::open(&path).at("opening", &path)?;
+    let mode = || folder.metadata().map(|facts| facts.permissions().mode());
+    let before = mode().at("looking at", &path)?;
+    if before & OF_OTHERS == 0 {
+        return Ok(());
+    }
+    let closed = Permissions::from_mode(before & !OF_OTHERS);
+    folder.set_permissions(closed).at("closing", &path)?;
+    folder.sync_all().at("syncing", &path)?;
+    // A file system without rights takes everything and changes nothing.
+    match mode().at("looking at", &path)? & OF_OTHERS {
+        0 => Ok(()),
+        _ => Err(Error::damaged(
+            &path,
+            "others than root may enter it, and chmod 700 changes nothing",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn nobody_but_root_enters_a_repository_that_was_closed() {
+        let sysroot = tempfile::tempdir().unwrap();
+        let repository = sysroot.path().join(REPOSITORY);
+        assert!(close(sysroot.path()).is_err());
+        fs::create_dir_all(&repository).unwrap();
+        for mode in [0o755, 0o750, 0o701, 0o700] {
+            fs::set_permissions(&repository, Permissions::from_mode(mode)).unwrap();
+            close(sysroot.path()).unwrap();
+            let facts = fs::metadata(&repository).unwrap();
+            assert_eq!(facts.permissions().mode() & 0o777, 0o700);
+        }
+    }
+}
