@@ -6,6 +6,7 @@ use anyhow::Result;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
+use upgrade::container::SKOPEO;
 
 use crate::control_plane::{HOST_SEEN_FROM_GUEST, ports};
 use crate::guest::Guest;
@@ -85,7 +86,7 @@ impl SecureRegistry {
             "set -e\nmkdir -p {folder}\n\
              cat >{folder}/ca.crt <<'END'\n{authority}END\n\
              cat >{folder}/client.cert <<'END'\n{}END\n\
-             install -m 0640 -g 65534 /dev/null {folder}/client.key\n\
+             install -m 0640 -g {SKOPEO} /dev/null {folder}/client.key\n\
              cat >{folder}/client.key <<'END'\n{}END\n",
             client.certificate, client.key
         );

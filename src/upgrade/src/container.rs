@@ -11,6 +11,9 @@ use crate::id::{Malformed, ManifestDigest, malformed};
 use crate::names;
 use crate::target::ACCEPTED_IMAGE;
 
+/// The user and the group, by number, that skopeo runs as: above all that a pod may ask to be (2147483647), so that no other process has it.
+pub const SKOPEO: u32 = 2_147_549_183;
+
 /// An image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerImage {

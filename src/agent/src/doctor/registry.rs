@@ -1,16 +1,25 @@
 //! What container images need, on a node whose policy speaks of them: the program that fetches them, and somebody who vouches for them.
 
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use host::container_policy::Policy as ContainerPolicy;
 use host::programs::Program;
 use upgrade::Policy;
+use upgrade::container::SKOPEO;
 use upgrade::policy::Registry;
 
 use super::{Finding, Patient};
 
 const NAME: &str = "registry";
 const CONTAINER_POLICY: &str = "etc/containers/policy.json";
+/// Where keys of certificates are, in a folder for each host (containers-certs.d(5)).
+const KEYS: [&str; 2] = ["etc/containers/certs.d", "etc/docker/certs.d"];
+/// By which groups skopeo may read one: its own, and the one that former versions wanted.
+const GROUPS: [u32; 2] = [SKOPEO, 65_534];
+/// How many user namespaces there may be, below the folder that holds `proc`.
+const NAMESPACES: &str = "proc/sys/user/max_user_namespaces";
 
 /// Nothing on a node whose policy does not speak of them: there they may never be asked for.
 pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
@@ -25,11 +34,56 @@ pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
             "make an image with the package skopeo, 1.13 or later",
         ));
     }
+    if let Some(finding) = apart(patient).or_else(|| keys(root)) {
+        return Some(finding);
+    }
     Some(match container_policy(root) {
         // In force in any case, so that no image comes at all.
         Err(error) => Finding::bad(NAME, error, "mend it: containers-policy.json(5)"),
         Ok(found) => vouched(policy, found.as_ref()),
     })
+}
+
+/// skopeo is kept apart from other processes by a user namespace.
+fn apart(patient: &Patient) -> Option<Finding> {
+    let most = fs::read_to_string(patient.kernel.join(NAMESPACES)).ok()?;
+    (most.trim() == "0").then(|| {
+        Finding::bad(
+            NAME,
+            "user.max_user_namespaces is 0, so skopeo cannot be kept apart from other processes",
+            "set the sysctl user.max_user_namespaces to more than 0",
+        )
+    })
+}
+
+/// A key that skopeo cannot read keeps it from its registry, and one that everybody can read is no secret.
+fn keys(root: &Path) -> Option<Finding> {
+    let hosts = KEYS.iter().flat_map(|folder| below(&root.join(folder)));
+    let mut keys = hosts.flat_map(|host| below(&host));
+    keys.find_map(|key| {
+        let facts = fs::metadata(&key).ok()?;
+        let is_key = key.extension().is_some_and(|end| end == "key");
+        let others = facts.mode() & 0o007 != 0;
+        let group = facts.mode() & 0o040 != 0 && GROUPS.contains(&facts.gid());
+        let seen = match (others, group) {
+            (true, _) => "everybody on the node may read",
+            (false, true) => return None,
+            (false, false) => "skopeo may not read",
+        };
+        let shown = key.strip_prefix(root).unwrap_or(&key).display();
+        is_key.then(|| {
+            Finding::warn(
+                NAME,
+                format!("/{shown} is a key that {seen}"),
+                &format!("chgrp {SKOPEO} it, and chmod 640"),
+            )
+        })
+    })
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 pub(super) fn is_spoken_of(policy: &Policy) -> bool {
@@ -89,7 +143,9 @@ fn by_container_policy(wanted: &Registry, found: Option<&ContainerPolicy>) -> Fi
     match places.iter().find(unsigned) {
         None => Finding::ok(
             NAME,
-            format!("/{CONTAINER_POLICY} says which are let through"),
+            format!(
+                "/{CONTAINER_POLICY} says which are let through: skopeo alone checks it (with registry.signed-by careen-deploy checks the commit itself)"
+            ),
         ),
         Some(place) => Finding::bad(
             NAME,

@@ -4,6 +4,7 @@
 //! wrapped, under its own checksum: signatures inside stay good, and it is the same commit that an OSTree remote would give. Each layer that has
 //! come whole stays, for the run after one that was cut off and for the next image.
 
+mod apart;
 mod cover;
 mod credentials;
 mod early;

@@ -9,7 +9,7 @@ use ostree_ext::container::store::ImageProxyConfig;
 use upgrade::ContainerImage;
 use upgrade::container::Transport;
 
-use super::{credentials, unpacked};
+use super::{apart, credentials, unpacked};
 use crate::args::FetchImage;
 use crate::process::RELAY_VARIABLE;
 use crate::site::Site;
@@ -25,22 +25,10 @@ pub struct Skopeo {
 }
 
 const POLICY: &str = "etc/containers/policy.json";
-/// As whom it runs without rights, and the number of its group.
-pub const NOBODY: (&str, u32) = ("nobody", 65_534);
 /// Set by systemd for what it starts.
 const UNDER_SYSTEMD: &str = "INVOCATION_ID";
-/// What reads what a stranger sends has no rights (as ostree-ext, isolation.rs, which leaves it root's group). By number, because nobody's
-/// group is called nogroup by Debian and nobody by Fedora.
-const WITHOUT_RIGHTS: [&str; 8] = [
-    "--no-new-privs",
-    "--init-groups",
-    "--reuid",
-    NOBODY.0,
-    "--regid",
-    "65534",
-    "--bounding-set",
-    "-all",
-];
+/// A home that nobody has: without one it looks for its user, which has no name.
+const NO_HOME: &str = "/nonexistent";
 
 impl Skopeo {
     /// For what is wanted.
@@ -66,13 +54,17 @@ impl Skopeo {
     /// For the library that drives it.
     ///
     /// # Errors
-    /// When credentials are there and cannot be used.
+    /// When credentials are there and cannot be used, or it cannot be kept apart; for a person.
     pub fn config(&self) -> io::Result<ImageProxyConfig> {
         let credentials = credentials::open(&self.settings)?;
+        let mut command = self.command()?;
+        if is_apart() {
+            apart::run_there(&mut command).map_err(not_apart)?;
+        }
         Ok(ImageProxyConfig {
             auth_anonymous: credentials.is_none(),
             auth_data: credentials,
-            skopeo_cmd: Some(self.command()?),
+            skopeo_cmd: Some(command),
             ..ImageProxyConfig::default()
         })
     }
@@ -87,8 +79,8 @@ impl Skopeo {
         let mut command = Program::Setpriv.command()?;
         // Our own signals are blocked, and it inherits that: only this one is heard when we are gone.
         command.args(["--pdeathsig", "KILL"]);
-        if is_without_rights() {
-            command.args(WITHOUT_RIGHTS).env_remove("HOME");
+        if is_apart() {
+            command.arg("--no-new-privs").env("HOME", NO_HOME);
         }
         command.arg("--").arg(skopeo);
         match &self.policy {
@@ -112,9 +104,15 @@ impl Skopeo {
     }
 }
 
-/// Whether it runs as [`NOBODY`].
-pub fn is_without_rights() -> bool {
+/// Whether it runs as its own user, apart from all others.
+pub fn is_apart() -> bool {
     std::env::var_os(UNDER_SYSTEMD).is_some()
+}
+
+fn not_apart(error: io::Error) -> io::Error {
+    io::Error::other(format!(
+        "skopeo cannot be kept apart from other processes: {error}; this needs user namespaces: set the sysctl user.max_user_namespaces to more than 0"
+    ))
 }
 
 /// The relay that caps bandwidth is told to libostree in curl's words. Go resolves names at the proxy by itself, and takes the one for

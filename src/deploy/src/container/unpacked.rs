@@ -8,8 +8,7 @@ use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 
 use host::durable;
-use nix::unistd::User;
-use upgrade::container::Transport;
+use upgrade::container::{SKOPEO, Transport};
 use upgrade::{Reason, names};
 
 use super::{reclaim, skopeo};
@@ -68,11 +67,8 @@ fn make(folder: &Path) -> io::Result<()> {
         durable::make_folder(above).map_err(io::Error::other)?;
     }
     durable::make_private_folder(folder).map_err(io::Error::other)?;
-    if !skopeo::is_without_rights() {
+    if !skopeo::is_apart() {
         return Ok(());
     }
-    let (name, group) = skopeo::NOBODY;
-    let user = User::from_name(name)?;
-    let user = user.ok_or_else(|| io::Error::other(format!("no user is called {name}")))?;
-    chown(folder, Some(user.uid.as_raw()), Some(group))
+    chown(folder, Some(SKOPEO), Some(SKOPEO))
 }

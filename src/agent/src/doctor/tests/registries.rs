@@ -1,6 +1,9 @@
 //! Container images: the program that fetches them, who vouches for them, and nodes that have no OSTree remote at all.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+
+use upgrade::container::SKOPEO;
 
 use super::super::{Finding, Verdict, examine};
 use super::node::{Node, write};
@@ -46,6 +49,47 @@ fn without_the_program_that_fetches_them_it_is_bad() {
         node.policy(policy);
         node.is_bad("registry", "skopeo");
     }
+}
+
+#[test]
+fn without_user_namespaces_it_is_bad() {
+    let node = with_skopeo();
+    node.policy("[registry]\nsigned-by = \"site\"\n");
+    let most = node.kernel.path().join("proc/sys/user/max_user_namespaces");
+    write(&most, "0\n");
+    node.is_bad("registry", "max_user_namespaces is 0");
+    write(&most, "96365\n");
+    assert_eq!(node.verdict("registry"), Verdict::Ok);
+}
+
+#[test]
+fn a_key_is_readable_for_skopeo_and_not_for_everybody() {
+    let node = with_skopeo();
+    node.policy("[registry]\nsigned-by = \"site\"\n");
+    let key = "etc/containers/certs.d/registry.example.com/client.key";
+    let key = node.root().join(key);
+    write(&key, "a key");
+    for (group, mode, verdict) in [
+        (0, 0o600, Verdict::Warn),
+        (0, 0o640, Verdict::Warn),
+        (SKOPEO, 0o640, Verdict::Ok),
+        (65_534, 0o640, Verdict::Ok),
+        (SKOPEO, 0o644, Verdict::Warn),
+        (SKOPEO, 0o600, Verdict::Warn),
+    ] {
+        chown(&key, None, Some(group)).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(node.verdict("registry"), verdict, "{group} {mode:o}");
+    }
+}
+
+#[test]
+fn where_the_container_policy_vouches_it_says_who_checks_that() {
+    let node = with_skopeo();
+    node.container_policy(SIGNED_HERE);
+    node.policy(ALLOWED);
+    let found = node.found("registry");
+    assert!(found.seen.contains("skopeo alone checks"), "{found:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn big() -> Image {
 }
 
 /// The image as it is called by way of a wire.
-fn by_way_of(shop: &Shop, wire: &Wire, image: &str) -> String {
+pub(super) fn by_way_of(shop: &Shop, wire: &Wire, image: &str) -> String {
     shop.knows(&[shop.server.port, wire.port]);
     image.replace(
         &format!(":{}/", shop.server.port),

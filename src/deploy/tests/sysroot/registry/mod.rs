@@ -1,10 +1,11 @@
 //! Images from a real registry: Debian's docker-registry on loopback, pushed to by careen-image, asked by skopeo.
 
+mod apart;
 mod archive;
+mod attack;
 mod broken;
 mod lacking;
 mod layers;
-mod nobody;
 mod planned;
 mod redirected;
 mod room;

@@ -147,7 +147,7 @@ fn an_archive_that_is_larger_than_the_room_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
-fn in_a_unit_of_systemd_the_folder_is_of_nobody_who_unpacks_there() {
+fn archive_is_unpacked_in_a_unit_by_skopeos_own_user() {
     let shop = shop();
     let (image, commit) = shop.signed_archive();
     let everybody = fs::Permissions::from_mode(0o644);
