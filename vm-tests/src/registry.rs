@@ -121,6 +121,42 @@ impl Registry {
         Ok(image.replacen(&self.here(), &self.seen_from_guest(), 1))
     }
 
+    /// The same with layers that are packed by zstd, under a name of its own.
+    ///
+    /// # Errors
+    /// When careen-image or skopeo fails.
+    pub async fn push_packed_by_zstd(&self, commit: &Commit) -> Result<String> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let folder = format!("oci:{}", self.dir.join("packed").display());
+        let mut command = Command::new(images::careen_image()?);
+        command
+            .env("PATH", format!("{}:{path}", self.dir.display()))
+            .arg("--repo")
+            .arg(images::repository()?)
+            .args([&commit.digest, &folder]);
+        read(command).await?;
+        let digest = self.dir.join("digest");
+        let name = format!("{}-zstd", commit.reference);
+        let mut command = Command::new(self.dir.join(SKOPEO));
+        command
+            .args([
+                "copy",
+                "--quiet",
+                "--dest-compress-format",
+                "zstd",
+                "--digestfile",
+            ])
+            .arg(&digest)
+            .args([folder, format!("docker://{}/{name}", self.here())]);
+        read(command).await?;
+        let digest = fs::read_to_string(digest)?;
+        let digest = digest.trim();
+        Ok(format!(
+            "docker://{}/{name}@{digest}",
+            self.seen_from_guest()
+        ))
+    }
+
     /// Pushes the only image of an OCI archive under this name, with its tag. Gives the digest that the registry knows it by.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
 use crate::undo;
+use crate::unfinished;
 use crate::verify::room;
 
 /// Cleans.
@@ -35,6 +36,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     leftovers::clear_and_prune(site)?;
     half::sweep(site)?;
     unpacked::clear(site)?;
+    unfinished::settle(site)?;
     write::settle(site)?;
     Ok(Done::Cleaned)
 }

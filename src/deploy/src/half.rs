@@ -72,10 +72,7 @@ fn is_orphan(path: &Path) -> bool {
 
 /// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
 /// have left the note alone.
-///
-/// # Errors
-/// When it may still be there.
-pub fn forget_note(site: &Site, commit: &Digest) -> Result<(), Reason> {
+fn forget_note(site: &Site, commit: &Digest) -> Result<(), Reason> {
     if site.sysroot.repo().load_commit(commit.as_str()).is_ok() {
         return Ok(());
     }

@@ -26,6 +26,7 @@ mod status;
 mod stray;
 mod thaw;
 mod undo;
+mod unfinished;
 mod verify;
 
 use std::process::ExitCode;

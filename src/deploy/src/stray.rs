@@ -7,11 +7,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use upgrade::names;
 
 use crate::site::Site;
 
 /// linux/fs.h `FS_IMMUTABLE_FL` and `FS_APPEND_FL`: either keeps a file from being removed.
 const HOLDING: nix::libc::c_long = 0x10 | 0x20;
+
+/// Where refs of ours and of layers are (ostree-ext, container/store.rs, `LAYER_PREFIX`).
+const REFS: [&str; 2] = ["careen", "ostree/container/blob"];
 
 mod call {
     // linux/fs.h: FS_IOC_GETFLAGS _IOR('f', 1, long), FS_IOC_SETFLAGS _IOW('f', 2, long).
@@ -35,14 +39,17 @@ pub fn orphans(site: &Site) -> Vec<PathBuf> {
 }
 
 /// Removes what libostree was writing beside a file when it was killed (libglnx, `glnx_file_replace_contents_at`): the origins lie beside
-/// the deployments, and a ref that is half written holds what it names like any other.
+/// the deployments, and a ref that is half written holds what it names like any other. Among the refs of layers it keeps ostree-ext from removing
+/// any. Other tools that write those hold the sysroot's lock, as we do.
 ///
 /// # Errors
 /// When it may still be there.
 pub fn remove_half_written(root: &Path) -> host::Result<()> {
     let stateroots = children(&root.join("ostree/deploy"));
     let mut folders: Vec<_> = stateroots.iter().map(|one| one.join("deploy")).collect();
-    folders.push(root.join("ostree/repo/refs/heads/careen"));
+    let heads = root.join("ostree/repo/refs/heads");
+    folders.extend(REFS.map(|refs| heads.join(refs)));
+    folders.extend(children(&heads.join(names::IMAGE_REFS)));
     let files = folders.iter().flat_map(|folder| children(folder));
     files
         .filter(|path| is_half_written(path))

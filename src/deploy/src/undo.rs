@@ -12,6 +12,7 @@ use crate::half;
 use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
+use crate::unfinished;
 
 /// Undoes. The running deployment, the default and a pinned one stay, whatever their commit.
 ///
@@ -27,6 +28,10 @@ pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     leftovers::clear_and_prune(site)?;
     half::forget(site, commit)?;
     unpacked::clear(site)?;
+    // With a commit it leaves the refs of other images.
+    if commit.is_none() {
+        unfinished::settle(site)?;
+    }
     write::settle(site)?;
     Ok(Done::Undone)
 }

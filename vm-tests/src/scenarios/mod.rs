@@ -83,6 +83,7 @@ mod the_metrics_proxy_as_a_pod;
 mod three_upgrades_in_a_row;
 mod uefi_fallback;
 mod uefi_upgrade;
+mod unsigned_zstd_image_leaves_nothing;
 mod upgrade_with_a_new_kernel;
 mod upgrade_with_the_same_kernel;
 mod upgrades_from_a_container_registry;
@@ -98,6 +99,7 @@ pub const ALL: &[Scenario] = &[
     api_away_until_after_the_deadline::SCENARIO,
     power_cut_in_trial::SCENARIO,
     kubelet_crash_loop_falls_back::SCENARIO,
+    unsigned_zstd_image_leaves_nothing::SCENARIO,
     upgrade_with_a_new_kernel::SCENARIO,
     pdb_never_allows_aborts::SCENARIO,
     inhibitor_held_up_then_a_full_reboot::SCENARIO,
@@ -213,6 +215,7 @@ pub fn wants_a_registry(name: &str) -> bool {
         a_daemonset_serves_images_without_an_agent::SCENARIO,
         a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
         the_metrics_proxy_as_a_pod::SCENARIO,
+        unsigned_zstd_image_leaves_nothing::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)

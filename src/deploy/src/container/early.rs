@@ -1,125 +1,98 @@
-//! Refuses a commit by its signature before any file of it is brought. The layer that begins with the commit is brought last, so its first bytes
-//! are read once more beforehand. What cannot be read here is judged when the commit is whole, as every commit is.
+//! Judges the commit of an image before any layer of it is brought. ostree-ext brings the layer that begins with the commit last, so that
+//! beginning is read once more before. What shows no commit there is refused: the files of the other layers would be on the disk by then.
 
-use std::io::Read;
-
-use flate2::read::GzDecoder;
 use ostree_ext::containers_image_proxy::oci_spec::image::Descriptor;
 use ostree_ext::containers_image_proxy::{ImageProxy, OpenedImage};
 use ostree_ext::glib::Bytes;
 use ostree_ext::ostree::{Repo, RepoVerifyFlags};
-use tar::Entry;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt, copy, sink};
 use upgrade::Reason;
-use upgrade::id::Digest;
 
+use super::beginning::{Commit, PACKED, Packing, commit_in};
+use super::look::{away, not_encapsulated};
+use super::words;
+use crate::args::FetchImage;
 use crate::fetch::signature;
 
-/// Enough for a commit and its signatures, in bytes as they are packed.
-const BEGINNING: u64 = 256 << 10;
-/// More than a commit or its signatures ever are, in bytes: a longer one is not taken into memory.
-const LONGEST: u64 = 1 << 20;
-/// Where objects lie in a layer (ostree-ext, tar/export.rs).
-const OBJECTS: &str = "sysroot/ostree/repo/objects/";
-/// What a gzip file begins with (RFC 1952).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// How much of a layer is read first, in bytes as they are packed: enough for most commits.
+const FIRST: u64 = 256 << 10;
+/// How many times as much is read next, where that was too little.
+const TIMES: u64 = 4;
 
-/// A commit as it stands in the layer.
-struct Commit {
-    checksum: Digest,
-    bytes: Vec<u8>,
-    /// What is kept beside it; nothing when there is nothing.
-    beside: Option<Vec<u8>>,
+/// The commit that a layer begins with.
+///
+/// # Errors
+/// [`Reason::NotEncapsulated`] when there is none, [`Reason::RemoteAway`] when the layer does not come as its digest says.
+pub async fn commit(
+    wanted: &FetchImage,
+    (proxy, image): (&ImageProxy, &OpenedImage),
+    layer: &Descriptor,
+) -> Result<Commit, Reason> {
+    let packing = Packing::of(layer).map_err(|detail| not_encapsulated(wanted, detail))?;
+    let blob = proxy.get_blob(image, layer.digest(), layer.size()).await;
+    let (reader, mut told) = blob.map_err(|error| away(wanted, words::of(&error)))?;
+    let reading = found(reader, packing, layer.size());
+    tokio::pin!(reading);
+    let mut ended = None;
+    let found = loop {
+        tokio::select! {
+            found = &mut reading => break found,
+            // skopeo closes its end only when it is told that all was read.
+            end = &mut told, if ended.is_none() => ended = Some(end),
+        }
+    };
+    // The registry may have sent other bytes than the digest names: skopeo knows when it has seen all of the layer.
+    match (found, ended) {
+        (Ok(commit), _) => Ok(commit),
+        (Err(_), Some(Err(error))) => Err(away(wanted, words::of(&error))),
+        (Err(why), _) => Err(not_encapsulated(
+            wanted,
+            format!("its first layer does not begin with an OSTree commit: {why}"),
+        )),
+    }
 }
 
-/// Judges the commit at the beginning of a layer by a remote's keyring.
+/// Reads as much as is needed; all of a layer that shows no commit.
+async fn found(
+    mut reader: impl AsyncRead + Unpin,
+    packing: Packing,
+    size: u64,
+) -> Result<Commit, String> {
+    let (mut bytes, mut wanted) = (Vec::new(), FIRST);
+    let all = size.min(PACKED);
+    loop {
+        let more = wanted.min(all).saturating_sub(bytes.len() as u64);
+        let read = (&mut reader).take(more).read_to_end(&mut bytes).await;
+        let read = read.map_err(|error| error.to_string())?;
+        let why = match commit_in(packing, &bytes) {
+            Ok(commit) => return Ok(commit),
+            Err(why) => why,
+        };
+        if (read as u64) < more || wanted >= all {
+            let rest = copy(&mut reader, &mut sink()).await;
+            return rest.map_or_else(|error| Err(error.to_string()), |_| Err(why));
+        }
+        wanted = wanted.saturating_mul(TIMES);
+    }
+}
+
+/// Judges it by a remote's keyring.
 ///
 /// # Errors
 /// [`Reason::Unsigned`] and [`Reason::WrongSignature`].
-pub async fn check(
-    repo: &Repo,
-    remote: &str,
-    (proxy, image): (&ImageProxy, &OpenedImage),
-    layer: &Descriptor,
-) -> Result<(), Reason> {
-    let bytes = beginning(proxy, image, layer).await;
-    match bytes.and_then(|bytes| commit_in(&bytes)) {
-        Some(commit) => judge(repo, remote, &commit),
-        None => Ok(()),
-    }
-}
-
-/// skopeo closes its end only when it is told that all was read, and gives up when ours is closed.
-async fn beginning(proxy: &ImageProxy, image: &OpenedImage, layer: &Descriptor) -> Option<Vec<u8>> {
-    let blob = proxy.get_blob(image, layer.digest(), layer.size());
-    let (reader, told) = blob.await.ok()?;
-    let read = async move {
-        let mut bytes = Vec::new();
-        let mut reader = reader.take(BEGINNING);
-        let read = reader.read_to_end(&mut bytes).await;
-        read.is_ok().then_some(bytes)
-    };
-    let (bytes, _) = tokio::join!(read, told);
-    bytes
-}
-
-fn commit_in(layer: &[u8]) -> Option<Commit> {
-    let plain: Box<dyn Read + '_> = if layer.starts_with(&GZIP) {
-        Box::new(GzDecoder::new(layer))
-    } else {
-        Box::new(layer)
-    };
-    let mut archive = tar::Archive::new(plain);
-    let entries = archive.entries().ok()?.map_while(Result::ok);
-    let mut objects = entries.filter_map(|entry| Some((object_of(&entry)?, entry)));
-    let (name, entry) = objects.next()?;
-    let checksum = name.strip_suffix(".commit")?.parse().ok()?;
-    let bytes = content(entry)?;
-    let (next, entry) = objects.next()?;
-    let beside = match next == format!("{name}meta") {
-        true => Some(content(entry)?),
-        false => None,
-    };
-    Some(Commit {
-        checksum,
-        bytes,
-        beside,
-    })
-}
-
-/// The name of an object, as `<checksum>.<kind>`. Before the first one come the folders of all.
-fn object_of<R: Read>(entry: &Entry<'_, R>) -> Option<String> {
-    if !entry.header().entry_type().is_file() {
-        return None;
-    }
-    let path = entry.path().ok()?;
-    let name = path.to_str()?.strip_prefix(OBJECTS)?;
-    Some(name.replace('/', ""))
-}
-
-/// All of it, or nothing.
-fn content<R: Read>(mut entry: Entry<'_, R>) -> Option<Vec<u8>> {
-    let size = entry.size();
-    let mut bytes = Vec::new();
-    if size > LONGEST || entry.read_to_end(&mut bytes).is_err() {
-        return None;
-    }
-    (bytes.len() as u64 == size).then_some(bytes)
-}
-
-fn judge(repo: &Repo, remote: &str, commit: &Commit) -> Result<(), Reason> {
+pub fn judge(repo: &Repo, remote: &str, commit: &Commit) -> Result<(), Reason> {
+    let checksum = commit.checksum.as_str();
     let Some(beside) = &commit.beside else {
         return Err(Reason::Unsigned {
             remote: remote.to_owned(),
-            commit: commit.checksum.to_string(),
+            commit: checksum.to_owned(),
         });
     };
     let (bytes, beside) = (Bytes::from(&commit.bytes), Bytes::from(beside));
     let none = RepoVerifyFlags::empty();
-    match repo.signature_verify_commit_data(remote, &bytes, &beside, none) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            signature::reason(remote, commit.checksum.as_str(), &error).map_or(Ok(()), Err)
-        }
-    }
+    let verdict = repo.signature_verify_commit_data(remote, &bytes, &beside, none);
+    verdict.map_or_else(
+        |error| Err(signature::refusal(remote, checksum, &error)),
+        |_| Ok(()),
+    )
 }

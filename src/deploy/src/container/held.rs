@@ -7,6 +7,7 @@ use upgrade::id::Digest;
 use upgrade::{ContainerImage, Reason, names};
 
 use crate::site::Site;
+use crate::stray;
 
 /// The commit that an image has become here.
 ///
@@ -35,12 +36,13 @@ pub fn remember(
         .map_err(|error| site.failed(&error))
 }
 
-/// Forgets images by their commits, and the layers that no image here has any more.
+/// Forgets images by their commits, and the layers that no image here has any more. The sysroot's lock is to be held.
 ///
 /// # Errors
 /// When libostree cannot write.
 pub fn release(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
+    stray::remove_half_written(&site.path).map_err(|error| site.broken(error))?;
     for held in all(site, &repo)? {
         if gone(&held.commit) {
             repo.set_ref_immediate(None, &held.reference, None, site.never())

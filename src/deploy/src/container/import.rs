@@ -14,14 +14,14 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use super::layers::{self, Missing};
-use super::look::{away, is_the_one};
+use super::look::{Judged, away, is_the_one, not_encapsulated};
 use super::skopeo::{self, Skopeo};
-use super::{held, reclaim, unpacked, words};
+use super::{held, reclaim, words};
 use crate::args::FetchImage;
-use crate::fetch::progress::leave;
 use crate::fetch::room::{self, Room};
 use crate::fetch::why;
 use crate::site::Site;
+use crate::unfinished;
 use crate::verify::fsck::damaged;
 
 /// What is wrong with an image whose layers are not all of its commit.
@@ -38,9 +38,11 @@ pub async fn all(
     site: &Site,
     wanted: &FetchImage,
     skopeo: &Skopeo,
+    judged: &Judged,
 ) -> Result<(Digest, u64), Reason> {
     let repo = site.sysroot.repo();
     let failed = |error: anyhow::Error| reason(site, &repo, wanted, &error);
+    let image = (wanted, judged);
     let mut importer = importer(site, wanted, skopeo, &repo).await?;
     let events = importer.request_progress();
     let counts = importer.request_layer_progress();
@@ -48,26 +50,48 @@ pub async fn all(
         PrepareResult::Ready(prepared) => prepared,
         // Another tool has brought this very image.
         PrepareResult::AlreadyPresent(state) => {
-            is_the_one(wanted, state.manifest_digest.to_string())?;
-            return finish(site, wanted, &state, &[], 0);
+            is_the_one(wanted, state.manifest_digest.as_ref())?;
+            return finish(site, image, &state, &[], 0);
         }
     };
-    // It was opened anew since it was looked at.
-    is_the_one(wanted, prepared.manifest_digest.to_string())?;
+    is_judged(image, &prepared)?;
     layers::forget_unsure(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
     reclaim::make_room(site, &layers::here(&prepared), || {
         room::too_little_for(site, &repo, missing.total())
     })?;
     let references = references(&prepared);
+    unfinished::note(site)?;
     let work = importer.import(prepared);
     let imported = follow(site, &mut missing, work, (events, counts)).await;
     if imported.is_err() {
         missing.forget_unfinished(&repo);
     }
-    let broke = |error| lacking(&repo, &missing, &references).unwrap_or_else(|| failed(error));
-    let state = imported.map_err(broke)?;
-    finish(site, wanted, &state, &references, missing.bytes)
+    let state = imported.map_err(|ended| match ended {
+        Ended::Short(reason) => reason,
+        Ended::Broke(error) => {
+            lacking(&repo, &missing, &references).unwrap_or_else(|| failed(error))
+        }
+    })?;
+    finish(site, image, &state, &references, missing.bytes)
+}
+
+/// Checks that the image to be brought is the one that was judged: skopeo opened it once more since.
+fn is_judged(
+    (wanted, judged): (&FetchImage, &Judged),
+    prepared: &PreparedImport,
+) -> Result<(), Reason> {
+    let digest = prepared.manifest_digest.as_ref();
+    is_the_one(wanted, digest)?;
+    let same = digest == judged.digest && prepared.manifest == judged.manifest;
+    // Layers on top of the commit are none of it.
+    if same && prepared.layers.is_empty() {
+        return Ok(());
+    }
+    Err(not_encapsulated(
+        wanted,
+        format!("manifest {} was judged, and {digest} came", judged.digest),
+    ))
 }
 
 async fn importer(
@@ -103,19 +127,27 @@ type Channels = (
     watch::Receiver<Option<LayerProgress>>,
 );
 
+/// Why layers did not come.
+enum Ended {
+    /// The room was about to end.
+    Short(Reason),
+    /// ostree-ext says so.
+    Broke(anyhow::Error),
+}
+
 /// Tells how far it is while it works, for as long as there is room.
 async fn follow(
     site: &Site,
     missing: &mut Missing,
     work: impl Future<Output = anyhow::Result<Box<LayeredImageState>>>,
     (mut events, mut counts): Channels,
-) -> anyhow::Result<Box<LayeredImageState>> {
+) -> Result<Box<LayeredImageState>, Ended> {
     let room = Room::of(site, &site.sysroot.repo());
     let mut ticks = tokio::time::interval(TICK);
     tokio::pin!(work);
     loop {
         tokio::select! {
-            done = &mut work => return done,
+            done = &mut work => return done.map_err(Ended::Broke),
             Some(event) = events.recv() => missing.take(&event),
             Ok(()) = counts.changed() => {
                 if let Some(progress) = counts.borrow_and_update().as_ref() {
@@ -124,8 +156,7 @@ async fn follow(
             }
             _ = ticks.tick() => {
                 if let Some(shortage) = room.shortage() {
-                    unpacked::give_back(site);
-                    leave(shortage);
+                    return Err(Ended::Short(shortage));
                 }
             }
         }
@@ -133,26 +164,45 @@ async fn follow(
     }
 }
 
-/// A commit that lacks what no layer has brought is known now, and all its layers are brought anew by the next try: which of them was to bring
-/// it, nobody can tell.
+/// Checks that the layers are the commit that was judged, all of it, and nothing else; then remembers the image. After a failure the next try brings
+/// every layer once more: nobody can tell which of them was to bring what is missing.
 fn finish(
     site: &Site,
-    wanted: &FetchImage,
+    (wanted, judged): (&FetchImage, &Judged),
     state: &LayeredImageState,
     references: &[String],
     bytes: u64,
 ) -> Result<(Digest, u64), Reason> {
     let repo = site.sysroot.repo();
-    let commit: Digest = state
-        .base_commit
-        .parse()
-        .map_err(|_| site.broken("what the image holds is not a commit"))?;
-    if !layers::is_whole(&repo, commit.as_str()) {
-        layers::forget_all(&repo, references);
-        return Err(damaged(&commit, LACKING));
+    let commit = &judged.commit;
+    let found = whole(&repo, wanted, judged, state, references);
+    found.inspect_err(|_| layers::forget_all(&repo, references))?;
+    held::remember(site, &wanted.image, commit, &state.merge_commit)?;
+    Ok((commit.clone(), bytes))
+}
+
+fn whole(
+    repo: &Repo,
+    wanted: &FetchImage,
+    judged: &Judged,
+    state: &LayeredImageState,
+    references: &[String],
+) -> Result<(), Reason> {
+    let commit = &judged.commit;
+    if state.base_commit != commit.as_str() {
+        let detail = format!("commit {commit} was judged, and {} came", state.base_commit);
+        return Err(not_encapsulated(wanted, detail));
     }
-    held::remember(site, &wanted.image, &commit, &state.merge_commit)?;
-    Ok((commit, bytes))
+    if !layers::is_whole(repo, commit.as_str()) {
+        return Err(damaged(commit, LACKING));
+    }
+    match layers::stranger(repo, commit.as_str(), references) {
+        None => Ok(()),
+        Some(file) => Err(not_encapsulated(
+            wanted,
+            format!("its layers hold file {file}, which is none of commit {commit}"),
+        )),
+    }
 }
 
 /// Why layers that all came make no image: they lack objects of the commit, which ostree-ext finds when it puts them together. The registry has

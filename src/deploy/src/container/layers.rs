@@ -1,5 +1,7 @@
 //! The layers of an image that are to be brought: how many of how many, in bytes as they come over the wire.
 
+use std::collections::HashSet;
+
 use ostree_ext::container::store::{
     ImportProgress, LayerProgress, ManifestLayerState, PreparedImport,
 };
@@ -96,6 +98,26 @@ pub fn is_whole(repo: &Repo, commit: &str) -> bool {
             .iter()
             .all(|object| here(object.object_type(), object.checksum()))
     })
+}
+
+/// A file that a layer has brought and that is none of the commit's. The first layer is noted as the commit itself; what ostree-ext took from it
+/// besides, nothing holds, and the next clean-up removes it.
+pub fn stranger(repo: &Repo, commit: &str, references: &[String]) -> Option<String> {
+    let own: HashSet<_> = files(repo, commit).into_iter().collect();
+    let brought = references
+        .iter()
+        .filter_map(|layer| repo.resolve_rev(layer, true).ok()?);
+    let mut brought = brought.flat_map(|layer| files(repo, &layer));
+    brought.find(|file| !own.contains(file))
+}
+
+/// The files of a commit by their checksums. ostree-ext notes the files of a layer as a commit of them (tar/import.rs, `finish_import_object_set`).
+fn files(repo: &Repo, commit: &str) -> Vec<String> {
+    let objects = repo.traverse_commit(commit, 0, NEVER).unwrap_or_default();
+    let files = objects
+        .iter()
+        .filter(|object| object.object_type() == ObjectType::File);
+    files.map(|file| file.checksum().to_owned()).collect()
 }
 
 impl Missing {

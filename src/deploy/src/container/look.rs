@@ -1,21 +1,35 @@
-//! Looks at what is offered under a digest, before any layer is brought: whether it is there, let through, and an OSTree commit, and a signed one.
+//! Looks at what is offered under a digest, before any layer is brought: whether it is there, let through, and an OSTree commit, the one that is
+//! asked for, and a signed one.
 
 use std::path::Path;
 
-use ostree_ext::containers_image_proxy::oci_spec::image::{ImageConfiguration, ImageManifest};
+use ostree_ext::containers_image_proxy::oci_spec::image::{
+    Descriptor, ImageConfiguration, ImageManifest,
+};
 use ostree_ext::containers_image_proxy::{Error, ImageProxy, OpenedImage};
 use upgrade::Reason;
 use upgrade::container::Transport;
+use upgrade::id::Digest;
 
 use super::cover::Cover;
 use super::skopeo::{self, Skopeo};
-use super::{early, unpacked, words};
+use super::{beginning, early, unpacked, words};
 use crate::args::FetchImage;
 use crate::fetch::room::Room;
 use crate::site::Site;
 
 /// Names the last layer that is a part of the commit (ostree-ext, container/encapsulate.rs).
 const LAST_LAYER: &str = "ostree.final-diffid";
+
+/// What was judged. The import is held to it.
+pub struct Judged {
+    /// What skopeo says is the digest of the manifest.
+    pub digest: String,
+    /// The manifest.
+    pub manifest: ImageManifest,
+    /// The commit that its first layer begins with.
+    pub commit: Digest,
+}
 
 /// Looks.
 ///
@@ -26,7 +40,7 @@ pub async fn at(
     wanted: &FetchImage,
     skopeo: &Skopeo,
     cover: &Cover,
-) -> Result<(), Reason> {
+) -> Result<Judged, Reason> {
     site.report.progress(0, "asking for the image");
     let in_a_registry = wanted.image.transport == Transport::Registry;
     // skopeo has no other word for that than for a broken one.
@@ -39,17 +53,32 @@ pub async fn at(
         Ok(None) => return Err(nothing(wanted, None)),
         Err(error) => return Err(refused(site, wanted, skopeo, &error).await),
     };
-    let (manifest, config) = described(wanted, &proxy, &image).await?;
-    encapsulated(&manifest, &config).map_err(|detail| Reason::NotEncapsulated {
-        image: wanted.image.to_string(),
-        detail,
-    })?;
-    match (cover, manifest.layers().first()) {
-        (Cover::Keyring(remote), Some(layer)) => {
-            let repo = site.sysroot.repo();
-            early::check(&repo, remote, (&proxy, &image), layer).await
-        }
-        _ => Ok(()),
+    let (digest, manifest, config) = described(wanted, &proxy, &image).await?;
+    let first = encapsulated(&manifest, &config);
+    let first = first.map_err(|detail| not_encapsulated(wanted, detail))?;
+    let commit = early::commit(wanted, (&proxy, &image), first).await?;
+    is_asked_for(wanted, &commit.checksum)?;
+    if let Cover::Keyring(remote) = cover {
+        early::judge(&site.sysroot.repo(), remote, &commit)?;
+    }
+    Ok(Judged {
+        digest,
+        commit: commit.checksum,
+        manifest,
+    })
+}
+
+/// Whether it is the commit that the request names, where it names one.
+///
+/// # Errors
+/// [`Reason::NotEncapsulated`] with the one that it holds.
+pub fn is_asked_for(wanted: &FetchImage, commit: &Digest) -> Result<(), Reason> {
+    match &wanted.commit {
+        Some(other) if other != commit => Err(not_encapsulated(
+            wanted,
+            format!("it holds commit {commit}, and {other} is asked for"),
+        )),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -87,18 +116,15 @@ async fn described(
     wanted: &FetchImage,
     proxy: &ImageProxy,
     image: &OpenedImage,
-) -> Result<(ImageManifest, ImageConfiguration), Reason> {
+) -> Result<(String, ImageManifest, ImageConfiguration), Reason> {
     let failed = |error: Error| match error {
-        Error::SerDe(error) => Reason::NotEncapsulated {
-            image: wanted.image.to_string(),
-            detail: error.to_string(),
-        },
+        Error::SerDe(error) => not_encapsulated(wanted, error.to_string()),
         other => away(wanted, words::of(&other)),
     };
     let (digest, manifest) = proxy.fetch_manifest(image).await.map_err(failed)?;
-    is_the_one(wanted, digest)?;
+    is_the_one(wanted, &digest)?;
     let config = proxy.fetch_config(image).await.map_err(failed)?;
-    Ok((manifest, config))
+    Ok((digest, manifest, config))
 }
 
 /// Whether what was opened is what the request names. Asked each time that something is opened: an archive lies under a name, and whoever may
@@ -106,12 +132,12 @@ async fn described(
 ///
 /// # Errors
 /// [`Reason::NoSuchImage`] with what lies there.
-pub fn is_the_one(wanted: &FetchImage, digest: String) -> Result<(), Reason> {
+pub fn is_the_one(wanted: &FetchImage, digest: &str) -> Result<(), Reason> {
     // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a list that is for this machine.
     if wanted.image.transport == Transport::Registry || digest == wanted.image.manifest.as_str() {
         return Ok(());
     }
-    Err(nothing(wanted, Some(digest)))
+    Err(nothing(wanted, Some(digest.to_owned())))
 }
 
 /// What opens when no policy is in force was refused by the policy: skopeo has no code that tells so.
@@ -144,8 +170,12 @@ async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Erro
     }
 }
 
-/// What is put on top of the commit is neither covered by its signature nor the same on every node. The error is for a person.
-fn encapsulated(manifest: &ImageManifest, config: &ImageConfiguration) -> Result<(), String> {
+/// The first layer of an image whose layers are all of one commit, and can be read. What is put on top of the commit is neither covered by its
+/// signature nor the same on every node. The error is for a person.
+fn encapsulated<'a>(
+    manifest: &'a ImageManifest,
+    config: &ImageConfiguration,
+) -> Result<&'a Descriptor, String> {
     let labels = config
         .config()
         .as_ref()
@@ -154,14 +184,25 @@ fn encapsulated(manifest: &ImageManifest, config: &ImageConfiguration) -> Result
         .and_then(|labels| labels.get(LAST_LAYER))
         .ok_or_else(|| format!("it has no label {LAST_LAYER}"))?;
     let mut layers = config.rootfs().diff_ids().iter();
-    let at = layers
-        .position(|layer| layer == last)
+    let at = layers.position(|layer| layer == last);
+    let (first, more) = at
+        .and_then(|at| manifest.layers().split_at_checked(at + 1))
+        .and_then(|(own, more)| Some((own.first()?, more.len())))
         .ok_or_else(|| format!("its label {LAST_LAYER} names no layer of it"))?;
-    match manifest.layers().len().saturating_sub(at + 1) {
-        0 => Ok(()),
-        more => Err(format!(
+    if more > 0 {
+        return Err(format!(
             "{more} layers lie on top of its OSTree commit, as a Containerfile puts them there"
-        )),
+        ));
+    }
+    beginning::readable(manifest)?;
+    Ok(first)
+}
+
+/// It is no commit, or none that can be brought.
+pub fn not_encapsulated(wanted: &FetchImage, detail: String) -> Reason {
+    Reason::NotEncapsulated {
+        image: wanted.image.to_string(),
+        detail,
     }
 }
 
@@ -187,10 +228,14 @@ mod tests {
 
     /// An image with these layers, of which the label names one.
     fn judged(layers: &[&str], last: Option<&str>) -> Result<(), String> {
+        with_layers(layers.len(), layers, last)
+    }
+
+    /// One whose settings list these layers, and whose manifest so many.
+    fn with_layers(many: usize, layers: &[&str], last: Option<&str>) -> Result<(), String> {
         let blob = json!({ "mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "size": 1,
             "digest": format!("sha256:{}", "a".repeat(64)) });
-        let manifest =
-            json!({ "schemaVersion": 2, "config": blob, "layers": vec![blob; layers.len()] });
+        let manifest = json!({ "schemaVersion": 2, "config": blob, "layers": vec![blob; many] });
         let labels = last.map(|last| json!({ LAST_LAYER: last }));
         let config = json!({ "architecture": "amd64", "os": "linux", "config": { "Labels": labels },
             "rootfs": { "type": "layers", "diff_ids": layers }, "history": [] });
@@ -198,6 +243,7 @@ mod tests {
             &serde_json::from_value(manifest).unwrap(),
             &serde_json::from_value(config).unwrap(),
         )
+        .map(drop)
     }
 
     #[test]
@@ -209,5 +255,13 @@ mod tests {
         assert!(plain.contains("no label"), "{plain}");
         let wrong = judged(&["commit"], Some("files")).unwrap_err();
         assert!(wrong.contains("names no layer"), "{wrong}");
+    }
+
+    #[test]
+    fn layers_that_are_fewer_than_the_settings_say_are_refused() {
+        for layers in [0, 1] {
+            let wrong = with_layers(layers, &["commit", "files"], Some("files")).unwrap_err();
+            assert!(wrong.contains("names no layer"), "{wrong}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! come whole stays, for the run after one that was cut off and for the next image.
 
 mod apart;
+mod beginning;
 mod cover;
 mod credentials;
 mod early;
@@ -18,36 +19,57 @@ pub mod unpacked;
 mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ostree_ext::gio::prelude::CancellableExtManual;
 use ostree_ext::ostree::Repo;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
+use upgrade::{Disposition, Reason};
 
 use crate::args::FetchImage;
+use crate::children;
 use crate::clean;
 use crate::fetch::{self, signature};
 use crate::site::Site;
+use crate::unfinished;
 use cover::Cover;
 use skopeo::Skopeo;
+
+/// How long a thread that is in libostree is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Fetches.
 ///
 /// # Errors
 /// The reason, told apart by what was asked for and by type, never by the text of another program.
 pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
-    let (commit, bytes) = get(site, wanted)?;
+    let got = get(site, wanted).inspect_err(|reason| {
+        if is_refusal(reason) {
+            unfinished::clear_or_tell(site);
+        }
+    });
+    let (commit, bytes) = got?;
     fetch::hold(site, &site.sysroot.repo(), &commit)?;
+    unfinished::settle(site)?;
     Ok(Done::Fetched { commit, bytes })
+}
+
+/// Whether another try would end in the same way. Then careen-deploy removes at once what it brought; otherwise the next try uses it.
+fn is_refusal(reason: &Reason) -> bool {
+    match reason.disposition() {
+        Disposition::RollBack | Disposition::Halt => true,
+        // The next try brings every layer of such an image once more.
+        Disposition::Retry => matches!(reason, Reason::Damaged { .. }),
+    }
 }
 
 /// Brings the commit, checked, and says how many bytes came for it. Its image's ref holds it.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run`]. What was brought is still there.
 pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
     let repo = site.sysroot.repo();
     // What a run that was cut off has left.
@@ -61,9 +83,9 @@ pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
         here => bring(site, wanted, (&skopeo, &cover), here)?,
     };
     if let Err(reason) = check(&repo, wanted, &cover, &commit) {
-        // Nobody will ask to undo this commit.
+        // Nobody asks to undo this commit.
         if clean::is_gone(site, &commit) {
-            held::release(site, |held| *held == commit)?;
+            unfinished::note(site)?;
         }
         return Err(reason);
     }
@@ -86,15 +108,10 @@ pub fn is_vouched_for(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
 
 /// Whether it is the commit that is asked for, and signed as it must be.
 fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Result<(), Reason> {
-    match &wanted.commit {
-        Some(other) if other != commit => Err(Reason::NotEncapsulated {
-            image: wanted.image.to_string(),
-            detail: format!("it holds commit {commit}, and {other} is asked for"),
-        }),
-        _ => match cover {
-            Cover::Keyring(remote) => signature::check(repo, remote, commit),
-            Cover::Container | Cover::Nobody => Ok(()),
-        },
+    look::is_asked_for(wanted, commit)?;
+    match cover {
+        Cover::Keyring(remote) => signature::check(repo, remote, commit),
+        Cover::Container | Cover::Nobody => Ok(()),
     }
 }
 
@@ -109,12 +126,14 @@ fn bring(
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| site.broken(error))?;
     let work = async {
-        look::at(site, wanted, skopeo, cover).await?;
+        let judged = look::at(site, wanted, skopeo, cover).await?;
+        // The skopeo that was asked may still be at the layer whose beginning was read.
+        children::end_all();
         match here {
             Some(commit) => Ok((commit, 0)),
             None => {
                 unpacked::anew(site, wanted)?;
-                import::all(site, wanted, skopeo).await
+                import::all(site, wanted, skopeo, &judged).await
             }
         }
     };
@@ -127,8 +146,8 @@ fn bring(
             () = stopped.notified() => Err(site.stopped()),
         }
     });
-    // A thread may still be in libostree; it ends with the process, and a repository is made for that.
-    runtime.shutdown_background();
+    // Without a skopeo a thread that is still in libostree ends, and with it what it was writing.
     unpacked::give_back(site);
+    runtime.shutdown_timeout(PATIENCE);
     brought
 }

@@ -10,10 +10,7 @@ use crate::lock;
 use crate::site::Site;
 
 /// Forgets the images that are deployed nowhere, and layers that no other has. The next clean-up takes them off the disk.
-///
-/// # Errors
-/// When libostree cannot write.
-pub fn forget(site: &Site) -> Result<(), Reason> {
+fn forget(site: &Site) -> Result<(), Reason> {
     held::release(site, |commit| clean::is_gone(site, commit))
 }
 

@@ -36,7 +36,7 @@ pub fn forward(progress: &AsyncProgress, report: &Rc<Report>, room: Room) {
 
 /// Ends the run. A pull in the middle of a file does not look at its cancellation (ostree-fetcher-curl.c, `write_cb`), and a repository
 /// is made to be left at any moment: what has not come whole goes with the process.
-pub fn leave(reason: Reason) -> ! {
+fn leave(reason: Reason) -> ! {
     eprintln!("careen-deploy: {reason}");
     report::verdict(&Line::Failed(reason));
     process::exit(1);

@@ -51,6 +51,15 @@ pub fn reason(remote: &str, commit: &str, error: &glib::Error) -> Option<Reason>
     })
 }
 
+/// The reason for an error while a signature was judged: what cannot be judged is not signed.
+pub fn refusal(remote: &str, commit: &str, error: &glib::Error) -> Reason {
+    reason(remote, commit, error).unwrap_or_else(|| Reason::WrongSignature {
+        remote: remote.to_owned(),
+        commit: commit.to_owned(),
+        detail: error.message().to_owned(),
+    })
+}
+
 /// Checks that the keys are there by which a remote's commits are judged. For one that is not libostree has the code that it has for a commit that is
 /// not there.
 ///
@@ -80,12 +89,5 @@ pub fn check(repo: &Repo, remote: &str, commit: &Digest) -> Result<(), Reason> {
     let verdict = repo
         .verify_commit_for_remote(commit.as_str(), remote, never)
         .and_then(|result| result.require_valid_signature());
-    verdict.map_err(|error| {
-        let detail = error.message().to_owned();
-        reason(remote, commit.as_str(), &error).unwrap_or(Reason::WrongSignature {
-            remote: remote.to_owned(),
-            commit: commit.to_string(),
-            detail,
-        })
-    })
+    verdict.map_err(|error| refusal(remote, commit.as_str(), &error))
 }

@@ -6,10 +6,11 @@ use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::args::FetchImage;
-use crate::container::{self, held, reclaim};
+use crate::container::{self, held};
 use crate::fetch;
 use crate::lock;
 use crate::site::Site;
+use crate::unfinished;
 
 /// Plans.
 ///
@@ -17,12 +18,12 @@ use crate::site::Site;
 /// Why the image cannot be had: as of `fetch-image`.
 pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
+    // What a plan that was killed has left. No upgrade is under way, or there would be no plan.
+    unfinished::clear_or_tell(site);
     let held = held::commit_of(site, &wanted.image)?;
     let lay_here = held.is_some_and(|held| fetch::complete(&repo, &held));
-    let (commit, bytes) = container::get(site, wanted).inspect_err(|_| {
-        // No upgrade is under way, or there would be no plan. The first reason is the one to tell.
-        let _ = reclaim::forget(site);
-    })?;
+    let got = container::get(site, wanted);
+    let (commit, bytes) = got.inspect_err(|_| unfinished::clear_or_tell(site))?;
     let found = compare(site, &repo, &commit, bytes);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
         // The next clean-up does it.
@@ -45,5 +46,6 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
         let _held = lock::acquire(site)?;
         held::release(site, |held| held == commit)?;
     }
-    super::give_back(site, commit)
+    super::give_back(site, commit)?;
+    unfinished::settle(site)
 }

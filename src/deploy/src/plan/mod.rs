@@ -44,7 +44,9 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
         // What is kept came here by an upgrade, and is held by its deployment.
         return look(site, &repo, None, commit).map(planned);
     }
-    let commit = fetch::pin(site, &repo, wanted, &mut 0)?;
+    let pinned = fetch::pin(site, &repo, wanted, &mut 0);
+    // libostree writes signatures down before it judges them.
+    let commit = pinned.inspect_err(|_| sweep_or_tell(site))?;
     let lay_here = fetch::complete(&repo, &commit);
     let found = look(site, &repo, Some(wanted), &commit).map(planned);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
@@ -59,7 +61,14 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     site.report.progress(95, "giving back what was fetched");
     let _held = lock::acquire(site)?;
     leftovers::clear_and_prune(site)?;
-    half::forget_note(site, commit)
+    half::forget(site, Some(commit))
+}
+
+/// Another reason is the one to tell, and the next clean-up does it.
+fn sweep_or_tell(site: &Site) {
+    if let Err(reason) = half::sweep(site) {
+        eprintln!("careen-deploy plan: what was fetched is still there: {reason}");
+    }
 }
 
 fn planned(found: Found) -> Done {

@@ -12,6 +12,8 @@ pub const MANIFEST_FILES: &str = "ostree/careen/manifest-<commit>.json";
 pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
 /// How /etc was when a commit was deployed, in [`STATE_DIR`].
 pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
+/// Says that content is on the disk that no ref may hold yet, in [`STATE_DIR`].
+pub const UNFINISHED: &str = "ostree/careen/unfinished";
 /// Checks that a trial must pass; also below /usr/lib.
 pub const REQUIRED_CHECKS: &str = "/etc/careen/required.d";
 /// Checks that are told of and decide nothing; also below /usr/lib.
@@ -85,6 +87,13 @@ pub(super) const ROWS: &[Name] = &[
         "careen-deploy",
         "agent",
         "a checksum, below the physical root",
+    ),
+    row(
+        UNFINISHED,
+        Kind::Path,
+        "careen-deploy",
+        "careen-deploy",
+        "empty, below the physical root; layers of an image were being brought",
     ),
     row(
         RUN_DIR,

@@ -6,6 +6,7 @@ mod attack;
 mod broken;
 mod lacking;
 mod layers;
+mod layout;
 mod planned;
 mod redirected;
 mod room;
@@ -13,6 +14,7 @@ mod server;
 mod signed;
 mod undone;
 mod unpacked;
+mod unsigned;
 mod vouched;
 mod wire;
 

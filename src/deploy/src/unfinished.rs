@@ -1,0 +1,64 @@
+//! Content on the disk that no ref may hold: layers of an image come before anybody knows that it is whole. A note says so from before the first one
+//! until a ref holds the commit or all of it is gone, so that a run that was killed is cleared up after by the next.
+
+use std::path::PathBuf;
+
+use upgrade::{Reason, names};
+
+use crate::clean;
+use crate::container::{held, unpacked};
+use crate::half;
+use crate::leftovers;
+use crate::lock;
+use crate::site::Site;
+
+/// Only root reads what is in its folder.
+const MODE: u32 = 0o600;
+
+/// Notes it. To be called before the first object comes.
+///
+/// # Errors
+/// When the note may not be on the disk.
+pub fn note(site: &Site) -> Result<(), Reason> {
+    let path = path(site);
+    let folder = path.parent().unwrap_or(&site.path);
+    host::durable::make_private_folder(folder)
+        .and_then(|()| host::durable::write(&path, b"", MODE))
+        .map_err(|error| site.broken(error))
+}
+
+/// Takes the note off: a ref holds what came, or it is gone.
+///
+/// # Errors
+/// When the note may still be there.
+pub fn settle(site: &Site) -> Result<(), Reason> {
+    host::durable::remove(&path(site)).map_err(|error| site.broken(error))
+}
+
+/// Removes what no deployment needs, where the note is there. The first reason is the one to tell, so another one goes to the journal alone; the
+/// note stays then.
+pub fn clear_or_tell(site: &Site) {
+    if let Err(reason) = clear(site) {
+        eprintln!(
+            "careen-deploy {}: what was brought is still there: {reason}",
+            site.verb
+        );
+    }
+}
+
+fn clear(site: &Site) -> Result<(), Reason> {
+    if !path(site).exists() {
+        return Ok(());
+    }
+    site.report.progress(95, "removing what was brought");
+    let _held = lock::acquire(site)?;
+    held::release(site, |commit| clean::is_gone(site, commit))?;
+    leftovers::clear_and_prune(site)?;
+    half::forget(site, None)?;
+    unpacked::clear(site)?;
+    settle(site)
+}
+
+fn path(site: &Site) -> PathBuf {
+    site.path.join(names::UNFINISHED)
+}
