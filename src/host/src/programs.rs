@@ -191,8 +191,7 @@ pub fn last_line(bytes: &[u8]) -> Option<String> {
 }
 
 fn shown(line: &str) -> String {
-    let seen = line.replace(char::is_control, " ");
-    seen.trim().chars().take(SHOWN).collect()
+    upgrade::plain::cut(line, SHOWN)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use kube::core::Status;
 use thiserror::Error;
 
 use crate::exit::Exit;
+use crate::plain;
 
 /// Why a command did not do what it should.
 #[derive(Debug, Error)]
@@ -75,16 +76,18 @@ impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => answered(&status),
-            other => Self::Unreachable(chain(&other)),
+            other => Self::Unreachable(plain::line(&chain(&other))),
         }
     }
 }
 
+/// The message is somebody else's, and may repeat what a node wrote.
 fn answered(status: &Status) -> Failure {
-    let said = || format!("{} ({})", status.message, status.code);
+    let message = plain::line(&status.message);
+    let said = || format!("{message} ({})", status.code);
     match status.code {
-        403 => Failure::Forbidden(status.message.clone()),
-        404 => Failure::Missing(status.message.clone()),
+        403 => Failure::Forbidden(message.clone()),
+        404 => Failure::Missing(message.clone()),
         409 => Failure::Conflict,
         // 410: a list took longer than the server remembers where it began.
         401 | 408 | 410 | 429 | 500..=599 => Failure::Unwell(said()),

@@ -65,7 +65,7 @@ impl Fleet {
                 }
             }
             Event::Delete(node) => {
-                let name = node.metadata.name.unwrap_or_default();
+                let name = node.metadata.name.clone().unwrap_or_default();
                 if self.nodes.remove(&name).is_some() {
                     return News::Of(name);
                 }

@@ -17,7 +17,6 @@ pub mod failure;
 pub mod fleet;
 pub mod pace;
 pub mod past;
-pub mod plain;
 pub mod reference;
 pub mod render;
 pub mod request;
@@ -29,3 +28,4 @@ pub mod untaken;
 pub mod view;
 
 pub use commands::run;
+pub use upgrade::plain;

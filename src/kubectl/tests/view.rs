@@ -1,10 +1,12 @@
 //! Whatever a Node says of itself: it is parsed or passed over, and what is shown of it steers nothing.
 
 mod scene;
+mod whole;
 
 use kubectl::diagnose;
 use kubectl::expected::Expected;
 use kubectl::past;
+use kubectl::plain;
 use kubectl::render::status::{Around, status};
 use kubectl::render::{Look, explain, history, plan};
 use kubectl::view::NodeView;
@@ -27,33 +29,24 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![known, any::<String>()]
 }
 
-fn details() -> impl Strategy<Value = Value> {
-    let numbers = (any::<u64>(), any::<u64>(), any::<u32>());
-    (text(), text(), text(), text(), numbers).prop_map(|(id, phase, reason, doing, (at, then, tries))| {
-        json!({
-            "id": id, "phase": phase, "percent": at % 256, "code": reason, "reason": reason, "doing": doing,
-            "tries": tries, "toVersion": "v1.36.3",
-            "reached": [{ "phase": phase, "at": at }, { "phase": doing, "at": then }],
-        })
-    })
-}
-
+/// What a node writes in three annotations, each type filled by [`whole`]: every string that can hold any text holds this one.
 fn answers() -> impl Strategy<Value = Value> {
-    (details(), text(), text(), any::<u64>(), any::<i64>()).prop_map(|(status, word, name, size, bytes)| {
-        let past = json!([{ "answer": "Failed", "image": word, "reason": name, "began": size, "ended": 1, "tries": 1 }]);
-        let change = json!({ "from": word, "to": name });
-        let plan = json!({
-            "asked": word, "at": size, "code": name, "reason": word, "kubelet": change, "kernel": change,
-            "packages": [{ "name": name, "from": word, "to": word, "bytes": bytes }],
-            "packagesLeftOut": 4_294_967_295_u32, "fetchBytes": size, "etcConflicts": [word],
-            "room": [{ "place": name, "need": size, "free": 0 }],
-            "blocked": [{ "pod": name, "by": word }], "expectedSeconds": size, "windowSeconds": 1,
-            "opens": word, "paused": name,
+    (text(), text(), any::<u64>()).prop_map(|(one, other, number)| {
+        let written = whole::all().map(|(key, mut value)| {
+            let mut count = 0;
+            for path in whole::strings(&value) {
+                if whole::holds_any_text(key, &value, &path) {
+                    count += 1;
+                    let text = if count % 2 == 0 { &one } else { &other };
+                    *value.pointer_mut(&path).unwrap() = json!(text);
+                }
+            }
+            whole::numbers(&mut value, number);
+            (key.to_owned(), json!(value.to_string()))
         });
-        json!({
-            names::STATUS: status.to_string(), names::HISTORY: past.to_string(), names::PLAN_RESULT: plan.to_string(),
-            names::FAILURE_REASON: name,
-        })
+        let mut annotations = Value::Object(written.into_iter().collect());
+        annotations[names::FAILURE_REASON] = json!(other);
+        annotations
     })
 }
 
@@ -82,6 +75,83 @@ fn shown(node: &NodeView) -> String {
     .concat()
 }
 
+fn steers(text: &str) -> bool {
+    text.contains(|letter| letter != '\n' && plain::steers(letter))
+}
+
+/// Escapes of every kind that a terminal takes, and letters that nobody sees.
+const STEERING: &str = "a\u{1b}]0;x\u{7}\u{1b}]52;c;eA==\u{7}\u{1b}[2J\r\u{9b}1A\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{2028}\u{feff}\u{e0041}b";
+
+/// All texts that a view has kept of what a node wrote.
+fn kept(node: &NodeView) -> Vec<String> {
+    let written = json!([node.status, node.history, node.plan]);
+    let strings = whole::strings(&written);
+    strings
+        .iter()
+        .filter_map(|path| written.pointer(path).and_then(Value::as_str))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_string_field_that_a_node_writes_is_cleaned() {
+    let mut free = 0;
+    for (key, value) in whole::all() {
+        for path in whole::strings(&value) {
+            let mut steering = value.clone();
+            *steering.pointer_mut(&path).unwrap() = json!(STEERING);
+            free += usize::from(whole::holds_any_text(key, &value, &path));
+            let node = annotated("worker-1", json!({ key: steering.to_string() }));
+            let shown = shown(&node);
+            assert!(!steers(&shown), "{key}{path}: {shown:?}");
+            let kept = kept(&node);
+            assert!(
+                !kept.iter().any(|text| steers(text)),
+                "{key}{path}: {kept:?}"
+            );
+        }
+    }
+    assert!(free > 25, "only {free} fields can hold any text");
+}
+
+#[test]
+fn every_field_of_what_a_node_writes_is_filled_here() {
+    whole::has_every_field();
+}
+
+#[test]
+fn every_string_of_the_object_itself_is_cleaned() {
+    let object = json!({
+        "metadata": {
+            "name": STEERING, "uid": STEERING, "resourceVersion": STEERING,
+            "annotations": {
+                names::REQUEST: STEERING, names::IMAGE: STEERING, names::PAUSED: STEERING, names::PLAN: STEERING,
+                names::FAILURE_REASON: STEERING, names::CORDONED_BY: STEERING, "cluster.x-k8s.io/machine": STEERING,
+                STEERING: STEERING,
+            },
+        },
+        "status": {
+            "nodeInfo": { "kubeletVersion": STEERING },
+            "conditions": [
+                { "type": "Ready", "status": STEERING },
+                { "type": names::CONDITION, "status": "False", "reason": STEERING, "message": STEERING },
+            ],
+        },
+    });
+    let read: kubectl::api::Node = serde_json::from_value(object).unwrap();
+    let again = serde_json::to_value(&read).unwrap();
+    for path in whole::strings(&again) {
+        assert!(
+            !steers(again.pointer(&path).unwrap().as_str().unwrap()),
+            "{path}"
+        );
+    }
+    let keys = again["metadata"]["annotations"].as_object().unwrap().keys();
+    assert!(keys.into_iter().all(|key| !steers(key)), "keys too");
+    let shown = shown(&read.into());
+    assert!(!steers(&shown), "{shown:?}");
+}
+
 proptest! {
     #[test]
     fn nothing_panics_and_nothing_steers_the_terminal(
@@ -101,8 +171,7 @@ proptest! {
         let change = json!({ "metadata": { "annotations": annotations }, "status": { "conditions": [ours] } });
         let node = node("worker-1", change);
         let shown = shown(&node);
-        let steers = |c: char| c != '\n' && c.is_control();
-        prop_assert!(!shown.contains(steers) && !shown.contains('\u{202e}'), "{shown:?}");
+        prop_assert!(!steers(&shown), "{shown:?}");
     }
 
     #[test]

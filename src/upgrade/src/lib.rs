@@ -20,6 +20,7 @@ pub mod names;
 pub mod observe;
 pub mod order;
 pub mod phase;
+pub mod plain;
 pub mod plan;
 pub mod policy;
 pub mod reason;

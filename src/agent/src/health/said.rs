@@ -43,6 +43,10 @@ mod tests {
             last_of(b"no disk\x1b[2J\n\x1b \x07\n").as_deref(),
             Some("no disk [2J")
         );
+        assert_eq!(
+            last_of("a\u{202e}b\n\u{200b}\n".as_bytes()).as_deref(),
+            Some("a b")
+        );
         assert_eq!(last_of(b"\x1b\n"), None);
     }
 }

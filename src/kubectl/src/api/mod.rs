@@ -1,5 +1,6 @@
 //! The API server: what we ask of it. Nothing is decided here.
 
+mod clean;
 mod objects;
 
 use std::future::Future;
@@ -14,6 +15,7 @@ use kube::core::ApiResource;
 use kubeconfig::Variables;
 use serde_json::Value;
 
+pub use clean::Cleaned;
 pub use objects::{
     Budget, BudgetSpec, BudgetStatus, Condition, Node, NodeInfo, NodeSpec, NodeStatus, Pod,
     PodStatus,
@@ -29,6 +31,9 @@ const SILENCE: Duration = Duration::from_secs(75);
 
 /// So many objects are asked for at once: a Node takes some ten kilobytes, and a slow line has [`ANSWER`] for each request.
 const PAGE: u32 = 500;
+
+/// The most Nodes that are listed. Kubernetes is made for 5,000; a server that gives pages without end would fill our memory.
+const MOST: usize = 50_000;
 
 /// Who we are in a Node's managedFields.
 pub const MANAGER: &str = "kubectl-careen";
@@ -103,6 +108,10 @@ impl Cluster {
             let listed = limited(self.nodes().list(&params)).await;
             let page = listed.map_err(|failure| of_selector(failure, selector))?;
             all.extend(page.items);
+            if all.len() > MOST {
+                let why = format!("it lists more than {MOST} Nodes; choose some by --selector");
+                return Err(Failure::Unwell(why));
+            }
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
                 return Ok(all);

@@ -4,12 +4,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::core::{NotUsed, Object};
 use serde::{Deserialize, Serialize};
 
+use super::Cleaned;
+
 /// A Node.
-pub type Node = Object<Option<NodeSpec>, NodeStatus>;
+pub type Node = Cleaned<Object<Option<NodeSpec>, NodeStatus>>;
 /// A pod.
-pub type Pod = Object<Option<NotUsed>, PodStatus>;
+pub type Pod = Cleaned<Object<Option<NotUsed>, PodStatus>>;
 /// A PodDisruptionBudget.
-pub type Budget = Object<Option<BudgetSpec>, BudgetStatus>;
+pub type Budget = Cleaned<Object<Option<BudgetSpec>, BudgetStatus>>;
 
 /// What a Node is to be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]

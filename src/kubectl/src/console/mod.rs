@@ -12,6 +12,7 @@ pub use captured::Captured;
 
 use crate::cli::When;
 use crate::failure::Failure;
+use crate::plain::steers;
 use crate::render::Look;
 
 use drawn::Drawn;
@@ -105,7 +106,7 @@ impl Console {
     /// When it cannot be written.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.drawn = Drawn::default();
-        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(shown(text).as_bytes())?;
         Ok(self.out.flush()?)
     }
 
@@ -118,8 +119,9 @@ impl Console {
         if rows > 0 {
             write!(self.out, "\x1b[{rows}A\r{CLEAR}")?;
         }
+        let text = shown(text);
         self.out.write_all(text.as_bytes())?;
-        self.drawn = Drawn::of(text);
+        self.drawn = Drawn::of(&text);
         Ok(self.out.flush()?)
     }
 
@@ -132,7 +134,7 @@ impl Console {
     /// Talk. What cannot be told is lost: it is no reason to leave undone what was asked for, and there is nobody else to tell.
     pub fn say(&mut self, text: &str) {
         self.drawn = Drawn::default();
-        let _ = writeln!(self.err, "{text}");
+        let _ = writeln!(self.err, "{}", shown(text));
     }
 
     /// A failure.
@@ -148,6 +150,7 @@ impl Console {
         let nobody = || Failure::Declined("nobody is there to be asked: say --yes".to_owned());
         let answers = self.answers.as_mut().ok_or_else(nobody)?;
         let mut line = String::new();
+        let question = shown(question);
         let asked = write!(self.err, "{question} [y/N] ").and_then(|()| self.err.flush());
         let answered = asked.and_then(|()| answers.read_line(&mut line));
         answered.map_err(|_| nobody())?;
@@ -158,7 +161,50 @@ impl Console {
     }
 }
 
+/// The last line of defence: of what steers a terminal only line ends, tabs and our own colours pass. What is drawn is cleaned long
+/// before.
+fn shown(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let mut shown = plain(parts.next().unwrap_or_default());
+    for part in parts {
+        shown.push(if is_colour(part) { '\x1b' } else { ' ' });
+        shown += &plain(part);
+    }
+    shown
+}
+
+fn plain(text: &str) -> String {
+    text.replace(
+        |letter| !matches!(letter, '\n' | '\t') && steers(letter),
+        " ",
+    )
+}
+
+/// Whether what stands after an escape is `[`, numbers, `m`.
+fn is_colour(part: &str) -> bool {
+    let numbers = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+    numbers.is_some_and(|(numbers, _)| numbers.bytes().all(|c| c.is_ascii_digit() || c == b';'))
+}
+
 fn of_terminal() -> Option<(usize, usize)> {
     let (Width(width), Height(height)) = terminal_size()?;
     Some((width.into(), height.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_and_line_ends_reach_the_terminal() {
+        let (mut console, captured) = Console::captured(Look::default(), Some("y\n"));
+        let text = "\x1b[32mok\x1b[0m\n\x1b[2J\x1b]52;c;x\x07\r\u{9b}1A\u{202e}\u{e0041}";
+        console.print(text).expect("a test reads it");
+        console.draw(text).expect("a test reads it");
+        console.say(text);
+        console.consent(text).expect("the answer is yes");
+        let clean = "\x1b[32mok\x1b[0m\n [2J ]52;c;x   1A  ";
+        assert_eq!(captured.out(), [clean, clean].concat());
+        assert_eq!(captured.err(), format!("{clean}\n{clean} [y/N] "));
+    }
 }

@@ -3,6 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Look, Tone};
+use crate::plain::harmless;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -28,11 +29,11 @@ pub fn plain(text: impl Into<String>) -> Cell {
     toned(Tone::Plain, text)
 }
 
-/// A cell with a tone.
+/// A cell with a tone. Nothing in it steers a terminal, whoever forgot to clean it.
 #[must_use]
 pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
     Cell {
-        text: text.into(),
+        text: harmless(&text.into()).into_owned(),
         tone,
     }
 }
@@ -193,6 +194,13 @@ mod tests {
         );
         assert_eq!(shown(50), "N       B  S\nnode-1  x  y\n");
         assert_eq!(shown(40), "N       S\nnode-1  y\n");
+    }
+
+    #[test]
+    fn no_cell_steers_the_terminal() {
+        let rows = [vec![plain("a\u{1b}[2J"), plain("b\r\nc\u{202e}")]];
+        let text = table(&["N", "S"], &rows, Look::default());
+        assert_eq!(text, "N      S\na [2J  b  c\n");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! A Node as we look at it: everything that others wrote is parsed here, and texts are made fit for a terminal.
-
-mod clean;
+//! A Node as we look at it: everything that others wrote is parsed here. Its text steers no terminal: that of the object was cleaned
+//! while it was read ([`crate::api::Cleaned`]), and so is that of the JSON in its annotations.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +16,9 @@ use crate::stage::Stage;
 
 /// The longest JSON that is read; the agent's own is at most 16 KiB, an annotation can be 256 KiB.
 const JSON: usize = 64 * 1024;
+
+/// The longest string in it, in bytes. The agent's own sentences are at most half as long.
+const STRING: usize = 8 * 1024;
 
 /// On the Node of a Machine: its name. Cluster API's own.
 const MACHINE: &str = "cluster.x-k8s.io/machine";
@@ -125,6 +127,7 @@ impl NodeView {
 
 impl From<Node> for NodeView {
     fn from(node: Node) -> Self {
+        let node = node.into_inner();
         let meta = node.metadata;
         let asked = asked(&meta);
         let annotations = meta.annotations.unwrap_or_default();
@@ -145,14 +148,13 @@ impl From<Node> for NodeView {
             paused: text(names::PAUSED),
             answer: annotations.get(names::ANSWER).and_then(|word| answer(word)),
             garbled: told.is_none() && annotations.contains_key(names::STATUS),
-            status: told.map(clean::status),
+            status: told.map(within),
             failure: text(names::FAILURE_REASON),
             word: own.and_then(word),
             heard: own.and_then(|own| own.last_heartbeat_time.as_ref().map(|time| time.0)),
-            history: json::<Vec<Past>>(&annotations, names::HISTORY)
-                .map(|past| past.into_iter().map(clean::past).collect()),
+            history: json(&annotations, names::HISTORY),
             question: annotations.get(names::PLAN).cloned(),
-            plan: json::<Plan>(&annotations, names::PLAN_RESULT).map(clean::plan),
+            plan: json(&annotations, names::PLAN_RESULT),
         }
     }
 }
@@ -219,5 +221,11 @@ fn json<T: serde::de::DeserializeOwned>(
     key: &str,
 ) -> Option<T> {
     let text = annotations.get(key).filter(|text| text.len() <= JSON)?;
-    serde_json::from_str(text).ok()
+    plain::from_json(text, STRING).ok()
+}
+
+/// No bar is longer than whole.
+fn within(mut status: Status) -> Status {
+    status.percent = status.percent.min(100);
+    status
 }

@@ -103,12 +103,10 @@ pub struct Progress {
 /// The longest text that goes into a condition's message, in characters. Kubernetes allows 32 KiB; people read less.
 const LONGEST: usize = 400;
 
-/// Text from a node made fit for a condition: one line, no control characters, of bounded length.
+/// Text from elsewhere made fit for a condition, an Event and a log: one harmless line of bounded length.
 #[must_use]
 pub fn clean(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let kept: String = text.chars().map(visible).take(LONGEST).collect();
-    kept.trim().to_owned()
+    upgrade::plain::cut(text, LONGEST)
 }
 
 impl Answer {

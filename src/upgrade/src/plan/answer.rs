@@ -7,6 +7,7 @@ use crate::history::{self, Past};
 use crate::id::{Digest, UpgradeId};
 use crate::image::Room;
 use crate::observe::{Api, Observation};
+use crate::plain;
 use crate::policy::Policy;
 use crate::reason::{Reason, complaint};
 use crate::record::Record;
@@ -236,13 +237,13 @@ fn shorten(list: &mut Vec<String>) -> u32 {
 
 /// Without what JSON would write at greater length, too.
 fn cut(text: &str) -> String {
-    let plain = |letter: char| match letter {
+    let shown = |letter: char| match letter {
         '"' | '\\' => '?',
-        letter if letter.is_control() => '?',
+        letter if plain::steers(letter) => '?',
         letter => letter,
     };
     let bytes = text.char_indices().take_while(|(at, _)| *at < TEXT);
-    bytes.map(|(_, letter)| plain(letter)).collect()
+    bytes.map(|(_, letter)| shown(letter)).collect()
 }
 
 fn number(count: usize) -> u32 {

@@ -2,6 +2,7 @@
 
 use super::Reason;
 use crate::id::Malformed;
+use crate::plain;
 
 /// The longest part of somebody else's complaint that is repeated, in characters.
 const SHOWN: usize = 500;
@@ -32,9 +33,11 @@ pub fn complaint(error: &impl std::fmt::Display) -> String {
 
 impl Reason {
     /// The sentence as the Node is told it: other programs' words in it may be as long as they like, and a drain may name a hundred pods.
+    /// A registry or a remote server may have written some of them, and `kubectl describe` prints them as they are.
     #[must_use]
     pub fn told(&self) -> String {
-        cut(&self.to_string())
+        let steers = |letter: char| letter != '\n' && plain::steers(letter);
+        cut(&self.to_string().replace(steers, " "))
     }
 
     /// What the Node's pause means for what is asked of it.
@@ -53,5 +56,19 @@ impl From<Malformed> for Reason {
             value: bad.value,
             accepted: bad.accepted.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_others_steer_no_terminal_on_the_node() {
+        let reason = Reason::Paused {
+            why: "a\u{1b}[2J\u{202e}b\nc".to_owned(),
+        };
+        let told = reason.told();
+        assert!(told.contains("a [2J b\nc"), "{told}");
     }
 }

@@ -1,0 +1,74 @@
+//! Objects whose text steers nothing: the types of [`super::objects`] are read through this one alone.
+
+use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::plain;
+
+/// The longest string that is read, in bytes. The longest that we take is the JSON of an annotation.
+const STRING: usize = 96 * 1024;
+
+/// An object of the API server. Every string in it was cleaned while it was read, keys included, so that a new field is clean too.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Cleaned<K>(K);
+
+impl<K> Cleaned<K> {
+    /// The object itself.
+    pub fn into_inner(self) -> K {
+        self.0
+    }
+}
+
+impl<'de, K: Deserialize<'de>> Deserialize<'de> for Cleaned<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        K::deserialize(plain::Clean::new(deserializer, STRING)).map(Self)
+    }
+}
+
+impl<K> Deref for Cleaned<K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        &self.0
+    }
+}
+
+impl<K> DerefMut for Cleaned<K> {
+    fn deref_mut(&mut self) -> &mut K {
+        &mut self.0
+    }
+}
+
+impl<K: Resource> Resource for Cleaned<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn kind(of: &Self::DynamicType) -> Cow<'_, str> {
+        K::kind(of)
+    }
+
+    fn group(of: &Self::DynamicType) -> Cow<'_, str> {
+        K::group(of)
+    }
+
+    fn version(of: &Self::DynamicType) -> Cow<'_, str> {
+        K::version(of)
+    }
+
+    fn plural(of: &Self::DynamicType) -> Cow<'_, str> {
+        K::plural(of)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.0.meta()
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.0.meta_mut()
+    }
+}

@@ -1,0 +1,132 @@
+//! Text that others wrote, made harmless for a terminal, a log and a Kubernetes object. This module holds the only rule: kubectl-careen,
+//! careen-provider and the agent all use it.
+//!
+//! A captured node writes what it likes into its Node. So readers clean text while they deserialise it, by [`Clean`]: a field that
+//! somebody adds later is clean without another line of code.
+
+mod clean;
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+
+pub use clean::Clean;
+
+/// The longest text that a person is shown, in characters.
+pub const SHOWN: usize = 2000;
+
+/// Whether a terminal acts on this letter, or a person does not see it: control characters, line separators, and the letters that
+/// Unicode lists as `Default_Ignorable_Code_Point` (bidirectional controls, zero-width letters, tags, variation selectors).
+#[must_use]
+pub fn steers(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// The text with a space in place of each letter that steers. Two words do not become one.
+#[must_use]
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if text.contains(steers) {
+        Cow::Owned(text.replace(steers, " "))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// One harmless line of at most so many characters.
+#[must_use]
+pub fn cut(text: &str, longest: usize) -> String {
+    let kept: String = harmless(text).trim().chars().take(longest).collect();
+    kept.trim_end().to_owned()
+}
+
+/// One harmless line of at most [`SHOWN`] characters.
+#[must_use]
+pub fn line(text: &str) -> String {
+    cut(text, SHOWN)
+}
+
+/// Reads JSON that a node wrote. Every string in it, keys included, is harmless and of at most so many bytes.
+///
+/// # Errors
+/// When the text is not JSON of this type.
+pub fn from_json<T: DeserializeOwned>(text: &str, longest: usize) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = T::deserialize(Clean::new(&mut reader, longest))?;
+    reader.end()?;
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_that_steers_becomes_a_space() {
+        assert_eq!(line("no disk\x1b[2J\r\n"), "no disk [2J");
+        let steering = [
+            '\u{0}',
+            '\u{7}',
+            '\u{9b}',
+            '\u{7f}',
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{e0041}',
+            '\u{e007f}',
+            '\u{fe0f}',
+        ];
+        for letter in steering {
+            assert_eq!(line(&format!("a{letter}b")), "a b", "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_any_language_stay_as_they_are() {
+        for text in [
+            "/dev/sda: 12 % free",
+            "Gerät fehlt…",
+            "節点",
+            "узел",
+            "עברית",
+            "e\u{301}",
+        ] {
+            assert_eq!(harmless(text), text);
+        }
+    }
+
+    #[test]
+    fn a_text_without_end_is_cut() {
+        assert_eq!(line(&"x".repeat(200_000)).len(), SHOWN);
+    }
+}
