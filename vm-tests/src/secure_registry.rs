@@ -71,7 +71,9 @@ impl SecureRegistry {
         image.replacen(&registry.seen_from_guest(), &self.seen_from_guest(), 1)
     }
 
-    fn seen_from_guest(&self) -> String {
+    /// Its host and port, as the node reaches it.
+    #[must_use]
+    pub fn seen_from_guest(&self) -> String {
         format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
     }
 

@@ -233,6 +233,7 @@ mod tests {
             stateroot: "os".to_owned(),
             bootcsum: commit,
             pinned: false,
+            kept: false,
         };
         let target = "ostree:images:os".parse().unwrap();
         let mut up = upgrade::Upgrade::new("u1".parse().unwrap(), request, target, from);

@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_no_branch_could_have_is_refused_where_it_stands() {
+        for bad in ["site/**", "site/", "site/st?ble", "", "site stable"] {
+            let (line, column, detail) = refused(&format!("trials = 2\nbranches = [\"{bad}\"]\n"));
+            assert_eq!((line, column), (2, 1), "{detail}");
+            for part in ["branches is", &format!("\"{bad}\""), "site/*"] {
+                assert!(detail.contains(part), "{detail}");
+            }
+        }
+        let good = "branches = [\"site/stable\", \"lab/*\"]\nrollback = false\n";
+        assert!(parse("policy.toml", good).is_ok());
+    }
+
+    #[test]
     fn a_zone_that_would_lead_out_of_its_folder_is_refused_where_it_stands() {
         let (line, column, detail) = refused("[window]\nzone = \"../../etc/shadow\"\n");
         assert_eq!((line, column), (2, 8), "{detail}");

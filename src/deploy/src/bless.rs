@@ -32,7 +32,7 @@ pub fn run(site: &Site, wanted: &Bless) -> Result<Done, Reason> {
         .find(|other| other.osname() == target.osname())
         .cloned();
     site.report.progress(20, "pinning the old deployment");
-    pin_only(site, &all, &target.osname(), old.as_ref())?;
+    keep_only(site, &all, &target.osname(), old.as_ref())?;
     let is_default = all.first().is_some_and(|default| same(default, &target));
     let proven = arguments::proven(&target);
     if !is_default || proven.is_some() {
@@ -93,19 +93,18 @@ fn target(site: &Site, commit: &Digest) -> Result<ostree::Deployment, Reason> {
 
 /// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs. Other stateroots, and what an
 /// administrator has pinned of systems that are not ours, are left as they are.
-fn pin_only(
+fn keep_only(
     site: &Site,
     all: &[ostree::Deployment],
     stateroot: &str,
     kept: Option<&ostree::Deployment>,
 ) -> Result<(), Reason> {
-    let in_question =
-        |one: &&ostree::Deployment| one.osname() == stateroot && !origin::is_kept_by_others(one);
-    for deployment in all.iter().filter(in_question) {
-        let pin = kept.is_some_and(|kept| same(kept, deployment));
-        if deployment.is_pinned() != pin {
-            origin::set_pin(site, deployment, pin).map_err(|error| site.failed(&error))?;
-        }
+    for deployment in all.iter().filter(|one| one.osname() == stateroot) {
+        let written = match kept {
+            Some(kept) if same(kept, deployment) => origin::keep(site, deployment),
+            _ => origin::let_go(site, deployment),
+        };
+        written.map_err(|error| site.failed(&error))?;
     }
     Ok(())
 }

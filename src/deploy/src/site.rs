@@ -10,6 +10,7 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 use upgrade::image::Deployment;
 
+use crate::deploy::origin;
 use crate::report::Report;
 
 /// What every verb works with.
@@ -152,6 +153,7 @@ impl Site {
             stateroot: deployment.osname().to_string(),
             bootcsum: deployment.bootcsum().to_string(),
             pinned: deployment.is_pinned(),
+            kept: origin::is_kept(deployment),
         })
     }
 }

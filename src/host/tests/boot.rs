@@ -11,13 +11,43 @@ use upgrade::{OneShot, Reason};
 
 #[test]
 fn deployments_come_in_the_order_of_the_menu() {
-    let kept = upgrade::Deployment {
+    let pinned = upgrade::Deployment {
         pinned: true,
         ..deployment('b', 0)
     };
-    let all = [deployment('a', 0), kept, deployment('c', 1)];
+    let kept = upgrade::Deployment {
+        kept: true,
+        pinned: true,
+        ..deployment('d', 0)
+    };
+    let all = [deployment('a', 0), pinned, deployment('c', 1), kept];
     let disk = Disk::new(&all);
     assert_eq!(boot::default_first(&disk.places).unwrap(), all);
+}
+
+/// `ostree admin pin --unpin` leaves Careen's marks, and an administrator's pin has none.
+#[test]
+fn what_careen_keeps_is_pinned_and_bears_its_mark() {
+    let disk = Disk::new(&[deployment('a', 0)]);
+    let mut origin = disk.root(&deployment('a', 0)).into_os_string();
+    origin.push(".origin");
+    let [pin, ours] = ["[libostree-transient]\npinned=true\n", "[careen]\n"];
+    for (text, pinned, kept) in [
+        (format!("{pin}{ours}pinned=true\n"), true, true),
+        (format!("{ours}kept = true\netc=x\n{pin}"), true, true),
+        (format!("{pin}{ours}etc=x\n"), true, false),
+        (pin.to_owned(), true, false),
+        (format!("{ours}pinned=true\nkept=true\n"), false, false),
+        (
+            format!("{pin}[other]\nkept=true\n{ours}kept=false\n"),
+            true,
+            false,
+        ),
+    ] {
+        fs::write(&origin, &text).unwrap();
+        let found = boot::default_first(&disk.places).unwrap();
+        assert_eq!((found[0].pinned, found[0].kept), (pinned, kept), "{text}");
+    }
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn unguarded() -> ImageFacts {
         timestamp: 0,
         running: None,
         lacks: Box::default(),
+        branches: Box::default(),
         root: room,
         boot: room,
     }

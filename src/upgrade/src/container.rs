@@ -65,6 +65,13 @@ impl ContainerImage {
         format!("{}{}", self.transport.prefix(), self.place)
     }
 
+    /// The folder that an archive lies in.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        let above = self.place.rsplit_once('/').map(|(above, _)| above);
+        above.filter(|above| !above.is_empty()).unwrap_or("/")
+    }
+
     /// Whether it lies at this place or below it.
     #[must_use]
     pub fn is_below(&self, place: &str) -> bool {

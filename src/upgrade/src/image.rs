@@ -48,6 +48,9 @@ pub struct ImageFacts {
     /// version that looked did not ask.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub lacks: Box<[String]>,
+    /// The branches that the commit says it is of (its `ostree.ref-binding`); nothing where it says none.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub branches: Box<[String]>,
     /// Room on the root file system.
     pub root: Room,
     /// Room on the file system of /boot.
@@ -93,9 +96,12 @@ pub struct Deployment {
     pub stateroot: String,
     /// libostree's checksum of kernel and initramfs; names the folder in /boot/ostree.
     pub bootcsum: String,
-    /// Pinned against clean-up: the kept, proven one.
+    /// Pinned against clean-up, by whomever.
     #[serde(default)]
     pub pinned: bool,
+    /// Pinned, and Careen's own mark says that it keeps this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 impl Deployment {

@@ -224,11 +224,12 @@ impl Observation {
             .is_some_and(|default| default.same(deployment))
     }
 
-    /// The former system that lies pinned behind the running one: the first such in the boot menu, where the blessing puts it.
+    /// The former system that Careen keeps beside the running one: the first such in the boot menu, where the blessing puts it.
+    /// What somebody else has pinned is none of Careen's, and nobody has judged it.
     #[must_use]
     pub fn kept(&self) -> Option<&Deployment> {
         self.deployments.iter().find(|one| {
-            one.pinned && one.stateroot == self.booted.stateroot && !one.same(&self.booted)
+            one.kept && one.stateroot == self.booted.stateroot && !one.same(&self.booted)
         })
     }
 

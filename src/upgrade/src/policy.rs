@@ -2,6 +2,7 @@
 //!
 //! Every limit says its unit in its name. Budgets count boots and tries; deadlines count seconds of one boot.
 
+mod branches;
 mod rules;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,10 @@ pub struct Policy {
     pub opt_out: String,
     /// Remotes that may be used; empty allows every configured one.
     pub remotes: Vec<String>,
+    /// Patterns of the branches whose images may be used; empty allows every one.
+    pub branches: Vec<String>,
+    /// Let a requester go back to the system that this node has kept.
+    pub rollback: bool,
     /// Let images through that are not signed.
     pub unsigned: bool,
     /// Let images through whose initramfs has no stage of ours.
@@ -61,6 +66,8 @@ impl Default for Policy {
         Self {
             opt_out: String::new(),
             remotes: Vec::new(),
+            branches: Vec::new(),
+            rollback: true,
             unsigned: false,
             unguarded: false,
             downgrade: false,
@@ -119,7 +126,7 @@ impl Default for LoadBalancer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Registry {
-    /// Registries, or names below them, that may be used; empty allows every one.
+    /// Registries, or names below them, that may be used; empty allows none.
     pub allowed: Vec<String>,
     /// The OSTree remote whose keyring must have signed the commit inside; empty leaves signatures to the node's containers-policy.json.
     pub signed_by: String,

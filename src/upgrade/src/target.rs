@@ -153,7 +153,8 @@ pub(crate) fn is_remote(text: &str) -> bool {
 }
 
 /// The alphabet of `ostree_validate_rev`, without leading dots or dashes in any part.
-fn is_reference(text: &str) -> bool {
+#[must_use]
+pub fn is_reference(text: &str) -> bool {
     let word = |part: &str| {
         !part.is_empty()
             && !part.starts_with(['-', '.'])

@@ -9,6 +9,7 @@ use upgrade::*;
 fn pinned_one(letter: char) -> Deployment {
     Deployment {
         pinned: true,
+        kept: true,
         ..deployment(letter)
     }
 }
@@ -80,6 +81,14 @@ fn nothing_kept_is_told_so() {
         vec![deployment('a')],
         vec![deployment('a'), deployment('b')],
         vec![pinned_one('a')],
+        // By an administrator.
+        vec![
+            deployment('a'),
+            Deployment {
+                kept: false,
+                ..pinned_one('b')
+            },
+        ],
         vec![
             deployment('a'),
             Deployment {
@@ -104,6 +113,36 @@ fn of_two_that_are_pinned_the_one_behind_the_running_system_is_kept() {
     };
     let (record, _) = next(&seen, &Record::default());
     assert_eq!(record.upgrade.unwrap().commit(), Some(&digest('c')));
+}
+
+#[test]
+fn what_an_administrator_has_pinned_before_it_is_passed_over() {
+    let theirs = Deployment {
+        kept: false,
+        ..pinned_one('c')
+    };
+    let seen = Observation {
+        deployments: vec![deployment('a'), theirs, pinned_one('b')],
+        ..asked_for_kept()
+    };
+    let (record, _) = next(&seen, &Record::default());
+    assert_eq!(record.upgrade.unwrap().commit(), Some(&digest('b')));
+}
+
+#[test]
+fn a_policy_without_rollback_refuses_it_and_no_image() {
+    let policy = Policy {
+        rollback: false,
+        ..Policy::default()
+    };
+    let (record, _) = next_with(&asked_for_kept(), &Record::default(), &Ok(policy.clone()));
+    assert_eq!(record.refused.unwrap().reason, Reason::RollbackOff);
+    let image = Observation {
+        request: Asked::This(pinned('b')),
+        ..asked_for_kept()
+    };
+    let (record, _) = next_with(&image, &Record::default(), &Ok(policy));
+    assert!(record.refused.is_none() && record.upgrade.is_some());
 }
 
 #[test]

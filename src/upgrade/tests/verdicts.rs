@@ -149,7 +149,7 @@ fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes
     let restored = Err(owed());
     for asked in ["ostree:careen:os", "kept:"] {
         let mut kept = deployment('b');
-        kept.pinned = true;
+        (kept.pinned, kept.kept) = (true, true);
         let seen = Observation {
             request: Asked::This(raw(asked)),
             deployments: vec![deployment('a'), kept],
@@ -231,7 +231,7 @@ fn a_node_without_the_watchdog_that_the_policy_demands_is_refused_before_anythin
 #[test]
 fn what_this_node_has_kept_is_tried_on_no_node_without_the_watchdog_either() {
     let mut kept = deployment('b');
-    kept.pinned = true;
+    (kept.pinned, kept.kept) = (true, true);
     let seen = Observation {
         request: Asked::This(raw("kept:")),
         deployments: vec![deployment('a'), kept],
@@ -336,10 +336,31 @@ fn a_registry_that_the_policy_does_not_name_is_refused() {
         ..policy::Registry::default()
     };
     let image = "docker://r.example.com/team/os";
-    assert!(is_allowed(image, policy::Registry::default()));
+    assert!(!is_allowed(image, policy::Registry::default()));
     assert!(is_allowed(image, only("r.example.com/team")));
     assert!(!is_allowed(image, only("r.example.com/te")));
     assert!(!is_allowed(image, only("other.example.com")));
+}
+
+#[test]
+fn a_place_that_is_not_allowed_is_told_with_the_key_and_its_value() {
+    for (place, words) in [
+        (
+            "docker://r.example.com/team/os",
+            ["registry.allowed = []", "\"r.example.com/team/os\""],
+        ),
+        (
+            "oci-archive:/srv/images/os.tar",
+            ["registry.archives = []", "\"/srv/images\""],
+        ),
+        ("oci:/os", ["registry.archives = []", "\"/\""]),
+    ] {
+        let Phase::Failed { reason } = of_container(place, policy::Registry::default()) else {
+            panic!("{place} is taken")
+        };
+        let text = reason.to_string();
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    }
 }
 
 #[test]

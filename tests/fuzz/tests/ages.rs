@@ -38,6 +38,7 @@ fn deployment() -> Deployment {
         stateroot: "debian".into(),
         bootcsum: "b".repeat(64),
         pinned: false,
+        kept: false,
     }
 }
 

@@ -57,6 +57,7 @@ impl System {
             serial: u32::from(self.serial),
             stateroot: "os".to_owned(),
             pinned: self.pinned,
+            kept: self.pinned,
         }
     }
 
@@ -194,6 +195,7 @@ pub fn facts(letter: char) -> ImageFacts {
         timestamp: 1,
         running: None,
         lacks: Box::default(),
+        branches: Box::default(),
         root: room,
         boot: room,
     }

@@ -76,6 +76,7 @@ impl Image {
             stateroot: "careen".to_owned(),
             bootcsum: self.digest().as_str().to_owned(),
             pinned: false,
+            kept: false,
         }
     }
 }

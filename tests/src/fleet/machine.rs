@@ -256,6 +256,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         timestamp: 0,
         running: None,
         lacks: Box::default(),
+        branches: Box::default(),
         root: room,
         boot: room,
     })

@@ -30,6 +30,7 @@ pub(super) fn facts(commit: Digest) -> ImageFacts {
         timestamp: 0,
         running: None,
         lacks: Box::default(),
+        branches: Box::default(),
         root: room,
         boot: room,
     }

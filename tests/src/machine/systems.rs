@@ -26,6 +26,7 @@ impl State {
         let old = self.deployments.first().cloned();
         let old = old.map(|old| Deployment {
             pinned: true,
+            kept: true,
             ..old
         });
         self.deployments = new.cloned().into_iter().chain(old).collect();
@@ -54,5 +55,6 @@ pub(super) fn deployment(letter: &str) -> Deployment {
         stateroot: "careen".to_owned(),
         bootcsum,
         pinned: false,
+        kept: false,
     }
 }

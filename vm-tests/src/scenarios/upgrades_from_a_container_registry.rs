@@ -17,13 +17,19 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The commit inside must have been signed by whom the OSTree remote trusts; and it is always open.
-const POLICY: &str = r#"tries = 2
+/// The commit inside must be of an allowed branch and signed by whom the OSTree remote trusts; and it is always open.
+fn policy(allowed: [String; 2]) -> String {
+    format!(
+        r#"tries = 2
 retry-seconds = 1
+branches = ["v*"]
 [registry]
+allowed = {allowed:?}
 signed-by = "careen"
 [window]
-open = ["daily 00:00-24:00"]"#;
+open = ["daily 00:00-24:00"]"#
+    )
+}
 
 /// Where the hook and the service that it starts leave their word; /var is the same in both systems.
 const WORD_OF_THE_HOOK: &str = "/var/lib/rig-hook";
@@ -43,7 +49,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     );
 
     registry.introduce_to(&mut rig.guest).await?;
-    rig.policy(POLICY).await?;
+    let allowed = [registry.seen_from_guest(), secure.seen_from_guest()];
+    rig.policy(&policy(allowed)).await?;
     hook(rig).await?;
     rig.expect_doctor_content().await?;
     let before = rig.before().await?;

@@ -86,15 +86,13 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-pub(super) fn is_spoken_of(policy: &Policy) -> bool {
+fn is_spoken_of(policy: &Policy) -> bool {
     policy.registry != Registry::default()
 }
 
-/// Whether container images would come to a node whose policy does not speak of them: any registry is allowed then.
-pub(super) fn come_unspoken(patient: &Patient) -> bool {
-    let root = &patient.places.root;
-    let found = container_policy(root).ok().flatten();
-    Program::Skopeo.below(root).is_ok() && found.is_some_and(|found| found.goes_by_signatures(""))
+/// Whether the policy names a place that container images may come from.
+pub(super) fn lets_any_through(policy: &Policy) -> bool {
+    !(policy.registry.allowed.is_empty() && policy.registry.archives.is_empty())
 }
 
 fn container_policy(root: &Path) -> Result<Option<ContainerPolicy>, String> {
@@ -108,6 +106,13 @@ fn container_policy(root: &Path) -> Result<Option<ContainerPolicy>, String> {
 
 fn vouched(policy: &Policy, found: Option<&ContainerPolicy>) -> Finding {
     let wanted = &policy.registry;
+    if !lets_any_through(policy) {
+        return Finding::warn(
+            NAME,
+            "no container image is let through: registry.allowed and registry.archives name no place",
+            "name the registries that may be used in the policy's registry.allowed",
+        );
+    }
     if !wanted.signed_by.is_empty() {
         let seen = format!(
             "commits in container images must be signed for {}",
@@ -132,13 +137,9 @@ fn vouched(policy: &Policy, found: Option<&ContainerPolicy>) -> Finding {
     by_container_policy(wanted, found)
 }
 
-/// Places that are allowed are each judged; with none, all registries together.
+/// Places that are allowed are each judged.
 fn by_container_policy(wanted: &Registry, found: Option<&ContainerPolicy>) -> Finding {
-    let every = [String::new()];
-    let places = match wanted.allowed.as_slice() {
-        [] => every.as_slice(),
-        allowed => allowed,
-    };
+    let places = &wanted.allowed;
     let unsigned = |place: &&String| found.is_none_or(|found| !found.goes_by_signatures(place));
     match places.iter().find(unsigned) {
         None => Finding::ok(
@@ -149,15 +150,8 @@ fn by_container_policy(wanted: &Registry, found: Option<&ContainerPolicy>) -> Fi
         ),
         Some(place) => Finding::bad(
             NAME,
-            format!("nothing vouches for any container image{}", from(place)),
+            format!("nothing vouches for any container image from {place}"),
             "set registry.signed-by in the policy, or demand signatures in /etc/containers/policy.json",
         ),
     }
-}
-
-fn from(place: &str) -> String {
-    if place.is_empty() {
-        return String::new();
-    }
-    format!(" from {place}")
 }

@@ -30,7 +30,7 @@ pub(super) fn remotes(patient: &Patient, policy: &Policy) -> Vec<Finding> {
     let strangers = named(policy).filter(|(_, name)| !is_known(name));
     findings.extend(strangers.map(|(field, name)| unknown(field, name)));
     if findings.is_empty() {
-        findings.push(none(patient, policy));
+        findings.push(none(policy));
     }
     findings
 }
@@ -53,22 +53,15 @@ fn unknown(field: &str, name: &str) -> Finding {
 }
 
 /// Not a single remote: where images come from registries, there need be none.
-fn none(patient: &Patient, policy: &Policy) -> Finding {
+fn none(policy: &Policy) -> Finding {
     let seen = "no OSTree remote is configured";
-    if registry::is_spoken_of(policy) {
+    if registry::lets_any_through(policy) {
         return Finding::ok(NAME, format!("{seen}, images come as container images"));
-    }
-    if registry::come_unspoken(patient) {
-        return Finding::warn(
-            NAME,
-            format!("{seen}; container images that are signed are let through from every registry"),
-            "say in the policy's registry.allowed from which",
-        );
     }
     Finding::bad(
         NAME,
-        seen,
-        "ostree remote add, with the key that images are signed with",
+        format!("{seen}, and the policy names no registry"),
+        "ostree remote add, with the key that images are signed with; or name registries in the policy's registry.allowed",
     )
 }
 

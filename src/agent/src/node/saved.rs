@@ -140,6 +140,7 @@ mod tests {
             stateroot: "os".to_owned(),
             bootcsum: letter.repeat(64),
             pinned: false,
+            kept: false,
         }
     }
 

@@ -3,17 +3,20 @@
 use ostree_ext::glib::{self, KeyFile};
 use ostree_ext::ostree;
 use upgrade::id::Digest;
+use upgrade::names;
 
 use crate::site::Site;
 
 /// Our group; libostree keeps groups that it does not know.
-const GROUP: &str = "careen";
+const GROUP: &str = names::ORIGIN_GROUP;
 /// The fingerprint of the /etc that was merged.
 const ETC: &str = "etc";
 /// The kernel arguments that a trial needs and the deployment's own would not have.
 const ADDED: &str = "trial-arguments";
-/// Set where the pin is ours, so that an administrator's own can be told from it.
-const PINNED: &str = "pinned";
+/// Set where the pin is ours.
+const PINNED: (&str, &str) = (GROUP, names::ORIGIN_PINNED);
+/// Set where the last blessing keeps it.
+const KEPT: (&str, &str) = (GROUP, names::ORIGIN_KEPT);
 /// Where libostree keeps the pin itself (ostree-sysroot-deploy.c, `ostree_sysroot_deployment_set_pinned`).
 const LIBOSTREE: (&str, &str) = ("libostree-transient", "pinned");
 
@@ -52,23 +55,67 @@ pub fn is_ours(deployment: &ostree::Deployment) -> bool {
 /// Whether somebody else wants it kept: a pin that is not ours on a deployment that is not ours. One of ours has no such
 /// protection, or every upgrade could leave a system behind.
 pub fn is_kept_by_others(deployment: &ostree::Deployment) -> bool {
-    deployment.is_pinned() && !is_ours(deployment) && value(deployment, PINNED).is_none()
+    deployment.is_pinned()
+        && !is_ours(deployment)
+        && value(deployment, names::ORIGIN_PINNED).is_none()
 }
 
-/// Pins it for us or takes the pin off, and says in the same write whose pin it is.
+/// Whether Careen keeps it: pinned, and by its own mark.
+pub fn is_kept(deployment: &ostree::Deployment) -> bool {
+    let origin = deployment.origin().unwrap_or_default();
+    let mut marks = [PINNED, KEPT].into_iter();
+    deployment.is_pinned()
+        && marks.any(|(group, key)| origin.boolean(group, key).is_ok_and(|set| set))
+}
+
+/// Keeps it, as the system that the blessing leaves. Where somebody else has pinned it that pin stays theirs.
 ///
 /// # Errors
 /// When the origin cannot be written.
-pub fn set_pin(site: &Site, deployment: &ostree::Deployment, pin: bool) -> Result<(), glib::Error> {
+pub fn keep(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
+    let pin = !deployment.is_pinned();
+    let keys = [(LIBOSTREE, true), (PINNED, true), (KEPT, true)];
+    write(site, deployment, if pin { &keys } else { &keys[2..] })
+}
+
+/// Keeps it no longer, and leaves somebody else's pin.
+///
+/// # Errors
+/// As above.
+pub fn let_go(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
+    let pin = !is_kept_by_others(deployment);
+    let keys = [(LIBOSTREE, false), (PINNED, false), (KEPT, false)];
+    write(site, deployment, if pin { &keys } else { &keys[2..] })
+}
+
+/// Sets keys or takes them off, in one write, and in none where they are so already.
+fn write(
+    site: &Site,
+    deployment: &ostree::Deployment,
+    keys: &[((&str, &str), bool)],
+) -> Result<(), glib::Error> {
     // libostree's own view stays as it is on disk until the file is written.
     let copy = deployment.clone();
     let origin = copy.origin().unwrap_or_default();
-    for (group, key) in [LIBOSTREE, (GROUP, PINNED)] {
-        if pin {
+    let mut changed = false;
+    for ((group, key), wanted) in keys {
+        let is_so = if *wanted {
+            origin.boolean(group, key).is_ok_and(|set| set)
+        } else {
+            !origin.has_key(group, key).unwrap_or(false)
+        };
+        if is_so {
+            continue;
+        }
+        changed = true;
+        if *wanted {
             origin.set_boolean(group, key, true);
-        } else if origin.has_key(group, key).unwrap_or(false) {
+        } else {
             origin.remove_key(group, key)?;
         }
+    }
+    if !changed {
+        return Ok(());
     }
     site.sysroot
         .write_origin_file(deployment, Some(&origin), site.never())

@@ -2,6 +2,7 @@
 //! Nothing else in the repository changes: the remote's own refs stay as they were.
 
 pub mod asked;
+pub mod binding;
 mod branches;
 pub mod progress;
 pub mod room;
@@ -184,9 +185,8 @@ fn on_branch(repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason>
         commit: format!("{commit} on ref {:?}", wanted.reference),
     };
     let (variant, _) = repo.load_commit(commit.as_str()).map_err(|_| elsewhere())?;
-    let metadata = glib::VariantDict::new(Some(&variant.child_value(0)));
-    match metadata.lookup::<Vec<String>>("ostree.ref-binding") {
-        Ok(Some(branches)) if !branches.contains(&wanted.reference) => Err(elsewhere()),
+    match binding::of(&variant) {
+        Some(branches) if !branches.contains(&wanted.reference) => Err(elsewhere()),
         _ => Ok(()),
     }
 }

@@ -11,6 +11,7 @@ mod files;
 mod packages;
 mod rpm;
 
+use ostree_ext::glib;
 use ostree_ext::ostree::{self, ObjectType, Repo};
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
@@ -20,7 +21,7 @@ use upgrade::{Reason, names};
 
 use crate::args::Fetch;
 use crate::deploy::etc;
-use crate::fetch;
+use crate::fetch::{self, binding};
 use crate::half;
 use crate::leftovers;
 use crate::lock;
@@ -98,6 +99,7 @@ fn look(
     source.bring(&lacks::more_parts(&Tree::open(site, commit)?)?)?;
     let tree = Tree::open(site, commit)?;
     let before = Tree::open(site, &site.facts(&current)?.digest)?;
+    let variant = commit_of(repo, commit)?;
     let kernel = tree.kernel();
     let folder = site.folder(&current);
     site.report.progress(90, "comparing both systems");
@@ -113,9 +115,10 @@ fn look(
             commit: commit.clone(),
             info: tree.info()?,
             kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
-            timestamp: timestamp(repo, commit)?,
+            timestamp: ostree::commit_get_timestamp(&variant),
             running: time_of_the_running(site),
             lacks: lacks::of(site, &tree)?,
+            branches: binding::told(&variant),
             root: room::root_like(site, &tree, kernel.as_ref(), counted)?,
             boot: room::boot(site, &tree, kernel.as_ref())?,
         },
@@ -205,8 +208,8 @@ fn fetch_bytes(repo: &Repo, commit: &Digest) -> Option<u64> {
     Some(missing.map(ostree::CommitSizesEntry::archived).sum())
 }
 
-fn timestamp(repo: &Repo, commit: &Digest) -> Result<u64, Reason> {
+fn commit_of(repo: &Repo, commit: &Digest) -> Result<glib::Variant, Reason> {
     let loaded = repo.load_commit(commit.as_str());
     let (variant, _) = loaded.map_err(|error| fsck::damaged(commit, error.message()))?;
-    Ok(ostree::commit_get_timestamp(&variant))
+    Ok(variant)
 }

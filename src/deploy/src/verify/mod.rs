@@ -15,6 +15,7 @@ use upgrade::id::Digest;
 use upgrade::image::ImageFacts;
 
 use crate::critical;
+use crate::fetch::binding;
 use crate::site::Site;
 
 /// Verifies.
@@ -45,6 +46,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         timestamp: ostree::commit_get_timestamp(&variant),
         running: time_of_the_running(site),
         lacks: lacks::of(site, &tree)?,
+        branches: binding::told(&variant),
         root: room::root(site, &tree, kernel.as_ref())?,
         boot: room::boot(site, &tree, kernel.as_ref())?,
     }))

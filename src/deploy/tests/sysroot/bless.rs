@@ -1,5 +1,6 @@
 use std::fs;
 
+use host::{Places, boot};
 use upgrade::Reason;
 use upgrade::deploy::Done;
 use upgrade::image::Deployment;
@@ -22,9 +23,10 @@ fn the_new_system_becomes_the_default_and_the_old_one_is_pinned_behind_it() {
     assert_eq!(world.verb("bless", &commit).verdict, Ok(Done::Blessed));
     let found: Vec<_> = status(&world)
         .into_iter()
-        .map(|one| (one.digest, one.pinned))
+        .map(|one| (one.digest, one.pinned, one.kept))
         .collect();
-    assert_eq!(found, [(commit, false), (world.installed.clone(), true)]);
+    let old = world.installed.clone();
+    assert_eq!(found, [(commit, false, false), (old, true, true)]);
     assert!(
         world
             .menu()
@@ -52,6 +54,36 @@ fn only_the_last_good_system_is_pinned() {
         .collect();
     let expected: Vec<_> = blessed.into_iter().zip([false, true, false]).collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_administrators_pin_on_the_old_system_outlives_its_being_kept() {
+    let world = world();
+    let sysroot = format!("--sysroot={}", world.root().display());
+    world.ostree(&["admin", "pin", &sysroot, "0"]);
+    let seen = |world: &World| {
+        let all = boot::default_first(&Places::physical(&world.root())).unwrap();
+        let all = all
+            .into_iter()
+            .map(|one| (one.digest, one.pinned, one.kept));
+        all.collect::<Vec<_>>()
+    };
+    let old = world.installed.clone();
+    assert_eq!(seen(&world), [(old.clone(), true, false)]);
+    let mut last = old.clone();
+    for version in 2..=3 {
+        let commit = world.fetched(&Image::new(version));
+        world.verb("deploy", &commit).deployed();
+        world.verb("bless", &commit).verdict.unwrap();
+        world.run(&["clean"]).verdict.unwrap();
+        let found = seen(&world);
+        assert_eq!(
+            found[..2],
+            [(commit.clone(), false, false), (last, true, true)]
+        );
+        last = commit;
+    }
+    assert_eq!(seen(&world)[2..], [(old, true, false)]);
 }
 
 #[test]

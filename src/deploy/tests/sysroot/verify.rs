@@ -5,7 +5,8 @@ use host::manifest::{Manifest, Which};
 use upgrade::Reason;
 
 use crate::image::Image;
-use crate::world::{World, flip, world};
+use crate::keys::keys;
+use crate::world::{BRANCH, World, flip, world};
 
 /// The object of a small file of the image, in the node's repository.
 pub fn object_of(world: &World, commit: &str, path: &str) -> std::path::PathBuf {
@@ -34,6 +35,28 @@ fn a_good_image_says_what_it_is_and_what_room_it_takes() {
         "{facts:?}"
     );
     assert!(facts.boot.fits() && facts.root.fits(), "{facts:?}");
+}
+
+#[test]
+fn the_branches_that_a_commit_names_are_told() {
+    let world = world();
+    let commit = world.fetched(&Image::new(2));
+    assert_eq!(*world.verb("verify", &commit).verified().branches, [BRANCH]);
+    let repo = format!("--repo={}", world.path("repo").display());
+    let key = format!("--gpg-sign={}", keys().trusted);
+    let home = format!("--gpg-homedir={}", keys().home.display());
+    let again = ["commit", "-b", BRANCH, "--no-bindings", &key, &home];
+    let tree = format!("--tree=ref={commit}");
+    let unbound = world.ostree(&[&[repo.as_str()], &again[..], &[&tree]].concat());
+    let unbound = unbound.trim().parse().unwrap();
+    world.fetch(&unbound).fetched();
+    assert!(
+        world
+            .verb("verify", &unbound)
+            .verified()
+            .branches
+            .is_empty()
+    );
 }
 
 #[test]

@@ -251,6 +251,7 @@ impl World {
             stateroot: "node".to_owned(),
             bootcsum: "0".repeat(64),
             pinned: false,
+            kept: false,
         };
         host::etc::has_changed(&Places::physical(&self.root()), &booted, commit).unwrap()
     }

@@ -6,12 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use upgrade::{Deployment, Malformed};
+use upgrade::{Deployment, Malformed, names};
 
 use crate::error::{At, Error, Result};
 
 /// The longest part of a bad value that a message repeats, in characters.
 const SHOWN: usize = 80;
+
+/// What in Careen's group of the origin says that Careen keeps the deployment.
+const MARKS: [&str; 2] = [names::ORIGIN_PINNED, names::ORIGIN_KEPT];
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,37 +192,42 @@ impl Link {
             stateroot: self.stateroot.clone(),
             bootcsum: self.bootcsum.clone(),
             pinned: false,
+            kept: false,
         };
         let folder = sysroot
             .join("ostree/deploy")
             .join(&self.stateroot)
             .join("deploy")
             .join(name);
-        deployment.pinned = is_pinned(&folder);
+        (deployment.pinned, deployment.kept) = pins(&folder);
         Ok((deployment, folder))
     }
 }
 
-/// The origin file beside a deployment says `pinned=true` in the group that libostree keeps for such flags.
-fn is_pinned(folder: &Path) -> bool {
+/// Whether the origin file beside a deployment says that it is pinned, in the group that libostree keeps for such flags; and
+/// whether that is, by Careen's own group, one that Careen keeps.
+fn pins(folder: &Path) -> (bool, bool) {
     let mut name = folder.as_os_str().to_owned();
     name.push(".origin");
     let bytes = fs::read(PathBuf::from(name)).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
+    let pinned = says(&text, "libostree-transient", "pinned");
+    let ours = MARKS
+        .iter()
+        .any(|key| says(&text, names::ORIGIN_GROUP, key));
+    (pinned, pinned && ours)
+}
+
+/// Whether a key of a group says yes.
+fn says(text: &str, wanted: &str, key: &str) -> bool {
     let mut group = "";
-    for line in text.lines().map(str::trim) {
-        if let Some(name) = line
+    text.lines().map(str::trim).any(|line| {
+        let name = line
             .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            group = name;
-        }
-        let pair = line
-            .split_once('=')
-            .map(|(key, value)| (key.trim(), value.trim()));
-        if group == "libostree-transient" && matches!(pair, Some(("pinned", "true" | "1"))) {
-            return true;
-        }
-    }
-    false
+            .and_then(|rest| rest.strip_suffix(']'));
+        group = name.unwrap_or(group);
+        let pair = line.split_once('=');
+        let pair = pair.map(|(key, value)| (key.trim(), value.trim()));
+        group == wanted && matches!(pair, Some((found, "true" | "1")) if found == key)
+    })
 }

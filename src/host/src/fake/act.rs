@@ -167,7 +167,9 @@ impl World {
             .filter(|one| !one.same(&running))
             .cloned()
             .collect();
-        others.iter_mut().for_each(|one| one.pinned = true);
+        others
+            .iter_mut()
+            .for_each(|one| (one.pinned, one.kept) = (true, true));
         self.disk.deployments = [vec![running], others].concat();
     }
 }
@@ -195,6 +197,7 @@ fn facts() -> ImageFacts {
         timestamp: 1,
         running: None,
         lacks: Box::default(),
+        branches: Box::default(),
         root: room,
         boot: room,
     }

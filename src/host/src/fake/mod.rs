@@ -135,6 +135,7 @@ fn deployment(letter: &str, serial: u32) -> Deployment {
         stateroot: "os".to_owned(),
         bootcsum: letter.repeat(64),
         pinned: false,
+        kept: false,
     }
 }
 

@@ -30,6 +30,7 @@ pub fn deployment(letter: char, serial: u32) -> Deployment {
         stateroot: STATEROOT.to_owned(),
         bootcsum: kernel_checksum(letter),
         pinned: false,
+        kept: false,
     }
 }
 
@@ -101,8 +102,8 @@ impl Disk {
             }
         }
         let pin = format!(
-            "[origin]\nrefspec=careen:os\n[libostree-transient]\npinned={}\n",
-            deployment.pinned
+            "[origin]\nrefspec=careen:os\n[libostree-transient]\npinned={}\n[careen]\nkept={}\n",
+            deployment.pinned, deployment.kept
         );
         fs::write(self.origin(deployment), pin).unwrap();
         let link = self

@@ -373,6 +373,7 @@ fn upgrade() -> Upgrade {
         stateroot: "debian".to_owned(),
         bootcsum: digest,
         pinned: false,
+        kept: false,
     };
     Upgrade::new("u1".parse().unwrap(), request, image.parse().unwrap(), from)
 }

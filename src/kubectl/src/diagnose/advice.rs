@@ -98,6 +98,7 @@ const ADVICE: &[(&str, Advice)] = &[
         ),
     ),
     ("RemoteNotAllowed", LOOK_AT_POLICY),
+    ("BranchNotAllowed", LOOK_AT_POLICY),
     ("UnknownRemote", LOOK_AT_REMOTE),
     (
         "RememberedBad",
@@ -114,6 +115,7 @@ const ADVICE: &[(&str, Advice)] = &[
             Then::Another,
         ),
     ),
+    ("RollbackOff", LOOK_AT_POLICY),
     (
         "ControlPlane",
         advice("upgrade this node as you did before", Then::Nothing),

@@ -1,8 +1,8 @@
 //! With nothing under way: taking a request, or refusing it before anything is touched.
 
 use super::allowed::check_policy;
-use super::{Act, System, disarm, memory, old, uncounted};
-use crate::container::Transport;
+use super::{Act, System, disarm, facts, memory, old, uncounted};
+use crate::container::{ContainerImage, Transport};
 use crate::history::{self, Past};
 use crate::id::UpgradeId;
 use crate::names;
@@ -12,7 +12,7 @@ use crate::policy::{Policy, PolicyRead};
 use crate::reason::{Reason, complaint};
 use crate::record::{Record, Refused, Upgrade};
 use crate::step::Step;
-use crate::target::{RawRequest, Source, Target, Wanted};
+use crate::target::{Branch, RawRequest, Source, Target, Wanted};
 
 /// What to do when no upgrade is under way.
 pub(super) fn idle(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
@@ -173,11 +173,12 @@ fn resolve(wanted: &Wanted, seen: &Observation, policy: &Policy) -> Result<Targe
     }
 }
 
-/// Whether the policy lets this be asked for.
+/// Whether the policy lets this be asked for, as far as the request says.
 pub(super) fn check_wanted(wanted: &Wanted, policy: &Policy) -> Result<(), Reason> {
     match wanted {
         Wanted::Image(target) => check_source(&target.source, policy),
-        Wanted::Kept => Ok(()),
+        Wanted::Kept if policy.rollback => Ok(()),
+        Wanted::Kept => Err(Reason::RollbackOff),
     }
 }
 
@@ -187,30 +188,51 @@ pub(crate) fn runs(target: &Target, seen: &Observation) -> bool {
 }
 
 fn check_source(source: &Source, policy: &Policy) -> Result<(), Reason> {
-    let (allowed, remote, places) = match source {
-        Source::Remote(branch) => (
-            policy.remotes.is_empty() || policy.remotes.contains(&branch.remote),
-            branch.remote.clone(),
-            ("remotes", &policy.remotes),
-        ),
-        Source::Container(image) => {
-            let (name, places) = match image.transport {
-                Transport::Registry => ("registry.allowed", &policy.registry.allowed),
-                Transport::Archive | Transport::Folder => {
-                    ("registry.archives", &policy.registry.archives)
-                }
-            };
-            // Whoever names no registry trusts signatures alone; a file on the node is nobody's offer unless it is asked for.
-            let any = places.is_empty() && image.transport == Transport::Registry;
-            let listed = places.iter().any(|place| image.is_below(place));
-            (any || listed, image.address(), (name, places))
-        }
-    };
-    if allowed {
+    match source {
+        Source::Remote(branch) => check_branch(branch, policy),
+        Source::Container(image) => check_place(image, policy),
+    }
+}
+
+fn check_branch(branch: &Branch, policy: &Policy) -> Result<(), Reason> {
+    let remotes = &policy.remotes;
+    if !remotes.is_empty() && !remotes.contains(&branch.remote) {
+        let remote = branch.remote.clone();
+        return Err(not_listed(&remote, ("remotes", remotes), &remote));
+    }
+    if policy.allows_branch(&branch.reference) {
         return Ok(());
     }
-    let allowed = format!("{} = {:?}", places.0, places.1);
-    Err(Reason::RemoteNotAllowed { remote, allowed })
+    let found = format!("branch {:?}", branch.reference);
+    Err(facts::not_allowed(found, policy))
+}
+
+/// A list that names nothing allows nothing: whoever may ask would choose where this node connects to, and from which folder it reads.
+fn check_place(image: &ContainerImage, policy: &Policy) -> Result<(), Reason> {
+    let (key, places, fit) = match image.transport {
+        Transport::Registry => (
+            "registry.allowed",
+            &policy.registry.allowed,
+            image.place.as_str(),
+        ),
+        Transport::Archive | Transport::Folder => (
+            "registry.archives",
+            &policy.registry.archives,
+            image.folder(),
+        ),
+    };
+    if places.iter().any(|place| image.is_below(place)) {
+        return Ok(());
+    }
+    Err(not_listed(&image.address(), (key, places), fit))
+}
+
+/// What the policy says, and what it would have to say.
+fn not_listed(remote: &str, (key, listed): (&str, &[String]), fit: &str) -> Reason {
+    Reason::RemoteNotAllowed {
+        remote: remote.to_owned(),
+        allowed: format!("{key} = {listed:?} ({fit:?} in it would allow this one)"),
+    }
 }
 
 /// A trial falls back to the default, so that must be the system that runs; and one that runs without being the default

@@ -51,11 +51,40 @@ pub(crate) fn judge(
             machine,
         });
     }
+    branch(facts, whom, policy)?;
     trial(facts, info, policy)?;
     versions(info, whom, policy)?;
     age(facts, whom, seen, policy)?;
     room("the root file system", facts.root)?;
     room("/boot", facts.boot)
+}
+
+/// Being on one allowed branch is enough for a commit of several. The kept system is held to what its commit says alone: it
+/// was let in before, and may be of a build that says nothing.
+fn branch(facts: &ImageFacts, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {
+    let unsaid = facts.branches.is_empty();
+    let mut branches = facts.branches.iter();
+    let allowed = branches.any(|branch| policy.allows_branch(branch));
+    if policy.branches.is_empty() || allowed || unsaid && whom.kept {
+        return Ok(());
+    }
+    let commit = facts.commit.short();
+    Err(not_allowed(
+        if unsaid {
+            format!("commit {commit}, which names no branch (ostree.ref-binding)")
+        } else {
+            format!("commit {commit} of {:?}", facts.branches)
+        },
+        policy,
+    ))
+}
+
+/// The policy lets no image of this branch be used.
+pub(crate) fn not_allowed(found: String, policy: &Policy) -> Reason {
+    Reason::BranchNotAllowed {
+        found,
+        allowed: format!("branches = {:?}", policy.branches),
+    }
 }
 
 /// What the trial needs of it: to boot, and to be guarded, judged and ended. Without the guard a person may do; without the others nobody

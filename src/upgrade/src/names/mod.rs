@@ -5,6 +5,7 @@
 
 mod boot;
 mod node;
+mod origin;
 mod paths;
 mod refs;
 mod units;
@@ -15,6 +16,7 @@ pub use node::{
     KEPT_IMAGE, KUBERNETES_VERSION, OPT_OUT, PAUSED, PLAN, PLAN_RESULT, REQUEST, REQUEST_SCHEDULED,
     SOAK, STATUS, UPGRADE_ID,
 };
+pub use origin::{ORIGIN_GROUP, ORIGIN_KEPT, ORIGIN_PINNED};
 pub use paths::{
     AGENT_LOCK, AGENTS_DIR, ETC_NOTES, GRUBENV, IMAGE_INFO, KUBELET_CONF, LAST_POLICY,
     MANIFEST_FILES, PASSED_MARK, POD_GENERATOR, POD_UNITS, POLICY_FILE, POST_HOOKS, PRE_HOOKS,
@@ -45,6 +47,8 @@ pub enum Kind {
     KernelArgument,
     /// A ref in the node's OSTree repository.
     Ref,
+    /// A key in the origin file of a deployment.
+    OriginKey,
 }
 
 /// One row of the reference table.
@@ -63,7 +67,14 @@ pub struct Name {
 }
 
 /// The rows by what they name, in the order in which they are documented.
-const PARTS: [&[Name]; 5] = [node::ROWS, units::ROWS, paths::ROWS, refs::ROWS, boot::ROWS];
+const PARTS: [&[Name]; 6] = [
+    node::ROWS,
+    units::ROWS,
+    paths::ROWS,
+    refs::ROWS,
+    origin::ROWS,
+    boot::ROWS,
+];
 
 /// Rows of the table, in the order in which they are documented.
 pub const TABLE: &[Name] = &joined();

@@ -1,5 +1,6 @@
 //! Ranges of the policy's values that their types do not say.
 
+use super::branches::{self, is_pattern};
 use super::{Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX};
 use crate::order::Group;
 use crate::target::is_remote;
@@ -31,13 +32,18 @@ impl Policy {
     }
 }
 
-fn top(policy: &Policy) -> [Rule; 4] {
+fn top(policy: &Policy) -> [Rule; 5] {
     let retry = (1..=3600).contains(&policy.retry_seconds);
     [
         ((1..=10).contains(&policy.trials), "trials", "1 to 10"),
         ((1..=100).contains(&policy.tries), "tries", "1 to 100"),
         (retry, "retry-seconds", "1 to 3600"),
         (policy.skew <= 3, "skew", "0 to 3"),
+        (
+            policy.branches.iter().all(|pattern| is_pattern(pattern)),
+            "branches",
+            branches::ACCEPTED,
+        ),
     ]
 }
 

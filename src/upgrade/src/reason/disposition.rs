@@ -43,9 +43,11 @@ impl Reason {
             | Self::BadPolicy { .. }
             | Self::LoaderUnfit { .. }
             | Self::RemoteNotAllowed { .. }
+            | Self::BranchNotAllowed { .. }
             | Self::UnknownRemote { .. }
             | Self::RememberedBad { .. }
             | Self::NothingKept
+            | Self::RollbackOff
             | Self::ControlPlane { .. }
             | Self::NoWatchdog { .. }
             | Self::StateOwed { .. }

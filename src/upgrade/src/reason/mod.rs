@@ -61,6 +61,11 @@ pub enum Reason {
         "careen.dev/image names remote {remote:?}, but the policy says {allowed}; use one of them or allow it there, and ask again"
     )]
     RemoteNotAllowed { remote: String, allowed: String },
+    /// The policy does not let an image of this branch be used.
+    #[error(
+        "careen.dev/image leads to {found}, but the policy says {allowed}; ask for an image of such a branch, or allow this one there, and ask again with a new careen.dev/upgrade-id"
+    )]
+    BranchNotAllowed { found: String, allowed: String },
     /// The node has no such remote.
     #[error(
         "careen.dev/image names remote {remote:?}, which is not configured on this node; use one that `ostree remote list` knows, or add it under /etc/ostree/remotes.d"
@@ -76,6 +81,11 @@ pub enum Reason {
         "careen.dev/image is \"kept:\", but no former system is kept on this node: the first upgrade keeps one, and one that is short of room on /boot gives it up; ask for an image instead"
     )]
     NothingKept,
+    /// The policy does not let a requester go back.
+    #[error(
+        "careen.dev/image is \"kept:\", but the policy says rollback = false; ask for an image instead, or set rollback = true there, and ask again with a new careen.dev/upgrade-id"
+    )]
+    RollbackOff,
     /// Control planes are not handled yet.
     #[error(
         "this node runs a control plane ({sign}), which this version does not upgrade in place"

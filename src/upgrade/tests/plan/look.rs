@@ -15,6 +15,7 @@ fn an_image_that_may_be_asked_for_is_looked_at() {
 fn what_is_kept_is_looked_at_where_it_lies() {
     let kept = Deployment {
         pinned: true,
+        kept: true,
         ..deployment('b')
     };
     let seen = Observation {
@@ -47,6 +48,19 @@ fn a_request_that_would_be_refused_is_not_looked_at() {
     };
     let read = Ok(Record::default());
     let told = turn(&image('b'), &read, &quiet(), &Ok(policy));
+    assert_eq!(refused(told), "RemoteNotAllowed");
+    let policy = Policy {
+        branches: vec!["site/*".into()],
+        rollback: false,
+        ..Policy::default()
+    };
+    let policy = Ok(policy);
+    let told = turn(&image('b'), &read, &quiet(), &policy);
+    assert_eq!(refused(told), "BranchNotAllowed");
+    let told = turn("kept: q1", &read, &quiet(), &policy);
+    assert_eq!(refused(told), "RollbackOff");
+    let registry = format!("docker://r.example.com/os@sha256:{}", digest('e'));
+    let told = turn(&registry, &read, &quiet(), &policy);
     assert_eq!(refused(told), "RemoteNotAllowed");
     let broken = Broken::from(Reason::BadPolicy {
         file: "policy.toml".into(),

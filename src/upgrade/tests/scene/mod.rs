@@ -20,6 +20,7 @@ pub fn deployment(letter: char) -> Deployment {
         stateroot: "debian".into(),
         bootcsum: letter.to_string().repeat(64),
         pinned: false,
+        kept: false,
     }
 }
 
@@ -52,6 +53,7 @@ pub fn facts(letter: char) -> ImageFacts {
         timestamp: 0,
         running: None,
         lacks: Box::default(),
+        branches: Box::default(),
         root: Room { need: 1, free: 2 },
         boot: Room { need: 1, free: 2 },
     }

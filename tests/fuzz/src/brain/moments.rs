@@ -247,6 +247,7 @@ fn foreign() -> Option<Deployment> {
         stateroot: "debian".to_owned(),
         bootcsum: "0".to_owned(),
         pinned: false,
+        kept: false,
     })
 }
 

@@ -99,8 +99,19 @@ fn somebody_must_vouch_for_them() {
     node.is_bad("registry", "nothing vouches");
     node.policy(&format!("unsigned = true\n{ALLOWED}"));
     assert_eq!(node.verdict("registry"), Verdict::Warn);
-    node.policy("[registry]\nsigned-by = \"site\"\n");
+    node.policy(&format!("{ALLOWED}signed-by = \"site\"\n"));
     assert_eq!(node.verdict("registry"), Verdict::Ok);
+}
+
+#[test]
+fn a_policy_that_names_no_place_for_them_is_warned_of() {
+    let node = with_skopeo();
+    for more in ["", "unsigned = true\n"] {
+        node.policy(&format!("{more}[registry]\nsigned-by = \"site\"\n"));
+        let found = node.found("registry");
+        assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
+        assert!(found.seen.contains("registry.allowed"), "{found:?}");
+    }
 }
 
 #[test]
@@ -174,11 +185,9 @@ fn a_node_with_registries_alone_needs_no_remote() {
 }
 
 #[test]
-fn without_remotes_and_registries_only_a_container_policy_that_demands_signatures_lets_images_in() {
+fn without_remotes_and_without_places_no_image_comes_whoever_would_vouch() {
     let node = with_skopeo().without_remotes();
     node.is_bad("remote", "no OSTree remote");
-    node.container_policy(ANYTHING);
-    node.is_bad("remote", "no OSTree remote");
     node.container_policy(SIGNED_HERE);
-    assert_eq!(node.verdict("remote"), Verdict::Warn);
+    node.is_bad("remote", "no registry");
 }

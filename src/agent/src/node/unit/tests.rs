@@ -186,6 +186,7 @@ fn a_blessing_names_the_default_that_was_judged() {
         stateroot: "os".to_owned(),
         bootcsum: "b".repeat(64),
         pinned: false,
+        kept: false,
     };
     let step = Step::Bless {
         commit: commit.clone(),

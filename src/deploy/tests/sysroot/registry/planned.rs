@@ -11,6 +11,7 @@ fn a_plan_of_a_container_image_tells_what_changes_and_leaves_the_disk_as_it_was(
     let disk = shop.world.disk();
     let found = shop.plan(&image).planned().unwrap();
     assert_eq!(found.facts.commit, commit);
+    assert_eq!(*found.facts.branches, ["os/stable"]);
     assert_eq!(found.facts.info.unwrap().kubernetes.to_string(), "v1.2.0");
     assert!(found.fetch_bytes.is_some_and(|bytes| bytes > 300_000));
     let share = found.packages.iter().find(|one| one.name == "/usr/share");
