@@ -7,6 +7,7 @@ mod broken;
 mod lacking;
 mod layers;
 mod layout;
+mod path;
 mod planned;
 mod redirected;
 mod room;
