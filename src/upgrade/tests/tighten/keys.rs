@@ -86,6 +86,19 @@ fn top() -> Vec<(&'static str, Class)> {
             code: "RemoteNotAllowed",
             ..NOTHING
         }),
+        branches: Class::Refuses(Case {
+            loosen: |policy| policy.branches = vec!["os".into()],
+            tighten: |policy| policy.branches = vec!["other".into()],
+            image: |facts| facts.branches = ["os".to_owned()].into(),
+            code: "BranchNotAllowed",
+            ..NOTHING
+        }),
+        rollback: Class::Refuses(Case {
+            tighten: |policy| policy.rollback = false,
+            seen: |seen| seen.request = Asked::This(raw("kept:")),
+            code: "RollbackOff",
+            ..NOTHING
+        }),
         unsigned: Class::AsksForSignatures(Case {
             loosen: |policy| policy.unsigned = true,
             tighten: |policy| policy.unsigned = false,
