@@ -41,6 +41,8 @@ pub enum Verb {
     Deploy(Deploy),
     /// Make the commit's deployment the default and pin the old one, in one atomic step.
     Bless(Bless),
+    /// Make the old system the default again in place of the one on trial.
+    Reinstate(Reinstate),
     /// Remove the commit's deployment and all that was made for it; without a commit, what a fetch has left.
     Undo(Undo),
     /// Remove the deployments that nothing needs and prune the repository.
@@ -121,6 +123,17 @@ pub struct Bless {
     pub over: Option<String>,
 }
 
+/// What to make the default again, and in whose place.
+#[derive(Debug, Args)]
+pub struct Reinstate {
+    /// The old system.
+    #[arg(long, value_name = "COMMIT.SERIAL")]
+    pub deployment: String,
+    /// The one on trial; if another is the default by now, nothing is done.
+    #[arg(long, value_name = "COMMIT.SERIAL")]
+    pub over: String,
+}
+
 /// What to deploy, and how.
 #[derive(Debug, Args)]
 pub struct Deploy {
@@ -166,6 +179,7 @@ impl Verb {
             Self::Verify(_) => "verify",
             Self::Deploy(_) => "deploy",
             Self::Bless(_) => "bless",
+            Self::Reinstate(_) => "reinstate",
             Self::Undo(_) => "undo",
             Self::Clean => "clean",
             Self::Status => "status",
@@ -177,7 +191,7 @@ impl Verb {
     pub const fn swaps(&self) -> bool {
         matches!(
             self,
-            Self::Deploy(_) | Self::Bless(_) | Self::Undo(_) | Self::Clean
+            Self::Deploy(_) | Self::Bless(_) | Self::Reinstate(_) | Self::Undo(_) | Self::Clean
         )
     }
 

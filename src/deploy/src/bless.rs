@@ -32,7 +32,7 @@ pub fn run(site: &Site, wanted: &Bless) -> Result<Done, Reason> {
         .find(|other| other.osname() == target.osname())
         .cloned();
     site.report.progress(20, "pinning the old deployment");
-    keep_only(site, &all, &target.osname(), old.as_ref())?;
+    keep_only(site, &all, &target, old.as_ref())?;
     let is_default = all.first().is_some_and(|default| same(default, &target));
     let proven = arguments::proven(&target);
     if !is_default || proven.is_some() {
@@ -60,8 +60,11 @@ fn check(
         return Err(Reason::UnknownSystem { booted });
     }
     let named = |one: &ostree::Deployment| format!("{}.{}", one.csum(), one.deployserial());
-    // The target itself: an agent that was killed behind the swap asks once more.
-    if default.is_some_and(|default| same(default, target) || named(default) == over) {
+    // The target itself: an agent that was killed behind the swap asks once more. Without our mark the swap was somebody else's.
+    let is_ours = |default| {
+        same(default, target) && origin::is_being_blessed(target) || named(default) == over
+    };
+    if default.is_some_and(is_ours) {
         return Ok(());
     }
     let facts = default.map(|default| site.facts(default)).transpose()?;
@@ -91,16 +94,18 @@ fn target(site: &Site, commit: &Digest) -> Result<ostree::Deployment, Reason> {
         })
 }
 
-/// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs. Other stateroots, and what an
+/// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs, and the target is marked as ours. Other stateroots, and what an
 /// administrator has pinned of systems that are not ours, are left as they are.
 fn keep_only(
     site: &Site,
     all: &[ostree::Deployment],
-    stateroot: &str,
+    target: &ostree::Deployment,
     kept: Option<&ostree::Deployment>,
 ) -> Result<(), Reason> {
+    let stateroot = target.osname();
     for deployment in all.iter().filter(|one| one.osname() == stateroot) {
         let written = match kept {
+            _ if same(target, deployment) => origin::begin_blessing(site, deployment),
             Some(kept) if same(kept, deployment) => origin::keep(site, deployment),
             _ => origin::let_go(site, deployment),
         };

@@ -9,7 +9,7 @@ use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
 use crate::container::{held, unpacked};
-use crate::deploy::write;
+use crate::deploy::{hold, write};
 use crate::half;
 use crate::leftovers;
 use crate::lock;
@@ -29,6 +29,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     site.report
         .progress(10, format!("removing {} old deployments", going.len()));
     write::drop_deployments(site, &going)?;
+    hold::let_go(site)?;
     undo::release(site, names::TARGET_REF, None)?;
     forget_gone(site)?;
     held::release(site, |commit| is_gone(site, commit))?;

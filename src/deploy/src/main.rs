@@ -18,6 +18,7 @@ mod leftovers;
 mod lock;
 mod plan;
 mod process;
+mod reinstate;
 mod relay;
 mod report;
 mod signal;
@@ -99,6 +100,7 @@ fn perform(verb: &Verb, site: &Site) -> Result<Done, Reason> {
         Verb::Verify(target) => verify::run(site, &target.commit),
         Verb::Deploy(deploy) => deploy::run(site, deploy),
         Verb::Bless(wanted) => bless::run(site, wanted),
+        Verb::Reinstate(wanted) => reinstate::run(site, wanted),
         Verb::Undo(undo) => undo::run(site, undo.commit.as_ref()),
         Verb::Clean => clean::run(site),
         Verb::Status | Verb::Thaw => status::run(site),

@@ -7,7 +7,7 @@ use upgrade::{Reason, names};
 use crate::args::{Deploy, Origin};
 use crate::clean;
 use crate::container::{held, unpacked};
-use crate::deploy::{again, write};
+use crate::deploy::{again, hold, write};
 use crate::half;
 use crate::leftovers;
 use crate::lock;
@@ -24,6 +24,7 @@ pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
         Some(commit) => deployed(site, commit)?,
         None => fetched(site)?,
     }
+    hold::let_go(site)?;
     site.report.progress(50, "pruning the repository");
     leftovers::clear_and_prune(site)?;
     half::forget(site, commit)?;

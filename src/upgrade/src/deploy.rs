@@ -40,6 +40,8 @@ pub enum Done {
     Deployed(Deployment),
     /// The target is the default, the old one pinned.
     Blessed,
+    /// The old system is the default again.
+    Reinstated,
     /// Target and leftovers are gone.
     Undone,
     /// Deployments that nothing needs are gone.

@@ -224,6 +224,14 @@ impl Observation {
             .is_some_and(|default| default.same(deployment))
     }
 
+    /// Whether the default is pinned, by whomever: no clean-up takes what a trial falls back to.
+    #[must_use]
+    pub fn default_is_pinned(&self) -> bool {
+        self.deployments
+            .first()
+            .is_some_and(|default| default.pinned)
+    }
+
     /// The former system that Careen keeps beside the running one: the first such in the boot menu, where the blessing puts it.
     /// What somebody else has pinned is none of Careen's, and nobody has judged it.
     #[must_use]

@@ -22,6 +22,9 @@ use crate::version::Version;
 /// The newest format that this code reads and writes.
 pub const FORMAT: u32 = 1;
 
+/// What [`Step::name`] calls the blessing.
+const BLESS: &str = "Bless";
+
 /// How many bad images are remembered; older ones go first.
 const BAD_IMAGES: usize = 32;
 
@@ -212,6 +215,12 @@ pub struct Upgrade {
     /// Since when the new system is healthy without a break, where it must be so for a while.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub well_since: Option<Moment>,
+    /// Somebody else has made the new system the default during its trial.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub default_moved: bool,
+    /// The boot in which the old system was to be made the default again. Written before that is begun, once a boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reinstated: Option<BootId>,
     /// The boot in which the stage let the new system through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<BootId>,
@@ -340,6 +349,8 @@ impl Upgrade {
             deadline_seconds: 0,
             hold: None,
             well_since: None,
+            default_moved: false,
+            reinstated: None,
             guarded: None,
             kubeadm_due: false,
             configured: None,
@@ -370,6 +381,14 @@ impl Upgrade {
             | Phase::Halted { .. } => false,
         };
         before_a_trial && self.from.same(booted)
+    }
+
+    /// Whether Careen itself has begun to make the new system the default: its intent is written before that, and what fails is tried again.
+    #[must_use]
+    pub fn is_being_blessed(&self) -> bool {
+        let intended = matches!(self.intent, Some(Step::Bless { .. }));
+        let tried = self.retry.as_ref().map(|retry| retry.step.as_str());
+        intended || tried == Some(BLESS)
     }
 
     /// Whether the record has moved on from its arming, and the trial that was armed has not run: no guard has let it through since. Of an image

@@ -237,6 +237,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         boot: seen.boot.cloned(),
         tries: up.tries,
         unguarded: is_unguarded(up),
+        default_moved: up.default_moved,
         reverts_for: reverts_for(up).map(Cause::from),
         reached: up.reached.clone(),
         waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),

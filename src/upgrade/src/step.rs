@@ -57,6 +57,14 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         over: Option<Deployment>,
     },
+    /// Make the old system the default again, where somebody else has made the one on trial that. It is never written down as an intent,
+    /// for the old system's agent may not know it: [`crate::record::Upgrade::reinstated`] is written in its place.
+    Reinstate {
+        /// The old system.
+        deployment: Deployment,
+        /// The one on trial: no other gives way to the old one.
+        over: Deployment,
+    },
     /// Run the operator's programs of post.d.
     PostHooks {
         /// The new system is the default.
@@ -97,6 +105,7 @@ impl Step {
             Self::Reboot { .. } => "Reboot",
             Self::Kubeadm => "Kubeadm",
             Self::Bless { .. } => "Bless",
+            Self::Reinstate { .. } => "Reinstate",
             Self::PostHooks { .. } => "PostHooks",
             Self::Release => "Release",
             Self::Unmark => "Unmark",

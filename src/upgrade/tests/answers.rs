@@ -95,7 +95,7 @@ fn table_of_phases() -> String {
 }
 
 /// Every key of the status, with what it says.
-const KEYS: [(&str, &str); 17] = [
+const KEYS: [(&str, &str); 18] = [
     (
         "id",
         "the upgrade's id: `careen.dev/upgrade-id`, or one that the agent made",
@@ -121,6 +121,10 @@ const KEYS: [(&str, &str); 17] = [
     (
         "unguarded",
         "the image has no guard in its initramfs, and the policy's `unguarded = true` has let it through",
+    ),
+    (
+        "defaultMoved",
+        "somebody else has made the new system the default during its trial",
     ),
     (
         "paused",
@@ -172,7 +176,9 @@ fn full() -> Value {
 /// One of a way back.
 fn going_back() -> Value {
     let reason = Reason::NothingKept;
-    let report = told(upgrade_in(Phase::Reverting { reason }), None);
+    let mut record = upgrade_in(Phase::Reverting { reason });
+    record.upgrade.as_mut().unwrap().default_moved = true;
+    let report = told(record, None);
     serde_json::to_value(report.status).unwrap()
 }
 

@@ -183,7 +183,7 @@ fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_
 #[test]
 fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
     let gone = Observation {
-        deployments: vec![deployment('a')],
+        deployments: vec![held('a')],
         ..asked()
     };
     let armed = upgrade_in(Phase::Armed { boot: asked().boot });

@@ -26,7 +26,7 @@ fn asking_for(image: &str) -> Observation {
     };
     Observation {
         request: Asked::This(raw(image)),
-        deployments: vec![deployment('a'), kept],
+        deployments: vec![held('a'), kept],
         ..quiet()
     }
 }

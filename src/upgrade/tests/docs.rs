@@ -225,7 +225,13 @@ fn new_runs() -> Vec<(&'static str, Observation)> {
 
 /// Variants of a record that the picture needs: nothing left to clean up, tries left or used up.
 fn variants(phase: &Phase) -> Vec<Record> {
-    let plain = upgrade_in(phase.clone());
+    let mut plain = upgrade_in(phase.clone());
+    // What is healthy is about to be blessed.
+    let blessing = matches!(phase, Phase::Healthy { .. }).then(|| Step::Bless {
+        commit: digest('b'),
+        over: None,
+    });
+    plain.upgrade.as_mut().unwrap().intent = blessing;
     let mut spent = plain.clone();
     let up = spent.upgrade.as_mut().unwrap();
     (up.released, up.cleaned, up.snapshot, up.tries) = (true, true, true, 2);

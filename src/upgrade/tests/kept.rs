@@ -18,7 +18,7 @@ fn pinned_one(letter: char) -> Deployment {
 fn asked_for_kept() -> Observation {
     Observation {
         request: Asked::This(raw("kept:")),
-        deployments: vec![deployment('a'), pinned_one('b')],
+        deployments: vec![held('a'), pinned_one('b')],
         ..quiet()
     }
 }
@@ -78,8 +78,8 @@ fn it_is_deployed_drained_and_tried_like_any_other() {
 #[test]
 fn nothing_kept_is_told_so() {
     for deployments in [
-        vec![deployment('a')],
-        vec![deployment('a'), deployment('b')],
+        vec![held('a')],
+        vec![held('a'), deployment('b')],
         vec![pinned_one('a')],
         // By an administrator.
         vec![
@@ -108,7 +108,7 @@ fn nothing_kept_is_told_so() {
 #[test]
 fn of_two_that_are_pinned_the_one_behind_the_running_system_is_kept() {
     let seen = Observation {
-        deployments: vec![deployment('a'), pinned_one('c'), pinned_one('b')],
+        deployments: vec![held('a'), pinned_one('c'), pinned_one('b')],
         ..asked_for_kept()
     };
     let (record, _) = next(&seen, &Record::default());
@@ -122,7 +122,7 @@ fn what_an_administrator_has_pinned_before_it_is_passed_over() {
         ..pinned_one('c')
     };
     let seen = Observation {
-        deployments: vec![deployment('a'), theirs, pinned_one('b')],
+        deployments: vec![held('a'), theirs, pinned_one('b')],
         ..asked_for_kept()
     };
     let (record, _) = next(&seen, &Record::default());

@@ -187,7 +187,7 @@ fn what_somebody_has_staged_since_the_deployment_halts_instead_of_arming() {
         let seen = Observation {
             one_shot,
             staged: true,
-            deployments: vec![deployment('a'), deployment('b')],
+            deployments: vec![held('a'), deployment('b')],
             ..asked()
         };
         let (record, act) = next(&seen, &upgrade_in(phase));

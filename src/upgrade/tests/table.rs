@@ -136,6 +136,7 @@ fn a_node_is_armed_only_from_the_old_system_with_the_attempt_counted(line: &Line
         let (up, booted) = (line.record.upgrade.as_ref().unwrap(), &line.seen.booted);
         assert!(booted.same(&up.from), "armed from {booted:?}");
         assert!(up.tries >= 1, "armed without counting");
+        assert!(line.seen.default_is_pinned(), "armed without the pin");
         assert!(matches!(up.phase, Phase::Armed { .. }));
     }
 }

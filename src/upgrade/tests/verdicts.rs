@@ -152,7 +152,7 @@ fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes
         (kept.pinned, kept.kept) = (true, true);
         let seen = Observation {
             request: Asked::This(raw(asked)),
-            deployments: vec![deployment('a'), kept],
+            deployments: vec![held('a'), kept],
             restored: restored.clone(),
             ..quiet()
         };
@@ -234,7 +234,7 @@ fn what_this_node_has_kept_is_tried_on_no_node_without_the_watchdog_either() {
     (kept.pinned, kept.kept) = (true, true);
     let seen = Observation {
         request: Asked::This(raw("kept:")),
-        deployments: vec![deployment('a'), kept],
+        deployments: vec![held('a'), kept],
         ..without_a_watchdog()
     };
     let reason = answer(seen, &watchdog_demanded());

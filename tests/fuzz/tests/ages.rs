@@ -265,5 +265,7 @@ fn in_format_1(step: &Step) -> &'static str {
         | Step::Clean
         | Step::Pass => step.name(),
         Step::Unmark => "never in a record",
+        // `Upgrade::reinstated` says it in the record.
+        Step::Reinstate { .. } => unreachable!("no record names it"),
     }
 }

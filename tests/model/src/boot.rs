@@ -84,6 +84,9 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         well_since: None,
         link: Link::NEW,
     };
+    state.ghost.reinstates = false;
+    // Whoever has made an unproven system the default boots it by hand.
+    state.ghost.by_hand |= !trial && state.ghost.imposed == Some(system.letter);
     let there = state.disk.folders.contains(&(system.letter, system.serial));
     if !there && !trial && !picked {
         state.breaks("I1: some proven system boots");

@@ -62,6 +62,12 @@ pub enum Fault {
     OwnDefault,
     /// A person stages a system of their own, which the next orderly way down makes the default.
     Stages,
+    /// A person makes the system on trial the default.
+    Imposes,
+    /// Somebody takes the pin off the default.
+    Unpins,
+    /// A clean-up of somebody else's drops all systems that neither run nor are pinned.
+    CleansUp,
     /// Somebody changes the running system's /etc.
     Etc,
     /// The kubelet dies for good, until the next boot.
@@ -215,6 +221,33 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
             out.push(Fault::Stages);
         }
     }
+    others_at_the_menu(state, blesses, out);
+}
+
+/// What other people's tools do to the menu while an upgrade is under way.
+fn others_at_the_menu(state: &State, blesses: bool, out: &mut Vec<Fault>) {
+    let open = phase(state).is_some_and(|phase| !phase.is_end());
+    let (running, menu) = (state.running.system, &state.disk.menu);
+    let default = menu.first().copied().filter(|_| open && !blesses);
+    let Some(default) = default.filter(|_| !state.running.picked) else {
+        return;
+    };
+    // Of a default without a network nobody hears what becomes of it.
+    let heard = !state.suffers(Flaw::NoNetwork);
+    if state.running.trial && heard && !default.same(running) {
+        out.push(Fault::Imposes);
+    }
+    if default.pinned {
+        out.push(Fault::Unpins);
+    }
+    if !state.ghost.given_up && menu.iter().any(|one| !is_left(state, *one)) {
+        out.push(Fault::CleansUp);
+    }
+}
+
+/// Whether a clean-up of somebody else's leaves this one.
+fn is_left(state: &State, one: System) -> bool {
+    one.pinned || one.same(state.running.system)
 }
 
 /// A system that a person brings, and vouches for.
@@ -248,6 +281,9 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
         Fault::OwnDefault => own_default(&mut next),
         Fault::Stages => next.running.staged = true,
+        Fault::Imposes => impose(&mut next),
+        Fault::Unpins => (next.disk.menu[0].pinned, next.ghost.given_up) = (false, true),
+        Fault::CleansUp => clean_up(&mut next),
         Fault::Etc => next.disk.etc += 1,
         Fault::Sickens => next.running.sick = true,
         Fault::Inhibits => next.running.inhibited = true,
@@ -264,6 +300,9 @@ pub fn strike(state: &State, fault: Fault) -> State {
             | Fault::Picks(_)
             | Fault::OwnDefault
             | Fault::Stages
+            | Fault::Imposes
+            | Fault::Unpins
+            | Fault::CleansUp
             | Fault::OlderServer
     ) {
         next.left.people -= 1;
@@ -320,6 +359,19 @@ fn uncordon(state: &mut State) {
 fn dies(state: &mut State) {
     steps::kill(state);
     state.running.dead = true;
+}
+
+fn impose(state: &mut State) {
+    let running = state.running.system;
+    state.disk.menu.sort_by_key(|one| !one.same(running));
+    state.disk.unflushed = None;
+    state.ghost.imposed = Some(running.letter);
+}
+
+fn clean_up(state: &mut State) {
+    let before = state.clone();
+    state.disk.menu.retain(|one| is_left(&before, *one));
+    state.disk.unflushed = None;
 }
 
 /// It is the default from now on, once.

@@ -11,7 +11,7 @@
 //! `careen-restore`, which may fail or not run at all; by whose kubeadm it is configured. The deadman. The API server: away, back, older than it was, without an answer that it had accepted, hearing of a change late; the version known
 //! later than the server. The requester and other people: another request, the same by another id, by none, taken back; a
 //! pause, which ends when nothing else is left to wait for; a cordon, and one taken off, whoever set it, each without a look at our mark; the cordon, or the word to load balancers, of an upgrade that is over, which comes back; a default of
-//! their own, made at once or staged until the next way down; another entry of the menu. /etc changing. An agent that dies for good in a trial. Steps that fail before, within or
+//! their own, made at once or staged until the next way down; the system on trial made the default; the old one's pin taken off; a clean-up of what is not pinned; another entry of the menu. /etc changing. An agent that dies for good in a trial. Steps that fail before, within or
 //! behind their effect.
 //!
 //! **Misfortunes cost.** Each state has one calm successor, or none at rest; everything else costs one of a finite number.

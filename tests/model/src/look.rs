@@ -194,6 +194,7 @@ pub fn step(state: &State, what: Do) -> Step {
             commit: digest(letter),
             over: None,
         },
+        Do::Reinstate => reinstate(state),
         Do::PostHooks(upgraded) => Step::PostHooks { upgraded },
         Do::Release => Step::Release,
         Do::Unmark => Step::Unmark,
@@ -203,6 +204,17 @@ pub fn step(state: &State, what: Do) -> Step {
         },
         Do::Clean => Step::Clean,
         Do::Pass => Step::Pass,
+    }
+}
+
+/// Of the upgrade under way.
+fn reinstate(state: &State) -> Step {
+    match &state.disk.record.record().upgrade {
+        Some(up) => Step::Reinstate {
+            deployment: up.from.clone(),
+            over: up.to.clone().unwrap_or_else(|| up.from.clone()),
+        },
+        None => Step::Clean,
     }
 }
 
@@ -230,6 +242,7 @@ fn outcome(state: &State, what: Do, end: End) -> Outcome {
             | Do::Verify
             | Do::Deploy(_)
             | Do::Bless(_)
+            | Do::Reinstate
             | Do::Undo(_)
             | Do::Clean
             | Do::Pass => Reason::DeployDied {
@@ -262,6 +275,7 @@ fn effect(state: &State, what: Do) -> Effect {
         | Do::Reboot(_)
         | Do::Kubeadm
         | Do::Bless(_)
+        | Do::Reinstate
         | Do::PostHooks(_)
         | Do::Release
         | Do::Unmark

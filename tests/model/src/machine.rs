@@ -351,6 +351,7 @@ fn step_of(step: &Step) -> Do {
         Step::Reboot { force } => Do::Reboot(*force),
         Step::Kubeadm => Do::Kubeadm,
         Step::Bless { commit, .. } => Do::Bless(cast::letter(commit)),
+        Step::Reinstate { .. } => Do::Reinstate,
         Step::PostHooks { upgraded } => Do::PostHooks(*upgraded),
         Step::Release => Do::Release,
         Step::Unmark => Do::Unmark,

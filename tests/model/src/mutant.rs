@@ -72,10 +72,13 @@ pub enum Mutant {
     BeginsASoakAnewForTheAbsentServer,
     BlessesAloneThoughTheOldSystemHasReachedTheServer,
     LeavesItsMark,
+    ArmsWithoutThePin,
+    TakesAForeignDefaultForItsOwn,
+    LeavesAForeignDefault,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 53] = [
+pub const MUTANTS: [Mutant; 56] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -129,6 +132,9 @@ pub const MUTANTS: [Mutant; 53] = [
     Mutant::BeginsASoakAnewForTheAbsentServer,
     Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer,
     Mutant::LeavesItsMark,
+    Mutant::ArmsWithoutThePin,
+    Mutant::TakesAForeignDefaultForItsOwn,
+    Mutant::LeavesAForeignDefault,
 ];
 
 /// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
@@ -236,6 +242,10 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
         Mutant::IgnoresATakenOffCordon => seen.uncordoned = false,
         Mutant::LeavesItsMark => seen.stale_mark = false,
         Mutant::IgnoresAStagedSystem => seen.staged = false,
+        Mutant::ArmsWithoutThePin => {
+            let default = seen.deployments.first_mut();
+            default.into_iter().for_each(|one| one.pinned = true);
+        }
         Mutant::LeavesACordonThatComesBack => seen.own_cordon = false,
         Mutant::LeavesAnExclusionThatComesBack => seen.own_exclusion = false,
         _ => {}
@@ -290,6 +300,11 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         }
         Mutant::NeverDisarms if !matches!(up.phase, Phase::Armed { .. }) => {
             seen.one_shot = OneShot::Clear;
+        }
+        Mutant::LeavesAForeignDefault if seen.trial => up.reinstated = Some(seen.boot.clone()),
+        Mutant::TakesAForeignDefaultForItsOwn if seen.trial => {
+            let commit = digest('b');
+            up.intent = Some(Step::Bless { commit, over: None });
         }
         Mutant::BlessesOnAnotherBootsHealth => {
             if let Phase::Healthy { boot } = &mut up.phase {

@@ -20,6 +20,7 @@ pub enum Do {
     Reboot(bool),
     Kubeadm,
     Bless(char),
+    Reinstate,
     PostHooks(bool),
     Release,
     Unmark,

@@ -31,7 +31,11 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
     soaks(state, former, up);
     match act {
         Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
-        Act::Begin(Do::Bless(letter)) => blesses(state, up, letter),
+        Act::Begin(Do::Bless(letter)) => {
+            // From the intent on: an agent that is killed cannot tell how far it came.
+            state.ghost.blessing = true;
+            blesses(state, up, letter);
+        }
         Act::Begin(Do::Undo(letter)) if letter == state.running.system.letter => {
             state.breaks("I1: what runs is not removed");
         }
@@ -39,6 +43,8 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
             leaves_a_soak(state, seen, former);
             reboots(state, seen, up);
         }
+        // Once a boot, also where the agent is killed before it is done.
+        Act::Begin(Do::Reinstate) => state.ghost.reinstates = true,
         Act::Begin(_) | Act::Cancel | Act::Wait(_) => {}
     }
 }
@@ -114,6 +120,9 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     }
     if state.cluster.pods && !is_unheard_of(state, seen) {
         state.breaks("the pods are gone before the node is armed");
+    }
+    if !state.disk.menu.first().is_some_and(|one| one.pinned) {
+        state.breaks("armed only where the running system is pinned");
     }
     let default = state.disk.menu.first().map(|one| one.letter);
     if !seen.runs_default() || default == Some(OWN.letter) || state.running.staged {
@@ -210,6 +219,12 @@ fn reboots(state: &mut State, seen: &Observation, up: &Upgrade) {
         leads_out_only_as_it_may(state, seen);
     }
     let proven = state.ghost.proven.contains(&state.running.system.letter);
+    let default = state.disk.menu.first();
+    let leads_back = default.is_some_and(|one| one.same(state.running.system));
+    let tried = state.running.trial && !proven && !armed;
+    if tried && leads_back && !state.ghost.reinstates {
+        state.breaks("a trial that somebody made the default is left by way of the old default");
+    }
     if proven && !armed && !state.running.trial && !state.running.picked {
         state.breaks("the old system reboots only when it is armed");
     }
@@ -227,13 +242,12 @@ pub fn begun(state: &mut State, act: Act) {
             match what {
                 Do::PreHooks => state.ghost.hooked = true,
                 Do::PostHooks(_) => state.ghost.hooked = false,
+                Do::Arm(_) => state.ghost.blessing = false,
                 _ => {}
             }
             let open = up.filter(|up| !up.phase.is_end());
-            let noted = open.and_then(|up| up.intent.as_ref().map(upgrade::Step::name));
-            let name = crate::look::step(state, what).name();
-            // A mark that is left is seen on the Node, also by who has not begun to take it off.
-            if open.is_some() && noted != Some(name) && what != Do::Unmark {
+            // A mark that is left is seen on the Node, also by an agent that did not begin to remove it.
+            if what != Do::Unmark && open.is_some_and(|up| !is_noted(state, up, what)) {
                 state.breaks("the intent is on the disk before the effect");
             }
         }
@@ -245,6 +259,15 @@ pub fn begun(state: &mut State, act: Act) {
         }
         Act::Wait(Some(_)) | Act::Cancel => {}
     }
+}
+
+/// Whether the record says what is begun. An older agent knows no step that makes the old system the default again: that is written by its boot.
+fn is_noted(state: &State, up: &Upgrade, what: Do) -> bool {
+    if what == Do::Reinstate {
+        return up.reinstated == Some(cast::boot_id(state.running.boot)) && up.intent.is_none();
+    }
+    let noted = up.intent.as_ref().map(upgrade::Step::name);
+    noted == Some(crate::look::step(state, what).name())
 }
 
 /// Whether the new system, blessed, runs on what the old one's kubeadm has written. Whoever picks a system by hand has chosen that.
@@ -292,6 +315,9 @@ pub fn stored(state: &mut State, next: &Record) {
             state.breaks("a request that is answered is not taken again");
         }
     }
+    if up.phase == Phase::Blessed && !state.ghost.blessing {
+        state.breaks("what somebody else made the default is not called blessed");
+    }
     let failed =
         |up: &Upgrade| matches!(&up.phase, Phase::Failed { reason } if reason.blames_image());
     if failed(up)
@@ -311,7 +337,9 @@ pub fn broken(state: &State) -> Option<&'static str> {
     let disk = &state.disk;
     let default = disk.menu.first().copied();
     let boots = default.is_some_and(|one| {
-        state.ghost.proven.contains(&one.letter) && disk.folders.contains(&(one.letter, one.serial))
+        let vouched = state.ghost.imposed == Some(one.letter);
+        (vouched || state.ghost.proven.contains(&one.letter))
+            && disk.folders.contains(&(one.letter, one.serial))
     });
     let old = disk.record.record().upgrade.as_ref();
     let old = old.filter(|up| !up.phase.is_end()).map(|up| &up.from);

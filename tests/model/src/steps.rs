@@ -9,9 +9,15 @@ use crate::{boot, machine};
 #[must_use]
 pub const fn parts(what: Do) -> u8 {
     match what {
-        Do::Deploy(_) | Do::Undo(_) => 5,
+        Do::Deploy(_) | Do::Undo(_) => 6,
         Do::Clean => 3,
-        Do::PreHooks | Do::Drain | Do::Snapshot | Do::Arm(_) | Do::Disarm | Do::Bless(_) => 2,
+        Do::PreHooks
+        | Do::Drain
+        | Do::Snapshot
+        | Do::Arm(_)
+        | Do::Disarm
+        | Do::Bless(_)
+        | Do::Reinstate => 2,
         Do::Fetch
         | Do::Verify
         | Do::Rehearse
@@ -53,6 +59,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Reboot(force) => reboot(state, force),
         Do::Kubeadm => kubeadm(state),
         Do::Bless(_) => bless(state, part),
+        Do::Reinstate => reinstate(state, part),
         Do::Release => release(mutant, state),
         Do::Unmark => unmark(state),
         Do::Undo(letter) => undo(state, letter, part),
@@ -70,23 +77,24 @@ fn fetch(state: &mut State) {
     state.disk.fetched.insert(letter.unwrap_or('b'));
 }
 
-/// Folder, swap, flush, clean-up, note about /etc. What lies there with this very /etc is not deployed twice; what has
+/// The pin on the old system, folder, swap, flush, clean-up, note about /etc. What lies there with this very /etc is not deployed twice; what has
 /// another is replaced by a deployment with another serial.
 fn deploy(state: &mut State, letter: char, part: u8, etc: u8) {
     let mut entries = state.disk.menu.iter().copied();
     let there = entries.find(|one| one.letter == letter);
     match part {
         0 if !state.disk.fetched.contains(&letter) => fails(state, Do::Deploy(letter), End::Bad),
-        0 => {
+        0 => pin(state, true),
+        1 => {
             let serial = there.map_or(0, |one| 1 - one.serial);
             let fits = there.is_some() && state.disk.etc_carried == etc;
             if fits {
-                state.pc = Pc::Doing(Do::Deploy(letter), 3, etc);
+                state.pc = Pc::Doing(Do::Deploy(letter), 4, etc);
             } else {
                 state.disk.folders.insert((letter, serial));
             }
         }
-        1 => {
+        2 => {
             let serial = there.map_or(0, |one| 1 - one.serial);
             let mut menu = state.disk.menu.clone();
             menu.retain(|one| one.letter != letter);
@@ -94,10 +102,44 @@ fn deploy(state: &mut State, letter: char, part: u8, etc: u8) {
             swap(state, menu);
             state.disk.etc_carried = etc;
         }
-        2 => state.disk.unflushed = None,
-        3 => clear_folders(state),
+        3 => state.disk.unflushed = None,
+        4 => clear_folders(state),
         _ => state.disk.etc_noted = etc,
     }
+}
+
+/// The running default's, in a file of its own: no swap takes it along.
+fn pin(state: &mut State, pinned: bool) {
+    let running = state.running.system;
+    let default = state.disk.menu.first_mut();
+    if let Some(default) = default.filter(|default| default.same(running)) {
+        default.pinned = pinned;
+        state.ghost.given_up &= !pinned;
+    }
+}
+
+/// What the record tells of: the old one first, the one on trial last.
+fn reinstate(state: &mut State, part: u8) {
+    if part > 0 {
+        state.disk.unflushed = None;
+        return;
+    }
+    let up = state.disk.record.record().upgrade.as_ref();
+    let both = up.and_then(|up| Some((System::of(&up.from), System::of(up.to.as_ref()?))));
+    let menu = &state.disk.menu;
+    let found = both.and_then(|(old, new)| {
+        let old = menu.iter().find(|one| one.same(old))?;
+        let new = menu.first().filter(|one| one.same(new))?;
+        Some((*old, *new))
+    });
+    let Some((old, new)) = found else {
+        fails(state, Do::Reinstate, End::Bad);
+        return;
+    };
+    let between = menu.iter().filter(|one| !one.same(old) && !one.same(new));
+    let order = std::iter::once(&old).chain(between).chain([&new]);
+    let order = order.copied().collect();
+    swap(state, order);
 }
 
 /// The loader's link is renamed: from here on, unless the power goes before the flush, the menu is this one.
@@ -200,7 +242,10 @@ fn bless(state: &mut State, part: u8) {
         state.disk.unflushed = None;
         return;
     }
-    let running = state.running.system;
+    let running = System {
+        pinned: false,
+        ..state.running.system
+    };
     let good = state.running.well && (running.letter != 'b' || is_harmless(state.flaw));
     if good {
         state.ghost.proven.insert(running.letter);
@@ -262,6 +307,7 @@ fn undo(state: &mut State, letter: char, part: u8) {
         3 => {
             state.disk.fetched.remove(&letter);
         }
+        4 => pin(state, false),
         // What is owed stays.
         _ if state.disk.owed => {}
         _ => (state.disk.snapshot, state.disk.restored) = (None, None),

@@ -292,6 +292,14 @@ pub struct Ghost {
     pub unseen_mark: bool,
     /// The answer that the API server has accepted and lost, until another is given.
     pub lost: Option<Told>,
+    /// A system that a person made the default though it was never proven.
+    pub imposed: Option<char>,
+    /// A person has taken the pin off the default, and by that has said that it may go.
+    pub given_up: bool,
+    /// Careen has decided to make the system on trial the default.
+    pub blessing: bool,
+    /// In this boot it was decided to make the old system the default again.
+    pub reinstates: bool,
     /// The first promise that was broken.
     pub broken: Option<&'static str>,
 }
@@ -397,6 +405,10 @@ impl State {
                 foreign_cordon: false,
                 unseen_mark: false,
                 lost: None,
+                imposed: None,
+                given_up: false,
+                blessing: false,
+                reinstates: false,
                 broken: None,
             },
         }

@@ -195,14 +195,20 @@ impl FleetMachine {
             Step::Verify { commit } => return Ok(Effect::Verified(facts(commit)?)),
             Step::Deploy { commit } => {
                 let new = known(commit)?.deployment();
-                state.deployments = vec![state.booted.clone(), new.clone()];
+                let old = Deployment {
+                    pinned: true,
+                    ..state.booted.clone()
+                };
+                state.deployments = vec![old, new.clone()];
                 return Ok(Effect::Deployed(new));
             }
             Step::Arm { .. } => state.one_shot = OneShot::Set,
             Step::Disarm => state.one_shot = OneShot::Clear,
             Step::Bless { commit, .. } => {
                 let new = known(commit)?.deployment();
-                state.deployments.retain(|deployment| *deployment != new);
+                state
+                    .deployments
+                    .retain(|deployment| !deployment.same(&new));
                 state.deployments.insert(0, new);
             }
             Step::Undo { commit } => state

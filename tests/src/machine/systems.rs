@@ -11,6 +11,9 @@ impl State {
         let booted = self.booted.clone();
         let stays = |one: &Deployment| one.digest != *commit || one.pinned || one.same(&booted);
         self.deployments.retain(stays);
+        if let Some(default) = self.deployments.first_mut() {
+            (default.pinned, default.kept) = (true, true);
+        }
         let there = self.deployments.iter().any(|one| one.digest == *commit);
         let made = Deployment {
             serial: u32::from(there),
@@ -23,19 +26,23 @@ impl State {
     /// Puts the tried one first and keeps but the one that was first.
     pub(super) fn bless(&mut self, commit: &Digest) {
         let new = self.deployments.iter().rfind(|one| one.digest == *commit);
+        let new = new.cloned();
         let old = self.deployments.first().cloned();
         let old = old.map(|old| Deployment {
             pinned: true,
             kept: true,
             ..old
         });
-        self.deployments = new.cloned().into_iter().chain(old).collect();
+        self.deployments = new.into_iter().chain(old).collect();
     }
 
     pub(super) fn undo(&mut self) {
         let first = self.deployments.first().cloned();
         let stays = |one: &Deployment| one.pinned || Some(one) == first.as_ref();
         self.deployments.retain(stays);
+        if let Some(default) = self.deployments.first_mut() {
+            (default.pinned, default.kept) = (false, false);
+        }
     }
 }
 

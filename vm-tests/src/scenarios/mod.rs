@@ -62,6 +62,7 @@ mod memory_is_short_during_the_upgrade;
 mod new_system_without_network_falls_back;
 mod newer_containerd_falls_back;
 mod node_never_ready_falls_back;
+mod others_cannot_take_what_a_trial_falls_back_to;
 mod pdb_never_allows_aborts;
 mod power_cut_between_bless_and_report;
 mod power_cut_in_the_initramfs;
@@ -101,6 +102,7 @@ pub const ALL: &[Scenario] = &[
     kubelet_crash_loop_falls_back::SCENARIO,
     unsigned_zstd_image_leaves_nothing::SCENARIO,
     upgrade_with_a_new_kernel::SCENARIO,
+    others_cannot_take_what_a_trial_falls_back_to::SCENARIO,
     pdb_never_allows_aborts::SCENARIO,
     inhibitor_held_up_then_a_full_reboot::SCENARIO,
     logind_hangs_and_comes_back::SCENARIO,

@@ -327,9 +327,12 @@ fn effect(done: Done) -> Effect {
         Done::Fetched { commit, .. } => Effect::Fetched { commit },
         Done::Verified(facts) => Effect::Verified(facts),
         Done::Deployed(deployment) => Effect::Deployed(deployment),
-        Done::Blessed | Done::Undone | Done::Cleaned | Done::Planned(_) | Done::Status { .. } => {
-            Effect::Plain
-        }
+        Done::Blessed
+        | Done::Reinstated
+        | Done::Undone
+        | Done::Cleaned
+        | Done::Planned(_)
+        | Done::Status { .. } => Effect::Plain,
     }
 }
 

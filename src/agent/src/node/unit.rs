@@ -32,6 +32,8 @@ pub struct Run {
     pub swaps: bool,
     /// How long it may take, in seconds; nothing where the policy says so of a fetch.
     pub seconds: Option<u64>,
+    /// How long it may take to end once it is asked to, in microseconds.
+    pub patience: u64,
 }
 
 /// How long each verb may take beside the wait for the lock, in seconds: far more than it needs on the slowest disk, so that what hangs (a
@@ -43,6 +45,8 @@ mod longest {
     pub const DEPLOY: u64 = 2 * 3600;
     /// Writes a menu. A generator of it that hangs is ended after ten minutes. Nobody else ends a trial that is healthy, and its node is cordoned.
     pub const BLESS: u64 = 900;
+    /// Writes a menu, in a system that has failed, and waits for the lock. A reboot follows in any case.
+    pub const REINSTATE: u64 = 60;
     /// Reads the names of all objects and removes many: `undo` and `clean`.
     pub const PRUNE: u64 = 1800;
 }
@@ -124,6 +128,7 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
             [commit(digest), instead(over.as_ref())].concat(),
             longest::BLESS,
         ),
+        Step::Reinstate { deployment, over } => return Some(reinstate(deployment, over)),
         // Without a commit it takes back what a fetch has left that did not come so far as to name one.
         Step::Undo { commit: digest } => (
             "undo",
@@ -154,8 +159,29 @@ pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
 
 /// The default that the blessing finds, or is none.
 fn instead(over: Option<&Deployment>) -> Vec<String> {
-    let over = over.map(|over| format!("{}.{}", over.digest, over.serial));
+    let over = over.map(name_of);
     over.map_or_else(Vec::new, |over| pairs(&[("--over", over.as_str())]))
+}
+
+/// What hangs in it is killed: the system that it runs in is left by a reboot all the same.
+fn reinstate(deployment: &Deployment, over: &Deployment) -> Run {
+    let (deployment, over) = (name_of(deployment), name_of(over));
+    let verb = "reinstate";
+    let mut arguments = vec![verb.to_owned()];
+    arguments.extend(pairs(&[
+        ("--lock-seconds", "30"),
+        ("--deployment", deployment.as_str()),
+        ("--over", over.as_str()),
+    ]));
+    Run {
+        seconds: Some(longest::REINSTATE),
+        patience: IMPATIENCE,
+        ..run_of(verb, arguments, true)
+    }
+}
+
+fn name_of(one: &Deployment) -> String {
+    format!("{}.{}", one.digest, one.serial)
 }
 
 const fn run_of(verb: &'static str, arguments: Vec<String>, swaps: bool) -> Run {
@@ -164,6 +190,7 @@ const fn run_of(verb: &'static str, arguments: Vec<String>, swaps: bool) -> Run 
         arguments,
         swaps,
         seconds: None,
+        patience: if swaps { PATIENCE } else { IMPATIENCE },
     }
 }
 
@@ -300,12 +327,12 @@ fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
         // Never killed for memory: /boot would stay frozen. It is slowed down instead.
         vec![
             ("OOMScoreAdjust", Variant::new(-900_i32)),
-            ("TimeoutStopUSec", Variant::new(PATIENCE)),
+            ("TimeoutStopUSec", Variant::new(run.patience)),
             ("MemoryHigh", Variant::new(memory)),
         ]
     } else {
         vec![
-            ("TimeoutStopUSec", Variant::new(IMPATIENCE)),
+            ("TimeoutStopUSec", Variant::new(run.patience)),
             ("MemoryMax", Variant::new(memory)),
             // systemd counts processor time in microseconds a second.
             (

@@ -4,6 +4,7 @@
 pub mod again;
 pub mod arguments;
 pub mod etc;
+pub mod hold;
 pub mod origin;
 pub mod spare;
 pub mod vouched;
@@ -39,6 +40,8 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
         Some(deployment) => {
             // A run that was killed right behind its swap has left what it replaced.
             leftovers::clear(site)?;
+            hold::hold(site)?;
+            origin::forget_blessing(site, &deployment).map_err(|error| site.failed(&error))?;
             deployment
         }
         None => make(site, wanted, &current, &fingerprint)?,
@@ -67,6 +70,7 @@ fn make(
         .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;
     make_room(site, &tree, &wanted.commit)?;
+    hold::hold(site)?;
     site.report
         .progress(20, "checking out the image and merging /etc");
     let written = write::write(site, wanted, current, fingerprint);

@@ -15,6 +15,8 @@ const ETC: &str = "etc";
 const ADDED: &str = "trial-arguments";
 /// Set where the pin is ours.
 const PINNED: (&str, &str) = (GROUP, names::ORIGIN_PINNED);
+/// Set from before the swap by which a blessing makes it the default.
+const BLESSING: (&str, &str) = (GROUP, names::ORIGIN_BLESSING);
 /// Set where the last blessing keeps it.
 const KEPT: (&str, &str) = (GROUP, names::ORIGIN_KEPT);
 /// Where libostree keeps the pin itself (ostree-sysroot-deploy.c, `ostree_sysroot_deployment_set_pinned`).
@@ -62,10 +64,61 @@ pub fn is_kept_by_others(deployment: &ostree::Deployment) -> bool {
 
 /// Whether Careen keeps it: pinned, and by its own mark.
 pub fn is_kept(deployment: &ostree::Deployment) -> bool {
+    deployment.is_pinned() && (says(deployment, PINNED) || says(deployment, KEPT))
+}
+
+/// Whether a blessing has begun to make it the default.
+pub fn is_being_blessed(deployment: &ostree::Deployment) -> bool {
+    says(deployment, BLESSING)
+}
+
+fn says(deployment: &ostree::Deployment, (group, key): (&str, &str)) -> bool {
     let origin = deployment.origin().unwrap_or_default();
-    let mut marks = [PINNED, KEPT].into_iter();
-    deployment.is_pinned()
-        && marks.any(|(group, key)| origin.boolean(group, key).is_ok_and(|set| set))
+    origin.boolean(group, key).is_ok_and(|set| set)
+}
+
+/// Pins it for us, unless it is pinned already.
+///
+/// # Errors
+/// When the origin cannot be written.
+pub fn pin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
+    if deployment.is_pinned() {
+        return Ok(());
+    }
+    write(site, deployment, &[(LIBOSTREE, true), (PINNED, true)])
+}
+
+/// Takes our pin off, and never somebody else's.
+///
+/// # Errors
+/// As above.
+pub fn unpin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
+    let keys = [(LIBOSTREE, false), (PINNED, false), (KEPT, false)];
+    let ours = says(deployment, PINNED);
+    write(site, deployment, if ours { &keys } else { &keys[2..] })
+}
+
+/// Says that a blessing begins: what makes it the default from here on is the blessing. Pins are for what is behind the default.
+///
+/// # Errors
+/// As above.
+pub fn begin_blessing(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
+    let pin = !is_kept_by_others(deployment);
+    let keys = [
+        (BLESSING, true),
+        (KEPT, false),
+        (LIBOSTREE, false),
+        (PINNED, false),
+    ];
+    write(site, deployment, if pin { &keys } else { &keys[..2] })
+}
+
+/// Takes back what is said of a blessing: what is tried next is not blessed.
+///
+/// # Errors
+/// As above.
+pub fn forget_blessing(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
+    write(site, deployment, &[(BLESSING, false)])
 }
 
 /// Keeps it, as the system that the blessing leaves. Where somebody else has pinned it that pin stays theirs.
@@ -111,7 +164,7 @@ fn write(
         if *wanted {
             origin.set_boolean(group, key, true);
         } else {
-            origin.remove_key(group, key)?;
+            remove(&origin, group, key)?;
         }
     }
     if !changed {
@@ -119,4 +172,13 @@ fn write(
     }
     site.sysroot
         .write_origin_file(deployment, Some(&origin), site.never())
+}
+
+/// A group goes with its last key, so that the file is as it was before.
+fn remove(origin: &KeyFile, group: &str, key: &str) -> Result<(), glib::Error> {
+    origin.remove_key(group, key)?;
+    if origin.keys(group).is_ok_and(|keys| keys.is_empty()) {
+        origin.remove_group(group)?;
+    }
+    Ok(())
 }

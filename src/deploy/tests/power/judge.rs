@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use host::boot::Link;
+use host::boot::{self, Link};
 use host::journal::Store;
 use host::manifest::{Manifest, Which};
 use upgrade::id::Digest;
@@ -75,6 +75,7 @@ impl Bench<'_> {
             }
             if menu.armed == Some(at) {
                 self.meant(&commit, link)?;
+                self.held()?;
             }
         }
         match menu.armed {
@@ -82,6 +83,16 @@ impl Bench<'_> {
                 Err(format!("armed is entry {at}, which is none"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A clean-up takes nothing that an armed trial falls back to.
+    fn held(&self) -> Result<(), String> {
+        let all = boot::default_first(&story::places(self.world));
+        let all = all.map_err(|error| error.to_string())?;
+        match all.first() {
+            Some(default) if default.pinned => Ok(()),
+            default => Err(format!("armed, and the default is not pinned: {default:?}")),
         }
     }
 

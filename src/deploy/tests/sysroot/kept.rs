@@ -36,7 +36,7 @@ fn it_needs_no_remote_and_leaves_the_system_that_was_left_kept() {
     assert_eq!(made.serial, 1, "a deployment of its own");
     let (first, second) = (first.to_string(), second.to_string());
     let tried = [
-        (second.clone(), 0, false),
+        (second.clone(), 0, true),
         (first.clone(), 0, true),
         (first.clone(), 1, false),
     ];

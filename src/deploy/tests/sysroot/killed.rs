@@ -12,6 +12,7 @@ use host::{Places, boot};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
+use crate::hold::set_default;
 use crate::image::Image;
 use crate::keys::keys;
 use crate::run::{Answer, succeed};
@@ -233,6 +234,17 @@ fn a_blessing_that_was_killed_anywhere_is_ended_by_the_next() {
     let bless = ["bless", "--commit", commit.as_str()];
     killed_at_its_changes(&world, &bless, &[&bless]);
     assert_eq!(world.order()[0], commit.as_str());
+}
+
+#[test]
+fn a_way_back_to_the_old_default_that_was_killed_anywhere_is_ended_by_the_next() {
+    let (world, commit) = deployed();
+    let before = world.order();
+    set_default(&world, 1);
+    let [old, over] = [&world.installed, &commit].map(|commit| format!("{commit}.0"));
+    let verb = ["reinstate", "--deployment", &old, "--over", &over];
+    killed_at_its_changes(&world, &verb, &[&verb]);
+    assert_eq!(world.order(), before);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod foreign;
 mod forged;
 mod full;
 mod generator;
+mod hold;
 mod image;
 mod kept;
 mod keys;

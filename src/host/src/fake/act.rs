@@ -79,6 +79,10 @@ impl World {
                     return Ok(deploy_failed("bless", "a leftover cannot be removed"));
                 }
             }
+            Step::Reinstate { deployment, .. } => self
+                .disk
+                .deployments
+                .sort_by_key(|one| !one.same(deployment)),
             Step::Release => self.cordoned = false,
             Step::Undo { .. } => self.undo()?,
             Step::Clean => self.clean(),
@@ -107,6 +111,9 @@ impl World {
         self.disk
             .deployments
             .retain(|one| one.digest.as_str().starts_with('a'));
+        if let Some(default) = self.disk.deployments.first_mut() {
+            (default.pinned, default.kept) = (false, false);
+        }
         self.point("between deployment and objects")?;
         self.disk.fetched = false;
         Ok(())
@@ -128,6 +135,9 @@ impl World {
             return Ok(deploy_failed("deploy", "the commit is not there"));
         }
         let etc = self.disk.etc;
+        if let Some(default) = self.disk.deployments.first_mut() {
+            (default.pinned, default.kept) = (true, true);
+        }
         self.point("before the swap")?;
         let there = self.disk.deployments.iter().find(|one| self.is_new(one));
         let new = match there.cloned() {
@@ -159,7 +169,8 @@ impl World {
             self.proven
                 .insert(self.running.system.digest.as_str().to_owned());
         }
-        let running = self.running.system.clone();
+        let mut running = self.running.system.clone();
+        (running.pinned, running.kept) = (false, false);
         let mut others: Vec<_> = self
             .disk
             .deployments

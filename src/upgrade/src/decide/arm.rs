@@ -24,7 +24,7 @@ pub(super) fn arm(
     up.given_up = None;
     up.hold = None;
     up.well_since = None;
-    up.guarded = None;
+    (up.guarded, up.default_moved, up.reinstated) = (None, false, None);
     up.deadline_seconds = policy.health.deadline_seconds;
     in_words_that_every_guard_reads(up);
     up.phase = Phase::Armed {
@@ -54,9 +54,7 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             give_up(up, reason);
             revert(up, seen)
         }
-        (Ok(_), _) if seen.etc_stale || seen.uncordoned || renamed(up, seen).is_some() => {
-            armed_too_early(up, seen, policy)
-        }
+        (Ok(_), _) if is_too_early(up, seen) => armed_too_early(up, seen, policy),
         (Ok(deployment), one_shot) => unheard(seen).unwrap_or(match one_shot {
             OneShot::Set if has_just_armed(seen) => Act::Begin(Step::Reboot { force: false }),
             OneShot::Set | OneShot::Clear | OneShot::Unreadable => {
@@ -64,6 +62,12 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             }
         }),
     }
+}
+
+/// Whether something has changed that the arming relied on.
+fn is_too_early(up: &Upgrade, seen: &Observation) -> bool {
+    let held = seen.default_is_pinned();
+    seen.etc_stale || seen.uncordoned || !held || renamed(up, seen).is_some()
 }
 
 /// GRUB counts its entries, and with each deployment that comes or goes the count is another: what was armed some time ago may lead elsewhere by now.
@@ -74,8 +78,8 @@ fn has_just_armed(seen: &Observation) -> bool {
     })
 }
 
-/// The new system would boot with an /etc that is not the one of now, or pods be ended by the reboot: back to before the arming, which counts
-/// as none.
+/// The new system would boot with an /etc that is not the one of now, pods be ended by the reboot, or a clean-up take what the trial falls back
+/// to: back to before the arming, which counts as none.
 fn armed_too_early(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     count_none(up, seen);
     (up.phase, up.snapshot) = (Phase::Drained, false);

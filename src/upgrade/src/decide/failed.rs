@@ -31,6 +31,8 @@ enum Then {
     ArmAgain,
     /// It has come about all the same.
     Settled,
+    /// Whether it came about is seen, and it is tried once a boot.
+    Seen,
     /// The upgrade ends without it.
     LeaveLying,
     /// The upgrade goes on without the post-hooks.
@@ -58,7 +60,8 @@ pub(super) fn failed(
             up.phase = Phase::Accepted;
         }
         Then::ArmAgain => disarm(up, again, seen),
-        Then::Settled => up.retry = None,
+        Then::Settled => (up.retry, up.phase) = (None, Phase::Blessed),
+        Then::Seen => {}
         Then::LeaveLying => up.cleaned = true,
         Then::GoOn => post_hooks_over(up),
         Then::GiveUp => {
@@ -95,6 +98,7 @@ fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) ->
         Step::Reboot { .. } => reboot(&up.phase, failure),
         Step::Disarm => disarming(up, failure, seen),
         Step::Bless { .. } => bless(failure, seen),
+        Step::Reinstate { .. } => Then::Seen,
         Step::Verify { .. } | Step::Deploy { .. } => image(up, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
         Step::PostHooks { .. } => post_hooks(failure),
@@ -159,9 +163,11 @@ fn halt(up: &mut Upgrade, reason: &Reason) {
     };
 }
 
-/// The swap is one rename, and where it has come about, what fails behind it takes nothing back. The rest is done by Clean.
+/// The swap is one rename, and where it has come about, what fails behind it takes nothing back. The rest is done by Clean. A swap that is
+/// somebody else's is told so by careen-deploy.
 fn bless(failure: &Failure<'_>, seen: &Observation) -> Then {
-    if seen.runs_default() {
+    let theirs = matches!(failure.reason, Reason::ForeignDefault { .. });
+    if seen.runs_default() && !theirs {
         return Then::Settled;
     }
     again_if_it_may_help(failure)

@@ -44,6 +44,7 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
         Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
         Step::Kubeadm => matches!(phase, Phase::Trial { .. } | Phase::Blessed),
         Step::Bless { .. } => matches!(phase, Phase::Healthy { .. }),
+        Step::Reinstate { .. } => !(phase.is_end() || phase.can_be_withdrawn()),
         // A halted upgrade's cordon goes when somebody asks anew; before the arming it goes with the operator's hours.
         Step::PostHooks { .. } | Step::Release => {
             let halted = matches!(phase, Phase::Halted { .. });
@@ -122,6 +123,7 @@ fn done(up: &mut Upgrade, step: &Step, effect: &Effect, seen: &Observation, poli
             | Step::Disarm
             | Step::Reboot { .. }
             | Step::Unmark
+            | Step::Reinstate { .. }
             | Step::Pass
             | Step::Fetch { .. }
             | Step::Verify { .. }

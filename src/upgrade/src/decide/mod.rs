@@ -24,6 +24,7 @@ mod marks;
 pub(crate) mod memory;
 mod new;
 mod old;
+mod reinstate;
 mod soak;
 mod stage;
 mod take;
@@ -257,14 +258,16 @@ fn blamed(up: &Upgrade) -> Option<BadImage> {
     })
 }
 
-/// The step that is about to begin, for whoever reads the record after a crash.
+/// The step that is about to begin, for whoever reads the record after a crash. An older version reads no record that names a step which it
+/// does not know.
 fn note_intent(next: &mut Record, step: &Step) {
     if *step == Step::Unmark {
         // Nobody has to finish it: a mark that is left is seen on the Node.
         return;
     }
+    let known = !matches!(step, Step::Reinstate { .. });
     if let Some(up) = next.upgrade.as_mut().filter(|up| !up.phase.is_end()) {
-        up.intent = Some(step.clone());
+        up.intent = Some(step.clone()).filter(|_| known);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What comes next while the new system runs: the trial, the blessing, or the way out.
 
 use super::judge::{Judgement, SoFar, judge};
+use super::reinstate::{moved, notice, reinstate, told, was_tried};
 use super::{Act, alone, disarm, give_up, kubeadm, old, soak};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Check, Observation};
@@ -31,6 +32,7 @@ pub(super) fn trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
     if let Some(reason) = unguarded(up, seen, policy) {
         up.given_up = Some(reason);
     }
+    notice(up, seen);
     if up.given_up.is_some() {
         return leave(up, seen);
     }
@@ -112,6 +114,7 @@ fn unguarded(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<Reason
 fn bad(up: &mut Upgrade, seen: &Observation, reason: Reason) -> Act {
     // What held up the trial holds up no way out of it.
     up.retry = None;
+    let reason = told(up, reason);
     up.phase = Phase::Reverting { reason };
     leave(up, seen)
 }
@@ -149,7 +152,14 @@ pub(super) fn leave(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(first) = disarm(Some(up), seen) {
         return first;
     }
-    if seen.runs_default() {
+    notice(up, seen);
+    if seen.trial
+        && up.reinstated.is_none()
+        && let Some(first) = reinstate(up, seen)
+    {
+        return first;
+    }
+    if seen.runs_default() && !was_tried(up, seen) {
         // A reboot would lead here again, for ever.
         give_up(up, seen.foreign_default());
         return Act::Wait(None);
@@ -168,6 +178,12 @@ pub(super) fn leave(up: &mut Upgrade, seen: &Observation) -> Act {
 
 /// Proven in this very boot: make it the default.
 pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
+    notice(up, seen);
+    if seen.runs_default() && !up.is_being_blessed() {
+        // Whoever did that is to say whether it shall stay; it is well, and serves.
+        give_up(up, moved(seen));
+        return Act::Wait(None);
+    }
     if seen.runs_default() {
         // The reorder is one rename: where the new one is the default, the blessing is done.
         up.phase = Phase::Blessed;
@@ -187,6 +203,7 @@ pub(super) fn healthy(up: &mut Upgrade, seen: &Observation) -> Act {
     match (old::pause(up, seen), up.target.commit.clone()) {
         (Some(wait), _) => wait,
         (None, Some(commit)) => {
+            up.default_moved = false;
             let over = Some(up.from.clone());
             Act::Begin(Step::Bless { commit, over })
         }

@@ -3,6 +3,7 @@
 use super::allowed::{asks_for_other_signatures, check_again};
 use super::called_off::called_off;
 use super::connecting::{connecting, unheard};
+use super::reinstate::reinstate;
 use super::{Act, arm, disarm, give_up, hold, take, uncounted};
 use crate::image::Deployment;
 use crate::observe::{Api, Asked, Observation};
@@ -186,7 +187,7 @@ fn drained(
             give_up(up, reason);
             revert(up, seen)
         }
-        Ok(_) if seen.etc_stale => redeploy(up, commit, seen, policy),
+        Ok(_) if seen.etc_stale || !seen.default_is_pinned() => redeploy(up, commit, seen, policy),
         Ok(_) if !up.snapshot => Act::Begin(Step::Snapshot),
         Ok(deployment) => arm::arm(up, deployment, seen, policy),
     }
@@ -217,7 +218,8 @@ pub(super) fn back_before_the_drain(up: &mut Upgrade, policy: &Policy) -> Result
     Ok(())
 }
 
-/// /etc has changed since the deployment. The node is cordoned by now, so this is done a bounded number of times.
+/// /etc has changed since the deployment, or somebody has taken the pin off the old system, which is set with each deployment. The node is
+/// cordoned by now, so this is done a bounded number of times.
 fn redeploy(
     up: &mut Upgrade,
     commit: crate::id::Digest,
@@ -225,15 +227,26 @@ fn redeploy(
     policy: &Policy,
 ) -> Act {
     if up.redeployed >= policy.tries {
-        let detail = format!(
-            "something keeps changing it: it was other than before after each of {} deployments in a row; find out what writes there",
-            up.redeployed
-        );
-        give_up(up, Reason::EtcMerge { detail });
+        give_up(up, keeps_changing(up.redeployed, seen));
         return revert(up, seen);
     }
     up.redeployed = up.redeployed.saturating_add(1);
     deploy_anew(up, commit, policy)
+}
+
+fn keeps_changing(times: u32, seen: &Observation) -> Reason {
+    if seen.etc_stale {
+        let detail = format!(
+            "something keeps changing it: it was other than before after each of {times} deployments in a row; find out what writes there"
+        );
+        return Reason::EtcMerge { detail };
+    }
+    Reason::DeployFailed {
+        verb: "deploy".to_owned(),
+        detail: format!(
+            "something keeps taking the pin off the running system, which a trial falls back to: it was gone after each of {times} deployments in a row; find out what runs `ostree admin pin --unpin`"
+        ),
+    }
 }
 
 /// The new deployment must lie there, and the old one be the default and stay it: only then does an unfinished trial fall back. What somebody
@@ -256,6 +269,9 @@ pub(super) fn place_of_target(up: &Upgrade, seen: &Observation) -> Result<Deploy
 /// The old system is back and no verdict was recorded: a power cut, a panic and a hang look alike.
 pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     if let Some(first) = disarm(Some(up), seen) {
+        return first;
+    }
+    if let Some(first) = reinstate(up, seen) {
         return first;
     }
     if up.to.as_ref().is_some_and(|to| seen.default_is(to)) {
@@ -284,7 +300,7 @@ fn again_from(up: &mut Upgrade) -> Phase {
     }
 }
 
-/// The new system is the default and somebody booted the old one from the menu. It is proven and serves, so it must not stay
+/// The new system is the default and somebody booted the old one from the menu. The old one is proven and serves, so it must not stay
 /// cordoned; which of the two is to stay, only a person can say.
 fn chosen_by_hand(up: &mut Upgrade, seen: &Observation) -> Act {
     if let Some(first) = pause(up, seen).or_else(|| release(up, seen)) {
@@ -339,8 +355,12 @@ pub(super) fn revert(up: &mut Upgrade, seen: &Observation) -> Act {
     let Phase::Reverting { reason } = up.phase.clone() else {
         return Act::Wait(None);
     };
-    if let Some(first) = release(up, seen) {
+    if let Some(first) = release(up, seen).or_else(|| reinstate(up, seen)) {
         return first;
+    }
+    if up.default_moved && up.to.as_ref().is_some_and(|to| seen.default_is(to)) {
+        // What failed is booted next, and is not removed.
+        return chosen_by_hand(up, seen);
     }
     if !up.cleaned {
         // Also without a commit: an agent that was restarted does not know whether the fetch still runs.

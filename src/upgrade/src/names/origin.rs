@@ -8,6 +8,8 @@ pub const ORIGIN_GROUP: &str = "careen";
 pub const ORIGIN_PINNED: &str = "pinned";
 /// In it: the last blessing keeps the deployment, whoever has pinned it.
 pub const ORIGIN_KEPT: &str = "kept";
+/// In it: Careen has begun to make the deployment the default.
+pub const ORIGIN_BLESSING: &str = "blessing";
 
 /// Their rows of the table.
 pub(super) const ROWS: &[Name] = &[
@@ -18,6 +20,10 @@ pub(super) const ROWS: &[Name] = &[
     key(
         ORIGIN_KEPT,
         "`true` where the last blessing keeps the deployment, whoever has pinned it",
+    ),
+    key(
+        ORIGIN_BLESSING,
+        "`true` from before the swap by which Careen makes the deployment the default",
     ),
 ];
 

@@ -50,6 +50,9 @@ pub struct Status {
     /// The image has no guard in its initramfs, and the policy has let it through.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unguarded: bool,
+    /// Somebody else has made the new system the default during its trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default_moved: bool,
     /// Why nothing new is begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,

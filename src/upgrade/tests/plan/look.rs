@@ -19,7 +19,7 @@ fn what_is_kept_is_looked_at_where_it_lies() {
         ..deployment('b')
     };
     let seen = Observation {
-        deployments: vec![deployment('a'), kept],
+        deployments: vec![held('a'), kept],
         ..quiet()
     };
     let Turn::Look(look) = asks("kept: q1", &seen) else {

@@ -24,6 +24,15 @@ pub fn deployment(letter: char) -> Deployment {
     }
 }
 
+/// The same, pinned by Careen: as the old system is from the deployment on.
+pub fn held(letter: char) -> Deployment {
+    Deployment {
+        pinned: true,
+        kept: true,
+        ..deployment(letter)
+    }
+}
+
 pub fn boot(number: u32) -> BootId {
     format!("b007{number}").parse().unwrap()
 }
@@ -70,7 +79,7 @@ pub fn quiet() -> Observation {
         booted: deployment('a'),
         version: Some("v1.35.4".parse().unwrap()),
         trial: false,
-        deployments: vec![deployment('a')],
+        deployments: vec![held('a')],
         one_shot: OneShot::Clear,
         loader: Ok(()),
         watchdog: Ok(()),
@@ -115,7 +124,7 @@ pub fn on_trial() -> Observation {
         boot: boot(2),
         booted: deployment('b'),
         trial: true,
-        deployments: vec![deployment('a'), deployment('b')],
+        deployments: vec![held('a'), deployment('b')],
         ..asked()
     }
 }
@@ -278,6 +287,10 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::Bless {
             commit: commit(),
             over: None,
+        },
+        Step::Reinstate {
+            deployment: crate::scene::deployment('a'),
+            over: crate::scene::deployment('b'),
         },
         Step::PostHooks { upgraded: false },
         Step::PostHooks { upgraded: true },

@@ -24,6 +24,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.restored = Err(owed()),
         |seen| seen.checks = Err(untrusted()),
         |seen| seen.staged = true,
+        |seen| seen.deployments[0].pinned = false,
         |seen| seen.opted_out = Some("mine".into()),
         |seen| seen.uncordoned = true,
         |seen| seen.own_cordon = true,
@@ -39,8 +40,8 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.now = SinceBoot(1_000_000),
         |seen| seen.now = SinceBoot(10_000_000),
         |seen| (seen.api, seen.network) = (Api::Away, Err(cut_off())),
-        |seen| seen.deployments = ['c', 'a', 'b'].map(deployment).to_vec(),
-        |seen| seen.deployments = vec![deployment('a')],
+        |seen| seen.deployments = ['c', 'a', 'b'].map(held).to_vec(),
+        |seen| seen.deployments = vec![held('a')],
         |seen| seen.health.kubelet = Check::Fail("x".into()),
         |seen| seen.health.runtime = Check::Broken("x".into()),
         |seen| {
@@ -199,9 +200,13 @@ pub fn observations(ending: &Option<Finished>) -> Vec<Observation> {
     vary(&mut all, &[Api::Away, quiet().api], |seen, api| {
         seen.api = api.clone()
     });
-    vary(&mut all, &[['a', 'b'], ['b', 'a']], |seen, order| {
-        seen.deployments = order.map(deployment).to_vec()
-    });
+    vary(
+        &mut all,
+        &[['a', 'b'], ['b', 'a']],
+        |seen, [first, second]| {
+            seen.deployments = vec![held(*first), deployment(*second)];
+        },
+    );
     // What is asked for matters before the arming alone, health after it alone: so they vary together.
     let together = [
         (asked().request, Health::unknown()),
@@ -301,7 +306,7 @@ fn checks(health: &Health) -> Vec<(&'static str, String)> {
 }
 
 /// How many forms of steps there are.
-pub const STEPS: usize = 22;
+pub const STEPS: usize = 23;
 
 /// Each step's place among them; a flag that changes what is done makes two.
 pub const fn place_of_step(step: &Step) -> usize {
@@ -328,6 +333,7 @@ pub const fn place_of_step(step: &Step) -> usize {
         Step::Clean => 19,
         Step::Pass => 20,
         Step::Unmark => 21,
+        Step::Reinstate { .. } => 22,
     }
 }
 

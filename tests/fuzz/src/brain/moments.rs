@@ -76,8 +76,12 @@ fn it_failed(step: Step) -> Finished {
 
 /// Before the trial or behind it, the new system beside the old one.
 fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
+    let held = Deployment {
+        pinned: true,
+        ..up.from.clone()
+    };
     let seen = || Observation {
-        deployments: vec![up.from.clone(), to.clone()],
+        deployments: vec![held.clone(), to.clone()],
         ..reached(up, &up.from)
     };
     vec![

@@ -266,6 +266,34 @@ fn a_fetch_takes_as_long_as_it_likes_where_the_policy_says_so() {
     assert_eq!(value(&fetch, &policy, "TimeoutStartUSec"), None);
 }
 
+/// The system that it runs in has failed, and is left by a reboot.
+#[test]
+fn a_way_back_to_the_old_default_takes_a_minute_and_is_killed_soon_after() {
+    let one = |letter: &str| upgrade::Deployment {
+        digest: letter.repeat(64).parse().unwrap(),
+        serial: 1,
+        stateroot: "debian".to_owned(),
+        bootcsum: letter.repeat(64),
+        pinned: false,
+        kept: false,
+    };
+    let step = Step::Reinstate {
+        deployment: one("a"),
+        over: one("b"),
+    };
+    let mut policy = Policy::default();
+    policy.limits.lock_seconds = 3600;
+    let seconds = |name| value(&step, &policy, name);
+    let [start, stop] = ["TimeoutStartUSec", "TimeoutStopUSec"].map(seconds);
+    assert_eq!(start, Some(Variant::new(60 * SECOND)));
+    assert_eq!(stop, Some(Variant::new(10 * SECOND)));
+    let run = run(&step, &policy).unwrap();
+    assert!(run.swaps, "a kill is followed by a thaw");
+    let [old, over] = ["a", "b"].map(|letter| format!("{}.1", letter.repeat(64)));
+    let wanted = ["--deployment", &old, "--over", &over];
+    assert_eq!(run.arguments[3..], wanted);
+}
+
 #[test]
 fn a_swap_that_hangs_has_half_an_hour_to_thaw_boot_before_it_is_killed() {
     let [_, _, swapping @ ..] = every_step_of_careen_deploy();

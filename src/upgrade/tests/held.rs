@@ -1,0 +1,296 @@
+//! What a trial falls back to: pinned from the deployment on, and the default until Careen itself makes another that.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use scene::*;
+use upgrade::*;
+
+/// The old system, with its pin taken off.
+fn unpinned() -> Observation {
+    Observation {
+        deployments: vec![deployment('a'), deployment('b')],
+        ..asked()
+    }
+}
+
+fn pinned_again() -> Observation {
+    Observation {
+        deployments: on_trial().deployments,
+        ..asked()
+    }
+}
+
+/// The system on trial, which somebody has made the default.
+fn moved() -> Observation {
+    Observation {
+        deployments: vec![deployment('b'), held('a')],
+        ..on_trial()
+    }
+}
+
+fn bad() -> Observation {
+    Observation {
+        health: Health {
+            required: vec![("10-app".into(), Check::Broken("exit code 1".into()))],
+            ..healthy()
+        },
+        ..moved()
+    }
+}
+
+fn trial() -> Record {
+    upgrade_in(Phase::Trial { boot: boot(2) })
+}
+
+fn reinstating() -> Act {
+    Act::Begin(Step::Reinstate {
+        deployment: deployment('a'),
+        over: deployment('b'),
+    })
+}
+
+fn ended(seen: Observation, act: &Act, outcome: Outcome) -> Observation {
+    let Act::Begin(step) = act else {
+        panic!("{act:?}")
+    };
+    Observation {
+        finished: finished(step.clone(), outcome),
+        ..seen
+    }
+}
+
+fn done() -> Outcome {
+    Outcome::Done(Effect::Plain)
+}
+
+fn died() -> Outcome {
+    Outcome::Failed(Reason::DeployDied {
+        verb: "reinstate".into(),
+        detail: "it hung".into(),
+    })
+}
+
+#[test]
+fn an_old_system_without_its_pin_gets_it_back_before_the_arming() {
+    let (record, act) = next(&unpinned(), &upgrade_in(Phase::Drained));
+    assert_eq!(begun(&act), Some("Deploy"));
+    let outcome = Outcome::Done(Effect::Deployed(deployment('b')));
+    let (record, act) = next(&ended(pinned_again(), &act, outcome), &record);
+    assert_eq!(begun(&act), Some("Snapshot"));
+    let (_, act) = next(&ended(pinned_again(), &act, done()), &record);
+    assert_eq!(begun(&act), Some("Arm"));
+}
+
+#[test]
+fn a_pin_that_is_taken_off_once_armed_takes_the_arming_back() {
+    let armed = upgrade_in(Phase::Armed { boot: boot(1) });
+    let seen = Observation {
+        one_shot: OneShot::Set,
+        ..unpinned()
+    };
+    let (record, act) = next(&seen, &armed);
+    assert_eq!(act, Act::Begin(Step::Disarm));
+    let up = record.upgrade.clone().unwrap();
+    assert_eq!((up.phase, up.tries), (Phase::Drained, 0));
+    let (_, act) = next(&ended(unpinned(), &act, done()), &record);
+    assert_eq!(begun(&act), Some("Deploy"));
+}
+
+#[test]
+fn an_upgrade_ends_where_the_pin_is_taken_off_again_and_again() {
+    let mut record = upgrade_in(Phase::Drained);
+    let mut seen = unpinned();
+    for _ in 0..Policy::default().tries {
+        let act;
+        (record, act) = next(&seen, &record);
+        assert_eq!(begun(&act), Some("Deploy"));
+        let outcome = Outcome::Done(Effect::Deployed(deployment('b')));
+        seen = ended(unpinned(), &act, outcome);
+    }
+    let (record, _) = next(&seen, &record);
+    let Phase::Reverting { reason } = phase_of(&record) else {
+        panic!("{:?}", phase_of(&record))
+    };
+    assert_eq!(reason.code(), "DeployFailed");
+    let text = reason.to_string();
+    assert!(text.contains("ostree admin pin --unpin"), "{text}");
+}
+
+#[test]
+fn a_bad_trial_that_somebody_made_the_default_makes_the_old_one_that_again() {
+    let (record, act) = next(&bad(), &trial());
+    assert_eq!(act, reinstating());
+    let up = record.upgrade.clone().unwrap();
+    assert_eq!((up.reinstated, up.intent), (Some(boot(2)), None));
+    let back = Observation {
+        health: bad().health,
+        ..on_trial()
+    };
+    let (record, act) = next(&ended(back, &act, done()), &record);
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+    let old = Observation {
+        boot: boot(3),
+        ..pinned_again()
+    };
+    let (record, act) = next(&old, &record);
+    assert_eq!(act, Act::Begin(Step::Release));
+    let (record, act) = next(&ended(old.clone(), &act, done()), &record);
+    assert_eq!(begun(&act), Some("Undo"));
+    let (record, _) = next(&ended(old.clone(), &act, done()), &record);
+    let Phase::Failed { reason } = phase_of(&record) else {
+        panic!("{:?}", phase_of(&record))
+    };
+    assert_eq!(reason.code(), "UserCheck");
+    assert!(reason.to_string().contains("somebody else"), "{reason}");
+    let told = report(&Ok(record), &old, None).unwrap();
+    assert!(told.status.default_moved);
+}
+
+#[test]
+fn a_record_of_it_names_no_step_that_an_older_agent_does_not_know() {
+    let (record, _) = next(&bad(), &trial());
+    let text = serde_json::to_string(&record).unwrap();
+    assert!(!text.contains("Reinstate"), "{text}");
+    let quiet = serde_json::to_string(&trial()).unwrap();
+    for field in ["default_moved", "reinstated", "kept"] {
+        assert!(!quiet.contains(field), "{field} is absent at its default");
+    }
+}
+
+#[test]
+fn where_the_old_one_is_not_made_the_default_a_reboot_follows_and_then_a_person() {
+    let (record, act) = next(&bad(), &trial());
+    let (record, act) = next(&ended(bad(), &act, died()), &record);
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }), "once");
+    let again = Observation {
+        boot: boot(3),
+        trial: false,
+        ..moved()
+    };
+    let (record, act) = next(&again, &record);
+    assert_eq!(act, Act::Wait(None), "not for ever");
+    let Phase::Halted { reason } = phase_of(&record) else {
+        panic!("{:?}", phase_of(&record))
+    };
+    assert_eq!(reason.code(), "ForeignDefault");
+}
+
+#[test]
+fn the_old_systems_agent_does_what_the_failed_one_could_not() {
+    let (record, act) = next(&bad(), &trial());
+    let (record, _) = next(&ended(bad(), &act, died()), &record);
+    let old = Observation {
+        boot: boot(3),
+        deployments: vec![deployment('b'), held('a')],
+        ..asked()
+    };
+    let (record, act) = next(&old, &record);
+    assert_eq!(act, Act::Begin(Step::Release));
+    let (record, act) = next(&ended(old.clone(), &act, done()), &record);
+    assert_eq!(act, reinstating());
+    let (ready, undo) = next(&ended(pinned_again(), &act, done()), &record);
+    assert_eq!(begun(&undo), Some("Undo"), "{:?}", phase_of(&ready));
+    let (record, act) = next(&ended(old, &act, died()), &record);
+    assert_eq!(act, Act::Wait(None));
+    assert!(matches!(phase_of(&record), Phase::Halted { .. }));
+    assert!(record.upgrade.unwrap().released, "it serves");
+}
+
+#[test]
+fn a_trial_without_a_verdict_that_somebody_made_the_default_is_tried_again_from_the_old_one() {
+    let (record, _) = next(&moved(), &trial());
+    assert!(
+        record.upgrade.as_ref().unwrap().default_moved,
+        "noted at once"
+    );
+    let old = Observation {
+        boot: boot(3),
+        deployments: vec![deployment('b'), held('a')],
+        ..asked()
+    };
+    let (record, act) = next(&old, &record);
+    assert_eq!(act, reinstating());
+    let back = Observation {
+        boot: boot(3),
+        ..pinned_again()
+    };
+    let (record, _) = next(&ended(back, &act, done()), &record);
+    assert_eq!(phase_of(&record), Phase::Drained);
+}
+
+#[test]
+fn a_healthy_trial_that_somebody_made_the_default_is_left_to_a_person() {
+    let seen = Observation {
+        health: healthy(),
+        ..moved()
+    };
+    let (record, act) = next(&seen, &trial());
+    assert_eq!(act, Act::Wait(None), "neither blessed nor left");
+    let Phase::Halted { reason } = phase_of(&record) else {
+        panic!("{:?}", phase_of(&record))
+    };
+    let text = reason.to_string();
+    assert_eq!(reason.code(), "ForeignDefault");
+    assert!(text.contains("somebody else"), "{text}");
+}
+
+#[test]
+fn a_swap_that_careen_had_begun_is_its_blessing() {
+    let mut begun = upgrade_in(Phase::Healthy { boot: boot(2) });
+    let up = begun.upgrade.as_mut().unwrap();
+    up.intent = Some(Step::Bless {
+        commit: digest('b'),
+        over: Some(deployment('a')),
+    });
+    for seen in [
+        moved(),
+        Observation {
+            boot: boot(3),
+            trial: false,
+            ..moved()
+        },
+    ] {
+        assert_eq!(phase_of(&next(&seen, &begun).0), Phase::Blessed);
+    }
+}
+
+#[test]
+fn a_blessing_that_finds_a_foreign_swap_is_none() {
+    let seen = Observation {
+        health: healthy(),
+        ..on_trial()
+    };
+    let (record, act) = next(&seen, &trial());
+    assert_eq!(begun(&act), Some("Bless"));
+    let default = digest('b').short().to_owned();
+    let theirs = Outcome::Failed(Reason::ForeignDefault { default });
+    let (record, act) = next(&ended(moved(), &act, theirs), &record);
+    assert_eq!(act, Act::Wait(None));
+    assert!(matches!(phase_of(&record), Phase::Halted { .. }));
+}
+
+#[test]
+fn what_fails_behind_careens_own_swap_takes_no_blessing_back() {
+    let seen = Observation {
+        health: healthy(),
+        ..on_trial()
+    };
+    let (record, act) = next(&seen, &trial());
+    let (record, _) = next(&ended(moved(), &act, died()), &record);
+    assert_eq!(phase_of(&record), Phase::Blessed);
+}
+
+#[test]
+fn what_somebody_moved_and_moved_back_is_blessed_as_ever() {
+    let (record, _) = next(&moved(), &trial());
+    let seen = Observation {
+        health: healthy(),
+        ..on_trial()
+    };
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Bless"));
+    let (record, _) = next(&ended(moved(), &act, done()), &record);
+    assert_eq!(phase_of(&record), Phase::Blessed);
+    assert!(!record.upgrade.unwrap().default_moved);
+}
