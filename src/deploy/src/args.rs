@@ -214,6 +214,7 @@ impl Verb {
             Self::Verify(_)
             | Self::Deploy(_)
             | Self::Bless(_)
+            | Self::Reinstate(_)
             | Self::Undo(_)
             | Self::Clean
             | Self::Status

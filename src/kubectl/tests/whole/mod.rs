@@ -89,6 +89,7 @@ fn status() -> Status {
         boot: "01234567-89ab-cdef-0123-456789abcdef".parse().ok(),
         tries: 1,
         unguarded: true,
+        default_moved: true,
         paused: Some(text()),
         reached: vec![Reached {
             phase: text(),
