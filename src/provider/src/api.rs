@@ -7,6 +7,7 @@ use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind, NotUsed, O
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use crate::clusters::{Node, Pod};
 use crate::names;
 
 /// A Machine.
@@ -17,10 +18,6 @@ pub type Cluster = Object<ClusterSpec, Option<NotUsed>>;
 pub type ControlPlane = Object<NotUsed, Option<NotUsed>>;
 /// A MachineDeployment.
 pub type MachineDeployment = Object<DeploymentSpec, Option<NotUsed>>;
-/// A Node of a workload cluster.
-pub type Node = Object<NodeSpec, NodeStatus>;
-/// A static pod's mirror.
-pub type Pod = Object<PodSpec, PodStatus>;
 
 /// What a Machine should be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -134,93 +131,6 @@ where
 {
     let value = serde_json::Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).ok())
-}
-
-/// A list that is empty may be written as null: Go does, where nobody has said otherwise.
-fn null_is_none<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-/// What a Node should be.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct NodeSpec {
-    /// Cordoned.
-    pub unschedulable: bool,
-    /// Its provider id.
-    #[serde(rename = "providerID")]
-    pub provider_id: Option<String>,
-}
-
-/// How a Node is.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeStatus {
-    /// `Ready` and others.
-    #[serde(deserialize_with = "null_is_none")]
-    pub conditions: Vec<Condition>,
-    /// Versions.
-    pub node_info: NodeInfo,
-}
-
-/// One condition of a Node or pod.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Condition {
-    /// Its type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// `True`, `False` or `Unknown`.
-    pub status: String,
-}
-
-/// Versions of a Node.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeInfo {
-    /// The kubelet's version.
-    pub kubelet_version: String,
-    /// `amd64`, `arm64`, ...
-    pub architecture: String,
-}
-
-/// Where a pod runs and from what.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct PodSpec {
-    /// Its Node.
-    pub node_name: String,
-    /// Its containers.
-    #[serde(deserialize_with = "null_is_none")]
-    pub containers: Vec<Container>,
-}
-
-/// One container of a pod.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Container {
-    /// Its image.
-    pub image: String,
-}
-
-/// How a pod is.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct PodStatus {
-    /// `Ready` and others.
-    #[serde(deserialize_with = "null_is_none")]
-    pub conditions: Vec<Condition>,
-}
-
-/// Whether a condition is `True`.
-#[must_use]
-pub fn is_true(conditions: &[Condition], kind: &str) -> bool {
-    conditions
-        .iter()
-        .any(|condition| condition.kind == kind && condition.status == "True")
 }
 
 /// The kind of control plane that Cluster API itself brings.

@@ -148,6 +148,7 @@ fn log_to_stderr(cli: &Cli) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env();
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    let filter = without_answers(filter);
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -159,6 +160,13 @@ fn log_to_stderr(cli: &Cli) {
         log.init()
     }
     tracing::event!(Level::DEBUG, "flags: {cli:?}");
+}
+
+/// kube's client logs an answer that it cannot read, all of it. What we say of such an answer ourselves is short.
+fn without_answers(filter: tracing_subscriber::EnvFilter) -> tracing_subscriber::EnvFilter {
+    const QUIET: [&str; 2] = ["kube_client::client=off", "kube_runtime::watcher=off"];
+    let quiet = QUIET.into_iter().filter_map(|one| one.parse().ok());
+    quiet.fold(filter, tracing_subscriber::EnvFilter::add_directive)
 }
 
 fn serve(cli: &Cli) -> Result<()> {
@@ -235,4 +243,17 @@ fn identity() -> String {
         "{host}_{}",
         k8s_openapi::jiff::Timestamp::now().as_nanosecond()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_log_level_has_answers_of_servers_logged_whole() {
+        let everything = tracing_subscriber::EnvFilter::new("trace,kube_client=trace");
+        let filter = without_answers(everything).to_string();
+        assert!(filter.contains("kube_client::client=off"), "{filter}");
+        assert!(filter.contains("kube_runtime::watcher=off"), "{filter}");
+    }
 }

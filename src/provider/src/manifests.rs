@@ -15,6 +15,12 @@ pub const IMAGE: &str = "registry.invalid/careen-provider:unset";
 /// The namespace of a release.
 pub const NAMESPACE: &str = "careen-system";
 
+/// The most memory that a replica may take. An honest installation takes 100 MiB for 5,000 Machines. The rest is for hands that are not
+/// honest: 160 MiB for bodies of hooks (16 of 10 MiB), 130 MiB for long answers of workload clusters and their copies, 100 MiB for each of
+/// two that are parsed at once, and 32 MiB for each of a dozen clusters whose API servers lie. What would come on top of that must end this
+/// process, and not the node of the control plane that it runs on.
+const MEMORY: &str = "1Gi";
+
 /// The label by which clusterctl knows what belongs to a provider. Ours is of the type RuntimeExtensionProvider.
 const PROVIDER: (&str, &str) = ("cluster.x-k8s.io/provider", "runtime-extension-careen");
 
@@ -149,7 +155,7 @@ fn deployment(image: &str) -> Value {
         "ports": [{ "name": "hooks", "containerPort": 9443 }, { "name": "metrics", "containerPort": 8080 }],
         "readinessProbe": probe("/readyz"),
         "livenessProbe": probe("/healthz"),
-        "resources": { "requests": { "cpu": "50m", "memory": "64Mi" } },
+        "resources": { "requests": { "cpu": "50m", "memory": "64Mi" }, "limits": { "memory": MEMORY } },
         "securityContext": {
             "allowPrivilegeEscalation": false,
             "capabilities": { "drop": ["ALL"] },

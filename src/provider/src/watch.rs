@@ -11,6 +11,9 @@ use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use crate::clusters::TooLong;
+use crate::engine::clean;
+
 /// Seconds after which the server ends a watch. A server that has said nothing for longer hangs, so this bounds how long that goes
 /// unnoticed; what it costs is one request in that time.
 pub const LIFE: u32 = 60;
@@ -36,6 +39,16 @@ pub enum WatchError {
     /// It does not answer, or not now.
     #[error("{0}")]
     Away(String),
+    /// Its answer is longer than is read.
+    #[error("{0}")]
+    TooLong(String),
+}
+
+impl WatchError {
+    /// A server's own words, or what a library makes of its answer: harmless, and of bounded length.
+    fn away(why: &str) -> Self {
+        Self::Away(clean(why))
+    }
 }
 
 /// News from a watch.
@@ -48,15 +61,86 @@ pub enum News<K> {
     Gone(K),
 }
 
-/// Filters of a watch.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
+/// What is watched.
+#[derive(Clone, Debug)]
+pub struct Filter<K> {
     /// A label selector.
     pub labels: Option<String>,
     /// A field selector.
     pub fields: Option<String>,
-    /// How many objects at most are listed: whoever serves them may have no end of them.
-    pub most: Option<usize>,
+    /// How much a list may take; without a budget it is what it is.
+    pub budget: Option<Budget<K>>,
+}
+
+impl<K> Default for Filter<K> {
+    fn default() -> Self {
+        Self {
+            labels: None,
+            fields: None,
+            budget: None,
+        }
+    }
+}
+
+/// How much a list may take of a server that is not trusted: it may have no end of objects, or of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget<K> {
+    /// How many objects are asked for at once.
+    pub page: u32,
+    /// How many objects at most.
+    pub most: usize,
+    /// How many bytes they may take in memory, all together.
+    pub bytes: usize,
+    /// How many bytes one of them takes.
+    pub size: fn(&K) -> usize,
+    /// How long the list may take, however many signs of life there are.
+    pub within: Duration,
+}
+
+/// A list under way, and what it took so far.
+struct Listing<K> {
+    objects: Vec<K>,
+    bytes: usize,
+    begun: Instant,
+    over: bool,
+}
+
+impl<K> Listing<K> {
+    fn begin() -> Self {
+        Self {
+            objects: Vec::new(),
+            bytes: 0,
+            begun: Instant::now(),
+            over: false,
+        }
+    }
+
+    /// Takes one more object, if the budget has room for it.
+    fn take(&mut self, object: K, budget: Option<&Budget<K>>) -> Result<(), WatchError> {
+        if let Some(Budget {
+            most, bytes, size, ..
+        }) = budget
+        {
+            self.bytes += size(&object);
+            if self.objects.len() >= *most {
+                return Err(WatchError::Away(format!(
+                    "it lists more than {most} objects"
+                )));
+            }
+            if self.bytes > *bytes {
+                let why = format!("it lists objects that take more than {bytes} bytes");
+                return Err(WatchError::Away(why));
+            }
+        }
+        self.objects.push(object);
+        Ok(())
+    }
+
+    /// When it must be complete.
+    fn deadline(&self, budget: Option<&Budget<K>>) -> Option<Instant> {
+        let budget = budget.filter(|_| !self.over)?;
+        Some(self.begun + budget.within)
+    }
 }
 
 /// Watches until the first error.
@@ -65,57 +149,65 @@ pub struct Filter {
 /// Always, in the end.
 pub async fn once<K>(
     api: Api<K>,
-    filter: &Filter,
+    filter: &Filter<K>,
     mut tell: impl FnMut(News<K>),
 ) -> Result<std::convert::Infallible, WatchError>
 where
     K: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
+    let (defaults, budget) = (Config::default(), filter.budget.as_ref());
     let config = Config {
         initial_list_strategy: InitialListStrategy::ListWatch,
         timeout: Some(LIFE),
         label_selector: filter.labels.clone(),
         field_selector: filter.fields.clone(),
-        ..Config::default()
+        page_size: budget.map_or(defaults.page_size, |budget| Some(budget.page)),
+        ..defaults
     };
     let mut events = std::pin::pin!(watcher::watcher(api, config));
-    let mut listed = None;
+    let mut listing = Listing::begin();
     loop {
-        match events.next().await {
-            Some(Ok(event)) => {
-                hand_over(event, &mut listed, &mut tell);
-                not_more(listed.as_deref(), filter.most)?;
-            }
+        match by(listing.deadline(budget), events.next()).await? {
+            Some(Ok(event)) => hand_over(event, &mut listing, budget, &mut tell)?,
             Some(Err(error)) => return Err(from_watch(error)),
             None => return Err(WatchError::Away("the watch ended".to_owned())),
         }
     }
 }
 
-fn not_more<K>(listed: Option<&[K]>, most: Option<usize>) -> Result<(), WatchError> {
-    let listed = listed.map_or(0, <[K]>::len);
-    match most.filter(|most| listed > *most) {
-        Some(most) => Err(WatchError::Away(format!(
-            "it lists more than {most} objects"
-        ))),
-        None => Ok(()),
-    }
+async fn by<T>(deadline: Option<Instant>, next: impl Future<Output = T>) -> Result<T, WatchError> {
+    let Some(deadline) = deadline else {
+        return Ok(next.await);
+    };
+    let late = |_| WatchError::Away("it does not come to the end of its list in time".to_owned());
+    tokio::time::timeout_at(deadline.into(), next)
+        .await
+        .map_err(late)
 }
 
-fn hand_over<K>(event: Event<K>, listed: &mut Option<Vec<K>>, tell: &mut impl FnMut(News<K>)) {
+fn hand_over<K>(
+    event: Event<K>,
+    listing: &mut Listing<K>,
+    budget: Option<&Budget<K>>,
+    tell: &mut impl FnMut(News<K>),
+) -> Result<(), WatchError> {
     match event {
-        Event::Init => *listed = Some(Vec::new()),
-        Event::InitApply(object) => listed.get_or_insert_default().push(object),
-        Event::InitDone => tell(News::All(listed.take().unwrap_or_default())),
+        Event::Init => *listing = Listing::begin(),
+        Event::InitApply(object) => listing.take(object, budget)?,
+        Event::InitDone => {
+            listing.over = true;
+            tell(News::All(std::mem::take(&mut listing.objects)));
+        }
         Event::Apply(object) => tell(News::Changed(object)),
         Event::Delete(object) => tell(News::Gone(object)),
     }
+    Ok(())
 }
 
 /// Watches for ever; `broken` hears of every error and may mend something before the next try.
 pub async fn forever<K, Mend>(
     api: Api<K>,
-    filter: Filter,
+    filter: Filter<K>,
     mut tell: impl FnMut(News<K>),
     mut broken: impl FnMut(WatchError) -> Mend,
 ) where
@@ -173,12 +265,12 @@ fn from_watch(error: watcher::Error) -> WatchError {
         | watcher::Error::WatchStartFailed(error)
         | watcher::Error::WatchFailed(error) => error.into(),
         watcher::Error::WatchError(status) => of_status(&status),
-        other => WatchError::Away(chain(&other)),
+        other => WatchError::away(&chain(&other)),
     }
 }
 
 fn of_status(status: &Status) -> WatchError {
-    let text = format!("{} ({})", status.message, status.code);
+    let text = format!("{} ({})", clean(&status.message), status.code);
     match status.code {
         401 | 403 => WatchError::Refused(text),
         404 => WatchError::Missing(text),
@@ -190,7 +282,10 @@ impl From<kube::Error> for WatchError {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => of_status(&status),
-            other => Self::Away(chain(&other)),
+            other => match TooLong::among(&other) {
+                Some(why) => Self::TooLong(why.to_string()),
+                None => Self::away(&chain(&other)),
+            },
         }
     }
 }
@@ -234,6 +329,63 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn budget() -> Budget<String> {
+        Budget {
+            page: 1,
+            most: 3,
+            bytes: 10,
+            size: String::len,
+            within: Duration::from_secs(60),
+        }
+    }
+
+    /// Why a list of these is not taken.
+    fn refused(objects: &[&str]) -> Option<String> {
+        let (mut listing, budget) = (Listing::begin(), budget());
+        let mut taken = objects.iter().map(|object| {
+            let event = Event::InitApply((*object).to_owned());
+            hand_over(event, &mut listing, Some(&budget), &mut |_| {})
+        });
+        taken.find_map(Result::err).map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_list_is_taken_up_to_its_budget() {
+        assert_eq!(refused(&["a", "b", "c"]), None);
+        assert_eq!(
+            refused(&["a"; 4]).as_deref(),
+            Some("it lists more than 3 objects")
+        );
+        let why = refused(&["123456", "12345"]);
+        assert_eq!(
+            why.as_deref(),
+            Some("it lists objects that take more than 10 bytes")
+        );
+    }
+
+    #[test]
+    fn the_time_of_a_list_ends_with_the_list() {
+        let (mut listing, budget) = (Listing::begin(), budget());
+        assert!(listing.deadline(Some(&budget)).is_some());
+        assert!(listing.deadline(None).is_none());
+        let done = hand_over(Event::InitDone, &mut listing, Some(&budget), &mut |_| {});
+        assert!(done.is_ok() && listing.deadline(Some(&budget)).is_none());
+    }
+
+    #[test]
+    fn what_a_server_says_of_an_error_is_short_and_harmless() {
+        let status = Status {
+            code: 500,
+            message: format!("no\u{1b}[2J\u{202e}{}", "x".repeat(1 << 20)),
+            ..Status::default()
+        };
+        let said = WatchError::from(kube::Error::Api(Box::new(status))).to_string();
+        assert!(
+            said.len() < 1000 && said.starts_with("no [2J xxx"),
+            "{said}"
+        );
+    }
 
     const BRIEF: Duration = Duration::from_secs(1);
 

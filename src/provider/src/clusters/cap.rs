@@ -1,10 +1,12 @@
-//! How much a workload cluster's API server may say: an answer has an end, and so has each line of a watch. Whoever never ends it would
-//! fill our memory. How often it may have a watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents,
+//! How much a workload cluster's API server may say: an answer has an end, and so has a list and each line of a watch. Whoever never ends it
+//! would fill our memory. How often it may have a watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents,
 //! however they are laid out; see [`Documents`].
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use bytes::Bytes;
 use http::{Request, Response, Uri};
 use hyper::body::{Body, Frame, SizeHint};
 use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::{Layer, Service};
 
 use super::documents::Documents;
@@ -19,17 +22,77 @@ use super::pace::Pace;
 use super::pulse::Pulse;
 use crate::world::now;
 
-/// The longest answer, in bytes. Lists come in pages of 500 objects, and a Node is 30 KiB with all its images.
-const ANSWER: usize = 64 << 20;
+/// The longest answer, in bytes. Lists come in pages of 100 objects, and a Node is 30 KiB with all its images.
+const ANSWER: usize = 16 << 20;
 
 /// The longest line of a watch, which is one object: etcd takes none over 1.5 MiB, and JSON is longer.
 const LINE: usize = 8 << 20;
 
+/// The longest list, in bytes, all its pages together: 10,000 Nodes of 50 KiB.
+const LIST: usize = 512 << 20;
+
+/// The most values in one answer or line, about: a page of Nodes with all that they hold has 300,000. A parser takes up to 64 bytes for each.
+const VALUES: usize = 1_000_000;
+
+/// The most objects in one answer, also where a server gives more than it is asked for at once.
+const OBJECTS: usize = 10_000;
+
+/// So much of an answer each cluster may have under way without asking for room, in bytes: a page of Nodes takes 3 MiB.
+const FREE: usize = 4 << 20;
+
+/// A piece of room, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// Room for the answers of all clusters that are longer than [`FREE`]: however many servers lie at once, they share it.
+#[derive(Clone, Debug)]
+pub(super) struct Room(Arc<Semaphore>);
+
+impl Room {
+    /// So many pieces.
+    fn of(pieces: usize) -> Self {
+        Self(Arc::new(Semaphore::new(pieces)))
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::of(64)
+    }
+}
+
 /// Why an answer was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("its answer is longer than {limit} bytes")]
-pub(super) struct TooLong {
-    limit: usize,
+pub enum TooLong {
+    /// One answer.
+    #[error("its answer is longer than {0} bytes")]
+    Bytes(usize),
+    /// One answer, of small values.
+    #[error("its answer is longer than {0} values")]
+    Values(usize),
+    /// One page of a list.
+    #[error("its answer is longer than {0} objects")]
+    Objects(usize),
+    /// All pages of a list.
+    #[error("its list is longer than {0} bytes")]
+    List(usize),
+    /// Others have long ones too.
+    #[error("its answer is longer than there is room for at the moment")]
+    Room,
+}
+
+impl TooLong {
+    /// Finds it among the causes of an error.
+    #[must_use]
+    pub fn among<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            cause = error.source();
+        }
+        None
+    }
 }
 
 /// Caps every answer, and takes each piece of one for a sign of life.
@@ -37,14 +100,41 @@ pub(super) struct TooLong {
 pub(super) struct Cap {
     pulse: Arc<Pulse>,
     pace: Arc<Pace>,
+    lists: Arc<Lists>,
+    room: Room,
 }
 
 impl Cap {
-    pub(super) fn new(pulse: Arc<Pulse>) -> Self {
+    /// The room is that of all clusters.
+    pub(super) fn new(pulse: Arc<Pulse>, room: Room) -> Self {
         Self {
             pulse,
             pace: Arc::default(),
+            lists: Arc::default(),
+            room,
         }
+    }
+}
+
+/// How many bytes each list has taken, by its path, from its first page on.
+#[derive(Debug, Default)]
+struct Lists(Mutex<HashMap<String, Arc<AtomicUsize>>>);
+
+impl Lists {
+    /// The list that a request asks a page of. Another request is none.
+    fn of(&self, uri: &Uri) -> Option<Arc<AtomicUsize>> {
+        let query = uri.query().unwrap_or_default();
+        let has = |key: &str| query.split('&').any(|pair| pair.starts_with(key));
+        let is_first = !has("continue=");
+        let is_page = has("limit=") || !is_first;
+        is_page.then(|| {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let list = all.entry(uri.path().to_owned()).or_default();
+            if is_first {
+                *list = Arc::default();
+            }
+            Arc::clone(list)
+        })
     }
 }
 
@@ -54,8 +144,7 @@ impl<S> Layer<S> for Cap {
     fn layer(&self, inner: S) -> Capped<S> {
         Capped {
             inner,
-            pulse: Arc::clone(&self.pulse),
-            pace: Arc::clone(&self.pace),
+            cap: self.clone(),
         }
     }
 }
@@ -64,8 +153,7 @@ impl<S> Layer<S> for Cap {
 #[derive(Clone, Debug)]
 pub(super) struct Capped<S> {
     inner: S,
-    pulse: Arc<Pulse>,
-    pace: Arc<Pace>,
+    cap: Cap,
 }
 
 impl<S, A, B> Service<Request<A>> for Capped<S>
@@ -87,15 +175,20 @@ where
         let rule = Rule::of(request.uri());
         let wait = match rule {
             Rule::Whole => Duration::ZERO,
-            Rule::Lines => self.pace.wait(request.uri().path(), Instant::now()),
+            Rule::Lines => self.cap.pace.wait(request.uri().path(), Instant::now()),
+        };
+        let cap = self.cap.clone();
+        let list = match rule {
+            Rule::Whole => cap.lists.of(request.uri()),
+            Rule::Lines => None,
         };
         // Nothing is sent before this is awaited.
-        let (answer, pulse) = (self.inner.call(request), Arc::clone(&self.pulse));
+        let answer = self.inner.call(request);
         Box::pin(async move {
             tokio::time::sleep(wait).await;
             let answer = answer.await?;
-            pulse.beat(now());
-            Ok(answer.map(|body| CappedBody::new(body, rule, pulse)))
+            cap.pulse.beat(now());
+            Ok(answer.map(|body| CappedBody::new(body, rule, list, &cap)))
         })
     }
 }
@@ -134,35 +227,88 @@ pub(super) struct CappedBody<B> {
     rule: Rule,
     read: usize,
     documents: Documents,
+    list: Option<Arc<AtomicUsize>>,
+    room: Room,
+    taken: Option<OwnedSemaphorePermit>,
     pulse: Arc<Pulse>,
 }
 
 impl<B> CappedBody<B> {
-    fn new(inner: B, rule: Rule, pulse: Arc<Pulse>) -> Self {
+    fn new(inner: B, rule: Rule, list: Option<Arc<AtomicUsize>>, cap: &Cap) -> Self {
         Self {
             inner,
             rule,
             read: 0,
             documents: Documents::default(),
-            pulse,
+            list,
+            room: cap.room.clone(),
+            taken: None,
+            pulse: Arc::clone(&cap.pulse),
         }
     }
 
     fn laid_out(&mut self, data: Bytes) -> Bytes {
         match self.rule {
-            Rule::Whole => data,
+            Rule::Whole => {
+                self.documents.look(&data);
+                data
+            }
             Rule::Lines => self.documents.lines(&data).into(),
         }
     }
 
     fn count(&mut self, data: &[u8]) -> Result<(), TooLong> {
-        let limit = self.rule.limit();
         match (self.rule, data.iter().rposition(|byte| *byte == b'\n')) {
-            (Rule::Lines, Some(end)) => self.read = data.len() - end - 1,
+            (Rule::Lines, Some(end)) => {
+                self.read = data.len() - end - 1;
+                self.taken = None;
+            }
             (Rule::Lines, None) | (Rule::Whole, _) => self.read += data.len(),
         }
+        self.judge()?;
+        self.count_list(data.len())?;
+        self.take_room()
+    }
+
+    const fn judge(&self) -> Result<(), TooLong> {
+        let (limit, held) = (self.rule.limit(), self.documents.held());
         if self.read > limit {
-            return Err(TooLong { limit });
+            return Err(TooLong::Bytes(limit));
+        }
+        if held.values > VALUES {
+            return Err(TooLong::Values(VALUES));
+        }
+        if held.objects > OBJECTS && matches!(self.rule, Rule::Whole) {
+            return Err(TooLong::Objects(OBJECTS));
+        }
+        Ok(())
+    }
+
+    fn count_list(&self, more: usize) -> Result<(), TooLong> {
+        let list = self.list.as_ref();
+        let before = list.map_or(0, |list| list.fetch_add(more, Ordering::Relaxed));
+        if before.saturating_add(more) > LIST {
+            return Err(TooLong::List(LIST));
+        }
+        Ok(())
+    }
+
+    /// Takes pieces of the room for what is longer than [`FREE`], and gives them back with the answer's or the line's end.
+    fn take_room(&mut self) -> Result<(), TooLong> {
+        let wanted = self.read.saturating_sub(FREE).div_ceil(PIECE);
+        let taken = self
+            .taken
+            .as_ref()
+            .map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = u32::try_from(wanted.saturating_sub(taken)).unwrap_or(u32::MAX);
+        if more == 0 {
+            return Ok(());
+        }
+        let room = Arc::clone(&self.room.0).try_acquire_many_owned(more);
+        let room = room.map_err(|_| TooLong::Room)?;
+        match &mut self.taken {
+            Some(taken) => taken.merge(room),
+            none => *none = Some(room),
         }
         Ok(())
     }
@@ -213,13 +359,21 @@ mod tests {
     use super::*;
     use http_body_util::{BodyExt, Full, StreamBody};
 
+    fn cap() -> Cap {
+        Cap::new(Arc::default(), Room::default())
+    }
+
+    fn capped<B>(body: B, rule: Rule) -> CappedBody<B> {
+        CappedBody::new(body, rule, None, &cap())
+    }
+
     /// So many bytes, in pieces that each end so.
     async fn read(rule: Rule, bytes: usize, end: &'static str) -> Result<usize, String> {
         let piece = format!("{}{end}", "x".repeat((1 << 20) - end.len()));
         let pieces = std::iter::repeat_n(Bytes::from(piece), bytes >> 20);
         let frames = pieces.map(|piece| Ok::<_, TooLong>(Frame::data(piece)));
         let stream = StreamBody::new(futures::stream::iter(frames));
-        let mut body = CappedBody::new(stream, rule, Arc::default());
+        let mut body = capped(stream, rule);
         let mut read = 0;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| error.to_string())?;
@@ -253,7 +407,7 @@ mod tests {
     async fn a_watch_comes_out_one_document_a_line_and_any_other_answer_as_it_is() {
         for (rule, out) in [(Rule::Lines, "{}\n[]\n"), (Rule::Whole, "{\n}[\n]")] {
             let indented = Full::from(Bytes::from_static(b"{\n}[\n]"));
-            let body = CappedBody::new(indented, rule, Arc::default());
+            let body = capped(indented, rule);
             let read = body.collect().await.expect("it is short").to_bytes();
             assert_eq!(read, out);
         }
@@ -263,10 +417,94 @@ mod tests {
     async fn each_piece_of_an_answer_is_a_sign_of_life() {
         let (pulse, begun) = (Arc::new(Pulse::default()), now());
         let piece = Full::from(Bytes::from_static(b"{}"));
-        let mut body = CappedBody::new(piece, Rule::Lines, Arc::clone(&pulse));
+        let cap = Cap::new(Arc::clone(&pulse), Room::default());
+        let mut body = CappedBody::new(piece, Rule::Lines, None, &cap);
         assert_eq!(pulse.last(), None);
         assert!(body.frame().await.is_some());
         assert!(pulse.last() >= Some(begun));
+    }
+
+    /// Why a text is not read to its end, in pieces of 1 KiB.
+    async fn refused(
+        text: String,
+        rule: Rule,
+        list: Option<Arc<AtomicUsize>>,
+        cap: &Cap,
+    ) -> Option<TooLong> {
+        let pieces: Vec<Bytes> = text
+            .as_bytes()
+            .chunks(1024)
+            .map(Bytes::copy_from_slice)
+            .collect();
+        let frames = pieces
+            .into_iter()
+            .map(|piece| Ok::<_, TooLong>(Frame::data(piece)));
+        let mut body = CappedBody::new(
+            StreamBody::new(futures::stream::iter(frames)),
+            rule,
+            list,
+            cap,
+        );
+        while let Some(frame) = body.frame().await {
+            if let Err(error) = frame {
+                return TooLong::among(&*error).copied();
+            }
+        }
+        None
+    }
+
+    #[tokio::test]
+    async fn small_values_without_end_are_given_up() {
+        for rule in [Rule::Whole, Rule::Lines] {
+            let text = format!("{{\"a\": [{}", "0,".repeat(VALUES));
+            let why = refused(text, rule, None, &cap()).await;
+            assert_eq!(why, Some(TooLong::Values(VALUES)), "{rule:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_of_small_objects_without_end_is_given_up() {
+        let text = format!("{{\"items\": [{}", "{},".repeat(OBJECTS + 1));
+        let why = refused(text, Rule::Whole, None, &cap()).await;
+        assert_eq!(why, Some(TooLong::Objects(OBJECTS)));
+    }
+
+    #[tokio::test]
+    async fn pages_without_end_are_given_up_and_a_new_list_begins_at_nothing() {
+        let (cap, page) = (cap(), "x".repeat(FREE));
+        let list = |query: &str| {
+            let uri = format!("/api/v1/nodes?{query}");
+            cap.lists.of(&uri.parse().expect("it is one"))
+        };
+        assert!(list("watch=1").is_none(), "it is no list");
+        let mut why = refused(page.clone(), Rule::Whole, list("limit=1"), &cap).await;
+        let mut pages = 1;
+        while why.is_none() {
+            let next = list("limit=1&continue=x");
+            why = refused(page.clone(), Rule::Whole, next, &cap).await;
+            pages += 1;
+        }
+        assert_eq!((why, pages), (Some(TooLong::List(LIST)), LIST / FREE + 1));
+        let anew = list("limit=1");
+        assert_eq!(refused(page, Rule::Whole, anew, &cap).await, None);
+    }
+
+    #[tokio::test]
+    async fn long_answers_share_the_room_and_usual_ones_need_none() {
+        let cap = Cap::new(Arc::default(), Room::of(1));
+        let long = |bytes: usize| refused("x".repeat(bytes), Rule::Whole, None, &cap);
+        assert_eq!(long(FREE + PIECE).await, None);
+        assert_eq!(long(FREE + PIECE + 1).await, Some(TooLong::Room));
+        let _others = cap.room.0.acquire().await.expect("it is never closed");
+        assert_eq!(long(FREE).await, None);
+        assert_eq!(long(FREE + 1).await, Some(TooLong::Room));
+    }
+
+    #[tokio::test]
+    async fn a_line_gives_its_room_back_with_its_end() {
+        let cap = Cap::new(Arc::default(), Room::of(1));
+        let line = "x".repeat(FREE + PIECE) + "\n";
+        assert_eq!(refused(line.repeat(3), Rule::Lines, None, &cap).await, None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use kubeconfig::Variables;
 use thiserror::Error;
 use upgrade::Version;
 
-use super::cap::Cap;
+use super::cap::{Cap, Room};
 use super::pulse::Pulse;
 use crate::machines::Key;
 use crate::names;
@@ -61,7 +61,8 @@ pub async fn kubeconfig(management: &Client, cluster: &Key) -> Result<Vec<u8>, C
     Ok(value.ok_or_else(missing)?.0)
 }
 
-/// A client for what the Secret holds; each piece of an answer that it gets is a sign of life.
+/// A client for what the Secret holds; each piece of an answer that it gets is a sign of life, and long answers take room that all clusters
+/// share.
 ///
 /// # Errors
 /// When it is no kubeconfig, or one that would have us run or read something here: it comes from whoever may write Secrets.
@@ -69,6 +70,7 @@ pub async fn client(
     cluster: &Key,
     kubeconfig: &[u8],
     pulse: &Arc<Pulse>,
+    room: &Room,
 ) -> Result<Client, ConnectError> {
     let bad = |detail: String| ConnectError::Kubeconfig {
         name: format!("{}{}", cluster.name, names::KUBECONFIG_SUFFIX),
@@ -88,7 +90,8 @@ pub async fn client(
     config.read_timeout = Some(Duration::from_secs(180));
     let built = ClientBuilder::try_from(config);
     let built = built.map_err(|error| bad(watch::chain(&error)))?;
-    Ok(built.with_layer(&Cap::new(Arc::clone(pulse))).build())
+    let cap = Cap::new(Arc::clone(pulse), room.clone());
+    Ok(built.with_layer(&cap).build())
 }
 
 /// What in a kubeconfig would run a program or read a file of ours.
@@ -151,7 +154,13 @@ mod tests {
 
     async fn refused(user: &str, cluster: &str) -> Option<String> {
         let text = kubeconfig(user, cluster);
-        let made = client(&Key::new("t", "c"), text.as_bytes(), &Arc::default()).await;
+        let made = client(
+            &Key::new("t", "c"),
+            text.as_bytes(),
+            &Arc::default(),
+            &Room::default(),
+        )
+        .await;
         made.err().map(|error| error.to_string())
     }
 
@@ -196,10 +205,15 @@ mod tests {
     #[tokio::test]
     async fn what_is_no_kubeconfig_is_named_with_its_secret_and_nothing_of_it_shown() {
         for bytes in [b"\xff\xfe".as_slice(), b"", b"secret: [", b"[1, 2]"] {
-            let why = client(&Key::new("t", "c"), bytes, &Arc::default())
-                .await
-                .err()
-                .expect("it is refused");
+            let why = client(
+                &Key::new("t", "c"),
+                bytes,
+                &Arc::default(),
+                &Room::default(),
+            )
+            .await
+            .err()
+            .expect("it is refused");
             assert!(why.to_string().starts_with("Secret c-kubeconfig"), "{why}");
         }
     }

@@ -7,8 +7,11 @@ mod documents;
 mod pace;
 mod parse;
 mod pulse;
+mod seen;
+mod size;
 mod store;
 mod task;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +21,17 @@ use tokio::task::JoinHandle;
 
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
-pub use parse::node as facts;
+use cap::Room;
+pub use cap::TooLong;
+pub use seen::{Node, Pod, Seen};
+pub use size::Size;
 pub use store::{ClusterState, Link};
+
+/// The facts of a Node.
+#[must_use]
+pub fn facts(node: Node) -> crate::engine::NodeFacts {
+    node.facts
+}
 
 /// All workload clusters; clones are the same ones.
 #[derive(Clone)]
@@ -29,6 +41,7 @@ struct Inner {
     management: Client,
     machines: Machines,
     queue: Queue<Key>,
+    room: Room,
     tasks: Mutex<HashMap<Key, Task>>,
 }
 
@@ -52,6 +65,7 @@ impl Clusters {
             management,
             machines,
             queue,
+            room: Room::default(),
             tasks: Mutex::default(),
         }))
     }
@@ -68,11 +82,14 @@ impl Clusters {
             let state = Arc::new(ClusterState::default());
             state.tell(cluster.clone(), self.0.machines.clone());
             let run = task::run(
-                self.0.management.clone(),
+                task::Around {
+                    management: self.0.management.clone(),
+                    machines: self.0.machines.clone(),
+                    queue: self.0.queue.clone(),
+                    room: self.0.room.clone(),
+                },
                 cluster.clone(),
                 Arc::clone(&state),
-                self.0.machines.clone(),
-                self.0.queue.clone(),
             );
             Task {
                 state,

@@ -1,67 +1,80 @@
-//! Nodes and static pods as facts. A Node is written by its own kubelet and agent, so nothing of it is believed to be of a
-//! reasonable size.
-
-use std::collections::BTreeMap;
+//! Nodes and static pods as facts. A Node is written by its own kubelet and agent, and all of it by an API server that may lie. So each
+//! string has a limit, and their text was cleaned while it was read ([`super::seen`]).
 
 use upgrade::names;
+use upgrade::plain;
 use upgrade::record::Reached;
 use upgrade::report::{Answer, Status};
 
-use crate::api::{self, is_true};
+use super::wire::{self, COMPONENT, CONTROL_PLANE, Known};
 use crate::engine::{Ended, NodeFacts, StaticPod};
 
 /// The longest status that is read. The agent's own is under 2 KiB; an annotation can be 256 KiB.
 const STATUS: usize = 16 * 1024;
 
+/// The longest string that is read, in bytes: what is longer than a status may be is no status.
+pub(super) const STRING: usize = STATUS + 4;
+
 /// How many of the phases that it reached are kept, the last ones. An upgrade has about ten.
 const REACHED: usize = 16;
 
-/// The longest part of any other annotation that is kept, in characters.
+/// The longest part of a text for people that is kept, in bytes; and of a provider id, which some clouds make 300 bytes long.
 const TEXT: usize = 512;
 
+/// The longest name, in bytes. Kubernetes takes none that is longer.
+const NAME: usize = 253;
+
+/// The longest version, uid, id or architecture, in bytes. A UID has 36, a version 20.
+const WORD: usize = 128;
+
 /// A Node as facts.
-#[must_use]
-pub fn node(object: api::Node) -> NodeFacts {
-    let meta = object.metadata;
-    let annotations = meta.annotations.unwrap_or_default();
-    let get = |key: &str| text(&annotations, key);
-    let status = object.status.unwrap_or_default();
-    let told = annotations.get(names::STATUS);
-    let (details, reached) = told.and_then(|text| details(text)).unzip();
+pub(super) fn node(object: wire::Node) -> NodeFacts {
+    let (meta, spec, status) = (object.metadata, object.spec, object.status);
+    let get = |key: &str, longest| meta.annotations.get(key).map(|text| short(text, longest));
+    let told = meta.annotations.get(names::STATUS);
+    let (details, reached) = told.and_then(details).unzip();
     let reached = reached.unwrap_or_default();
+    let provider_id = spec.provider_id.filter(|id| !id.is_empty());
     NodeFacts {
-        name: meta.name.unwrap_or_default(),
-        uid: meta.uid.unwrap_or_default(),
-        resource_version: meta.resource_version.unwrap_or_default(),
-        provider_id: object.spec.provider_id.filter(|id| !id.is_empty()),
-        architecture: status.node_info.architecture,
-        ready: is_true(&status.conditions, "Ready"),
-        cordoned: object.spec.unschedulable,
-        kubelet: status.node_info.kubelet_version,
-        control_plane: is_control_plane(meta.labels.as_ref()),
-        requested: annotations
-            .get(names::REQUEST)
-            .is_some_and(|value| value == names::REQUEST_SCHEDULED),
-        image: get(names::IMAGE),
-        version: get(names::KUBERNETES_VERSION),
-        id: get(names::UPGRADE_ID),
-        paused: get(names::PAUSED),
-        answer: answer(&annotations),
-        ended: ended(&annotations, details.as_ref(), &reached),
+        name: name(&meta.name),
+        uid: short(&meta.uid, WORD),
+        resource_version: version(&meta.resource_version),
+        provider_id: provider_id.map(|id| short(&id, TEXT)),
+        architecture: short(&status.node_info.architecture, WORD),
+        ready: status.conditions.is_true("Ready"),
+        cordoned: spec.unschedulable,
+        kubelet: short(&status.node_info.kubelet_version, WORD),
+        control_plane: meta.labels.get(CONTROL_PLANE).is_some(),
+        requested: meta.annotations.get(names::REQUEST) == Some(names::REQUEST_SCHEDULED),
+        image: get(names::IMAGE, TEXT),
+        version: get(names::KUBERNETES_VERSION, WORD),
+        id: get(names::UPGRADE_ID, WORD),
+        paused: get(names::PAUSED, TEXT),
+        answer: answer(&meta.annotations),
+        ended: ended(&meta.annotations, details.as_ref(), &reached),
         unreadable: told.is_some() && details.is_none(),
         status: details,
         reached: last(&reached),
-        failure: get(names::FAILURE_REASON),
+        failure: get(names::FAILURE_REASON, TEXT),
     }
 }
 
-fn text(annotations: &BTreeMap<String, String>, key: &str) -> Option<String> {
-    annotations
-        .get(key)
-        .map(|value| value.chars().take(TEXT).collect())
+/// A name, at most as long as Kubernetes takes them.
+pub(super) fn name(text: &str) -> String {
+    short(text, NAME)
 }
 
-fn answer(annotations: &BTreeMap<String, String>) -> Option<Answer> {
+/// A resource version.
+pub(super) fn version(text: &str) -> String {
+    short(text, WORD)
+}
+
+/// At most so many bytes of it.
+fn short(text: &str, longest: usize) -> String {
+    text[..text.floor_char_boundary(longest)].to_owned()
+}
+
+fn answer(annotations: &Known) -> Option<Answer> {
     let value = annotations.get(names::ANSWER)?;
     [Answer::InProgress, Answer::Upgraded, Answer::Failed]
         .into_iter()
@@ -69,11 +82,7 @@ fn answer(annotations: &BTreeMap<String, String>) -> Option<Answer> {
 }
 
 /// What the request that is answered took, once that is the agent's last word.
-fn ended(
-    annotations: &BTreeMap<String, String>,
-    status: Option<&Status>,
-    reached: &[Reached],
-) -> Option<Box<Ended>> {
+fn ended(annotations: &Known, status: Option<&Status>, reached: &[Reached]) -> Option<Box<Ended>> {
     answer(annotations).filter(|answer| *answer != Answer::InProgress)?;
     let history = annotations.get(names::HISTORY)?;
     Ended::of(status?, reached, history).map(Box::new)
@@ -82,7 +91,7 @@ fn ended(
 /// The details, and when phases were reached. The list of those is the largest part, and is not kept.
 fn details(text: &str) -> Option<(Status, Vec<Reached>)> {
     let within = Some(text).filter(|text| text.len() <= STATUS)?;
-    let mut status: Status = serde_json::from_str(within).ok()?;
+    let mut status: Status = plain::from_json(within, TEXT).ok()?;
     let reached = std::mem::take(&mut status.reached);
     Some((status, reached))
 }
@@ -94,46 +103,39 @@ fn last(reached: &[Reached]) -> Vec<u64> {
     last.map(|reached| reached.at).collect()
 }
 
-fn is_control_plane(labels: Option<&BTreeMap<String, String>>) -> bool {
-    labels.is_some_and(|labels| labels.contains_key("node-role.kubernetes.io/control-plane"))
-}
-
 /// Name, Node and what matters of a static pod's mirror. kubeadm labels them with their component and calls them
 /// `<component>-<node>`.
-pub fn pod(object: api::Pod) -> Option<(String, String, StaticPod)> {
-    let name = object.metadata.name?;
-    let component = object.metadata.labels?.remove("component")?;
-    let node = if object.spec.node_name.is_empty() {
-        name.strip_prefix(&format!("{component}-"))?.to_owned()
-    } else {
-        object.spec.node_name
+pub(super) fn pod(object: wire::Pod) -> Option<(String, String, StaticPod)> {
+    let (meta, spec) = (object.metadata, object.spec);
+    let component = meta.labels.get(COMPONENT)?;
+    let node = match spec.node_name.as_str() {
+        "" => meta.name.strip_prefix(&format!("{component}-"))?,
+        node => node,
     };
-    let image = object
-        .spec
-        .containers
-        .first()
-        .map(|container| container.image.as_str());
-    let ready = object
-        .status
-        .is_some_and(|status| is_true(&status.conditions, "Ready"));
+    let image = spec.containers.first();
     let pod = StaticPod {
-        version: image.and_then(tag),
-        component,
-        ready,
+        version: image.and_then(|container| tag(&container.image)),
+        component: short(component, WORD),
+        ready: object.status.conditions.is_true("Ready"),
     };
-    Some((name, node, pod))
+    Some((name(&meta.name), name(node), pod))
 }
 
 /// The tag of `host:port/name:tag@digest`.
 fn tag(image: &str) -> Option<String> {
     let name = image.split('@').next()?.rsplit('/').next()?;
-    name.split_once(':').map(|(_, tag)| tag.to_owned())
+    name.split_once(':').map(|(_, tag)| short(tag, WORD))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::clusters::{Node, Pod, Size};
+    use serde_json::{Value, json};
+
+    fn read(object: Value) -> NodeFacts {
+        serde_json::from_value::<Node>(object).unwrap().facts
+    }
 
     #[test]
     fn a_tag_is_found_behind_ports_and_before_digests() {
@@ -154,7 +156,8 @@ mod tests {
             "metadata": { "name": "kube-scheduler-a", "labels": { "component": "kube-scheduler" } },
             "spec": { "nodeName": "a", "containers": null }, "status": { "conditions": null },
         });
-        let (_, node, pod) = pod(serde_json::from_value(object).unwrap()).unwrap();
+        let seen: Pod = serde_json::from_value(object).unwrap();
+        let (_, node, pod) = seen.facts.unwrap();
         assert_eq!((node.as_str(), pod.version, pod.ready), ("a", None, false));
     }
 
@@ -169,7 +172,7 @@ mod tests {
             let status =
                 json!({ "phase": "Trial", "percent": 60, "tries": 1, "reached": reached(count) });
             let object = json!({ "metadata": { "name": "a", "annotations": { names::STATUS: status.to_string() } }, "spec": {} });
-            let facts = node(serde_json::from_value(object).unwrap());
+            let facts = read(object);
             assert_eq!(facts.reached, kept.collect::<Vec<u64>>());
             assert!(facts.status.unwrap().reached.is_empty());
         }
@@ -182,8 +185,68 @@ mod tests {
             "metadata": { "name": "a", "annotations": { names::FAILURE_REASON: long, names::STATUS: long, names::ANSWER: "Failed" } },
             "spec": {},
         });
-        let facts = node(serde_json::from_value(object).unwrap());
+        let facts = read(object);
         assert_eq!(facts.failure.unwrap().len(), TEXT);
         assert!(facts.status.is_none() && facts.unreadable);
+    }
+
+    /// Every string that a Node can hold, as long as a server likes.
+    fn huge(text: &str) -> Value {
+        let status = json!({
+            "id": "capi-1", "phase": text, "step": text, "doing": text, "percent": 1, "code": text, "reason": text,
+            "revertsFor": { "code": text, "reason": text }, "toVersion": "v1.36.3", "tries": 1, "paused": text,
+            "reached": [{ "phase": text, "at": 1 }],
+        });
+        json!({
+            "apiVersion": text, "kind": text,
+            "metadata": {
+                "name": text, "uid": text, "resourceVersion": text, "generateName": text, "labels": { CONTROL_PLANE: text, text: text },
+                "managedFields": [{ "manager": text, "fieldsV1": { text: [0, 1, 2] } }],
+                "annotations": {
+                    names::REQUEST: text, names::IMAGE: text, names::KUBERNETES_VERSION: text, names::UPGRADE_ID: text,
+                    names::PAUSED: text, names::ANSWER: text, names::STATUS: status.to_string(), names::HISTORY: text,
+                    names::FAILURE_REASON: text, text: text,
+                },
+            },
+            "spec": { "providerID": text },
+            "status": {
+                "nodeInfo": { "kubeletVersion": text, "architecture": text, "osImage": text },
+                "conditions": [{ "type": text, "status": text, "message": text }],
+            },
+        })
+    }
+
+    #[test]
+    fn however_long_its_strings_are_a_node_is_kept_small() {
+        for (length, most) in [(1000, 10 * 1024), (1 << 20, 6 * 1024)] {
+            let facts = read(huge(&"x".repeat(length)));
+            assert!(facts.size() < most, "{length}: {}", facts.size());
+        }
+        let pod = json!({
+            "metadata": { "name": "x".repeat(1 << 20), "labels": { "component": "x".repeat(1 << 20) } },
+            "spec": { "nodeName": "x".repeat(1 << 20), "containers": [{ "image": format!("a:{}", "x".repeat(1 << 20)) }] },
+        });
+        let seen: Pod = serde_json::from_value(pod).unwrap();
+        assert!(seen.size() < 2 * 1024, "{}", seen.size());
+    }
+
+    #[test]
+    fn no_string_of_a_node_or_pod_steers_a_terminal() {
+        let text = "a\u{1b}]0;x\u{7}\u{9b}\u{202e}\u{2066}\u{200b}\u{2028}\u{61c}\u{e0041}b";
+        let facts = read(huge(text));
+        assert!(facts.status.is_some(), "its JSON was read");
+        // Debug escapes what steers, so an escape shows that something is left.
+        let shown = format!("{facts:?}");
+        assert!(
+            !shown.contains("\\u{") && !shown.contains('\u{202e}'),
+            "{shown}"
+        );
+        let pod = json!({
+            "metadata": { "name": text, "labels": { "component": text } },
+            "spec": { "nodeName": text, "containers": [{ "image": format!("a:{text}") }] },
+        });
+        let seen: Pod = serde_json::from_value(pod).unwrap();
+        let shown = format!("{seen:?}");
+        assert!(shown.contains("]0;x") && !shown.contains("\\u{"), "{shown}");
     }
 }

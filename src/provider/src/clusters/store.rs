@@ -9,13 +9,18 @@ use kube::Client;
 use upgrade::Version;
 
 use super::pulse::Pulse;
+use super::size::Size;
 use crate::engine::{NodeFacts, StaticPod, clean};
 use crate::machines::{Key, Machines};
 use crate::watch::is_older;
 
 /// How many Nodes of a cluster are kept, and how many static pods. Kubernetes is made for 5,000 Nodes; a server that lies may show any
 /// number of them.
-pub(super) const MOST: usize = 50_000;
+pub(super) const MOST: usize = 10_000;
+
+/// How many bytes the Nodes of a cluster may take, and its static pods: a Node at rest takes some 900, one that works 1,500, one that lies
+/// up to 8,000.
+pub(super) const BYTES: usize = 16 << 20;
 
 /// One workload cluster as it was seen last.
 #[derive(Default)]
@@ -31,6 +36,8 @@ struct State {
     away: Option<Arc<str>>,
     seen: i64,
     nodes: HashMap<String, Arc<NodeFacts>>,
+    /// How many bytes they take.
+    bytes: usize,
     audience: Option<Audience>,
     control_plane: HashSet<String>,
     pods: Pods,
@@ -59,7 +66,16 @@ impl State {
     fn put(&mut self, node: NodeFacts) {
         self.works(&node.name, node.in_flight());
         keep(&mut self.control_plane, &node.name, node.control_plane);
-        self.nodes.insert(node.name.clone(), Arc::new(node));
+        self.bytes += node.size();
+        let before = self.nodes.insert(node.name.clone(), Arc::new(node));
+        self.bytes -= before.map_or(0, |before| before.size());
+    }
+
+    /// Whether there is room for a Node, in place of the one that has its name by now.
+    fn has_room(&self, node: &NodeFacts) -> bool {
+        let known = self.nodes.get(&node.name);
+        let others = self.bytes - known.map_or(0, |known| known.size());
+        (known.is_some() || self.nodes.len() < MOST) && others + node.size() <= BYTES
     }
 
     /// Takes in what is said of a Node that is known, unless it is older. Says whether anything that matters is other than before.
@@ -71,6 +87,11 @@ impl State {
             resource_version: node.resource_version.clone(),
             ..known.clone()
         } == node;
+        if !self.has_room(&node) {
+            // It has grown, and all that grew before it: no honest cluster does that.
+            self.remove(&node.name);
+            return true;
+        }
         self.doubt_if(versions::served_by(known) != versions::served_by(&node));
         self.put(node);
         !same
@@ -78,7 +99,8 @@ impl State {
 
     fn remove(&mut self, node: &str) {
         self.works(node, false);
-        self.nodes.remove(node);
+        let gone = self.nodes.remove(node);
+        self.bytes -= gone.map_or(0, |gone| gone.size());
         let served = self.control_plane.remove(node);
         self.doubt_if(served);
     }
@@ -152,6 +174,7 @@ impl ClusterState {
                 state.seen = now;
             }
             let mut names: Vec<String> = state.nodes.drain().map(|(name, _)| name).collect();
+            state.bytes = 0;
             state.control_plane.clear();
             let audience = state.audience.take();
             nodes.into_iter().for_each(|node| state.put(node));
@@ -206,7 +229,7 @@ impl ClusterState {
     pub fn put(&self, node: NodeFacts) -> bool {
         self.write(|state| match state.nodes.get(&node.name).cloned() {
             Some(known) => state.follow(&known, node),
-            None if state.nodes.len() < MOST => {
+            None if state.has_room(&node) => {
                 state.doubt_if(versions::served_by(&node).is_some());
                 state.put(node);
                 true
@@ -264,6 +287,7 @@ impl ClusterState {
     /// One static pod.
     pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
         self.write(|state| {
+            // Each has a limit of its own, so that their number is enough.
             if state.pods.len() < MOST || state.pods.contains_key(&name) {
                 let known = state.pods.get(&name).map(|(_, known)| known);
                 state.doubt_if(pod.serves() && known != Some(&pod));
@@ -331,6 +355,30 @@ mod tests {
             state.put(ready),
             "one that is known is followed all the same"
         );
+    }
+
+    /// The largest that the parser lets through is 8 KB.
+    #[test]
+    fn of_nodes_that_grow_no_more_are_kept_than_there_is_room_for() {
+        let state = ClusterState::default();
+        let node = |number: usize, length: usize| NodeFacts {
+            name: number.to_string(),
+            failure: Some("x".repeat(length)),
+            ..NodeFacts::default()
+        };
+        let all = 0..MOST / 2;
+        assert!(all.clone().all(|number| state.put(node(number, 0))));
+        for number in all.clone() {
+            state.put(node(number, 8_000));
+        }
+        let bytes = state.read(|state| {
+            let counted: usize = state.nodes.values().map(|node| node.size()).sum();
+            assert_eq!(state.bytes, counted);
+            counted
+        });
+        assert!(bytes <= BYTES && !state.is_empty(), "{bytes}");
+        all.for_each(|number| state.remove(&number.to_string()));
+        assert_eq!(state.read(|state| state.bytes), 0);
     }
 
     #[test]

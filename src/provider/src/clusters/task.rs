@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use kube::Client;
 use tracing::{info, warn};
 
+use super::cap::Room;
 use super::connect;
-use super::parse;
-use super::store::{ClusterState, Link, MOST};
+use super::size::Size;
+use super::store::{BYTES, ClusterState, Link, MOST};
 use crate::api;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
-use crate::watch::{self, Filter, News, Pauses, WatchError};
+use crate::watch::{self, Budget, Filter, News, Pauses, WatchError};
 use crate::world::now;
 
 /// How often the Secret is looked at while the connection holds: a credential may be rotated long before the old one ends. Asked
@@ -23,33 +24,44 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How often the server is asked for its version at most: what makes us doubt it comes in bursts, and again as long as somebody is held by it.
 const VERSIONS: Duration = Duration::from_secs(30);
 
-/// What one connection needs.
-struct Scene<'a> {
-    management: &'a Client,
-    cluster: &'a Key,
-    state: &'a ClusterState,
-    machines: &'a Machines,
-    queue: &'a Queue<Key>,
+/// So many Nodes are asked for at once. A page of 100 takes some 3 MiB. Captured nodes can make their own 9 MiB long each, so where a page is
+/// too long the next list has smaller ones, down to one Node: then no node hides the others.
+const PAGES: [u32; 3] = [100, 10, 1];
+
+/// How long a list may take. 5,000 Nodes are 150 MiB, over a line of 10 Mbit/s two minutes.
+const LISTING: Duration = Duration::from_secs(180);
+
+/// What all connections share.
+pub(super) struct Around {
+    pub(super) management: Client,
+    pub(super) machines: Machines,
+    pub(super) queue: Queue<Key>,
+    pub(super) room: Room,
 }
 
-pub async fn run(
-    management: Client,
-    cluster: Key,
-    state: Arc<ClusterState>,
-    machines: Machines,
-    queue: Queue<Key>,
-) {
-    let scene = Scene {
-        management: &management,
+/// What one connection needs.
+struct Scene<'a> {
+    around: &'a Around,
+    cluster: &'a Key,
+    state: &'a ClusterState,
+    /// How many objects are asked for at once.
+    page: u32,
+}
+
+pub(super) async fn run(around: Around, cluster: Key, state: Arc<ClusterState>) {
+    let mut scene = Scene {
+        around: &around,
         cluster: &cluster,
         state: &state,
-        machines: &machines,
-        queue: &queue,
+        page: PAGES[0],
     };
     let mut pauses = Pauses::default();
     loop {
         let mut listed = None;
         let why = scene.live(&mut listed).await;
+        if why.is_too_long && listed.is_none() {
+            scene.page = smaller(scene.page);
+        }
         // A watch that ends is not yet an absence: the next try shows. A try that fails is one.
         if listed.is_none() || why.is_refusal {
             scene.away(&why.text);
@@ -59,10 +71,21 @@ pub async fn run(
     }
 }
 
+/// The next smaller page.
+fn smaller(page: u32) -> u32 {
+    PAGES.into_iter().find(|next| *next < page).unwrap_or(page)
+}
+
 /// No more than is kept.
-fn few() -> Filter {
+fn few<K: Size>(page: u32) -> Filter<K> {
     Filter {
-        most: Some(MOST),
+        budget: Some(Budget {
+            page,
+            most: MOST,
+            bytes: BYTES,
+            size: K::size,
+            within: LISTING,
+        }),
         ..Filter::default()
     }
 }
@@ -71,12 +94,24 @@ fn few() -> Filter {
 struct End {
     text: String,
     is_refusal: bool,
+    is_too_long: bool,
+}
+
+impl End {
+    fn because(text: impl ToString) -> Self {
+        Self {
+            text: text.to_string(),
+            is_refusal: false,
+            is_too_long: false,
+        }
+    }
 }
 
 impl From<WatchError> for End {
     fn from(error: WatchError) -> Self {
         Self {
             is_refusal: matches!(error, WatchError::Refused(_)),
+            is_too_long: matches!(error, WatchError::TooLong(_)),
             text: error.to_string(),
         }
     }
@@ -84,17 +119,16 @@ impl From<WatchError> for End {
 
 impl Scene<'_> {
     async fn live(&self, listed: &mut Option<Instant>) -> End {
-        let failed = |error: connect::ConnectError| End {
-            text: error.to_string(),
-            is_refusal: false,
-        };
-        let kubeconfig = match connect::kubeconfig(self.management, self.cluster).await {
+        let around = self.around;
+        let kubeconfig = match connect::kubeconfig(&around.management, self.cluster).await {
             Ok(kubeconfig) => kubeconfig,
-            Err(error) => return failed(error),
+            Err(error) => return End::because(error),
         };
-        let client = match connect::client(self.cluster, &kubeconfig, self.state.pulse()).await {
+        let pulse = self.state.pulse();
+        let client = connect::client(self.cluster, &kubeconfig, pulse, &around.room).await;
+        let client = match client {
             Ok(client) => client,
-            Err(error) => return failed(error),
+            Err(error) => return End::because(error),
         };
         let server = match connect::version(&client).await {
             Ok(server) => server,
@@ -108,18 +142,9 @@ impl Scene<'_> {
             end = self.watch_nodes(&link, listed) => end,
             end = self.watch_pods(client.clone()) => end,
             end = self.follow_version(&client) => end,
-            () = self.until_rotated(&kubeconfig) => End {
-                text: "its kubeconfig was rotated".to_owned(),
-                is_refusal: false,
-            },
-            () = self.state.until_suspected() => End {
-                text: "a request got no answer".to_owned(),
-                is_refusal: false,
-            },
-            () = self.state.pulse().until_silent() => End {
-                text: "nothing was heard of it for long".to_owned(),
-                is_refusal: false,
-            },
+            () = self.until_rotated(&kubeconfig) => End::because("its kubeconfig was rotated"),
+            () = self.state.until_suspected() => End::because("a request got no answer"),
+            () = pulse.until_silent() => End::because("nothing was heard of it for long"),
         }
     }
 
@@ -128,24 +153,22 @@ impl Scene<'_> {
             News::All(all) => {
                 *listed = Some(Instant::now());
                 info!(cluster = %self.cluster, nodes = all.len(), "watching Nodes");
-                let nodes = all.into_iter().map(parse::node).collect();
+                let nodes = all.into_iter().map(|node| node.facts).collect();
                 let names = self.state.live(link.clone(), nodes, now());
                 names.iter().for_each(|node| self.wake(node));
             }
             News::Changed(node) => {
-                let facts = parse::node(node);
-                let name = facts.name.clone();
-                if self.state.put(facts) {
+                let name = node.facts.name.clone();
+                if self.state.put(node.facts) {
                     self.wake(&name);
                 }
             }
             News::Gone(node) => {
-                let name = node.metadata.name.unwrap_or_default();
-                self.state.remove(&name);
-                self.wake(&name);
+                self.state.remove(node.name());
+                self.wake(node.name());
             }
         };
-        let Err(error) = watch::once(api::nodes(link.client.clone()), &few(), tell).await;
+        let Err(error) = watch::once(api::nodes(link.client.clone()), &few(self.page), tell).await;
         error.into()
     }
 
@@ -153,22 +176,20 @@ impl Scene<'_> {
     async fn watch_pods(&self, client: Client) -> End {
         let filter = Filter {
             labels: Some("tier=control-plane".to_owned()),
-            ..few()
+            ..few(self.page)
         };
         let tell = |news: News<api::Pod>| match news {
             News::All(all) => self
                 .state
-                .replace_pods(all.into_iter().filter_map(parse::pod).collect()),
+                .replace_pods(all.into_iter().filter_map(|pod| pod.facts).collect()),
             News::Changed(pod) => {
-                if let Some(pod) = parse::pod(pod) {
+                if let Some(pod) = pod.facts {
                     let node = pod.1.clone();
                     self.state.put_pod(pod);
                     self.wake(&node);
                 }
             }
-            News::Gone(pod) => self
-                .state
-                .remove_pod(&pod.metadata.name.unwrap_or_default()),
+            News::Gone(pod) => self.state.remove_pod(pod.name()),
         };
         watch::forever(api::system_pods(client), filter, tell, |error| {
             tracing::debug!(cluster = %self.cluster, "the watch of static pods broke: {error}");
@@ -198,7 +219,7 @@ impl Scene<'_> {
     async fn until_rotated(&self, kubeconfig: &[u8]) {
         loop {
             tokio::time::sleep(LOOK).await;
-            let now = connect::kubeconfig(self.management, self.cluster).await;
+            let now = connect::kubeconfig(&self.around.management, self.cluster).await;
             if now.is_ok_and(|now| now != kubeconfig) {
                 return;
             }
@@ -206,8 +227,8 @@ impl Scene<'_> {
     }
 
     fn wake(&self, node: &str) {
-        if let Some(machine) = self.machines.of_node(self.cluster, node) {
-            self.queue.add(machine);
+        if let Some(machine) = self.around.machines.of_node(self.cluster, node) {
+            self.around.queue.add(machine);
         }
     }
 
@@ -219,7 +240,20 @@ impl Scene<'_> {
     }
 
     fn wake_all(&self) {
-        let of_cluster = self.machines.of_cluster(self.cluster);
-        of_cluster.into_iter().for_each(|key| self.queue.add(key));
+        let of_cluster = self.around.machines.of_cluster(self.cluster);
+        of_cluster
+            .into_iter()
+            .for_each(|key| self.around.queue.add(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_are_too_long_become_smaller_down_to_one_node() {
+        let pages = std::iter::successors(Some(PAGES[0]), |page| Some(smaller(*page)));
+        assert_eq!(pages.take(5).collect::<Vec<_>>(), [100, 10, 1, 1, 1]);
     }
 }

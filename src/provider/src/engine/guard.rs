@@ -33,7 +33,8 @@ pub fn skew(cluster: &str, wanted: &Version, control_plane: &ControlPlane) -> Re
 /// [`Why::WorkersBehind`].
 pub fn reach(wanted: &Version, oldest_kubelet: Option<&Version>) -> Result<(), Why> {
     let too_old = |oldest: &&Version| {
-        oldest.major() != wanted.major() || wanted.minor() > oldest.minor() + KUBELETS_BEHIND
+        oldest.major() != wanted.major()
+            || wanted.minor() > oldest.minor().saturating_add(KUBELETS_BEHIND)
     };
     match oldest_kubelet.filter(too_old) {
         Some(oldest) if wanted > oldest => Err(Why::WorkersBehind {
@@ -50,7 +51,8 @@ pub fn reach(wanted: &Version, oldest_kubelet: Option<&Version>) -> Result<(), W
 /// # Errors
 /// [`Why::StepTooLarge`].
 pub fn step(from: &Version, wanted: &Version, allowed: u32) -> Result<(), Why> {
-    let far = wanted.major() != from.major() || wanted.minor() > from.minor() + allowed;
+    let far =
+        wanted.major() != from.major() || wanted.minor() > from.minor().saturating_add(allowed);
     if far && wanted > from {
         return Err(Why::StepTooLarge {
             from: from.clone(),

@@ -7,6 +7,7 @@ mod node;
 
 use thiserror::Error;
 
+use crate::engine::clean;
 use crate::watch::{WatchError, chain};
 pub use extension::settings as settings_of_extension;
 pub use machine::{mark, unask};
@@ -49,15 +50,17 @@ impl HandError {
 impl From<kube::Error> for HandError {
     fn from(error: kube::Error) -> Self {
         match error {
-            kube::Error::Api(status) => match status.code {
-                409 => Self::Conflict,
-                404 => Self::Missing,
-                401 | 408 | 429 | 500..=599 => {
-                    Self::Away(format!("{} ({})", status.message, status.code))
+            // The words are a server's, which may lie: they reach conditions, Events and the log.
+            kube::Error::Api(status) => {
+                let said = || format!("{} ({})", clean(&status.message), status.code);
+                match status.code {
+                    409 => Self::Conflict,
+                    404 => Self::Missing,
+                    401 | 408 | 429 | 500..=599 => Self::Away(said()),
+                    _ => Self::Refused(said()),
                 }
-                _ => Self::Refused(format!("{} ({})", status.message, status.code)),
-            },
-            other => Self::Away(chain(&other)),
+            }
+            other => Self::Away(clean(&chain(&other))),
         }
     }
 }
@@ -67,7 +70,7 @@ impl From<WatchError> for HandError {
         match error {
             WatchError::Refused(text) => Self::Refused(text),
             WatchError::Missing(_) => Self::Missing,
-            WatchError::Away(text) => Self::Away(text),
+            WatchError::Away(text) | WatchError::TooLong(text) => Self::Away(text),
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Limits {
     pub idle: Duration,
     /// How many connections at once. Core and the control plane's manager keep a few each.
     pub connections: usize,
-    /// How many bodies are read at once; with `body` the bound on memory.
+    /// How many bodies are read at once; with `body` the bound on memory, of which the Deployment's limit has to have room for the most.
     pub bodies: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for Limits {
             patience: Duration::from_secs(10),
             idle: Duration::from_secs(120),
             connections: 1024,
-            bodies: 64,
+            bodies: 16,
         }
     }
 }

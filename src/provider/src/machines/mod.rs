@@ -100,7 +100,7 @@ async fn watch_control_planes(
                 debug!("no KubeadmControlPlanes: {error}");
                 machines.no_control_planes();
             }
-            WatchError::Refused(_) | WatchError::Away(_) => {
+            WatchError::Refused(_) | WatchError::Away(_) | WatchError::TooLong(_) => {
                 warn!("the watch of KubeadmControlPlanes broke: {error}");
             }
         }

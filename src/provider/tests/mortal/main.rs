@@ -10,6 +10,8 @@ mod deaths;
 mod endless;
 mod hasty;
 mod leftovers;
+mod liar;
+mod lies;
 mod life;
 mod meddling;
 mod replicas;

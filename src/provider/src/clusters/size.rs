@@ -1,0 +1,83 @@
+//! How much memory facts take. The budget of a cluster is counted in these, so each field is named: a new one has to be counted too.
+
+use upgrade::report::{Cause, Status};
+
+use crate::engine::{Ended, NodeFacts};
+
+/// How much memory facts take.
+pub trait Size {
+    /// In bytes, about.
+    fn size(&self) -> usize;
+}
+
+impl Size for NodeFacts {
+    fn size(&self) -> usize {
+        let Self {
+            name,
+            uid,
+            resource_version,
+            provider_id,
+            architecture,
+            ready: _,
+            cordoned: _,
+            kubelet,
+            control_plane: _,
+            requested: _,
+            image,
+            version,
+            id,
+            paused,
+            answer: _,
+            status,
+            reached,
+            unreadable: _,
+            failure,
+            ended,
+        } = self;
+        // The name is the key that it is kept by, too.
+        let strings = [name, name, uid, resource_version, architecture, kubelet];
+        let strings: usize = strings.map(String::len).iter().sum();
+        let texts: usize = [provider_id, image, version, id, paused, failure]
+            .map(len)
+            .iter()
+            .sum();
+        let ended = ended
+            .as_ref()
+            .map_or(0, |ended| size_of::<Ended>() + ended.reason.len());
+        let status = status.as_ref().map_or(0, status_strings);
+        size_of::<Self>() + strings + texts + status + ended + size_of_val(reached.as_slice())
+    }
+}
+
+fn status_strings(status: &Status) -> usize {
+    let Status {
+        id: _,
+        phase,
+        step,
+        doing,
+        percent: _,
+        code,
+        reason,
+        reverts_for,
+        from,
+        to,
+        to_version: _,
+        boot: _,
+        tries: _,
+        unguarded: _,
+        paused,
+        // Kept as numbers, beside it.
+        reached: _,
+        waiting_since: _,
+    } = status;
+    let texts: usize = [step, doing, code, reason, paused].map(len).iter().sum();
+    let cause = reverts_for.as_ref();
+    let cause = cause.map_or(0, |Cause { code, reason }| code.len() + reason.len());
+    let digests = [from, to].map(|digest| digest.as_ref().map_or(0, |one| one.as_str().len()));
+    // What is not counted by its letters has narrow limits of its own.
+    phase.len() + texts + cause + digests.iter().sum::<usize>() + 256
+}
+
+fn len(text: &Option<String>) -> usize {
+    text.as_ref().map_or(0, String::len)
+}

@@ -1,0 +1,214 @@
+//! What is read of a workload cluster's objects, as they come over the wire. A field that is not named here takes no memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use upgrade::names;
+
+/// On a Node of the control plane. The admission plug-in NodeRestriction lets no kubelet set it.
+pub(super) const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
+
+/// On a static pod of kubeadm's: which one it is.
+pub(super) const COMPONENT: &str = "component";
+
+/// The annotations and labels that are read.
+const KNOWN: [&str; 11] = [
+    names::REQUEST,
+    names::IMAGE,
+    names::KUBERNETES_VERSION,
+    names::UPGRADE_ID,
+    names::PAUSED,
+    names::ANSWER,
+    names::STATUS,
+    names::HISTORY,
+    names::FAILURE_REASON,
+    CONTROL_PLANE,
+    COMPONENT,
+];
+
+/// A Node.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Node {
+    pub(super) metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) spec: NodeSpec,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) status: NodeStatus,
+}
+
+/// A pod.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Pod {
+    pub(super) metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) spec: PodSpec,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) status: PodStatus,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Meta {
+    pub(super) name: String,
+    pub(super) uid: String,
+    pub(super) resource_version: String,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) annotations: Known,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) labels: Known,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct NodeSpec {
+    pub(super) unschedulable: bool,
+    #[serde(rename = "providerID")]
+    pub(super) provider_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct NodeStatus {
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) conditions: Conditions,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) node_info: NodeInfo,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct NodeInfo {
+    pub(super) kubelet_version: String,
+    pub(super) architecture: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PodSpec {
+    pub(super) node_name: String,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) containers: Vec<Container>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Container {
+    pub(super) image: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PodStatus {
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) conditions: Conditions,
+}
+
+/// The conditions of a Node or pod.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Conditions(Vec<Condition>);
+
+#[derive(Debug, Deserialize)]
+struct Condition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+}
+
+impl Conditions {
+    /// Whether this one is `True`.
+    pub(super) fn is_true(&self, kind: &str) -> bool {
+        let mut all = self.0.iter();
+        all.any(|condition| condition.kind == kind && condition.status == "True")
+    }
+}
+
+/// A value that is empty may be written as null: Go does, where nobody has said otherwise.
+fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Annotations or labels: those that are read, however many there are.
+#[derive(Debug, Default)]
+pub(super) struct Known(BTreeMap<String, String>);
+
+impl Known {
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+}
+
+impl<'de> Deserialize<'de> for Known {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Pick)
+    }
+}
+
+struct Pick;
+
+impl<'de> Visitor<'de> for Pick {
+    type Value = Known;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of strings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Known, A::Error> {
+        let mut known = BTreeMap::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if KNOWN.contains(&key.as_str()) {
+                known.insert(key, entries.next_value()?);
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Known(known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that is read and not picked would look absent on every Node.
+    #[test]
+    fn every_key_that_the_parser_asks_for_is_picked() {
+        let parser = include_str!("parse.rs");
+        let code = parser.split("#[cfg(test)]").next().unwrap_or_default();
+        for (name, key) in [
+            ("names::REQUEST", names::REQUEST),
+            ("names::IMAGE", names::IMAGE),
+            ("names::KUBERNETES_VERSION", names::KUBERNETES_VERSION),
+            ("names::UPGRADE_ID", names::UPGRADE_ID),
+            ("names::PAUSED", names::PAUSED),
+            ("names::ANSWER", names::ANSWER),
+            ("names::STATUS", names::STATUS),
+            ("names::HISTORY", names::HISTORY),
+            ("names::FAILURE_REASON", names::FAILURE_REASON),
+        ] {
+            assert!(code.contains(name) && KNOWN.contains(&key), "{name}");
+        }
+        let asked =
+            code.matches("names::").count() - code.matches("names::REQUEST_SCHEDULED").count();
+        assert!(asked >= 9, "{asked}");
+    }
+
+    #[test]
+    fn of_annotations_without_end_only_those_that_are_read_are_kept() {
+        let noise = (0..10_000).map(|number| format!("\"key-{number}\": \"\","));
+        let text = format!(
+            "{{{} \"{}\": \"x\"}}",
+            noise.collect::<String>(),
+            names::PAUSED
+        );
+        let known: Known = serde_json::from_str(&text).unwrap();
+        assert_eq!((known.0.len(), known.get(names::PAUSED)), (1, Some("x")));
+    }
+}
