@@ -69,6 +69,7 @@ fn status_strings(status: &Status) -> usize {
         // Kept as numbers, beside it.
         reached: _,
         waiting_since: _,
+        default_moved: _,
     } = status;
     let texts: usize = [step, doing, code, reason, paused].map(len).iter().sum();
     let cause = reverts_for.as_ref();
