@@ -66,6 +66,7 @@ attacker: setup ## what an attacker tries (docs/reliability.md): a captured node
 	cargo test --quiet -p careen-tests --test agent --test provider -- captured outsider rights garbage
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
 	cargo test --quiet -p careen-provider --test engine --test hooks --test mortal --test release
+	cargo test --quiet -p kubectl-careen --test view
 	cargo test --quiet -p host --test snapshot --test snapshot_traps --test manifest --test journal
 	cargo test --quiet -p careen-stage --test boots --test units
 	cargo test --quiet -p careen-agent --lib -- health::user hooks trust node::unit

@@ -38,6 +38,13 @@ const NAMES: &[Row] = &[
         "anything new: try again after a failure",
     ),
     (
+        names::LEAVE_OUT,
+        "annotation",
+        "Machine",
+        "operator",
+        "any, as the reason: no other Machine waits for this one, and nothing new is asked of its node",
+    ),
+    (
         names::NEVER_REPLACE,
         "annotation",
         "Cluster, MachineDeployment, KubeadmControlPlane",

@@ -24,8 +24,8 @@ pub struct Facts<'a> {
     pub node: NodeView<'a>,
     /// What is known of the cluster's control plane.
     pub control_plane: ControlPlane,
-    /// The oldest kubelet of the cluster. Looked for only when its control plane is to go further: a cluster may have thousands.
-    pub oldest_kubelet: &'a dyn Fn() -> Option<Version>,
+    /// The oldest kubelet of the cluster's Machines. Looked for only when its control plane is to go further: a cluster may have thousands.
+    pub oldest_kubelet: &'a dyn Fn() -> Option<Kubelet>,
     /// How many of the Machine's group work, and how many may.
     pub turns: Turns<'a>,
     /// Limits.
@@ -70,13 +70,53 @@ pub struct ControlPlane {
     pub pods: Vec<StaticPod>,
 }
 
+/// A kubelet's version, and whose it is: a node writes it itself, so a person must be able to find it, and to leave it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kubelet {
+    /// The version.
+    pub version: Version,
+    /// Its Node.
+    pub node: String,
+    /// Its Machine.
+    pub machine: String,
+}
+
+/// Other Machines of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// How many.
+    pub count: usize,
+    /// One of them that a person is told of.
+    pub one: Option<Other>,
+}
+
+/// Another Machine of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// Its name.
+    pub machine: String,
+    /// Its Node's.
+    pub node: String,
+}
+
+impl Other {
+    /// This Machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        Self {
+            machine: machine.name.clone(),
+            node: machine.node.clone().unwrap_or_default(),
+        }
+    }
+}
+
 /// Turns within a group of Machines. Counted only when somebody wants one: a group may have thousands.
 #[derive(Clone, Copy)]
 pub struct Turns<'a> {
-    /// How many others work.
-    pub working: &'a dyn Fn() -> usize,
-    /// How many others have failed and stand still with that, where nobody but us counts them as away.
-    pub failed: &'a dyn Fn() -> usize,
+    /// The others that work; among them the one that keeps its turn for longer than an upgrade takes, if one does.
+    pub working: &'a dyn Fn() -> Others,
+    /// The others that have failed and stand still with that, where nobody but us counts them as away.
+    pub failed: &'a dyn Fn() -> Others,
     /// How many may, this one included.
     pub allowed: usize,
     /// The group, for a person.

@@ -2,7 +2,7 @@
 
 use upgrade::Version;
 
-use super::{ControlPlane, Facts, NodeFacts, Why};
+use super::{ControlPlane, Facts, Kubelet, NodeFacts, Other, Others, Why};
 
 /// How many minor versions a kubelet may be behind the API server (Kubernetes' version skew policy).
 const KUBELETS_BEHIND: u32 = 3;
@@ -31,16 +31,19 @@ pub fn skew(cluster: &str, wanted: &Version, control_plane: &ControlPlane) -> Re
 ///
 /// # Errors
 /// [`Why::WorkersBehind`].
-pub fn reach(wanted: &Version, oldest_kubelet: Option<&Version>) -> Result<(), Why> {
-    let too_old = |oldest: &&Version| {
+pub fn reach(wanted: &Version, oldest_kubelet: Option<&Kubelet>) -> Result<(), Why> {
+    let too_old = |kubelet: &&Kubelet| {
+        let oldest = &kubelet.version;
         oldest.major() != wanted.major()
             || wanted.minor() > oldest.minor().saturating_add(KUBELETS_BEHIND)
     };
     match oldest_kubelet.filter(too_old) {
-        Some(oldest) if wanted > oldest => Err(Why::WorkersBehind {
+        Some(kubelet) if *wanted > kubelet.version => Err(Why::WorkersBehind {
             wanted: wanted.clone(),
-            oldest: oldest.clone(),
+            oldest: kubelet.version.clone(),
             allowed: KUBELETS_BEHIND,
+            node: kubelet.node.clone(),
+            machine: kubelet.machine.clone(),
         }),
         Some(_) | None => Ok(()),
     }
@@ -65,6 +68,9 @@ pub fn step(from: &Version, wanted: &Version, allowed: u32) -> Result<(), Why> {
 
 /// Everything that must hold before a new request is written.
 pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> Result<(), Why> {
+    if facts.machine.left_out {
+        return Err(Why::LeftOut);
+    }
     if let Some(reason) = &node.paused {
         return Err(Why::NodePaused {
             node: node.name.clone(),
@@ -81,18 +87,27 @@ fn turn(facts: &Facts<'_>, node: &NodeFacts) -> Result<(), Why> {
     let turns = facts.turns;
     let (group, allowed) = (turns.group.to_owned(), turns.allowed);
     let working = (turns.working)();
-    if working >= allowed {
-        return Err(Why::NotItsTurn { group, allowed });
+    if working.count >= allowed {
+        return Err(match working.one {
+            Some(Other { machine, node }) => Why::TurnKept {
+                group,
+                machine,
+                node,
+            },
+            None => Why::NotItsTurn { group, allowed },
+        });
     }
     let failed = if node.has_failed() {
-        0
+        Others::default()
     } else {
         (turns.failed)()
     };
-    if working + failed >= allowed {
+    if working.count + failed.count >= allowed {
+        let machine = failed.one.map(|one| one.machine).unwrap_or_default();
         return Err(Why::OthersFailed {
             group,
-            failed,
+            failed: failed.count,
+            machine,
             allowed,
         });
     }

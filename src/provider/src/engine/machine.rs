@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Mark;
+use super::decide::others_id;
+use super::{Mark, NodeFacts};
 
 /// A Machine, as far as it matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Machine {
     pub asked: bool,
     /// Value of [`crate::names::RETRY`].
     pub retry: Option<String>,
+    /// It is annotated with [`crate::names::LEAVE_OUT`]: nobody waits for it.
+    pub left_out: bool,
     /// Our mark.
     pub mark: Option<Mark>,
     /// It has the annotation [`crate::names::SKIP_REMEDIATION`], whoever wrote it.
@@ -50,10 +53,24 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// It is annotated, and there to stay. The annotations of its group go together: when the last such has arrived.
+    /// It is annotated, there to stay, and not left out. The annotations of its group go together: when the last such has arrived.
     #[must_use]
     pub const fn asks(&self) -> bool {
-        self.asked && !self.deleting
+        self.asked && !self.deleting && !self.left_out
+    }
+
+    /// Whether a Node is its own, as far as both say.
+    #[must_use]
+    pub fn owns(&self, node: &NodeFacts) -> bool {
+        self.node.as_deref() == Some(node.name.as_str()) && others_id(self, node).is_none()
+    }
+
+    /// It keeps its turn for longer than an upgrade takes, or for as long as its node likes: the node's time is over, or the node is
+    /// paused or waits for its hours or its soak. A person may want to know whom the others wait for.
+    #[must_use]
+    pub fn keeps_its_turn(&self, node: Option<&NodeFacts>) -> bool {
+        let is_let_go = self.mark.as_ref().is_some_and(|mark| !mark.skip_is_ours);
+        (is_let_go && !self.skips_remediation) || node.is_some_and(NodeFacts::waits_by_will)
     }
 
     /// Core updates it in place, and says by its calls to what. Before the hook is pending the Machine's owner still writes what it

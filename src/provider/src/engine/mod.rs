@@ -20,7 +20,7 @@ mod why;
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
 pub use ended::{Ended, Outcome, Took};
-pub use facts::{ControlPlane, Facts, Policy, Road, Told, Turns, Wanted};
+pub use facts::{ControlPlane, Facts, Kubelet, Other, Others, Policy, Road, Told, Turns, Wanted};
 pub use guard::{reach, skew, step};
 pub use leftover::leftover;
 pub use machine::Machine;

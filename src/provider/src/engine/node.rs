@@ -1,6 +1,7 @@
 //! A Machine's Node, as far as it matters, and what its agent has said of what we ask.
 
 use upgrade::UpgradeId;
+use upgrade::reason::Wait;
 use upgrade::report::{Answer, Status};
 
 use super::Ended;
@@ -107,6 +108,14 @@ impl NodeFacts {
         let working = self.answer == Some(Answer::InProgress);
         let waiting = self.requested && self.id.is_some() && !self.is_answered();
         working || waiting
+    }
+
+    /// It says that it waits for as long as somebody likes: it is paused, or waits for its hours or its soak.
+    #[must_use]
+    pub fn waits_by_will(&self) -> bool {
+        let status = self.status.as_ref();
+        let code = status.and_then(|status| status.code.as_deref());
+        self.paused.is_some() || code.and_then(Wait::of).is_some()
     }
 
     /// It has failed at a request of ours, and that still stands.

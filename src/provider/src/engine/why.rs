@@ -75,23 +75,40 @@ pub enum Why {
     },
     /// Kubelets would be too old for the control plane.
     #[error(
-        "{wanted} would leave kubelets at {oldest}, more than {allowed} minor versions behind the control plane; upgrade those nodes first"
+        "{wanted} would leave the kubelet of Node {node} at {oldest}, more than {allowed} minor versions behind the control plane; upgrade such nodes first, or go on without this one: annotate Machine {machine} careen.dev/leave-out: <why>"
     )]
     WorkersBehind {
         wanted: Version,
         oldest: Version,
         allowed: u32,
+        node: String,
+        machine: String,
     },
     /// Others go first.
     #[error("waits for its turn: {allowed} of {group} may be upgraded at once")]
     NotItsTurn { group: String, allowed: usize },
+    /// One of those that go first does not come to an end.
+    #[error(
+        "waits for its turn in {group}: Node {node} does not come to an end of its work; look at it, or go on without it: annotate Machine {machine} careen.dev/leave-out: <why>"
+    )]
+    TurnKept {
+        group: String,
+        machine: String,
+        node: String,
+    },
+    /// A person left it out.
+    #[error(
+        "the Machine is annotated careen.dev/leave-out, so nothing new is asked of its node; take the annotation off to have it upgraded"
+    )]
+    LeftOut,
     /// Others have failed at it.
     #[error(
-        "{failed} of {group} failed, and {allowed} may be away at once: change their image, try them again (careen.dev/retry), or ask no more for them"
+        "{failed} of {group} failed, Machine {machine} among them, and {allowed} may be away at once: change their image, try them again (careen.dev/retry), ask no more for them, or go on without them (careen.dev/leave-out)"
     )]
     OthersFailed {
         group: String,
         failed: usize,
+        machine: String,
         allowed: usize,
     },
     /// The node works for somebody else.
@@ -169,6 +186,8 @@ impl Why {
             Self::StepTooLarge { .. } => "StepTooLarge",
             Self::WorkersBehind { .. } => "WorkersBehind",
             Self::NotItsTurn { .. } => "NotItsTurn",
+            Self::TurnKept { .. } => "TurnKept",
+            Self::LeftOut => "LeftOut",
             Self::OthersFailed { .. } => "OthersFailed",
             Self::OtherRequest { .. } => "OtherRequest",
             Self::NodePaused { .. } => "NodePaused",
@@ -192,6 +211,7 @@ impl Why {
             // These pass by themselves, and soon.
             Self::Unverified { .. } | Self::NoNode | Self::ControlPlaneUnknown { .. } => 2,
             Self::NotItsTurn { .. }
+            | Self::TurnKept { .. }
             | Self::OtherRequest { .. }
             | Self::ApiAway { .. }
             | Self::Unwritten { .. } => 10,
@@ -204,6 +224,7 @@ impl Why {
             | Self::AheadOfControlPlane { .. }
             | Self::StepTooLarge { .. }
             | Self::WorkersBehind { .. }
+            | Self::LeftOut
             | Self::OthersFailed { .. }
             | Self::NodePaused { .. }
             | Self::NoAnswer { .. }

@@ -229,7 +229,7 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
         detail: clean(&detail),
     })?;
     if control_plane {
-        return reach(wanted, cluster.oldest_kubelet().as_ref());
+        return reach(wanted, world.oldest_kubelet(&key, &cluster).as_ref());
     }
     let facts = ControlPlane {
         oldest: world.oldest(&key, &cluster),

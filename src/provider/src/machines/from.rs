@@ -33,6 +33,7 @@ pub fn machine(object: api::Machine) -> Machine {
             .get(names::PENDING_HOOKS)
             .is_some_and(|hooks| is_ours(hooks)),
         asked: annotations.contains_key(names::ASK),
+        left_out: annotations.contains_key(names::LEAVE_OUT),
         retry: annotations.get(names::RETRY).cloned(),
         mark: annotations.get(names::MARK).map(|text| mark(text)),
         skips_remediation: annotations.contains_key(names::SKIP_REMEDIATION),

@@ -137,10 +137,14 @@ impl Machines {
         self.write(|state| state.node_works(cluster, node, works));
     }
 
-    /// How many of the group, other than this one, work: their Nodes do, or they are marked.
+    /// The Machines of the group, other than this one, that work: their Nodes do, or they are marked.
     #[must_use]
-    pub fn others_at_work(&self, group: &Group, but: &Key) -> usize {
-        self.read(|state| state.work.others(group, but))
+    pub fn others_at_work(&self, group: &Group, but: &Key) -> Vec<Arc<Machine>> {
+        self.read(|state| {
+            let keys = state.work.others(group, but);
+            keys.filter_map(|key| state.machines.get(key).cloned())
+                .collect()
+        })
     }
 
     /// All Machines that take turns with this one, itself included.
@@ -161,6 +165,16 @@ impl Machines {
             kind: GroupKind::ControlPlane,
         };
         self.in_group(&group)
+    }
+
+    /// All Machines of a Cluster, as facts.
+    #[must_use]
+    pub fn all_of(&self, cluster: &Key) -> Vec<Arc<Machine>> {
+        self.read(|state| {
+            let keys = state.of_cluster(cluster);
+            let machines = keys.iter().map(|key| state.machines.get(key).cloned());
+            machines.flatten().collect()
+        })
     }
 
     /// All Machines of a Cluster.
@@ -208,7 +222,7 @@ mod tests {
         machines.replace(vec![machine("m", "1"), marked]);
         let at_work = |but: &str, nodes: &[&str]| {
             machines.nodes_work(&group.cluster, nodes.iter().copied());
-            machines.others_at_work(&group, &Key::new("t", but))
+            machines.others_at_work(&group, &Key::new("t", but)).len()
         };
         assert_eq!(at_work("m", &[]), 1);
         assert_eq!(at_work("m", &["other"]), 1, "counted once");
@@ -216,6 +230,25 @@ mod tests {
         assert_eq!(at_work("none", &["node", "other", "unknown"]), 2);
         machines.put(machine("marked", "2"));
         assert_eq!(at_work("m", &[]), 0);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_machine_that_a_person_left_out() {
+        let machines = Machines::default();
+        let marked = |left_out: bool, version: &str| Machine {
+            mark: Some(crate::engine::Mark::default()),
+            left_out,
+            ..machine("marked", version)
+        };
+        let group = marked(true, "1").group();
+        let at_work = || machines.others_at_work(&group, &Key::new("t", "m")).len();
+        machines.replace(vec![marked(false, "1")]);
+        machines.nodes_work(&group.cluster, ["node"].into_iter());
+        assert_eq!(at_work(), 1);
+        machines.put(marked(true, "2"));
+        assert_eq!(at_work(), 0);
+        machines.put(marked(false, "3"));
+        assert_eq!(at_work(), 1, "taken back");
     }
 
     /// A Machine of the deployment `w`, annotated or not.

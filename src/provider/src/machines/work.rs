@@ -6,7 +6,7 @@ use super::group::Group;
 use super::key::Key;
 use crate::engine::Machine;
 
-/// The Machines that work: they are marked, or their Nodes have a request in hand.
+/// The Machines that work: they are marked, or their Nodes have a request in hand. Not those that a person left out.
 #[derive(Default)]
 pub(super) struct Work {
     by_group: HashMap<Group, BTreeSet<Key>>,
@@ -17,8 +17,8 @@ pub(super) struct Work {
 impl Work {
     /// Takes note of a Machine, and whether the Node that it names is its.
     pub(super) fn put(&mut self, machine: &Machine, has_node: bool) {
-        let works = has_node && self.has(machine);
-        if machine.mark.is_some() || works {
+        let works = machine.mark.is_some() || (has_node && self.has(machine));
+        if works && !machine.left_out {
             self.by_group
                 .entry(machine.group())
                 .or_default()
@@ -65,10 +65,14 @@ impl Work {
         nodes.cloned().collect()
     }
 
-    /// How many of a group work, other than this one.
-    pub(super) fn others(&self, group: &Group, but: &Key) -> usize {
-        let set = self.by_group.get(group);
-        set.map_or(0, |set| set.len() - usize::from(set.contains(but)))
+    /// Those of a group that work, other than this one.
+    pub(super) fn others<'a>(
+        &'a self,
+        group: &Group,
+        but: &'a Key,
+    ) -> impl Iterator<Item = &'a Key> {
+        let all = self.by_group.get(group).into_iter().flatten();
+        all.filter(move |key| *key != but)
     }
 }
 
@@ -92,7 +96,9 @@ mod tests {
     /// How many of the group work.
     fn working(machines: &Machines) -> usize {
         let group = machine("any", "any").group();
-        machines.others_at_work(&group, &Key::new("t", "nobody"))
+        machines
+            .others_at_work(&group, &Key::new("t", "nobody"))
+            .len()
     }
 
     #[test]

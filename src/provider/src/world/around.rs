@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::World;
+use super::unasked::Look;
 use crate::clusters::ClusterState;
-use crate::engine::{ControlPlane, Machine, Why, skew};
+use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Why, skew};
+use crate::events::Happened;
 use crate::machines::{Group, GroupKind, Key};
 
 impl World {
@@ -94,24 +96,110 @@ impl World {
         u32::try_from(nodes.filter(|node| node.cordoned).count()).unwrap_or(u32::MAX)
     }
 
-    /// How many others of the group work. Who is marked works, also where its node says that it has come to its end: it is not back
-    /// before that is seen.
-    pub(super) fn working(&self, machine: &Machine, group: &Group) -> usize {
-        self.machines.others_at_work(group, &machine.key())
+    /// The oldest kubelet of a Cluster. Only Nodes of its Machines count, and not those that a person left out: a node says its version
+    /// itself, and a Node that no Machine has is nobody's to find here.
+    #[must_use]
+    pub fn oldest_kubelet(&self, key: &Key, cluster: &ClusterState) -> Option<Kubelet> {
+        let machines = self.machines.all_of(key);
+        let counted = machines.iter().filter(|machine| !machine.left_out);
+        let kubelets = counted.filter_map(|machine| {
+            let node = cluster.node(machine.node.as_deref()?)?;
+            let version = node.kubelet.parse().ok()?;
+            machine.owns(&node).then(|| Kubelet {
+                version,
+                node: node.name.clone(),
+                machine: machine.name.clone(),
+            })
+        });
+        kubelets.min_by(|one, other| {
+            let order = one.version.cmp(&other.version);
+            // Of several the same one is named each time.
+            order.then_with(|| one.machine.cmp(&other.machine))
+        })
     }
 
-    /// How many others that were asked for by annotation have failed and stand still with that. Where core asks it counts them itself.
-    pub(super) fn failed(&self, machine: &Machine, group: &Group, cluster: &ClusterState) -> usize {
+    /// The others of the group that work. Who is marked works, also where its node says that it has come to its end: it is not back
+    /// before that is seen. A node that works on what nobody here has asked for counts for a limited time, for it may lie.
+    pub(super) fn working(
+        &self,
+        machine: &Machine,
+        group: &Group,
+        cluster: &ClusterState,
+        now: i64,
+    ) -> Others {
+        let mut others = Others::default();
+        for other in self.machines.others_at_work(group, &machine.key()) {
+            let is_told = if other.mark.is_some() {
+                let node = other.node.as_deref().and_then(|node| cluster.node(node));
+                other.keeps_its_turn(node.as_deref())
+            } else if self.counts_unasked(&other, now) {
+                true
+            } else {
+                continue;
+            };
+            others.count += 1;
+            if is_told {
+                others.one.get_or_insert_with(|| Other::of(&other));
+            }
+        }
+        others
+    }
+
+    /// Whether the others wait for a Machine whose node works on what nobody here has asked for.
+    fn counts_unasked(&self, machine: &Machine, now: i64) -> bool {
+        let limit = self.settings.policy.upgrade_seconds;
+        match self.unasked.look(machine.key(), now, limit) {
+            Look::Within => true,
+            Look::Over { is_news } => {
+                if is_news {
+                    self.say_stalled(machine, limit);
+                }
+                false
+            }
+        }
+    }
+
+    fn say_stalled(&self, machine: &Machine, limit: i64) {
+        let node = machine.node.clone().unwrap_or_default();
+        let note = format!(
+            "Node {node} works for more than {limit} s on a request that careen-provider did not make; other Machines no longer wait for it"
+        );
+        tracing::warn!(machine = %machine.key(), "{note}");
+        self.happened(Happened {
+            kind: "Machine",
+            namespace: machine.namespace.clone(),
+            name: machine.name.clone(),
+            uid: machine.uid.clone(),
+            reason: "Stalled".to_owned(),
+            note,
+        });
+    }
+
+    /// The others that were asked for by annotation, have failed and stand still with that. Where core asks it counts them itself.
+    pub(super) fn failed(
+        &self,
+        machine: &Machine,
+        group: &Group,
+        cluster: &ClusterState,
+    ) -> Others {
         let by_annotation = |one: &Machine| one.asked && !one.in_progress && !one.deleting;
         if !by_annotation(machine) {
-            return 0;
+            return Others::default();
         }
         let members = self.machines.in_group(group);
-        let others = members
+        let has_failed = |other: &&Arc<Machine>| {
+            let node = other.node.as_deref().and_then(|node| cluster.node(node));
+            node.is_some_and(|node| node.has_failed())
+        };
+        let mut failed = members
             .iter()
-            .filter(|other| other.name != machine.name && by_annotation(other));
-        let nodes = others.filter_map(|other| cluster.node(other.node.as_deref()?));
-        nodes.filter(|node| node.has_failed()).count()
+            .filter(|other| other.name != machine.name && by_annotation(other) && !other.left_out)
+            .filter(has_failed);
+        let one = failed.next().map(|one| Other::of(one));
+        Others {
+            count: usize::from(one.is_some()) + failed.count(),
+            one,
+        }
     }
 
     /// One at a time where nobody says more. Core has a budget of its own; this one holds for both roads.

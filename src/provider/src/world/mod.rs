@@ -3,6 +3,7 @@
 mod around;
 mod counted;
 mod heard;
+mod unasked;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ use crate::queue::Queue;
 use crate::settings::Settings;
 use counted::Counted;
 use heard::Heard;
+use unasked::Unasked;
 use upgrade::Target;
 
 /// A decision, and the Node that it was taken on: what is written goes onto that one as it was then, and onto no other.
@@ -46,6 +48,7 @@ pub struct World {
     pub metrics: Metrics,
     heard: Heard,
     counted: Counted,
+    unasked: Unasked,
     unwritten: Mutex<HashMap<Key, String>>,
     events: Option<Events>,
 }
@@ -68,6 +71,7 @@ impl World {
             metrics: Metrics::default(),
             heard: Heard::default(),
             counted: Counted::default(),
+            unasked: Unasked::default(),
             unwritten: Mutex::default(),
             events: None,
         }
@@ -109,6 +113,7 @@ impl World {
     pub fn forget(&self, key: &Key) {
         self.heard.forget(key);
         self.counted.forget(key);
+        self.unasked.forget(key);
         self.all_unwritten().remove(key);
         self.queue.forget(key);
     }
@@ -182,9 +187,9 @@ impl World {
             paused: paused.as_deref(),
             node: view,
             control_plane: self.control_plane(machine, &cluster),
-            oldest_kubelet: &|| cluster.oldest_kubelet(),
+            oldest_kubelet: &|| self.oldest_kubelet(&group.cluster, &cluster),
             turns: Turns {
-                working: &|| self.working(machine, &group),
+                working: &|| self.working(machine, &group, &cluster, now),
                 failed: &|| self.failed(machine, &group, &cluster),
                 allowed: self.allowed(&group),
                 group: &name,

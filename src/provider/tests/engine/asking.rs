@@ -1,6 +1,7 @@
 //! When a node is asked, and with what.
 
 use provider::engine::{Answer, MarkWrite, NodeWrite, Why};
+use provider::names;
 use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
@@ -120,6 +121,9 @@ fn a_control_plane_leaves_no_kubelet_more_than_three_minors_behind() {
     let decision = scene.decide();
     assert_eq!(held(&decision), "WorkersBehind");
     assert!(decision.node.is_none() && decision.mark.is_none());
+    let said = decision.answer.message();
+    let names = ["Node old ", "Machine m-old ", names::LEAVE_OUT];
+    assert!(names.iter().all(|name| said.contains(name)), "{said}");
 }
 
 #[test]
@@ -144,10 +148,36 @@ fn nobody_is_asked_out_of_turn_and_who_works_already_keeps_its_turn() {
 }
 
 #[test]
+fn who_waits_for_a_node_without_end_is_told_which_and_how_to_go_on() {
+    let mut scene = scene();
+    (scene.working, scene.keeper) = (1, Some(other("m-slow")));
+    let decision = scene.decide();
+    assert_eq!(held(&decision), "TurnKept");
+    let said = decision.answer.message();
+    let names = ["Node node-of-m-slow ", "Machine m-slow ", names::LEAVE_OUT];
+    assert!(names.iter().all(|name| said.contains(name)), "{said}");
+    scene.allowed = 2;
+    assert!(requests(&scene.decide()));
+}
+
+#[test]
+fn nothing_new_is_asked_of_a_machine_that_is_left_out_and_its_work_goes_on() {
+    let mut scene = scene();
+    scene.machine.left_out = true;
+    assert_eq!(held(&scene.decide()), "LeftOut");
+    let mut scene = scene.asked().answered(NodeAnswer::InProgress, "Trial");
+    scene.machine.left_out = true;
+    assert!(matches!(scene.decide().answer, Answer::Working(_)));
+}
+
+#[test]
 fn where_others_have_failed_nobody_new_is_asked_and_they_themselves_may_be() {
     let mut next = scene();
     next.failed = 1;
-    assert_eq!(held(&next.decide()), "OthersFailed");
+    let decision = next.decide();
+    assert_eq!(held(&decision), "OthersFailed");
+    let said = decision.answer.message();
+    assert!(said.contains("Machine m-failed "), "{said}");
     next.allowed = 2;
     assert!(requests(&next.decide()));
     let mut failed = scene().asked().answered(NodeAnswer::Failed, "Failed");

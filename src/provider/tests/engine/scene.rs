@@ -1,8 +1,8 @@
 //! A Machine that should go from v1.35.4 to v1.36.3, its Node, and what a test makes of them.
 
 use provider::engine::{
-    Answer, ControlPlane, Decision, Facts, Machine, Mark, MarkWrite, NodeFacts, NodeView,
-    NodeWrite, Policy, Road, StaticPod, Turns, Wanted, Why, decide, upgrade_id,
+    Answer, ControlPlane, Decision, Facts, Kubelet, Machine, Mark, MarkWrite, NodeFacts, NodeView,
+    NodeWrite, Other, Others, Policy, Road, StaticPod, Turns, Wanted, Why, decide, upgrade_id,
 };
 use upgrade::Version;
 use upgrade::report::{Answer as NodeAnswer, Status};
@@ -22,7 +22,10 @@ pub struct Scene {
     pub working: usize,
     pub failed: usize,
     pub allowed: usize,
+    /// Of Node `old` of Machine `m-old`.
     pub oldest_kubelet: Option<Version>,
+    /// The Machine among those at work that keeps its turn.
+    pub keeper: Option<Other>,
     pub now: i64,
     /// Since when both API servers are seen.
     pub seen: i64,
@@ -39,6 +42,13 @@ pub enum Asked {
 
 pub fn image(word: char) -> String {
     format!("ostree:site:os@{}", word.to_string().repeat(64))
+}
+
+pub fn other(machine: &str) -> Other {
+    Other {
+        machine: machine.into(),
+        node: format!("node-of-{machine}"),
+    }
 }
 
 pub fn scene() -> Scene {
@@ -82,6 +92,7 @@ pub fn scene() -> Scene {
         failed: 0,
         allowed: 1,
         oldest_kubelet: None,
+        keeper: None,
         now: NOW,
         seen: 0,
         heard: None,
@@ -108,10 +119,23 @@ impl Scene {
             paused: self.paused,
             node,
             control_plane: self.control_plane.clone(),
-            oldest_kubelet: &|| self.oldest_kubelet.clone(),
+            oldest_kubelet: &|| {
+                let version = self.oldest_kubelet.clone()?;
+                Some(Kubelet {
+                    version,
+                    node: "old".into(),
+                    machine: "m-old".into(),
+                })
+            },
             turns: Turns {
-                working: &|| self.working,
-                failed: &|| self.failed,
+                working: &|| Others {
+                    count: self.working,
+                    one: self.keeper.clone(),
+                },
+                failed: &|| Others {
+                    count: self.failed,
+                    one: Some(other("m-failed")),
+                },
                 allowed: self.allowed,
                 group: "MachineDeployment md",
             },

@@ -227,8 +227,13 @@ async fn a_control_plane_is_left_to_core_to_replace_and_held_where_nothing_may_b
 #[tokio::test]
 async fn a_control_plane_that_would_leave_kubelets_unsupported_is_held() {
     let (world, state) = world();
+    let mut nobodys = node("v1.30.9");
+    nobodys.name = "node-2".into();
+    state.put(nobodys);
+    let response = call_with(&world, &sample("canupdatemachine"));
+    assert_eq!(response["status"], "Success", "no Machine has that Node");
     let mut old = node("v1.30.9");
-    old.name = "node-2".into();
+    old.resource_version = "2".into();
     state.put(old);
     let response = call_with(&world, &sample("canupdatemachine"));
     assert_eq!(response["status"], "Failure");
@@ -236,7 +241,7 @@ async fn a_control_plane_that_would_leave_kubelets_unsupported_is_held() {
         response["message"]
             .as_str()
             .unwrap()
-            .contains("would leave kubelets at v1.30.9"),
+            .contains("would leave the kubelet of Node node-1 at v1.30.9"),
         "{response}"
     );
 }

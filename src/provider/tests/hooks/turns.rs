@@ -2,6 +2,7 @@
 
 use provider::clusters::ClusterState;
 use provider::engine::{Answer as Said, Machine, Mark, NodeFacts, Told};
+use provider::machines::Key;
 use provider::world::World;
 use upgrade::report::{Answer, Status};
 
@@ -36,11 +37,15 @@ fn another(world: &World, state: &ClusterState, machine: Machine, answer: Answer
 }
 
 fn said(world: &World, machine: &Machine) -> String {
+    said_at(world, machine, NOW)
+}
+
+fn said_at(world: &World, machine: &Machine, now: i64) -> String {
     let told = Told {
         version: "v1.34.3".into(),
         image: Ok(None),
     };
-    match world.decide_for(machine, Some(&told), NOW).answer {
+    match world.decide_for(machine, Some(&told), now).answer {
         Said::Held(why) => why.code(),
         other => other.class().to_owned(),
     }
@@ -50,7 +55,10 @@ fn said(world: &World, machine: &Machine) -> String {
 async fn a_node_that_says_upgraded_and_is_not_back_keeps_its_turn() {
     let (world, state) = world();
     let marked = Machine {
-        mark: Some(Mark::default()),
+        mark: Some(Mark {
+            skip_is_ours: true,
+            ..Mark::default()
+        }),
         ..worker()
     };
     let mut unready = another(&world, &state, marked, Answer::Upgraded);
@@ -95,7 +103,7 @@ async fn a_cluster_that_is_listed_anew_or_let_go_frees_the_turns_of_nodes_that_a
     let (world, state) = world();
     let unmarked = worker();
     another(&world, &state, unmarked, Answer::InProgress);
-    assert_eq!(said(&world, &worker()), "NotItsTurn");
+    assert_eq!(said(&world, &worker()), "TurnKept");
     let link = state.link().unwrap();
     state.live(link, vec![node("v1.34.2")], NOW);
     assert_eq!(said(&world, &worker()), "InProgress");
@@ -106,5 +114,148 @@ async fn a_cluster_that_is_listed_anew_or_let_go_frees_the_turns_of_nodes_that_a
     world.machines.replace_clusters(Vec::new());
     world.clusters.follow();
     let group = worker().group();
-    assert_eq!(world.machines.others_at_work(&group, &worker().key()), 0);
+    assert!(
+        world
+            .machines
+            .others_at_work(&group, &worker().key())
+            .is_empty()
+    );
+}
+
+/// It was never asked for anything, or by somebody else.
+#[tokio::test]
+async fn a_captured_node_that_says_it_works_holds_its_group_for_a_limited_time() {
+    let (world, state) = world();
+    let limit = world.settings.policy.upgrade_seconds;
+    another(&world, &state, worker(), Answer::InProgress);
+    assert_eq!(said_at(&world, &worker(), NOW), "TurnKept");
+    let mut stopped = another(&world, &state, worker(), Answer::InProgress);
+    (stopped.answer, stopped.requested) = (None, false);
+    state.put(stopped);
+    another(&world, &state, worker(), Answer::InProgress);
+    assert_eq!(said_at(&world, &worker(), NOW + limit - 1), "TurnKept");
+    assert_eq!(said_at(&world, &worker(), NOW + limit), "InProgress");
+    let asks_itself = |facts: NodeFacts| NodeFacts {
+        answer: None,
+        status: None,
+        ..facts
+    };
+    state.put(asks_itself(another(
+        &world,
+        &state,
+        worker(),
+        Answer::InProgress,
+    )));
+    assert_eq!(
+        said_at(&world, &worker(), NOW + limit),
+        "InProgress",
+        "nor by a request that it writes itself"
+    );
+}
+
+#[tokio::test]
+async fn a_node_that_works_for_us_keeps_its_turn_until_a_person_leaves_it_out() {
+    let (world, state) = world();
+    let marked = |left_out: bool| Machine {
+        mark: Some(Mark::default()),
+        left_out,
+        ..worker()
+    };
+    another(&world, &state, marked(false), Answer::InProgress);
+    let later = NOW + 10 * world.settings.policy.upgrade_seconds;
+    assert_eq!(
+        said_at(&world, &worker(), later),
+        "TurnKept",
+        "its time is over"
+    );
+    another(&world, &state, marked(true), Answer::InProgress);
+    assert_eq!(said_at(&world, &worker(), later), "InProgress");
+}
+
+#[tokio::test]
+async fn who_waits_for_a_node_that_is_paused_or_has_its_hours_is_told_of_it() {
+    for code in ["Paused", "WindowClosed", "Soaking"] {
+        let (world, state) = world();
+        let marked = Machine {
+            mark: Some(Mark {
+                skip_is_ours: true,
+                ..Mark::default()
+            }),
+            ..worker()
+        };
+        let mut waits = another(&world, &state, marked, Answer::InProgress);
+        assert_eq!(said(&world, &worker()), "NotItsTurn");
+        if let Some(status) = &mut waits.status {
+            status.code = Some(code.to_owned());
+        }
+        state.put(waits);
+        assert_eq!(said(&world, &worker()), "TurnKept", "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_failed_keeps_its_turn_until_a_person_leaves_it_out() {
+    let (world, state) = world();
+    another(&world, &state, annotated(), Answer::Failed);
+    assert_eq!(said(&world, &annotated()), "OthersFailed");
+    let left_out = Machine {
+        left_out: true,
+        ..annotated()
+    };
+    another(&world, &state, left_out, Answer::Failed);
+    assert_eq!(said(&world, &annotated()), "InProgress");
+}
+
+/// The oldest kubelet that the control plane waits for, and whose it is.
+fn oldest(world: &World, state: &ClusterState) -> Option<(String, String)> {
+    let found = world.oldest_kubelet(&Key::new("t1", "c1"), state)?;
+    assert_eq!(found.version.to_string(), "v1.0.0", "{found:?}");
+    Some((found.node, found.machine))
+}
+
+#[tokio::test]
+async fn of_kubelets_only_those_of_machines_that_are_not_left_out_count() {
+    let (world, state) = world();
+    let nobodys = NodeFacts {
+        name: "nobodys".into(),
+        ..node("v1.0.0")
+    };
+    state.put(nobodys);
+    let oldest_of_all = world.oldest_kubelet(&Key::new("t1", "c1"), &state);
+    assert_eq!(
+        oldest_of_all.map(|found| found.node).as_deref(),
+        Some("node-1")
+    );
+    let mut lies = another(&world, &state, worker(), Answer::Upgraded);
+    (lies.kubelet, lies.resource_version) = ("v1.0.0".into(), "2".into());
+    state.put(lies.clone());
+    let named = Some(("node-2".to_owned(), OTHER.to_owned()));
+    assert_eq!(oldest(&world, &state), named);
+    let of_another = NodeFacts {
+        provider_id: Some("in-memory://another".into()),
+        resource_version: "3".into(),
+        ..lies.clone()
+    };
+    state.put(of_another);
+    let found = world.oldest_kubelet(&Key::new("t1", "c1"), &state);
+    assert_eq!(
+        found.map(|found| found.node).as_deref(),
+        Some("node-1"),
+        "it is not the Machine's"
+    );
+    lies.resource_version = "4".into();
+    state.put(lies);
+    assert_eq!(oldest(&world, &state), named);
+    let left_out = Machine {
+        left_out: true,
+        ..world
+            .machines
+            .get(&Key::new("t1", OTHER))
+            .unwrap()
+            .as_ref()
+            .clone()
+    };
+    world.machines.put(left_out);
+    let found = world.oldest_kubelet(&Key::new("t1", "c1"), &state);
+    assert_eq!(found.map(|found| found.node).as_deref(), Some("node-1"));
 }

@@ -103,14 +103,23 @@ fn every_reason() -> Vec<Why> {
             wanted: version("v1.39.0"),
             oldest: old,
             allowed: 3,
+            node: node.clone(),
+            machine: text("machine"),
         },
         Why::NotItsTurn {
             group: text("group"),
             allowed: 1,
         },
+        Why::TurnKept {
+            group: text("group"),
+            machine: text("machine"),
+            node: node.clone(),
+        },
+        Why::LeftOut,
         Why::OthersFailed {
             group: text("group"),
             failed: 1,
+            machine: text("machine"),
             allowed: 1,
         },
         Why::OtherRequest {

@@ -1,4 +1,4 @@
-//! The versions of a workload cluster: of its kubelets, of its control plane's Nodes, and of the API server that answers. That one may be
+//! The versions of a workload cluster: of its control plane's Nodes, and of the API server that answers. That one may be
 //! another after a while: a watch that has come to its time is begun anew behind whatever balances the load, on the same connection to the
 //! cluster, and nobody says so.
 
@@ -40,15 +40,6 @@ impl State {
 }
 
 impl ClusterState {
-    /// The oldest kubelet of all Nodes.
-    #[must_use]
-    pub fn oldest_kubelet(&self) -> Option<Version> {
-        self.read(|state| {
-            let versions = state.nodes.values().map(|node| node.kubelet.parse());
-            versions.filter_map(Result::ok).min()
-        })
-    }
-
     /// The oldest version that may serve the API: of the server that answered, of every Node labelled as the control plane's, and
     /// of those that somebody else knows to be.
     #[must_use]
@@ -126,13 +117,6 @@ mod tests {
     /// Whether the server's version is doubted; it is not, from then on.
     fn is_doubted(state: &ClusterState) -> bool {
         state.until_doubted().now_or_never().is_some()
-    }
-
-    #[tokio::test]
-    async fn the_oldest_kubelet_is_the_least_of_all_that_can_be_read() {
-        let nodes = [("a", "v1.36.3"), ("b", "v1.9.1"), ("c", "?")];
-        let state = seen(nodes.map(|(name, kubelet)| node(name, kubelet, "1")).into());
-        assert_eq!(state.oldest_kubelet(), Some(version("v1.9.1")));
     }
 
     #[tokio::test]

@@ -1,0 +1,107 @@
+//! For how long others wait for a node that works on what nobody here has asked for. A person may have asked it, and then it is away in its
+//! turn. A captured one may only say so, and its group must not wait for it without end.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::machines::Key;
+
+/// When such work was first seen and when last, while somebody wanted a turn.
+struct Seen {
+    since: i64,
+    last: i64,
+    told: bool,
+}
+
+/// The Machines whose nodes work so. Lost when we restart; then each has its time anew.
+#[derive(Default)]
+pub(super) struct Unasked(Mutex<HashMap<Key, Seen>>);
+
+/// How it stands with one of them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Others wait for it.
+    Within,
+    /// They do not wait any longer. It is news the first time.
+    Over {
+        /// Nobody was told.
+        is_news: bool,
+    },
+}
+
+impl Unasked {
+    /// Looks at one that works at this moment. Its time begins anew only when it has not worked for as long as the time lasts: a node
+    /// that stops for a moment now and then holds its group no longer than one that does not stop.
+    pub(super) fn look(&self, key: Key, now: i64, limit: i64) -> Look {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let anew = || Seen {
+            since: now,
+            last: now,
+            told: false,
+        };
+        let seen = all.entry(key).or_insert_with(anew);
+        if now.saturating_sub(seen.last) >= limit || now < seen.since {
+            *seen = anew();
+        }
+        seen.last = now;
+        if now.saturating_sub(seen.since) < limit {
+            return Look::Within;
+        }
+        let is_news = !std::mem::replace(&mut seen.told, true);
+        Look::Over { is_news }
+    }
+
+    pub(super) fn forget(&self, key: &Key) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: i64 = 100;
+
+    fn looks(times: &[i64]) -> Vec<Look> {
+        let unasked = Unasked::default();
+        let look = |now: &i64| unasked.look(Key::new("t", "m"), *now, LIMIT);
+        times.iter().map(look).collect()
+    }
+
+    const NEWS: Look = Look::Over { is_news: true };
+    const OVER: Look = Look::Over { is_news: false };
+
+    #[test]
+    fn work_that_nobody_asked_for_counts_until_its_limit() {
+        assert_eq!(
+            looks(&[0, 99, 100, 150]),
+            [Look::Within, Look::Within, NEWS, OVER]
+        );
+    }
+
+    #[test]
+    fn a_node_that_stops_for_moments_has_no_more_time() {
+        // Between two looks it may have stopped: whether it had is not asked.
+        assert_eq!(
+            looks(&[0, 60, 120, 180]),
+            [Look::Within, Look::Within, NEWS, OVER]
+        );
+    }
+
+    #[test]
+    fn after_a_rest_as_long_as_the_limit_its_time_begins_anew() {
+        assert_eq!(
+            looks(&[0, 99, 110, 210]),
+            [Look::Within, Look::Within, NEWS, Look::Within]
+        );
+    }
+
+    #[test]
+    fn a_clock_that_went_back_gives_no_time_without_end() {
+        assert_eq!(
+            looks(&[1000, 10, 109, 110]),
+            [Look::Within, Look::Within, Look::Within, NEWS]
+        );
+    }
+}
