@@ -68,8 +68,9 @@ attacker: setup ## what an attacker tries (docs/reliability.md): a captured node
 	cargo test --quiet -p careen-provider --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p kubectl-careen --test view
 	cargo test --quiet -p host --test snapshot --test snapshot_traps --test manifest --test journal
+	cargo test --quiet -p host --lib -- trust programs repository
 	cargo test --quiet -p careen-stage --test boots --test units
-	cargo test --quiet -p careen-agent --lib -- health::user hooks trust node::unit
+	cargo test --quiet -p careen-agent --lib -- health::user hooks in_force guarded node::unit
 	cargo test --quiet -p upgrade --lib --test verdicts --test old --test older --test parse
 
 rig: setup

@@ -25,6 +25,13 @@ fn seen(record: &Record) -> Observation {
     }
 }
 
+/// A policy that allows the registry.
+fn allowed() -> PolicyRead {
+    let mut policy = Policy::default();
+    policy.registry.allowed = vec!["registry.example.com".into()];
+    Ok(policy)
+}
+
 fn target(record: &Record) -> String {
     record.upgrade.as_ref().unwrap().target.to_string()
 }
@@ -32,7 +39,7 @@ fn target(record: &Record) -> String {
 #[test]
 fn what_is_armed_is_written_so_that_a_guard_from_before_container_images_reads_it() {
     let drained = from_a_registry(Phase::Drained);
-    let (armed, act) = next(&seen(&drained), &drained);
+    let (armed, act) = next_with(&seen(&drained), &drained, &allowed());
     assert_eq!(begun(&act), Some("Arm"));
     assert_eq!(target(&armed), format!("ostree:kept:kept@{}", digest('b')));
     let words = &armed.upgrade.unwrap().request.image;
@@ -42,9 +49,9 @@ fn what_is_armed_is_written_so_that_a_guard_from_before_container_images_reads_i
 #[test]
 fn an_image_that_was_armed_once_is_fetched_again_from_where_it_was_asked_for() {
     let drained = from_a_registry(Phase::Drained);
-    let (mut armed, _) = next(&seen(&drained), &drained);
+    let (mut armed, _) = next_with(&seen(&drained), &drained, &allowed());
     armed.upgrade.as_mut().unwrap().phase = Phase::Accepted;
-    let (_, act) = next(&seen(&drained), &armed);
+    let (_, act) = next_with(&seen(&drained), &armed, &allowed());
     let Act::Begin(Step::Fetch { target }) = act else {
         panic!("{act:?}")
     };
