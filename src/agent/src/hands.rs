@@ -41,6 +41,7 @@ pub struct Ahead {
 }
 
 /// How an errand ended well.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It is done.

@@ -103,7 +103,7 @@ fn an_administrators_pin_on_the_running_system_stays_theirs() {
 fn a_pin_that_somebody_has_taken_off_is_set_by_the_next_deploy_and_nothing_else_is_done() {
     let (world, commit) = deployed();
     admin(&world, &["pin", "--unpin", "0"]);
-    assert_eq!(seen(&world)[0].1, false);
+    assert!(!seen(&world)[0].1);
     let made = world.verb("deploy", &commit).deployed();
     assert_eq!((made.serial, seen(&world)[0].1), (0, true));
 }

@@ -39,20 +39,14 @@ pub(super) fn moved(seen: &Observation) -> Reason {
     }
 }
 
-/// The verdict, with that in it.
+/// The verdict, with that in it where it has words besides its kind.
 pub(super) fn told(up: &Upgrade, mut reason: Reason) -> Reason {
-    if let (true, Some(detail)) = (up.default_moved, detail(&mut reason)) {
+    if let Reason::Unhealthy { detail, .. }
+    | Reason::KubeadmFailed { detail }
+    | Reason::UserCheck { detail, .. } = &mut reason
+        && up.default_moved
+    {
         detail.push_str(MOVED);
     }
     reason
-}
-
-/// What a verdict on a trial says besides its kind.
-const fn detail(reason: &mut Reason) -> Option<&mut String> {
-    match reason {
-        Reason::Unhealthy { detail, .. }
-        | Reason::KubeadmFailed { detail }
-        | Reason::UserCheck { detail, .. } => Some(detail),
-        _ => None,
-    }
 }
