@@ -54,7 +54,7 @@ fn without_the_program_that_fetches_them_it_is_bad() {
 #[test]
 fn without_user_namespaces_it_is_bad() {
     let node = with_skopeo();
-    node.policy("[registry]\nsigned-by = \"site\"\n");
+    node.policy(&format!("{ALLOWED}signed-by = \"site\"\n"));
     let most = node.kernel.path().join("proc/sys/user/max_user_namespaces");
     write(&most, "0\n");
     node.is_bad("registry", "max_user_namespaces is 0");
@@ -65,7 +65,7 @@ fn without_user_namespaces_it_is_bad() {
 #[test]
 fn a_key_is_readable_for_skopeo_and_not_for_everybody() {
     let node = with_skopeo();
-    node.policy("[registry]\nsigned-by = \"site\"\n");
+    node.policy(&format!("{ALLOWED}signed-by = \"site\"\n"));
     let key = "etc/containers/certs.d/registry.example.com/client.key";
     let key = node.root().join(key);
     write(&key, "a key");
