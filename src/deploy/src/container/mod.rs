@@ -129,7 +129,7 @@ fn bring(
         let judged = look::at(site, wanted, skopeo, cover).await?;
         // The skopeo that was asked may still be at the layer whose beginning was read.
         children::end_all();
-        match here {
+        match here.filter(|commit| *commit == judged.commit) {
             Some(commit) => Ok((commit, 0)),
             None => {
                 unpacked::anew(site, wanted)?;

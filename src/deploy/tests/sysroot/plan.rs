@@ -162,6 +162,8 @@ fn an_image_that_may_not_be_fetched_is_not_looked_at() {
     let wrong = world.publish(&Image::new(3), Some(&keys().stranger));
     let reason = plan(&world, &["--commit", wrong.as_str()]).unwrap_err();
     assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    let reason = plan(&world, &[]).unwrap_err();
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
     let nowhere = ["plan", "--remote", "elsewhere", "--ref", BRANCH];
     let reason = world.run(&nowhere).planned().unwrap_err();
     assert!(matches!(reason, Reason::UnknownRemote { .. }), "{reason}");

@@ -1,6 +1,7 @@
 //! A node's disk and its remote: images are committed and signed by the real `ostree`, the first one is installed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -113,6 +114,9 @@ impl World {
             "--modern",
             self.root().to_str().unwrap(),
         ]);
+        // As docs/install.md has it.
+        let repository = self.root().join("ostree/repo");
+        fs::set_permissions(repository, fs::Permissions::from_mode(0o700)).unwrap();
         self.ostree(&["admin", "os-init", &sysroot, "node"]);
         self.ostree(&[&local, "config", "set", "sysroot.bootloader", "none"]);
         self.add_remote(

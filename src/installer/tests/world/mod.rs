@@ -256,7 +256,9 @@ impl World {
         let script = script
             .replace("/usr/lib/", &format!("{}/", there("usr/lib")))
             .replace("/etc/careen/units", &there("etc/careen/units"));
-        let ran = Command::new("sh")
+        // Whatever systemd's own PATH is, the image's programs are meant.
+        let ran = Command::new("/bin/sh")
+            .env("PATH", "/nowhere")
             .args(["-c", &script, "generator", "normal", "early"])
             .arg(&late)
             .status();
