@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use upgrade::keys::Stray;
 use upgrade::observe::Check;
+use upgrade::report::{IDLE, Status};
 use upgrade::{
-    Api, Asked, BootId, Observation, Phase, Reason, Record, SinceBoot, UpgradeId, Version,
+    Api, Asked, BootId, Observation, Pause, Phase, Reason, Record, SinceBoot, UpgradeId, Version,
+    names,
 };
 
 use crate::cluster::seen::NodeSeen;
@@ -22,9 +25,11 @@ pub struct Link {
     /// What is asked for. What was known stays known while the server is away.
     pub asked: Asked,
     /// Why nothing new may be begun.
-    pub paused: Option<String>,
+    pub paused: Option<Pause>,
     /// Why this node takes no request.
     pub opted_out: Option<String>,
+    /// The keys on our Node that are nearly ours.
+    pub strays: Vec<Stray>,
     /// Our Node.
     pub node: Option<Arc<NodeSeen>>,
     /// How often the server was found again. The Node as it was listed then is not older than what was answered before.
@@ -43,6 +48,7 @@ impl Default for Link {
             asked: Asked::Unknown,
             paused: None,
             opted_out: None,
+            strays: Vec::new(),
             node: None,
             listings: 0,
             cordon_to_be_seen: None,
@@ -77,8 +83,9 @@ impl Link {
         self.asked = node
             .as_ref()
             .map_or(Asked::Unknown, |node| node.asked.clone());
-        self.paused = node.as_ref().and_then(|node| node.paused.clone());
-        self.opted_out = node.as_ref().and_then(|node| node.opted_out.clone());
+        let keys = node.as_ref().map(|node| node.keys.clone());
+        let keys = keys.unwrap_or_default();
+        (self.paused, self.opted_out, self.strays) = (keys.pause, keys.opted_out, keys.strays);
         let ours = self.cordon_to_be_seen.as_deref();
         // Set, by whomever; or ours was set and is off again, which only its mark tells from a cordon that is still to come.
         let shows = |node: &Arc<NodeSeen>| {
@@ -150,6 +157,17 @@ impl Link {
         let stands = up.phase == Phase::Verified && seen.running.is_none() && self.is_reached();
         let detail = self.unversioned.clone().filter(|_| stands)?;
         Some(Reason::ApiAway { detail })
+    }
+
+    /// Whether the Node says of itself that it was never asked. What else it says of that may be no more.
+    #[must_use]
+    pub fn says_idle(&self) -> bool {
+        let told = self
+            .node
+            .as_ref()
+            .and_then(|node| node.answers.get(names::STATUS));
+        let told: Option<Status> = told.and_then(|told| serde_json::from_str(told).ok());
+        told.is_some_and(|told| told.phase == IDLE)
     }
 
     /// Whether the server is reached.
@@ -269,6 +287,7 @@ mod tests {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            strays: Vec::new(),
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,

@@ -36,6 +36,7 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         request: link.asked.clone(),
         paused: link.paused.clone(),
         opted_out: link.opted_out.clone(),
+        strays: link.strays.clone(),
         uncordoned: link.is_schedulable(),
         own_cordon: read
             .as_ref()

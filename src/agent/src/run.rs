@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::error;
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
-use upgrade::report::{Moment, unseen, unwritten};
+use upgrade::report::{Moment, idle, unseen, unwritten};
 use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{Reason, Report, decide, report};
 
@@ -175,7 +175,8 @@ impl<H: Hands> Agent<H> {
             boot: boot.as_ref(),
             booted: None,
             request: &request,
-            paused: paused.as_deref(),
+            paused: paused.as_ref(),
+            strays: &self.link.strays,
             running: self.work.as_ref().map(|work| &work.step),
         };
         let report = unseen(read, moment, self.doing().as_ref(), &why);
@@ -266,7 +267,9 @@ impl<H: Hands> Agent<H> {
         let doing = self.doing();
         let record = read.as_ref().ok();
         let why = record.and_then(|record| self.link.hindrance(record, seen));
-        let report = match (report(read, seen, doing.as_ref()), why) {
+        // A node that was never asked has said something that is no more.
+        let idle = || (record.is_some() && self.link.says_idle()).then(|| idle(seen));
+        let report = match (report(read, seen, doing.as_ref()).or_else(idle), why) {
             (Some(report), Some(why)) if report.now().is_none() => Some(report.hindered(&why)),
             (report, _) => report,
         };

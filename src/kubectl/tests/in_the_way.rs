@@ -39,6 +39,31 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
 }
 
 #[test]
+fn what_looks_like_a_pause_is_named_with_the_command_that_lifts_it() {
+    let label = json!({ "metadata": { "labels": { names::PAUSED: "backup" }, "annotations": request("k-1") } });
+    says(
+        &node("worker-1", label),
+        &[
+            "asked, and paused",
+            "label careen.dev/paused (\"backup\") looks like a pause",
+            "kubectl label node worker-1 careen.dev/paused-",
+        ],
+    );
+}
+
+#[test]
+fn an_unknown_key_is_told_and_holds_nothing() {
+    let mut annotations = request("k-1");
+    annotations["careen.dev/images"] = json!("x");
+    let text = told(&annotated("worker-1", annotations));
+    assert!(
+        text.contains("annotation careen.dev/images (annotation careen.dev/image"),
+        "{text}"
+    );
+    assert!(!text.contains("paused"), "{text}");
+}
+
+#[test]
 fn a_pause_hides_nothing_else_that_is_in_the_way() {
     let details = |phase: &str, code: &str| {
         let said =

@@ -68,6 +68,7 @@ pub fn observe(
         request: Asked::Unknown,
         paused: None,
         opted_out: None,
+        strays: Vec::new(),
         uncordoned: false,
         own_cordon: false,
         own_exclusion: false,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::id::{BootId, SinceBoot};
 use crate::image::Deployment;
+use crate::keys::{Pause, Stray};
 use crate::reason::Reason;
 use crate::step::{Finished, Home, Step};
 use crate::target::RawRequest;
@@ -56,10 +57,12 @@ pub struct Observation {
     pub node: Option<String>,
     /// The requester's annotations.
     pub request: Asked,
-    /// The value of the pause annotation.
-    pub paused: Option<String>,
+    /// Why nothing new is begun.
+    pub paused: Option<Pause>,
     /// The value of the annotation that takes the node out of all upgrades.
     pub opted_out: Option<String>,
+    /// The keys on the Node that are nearly ours.
+    pub strays: Vec<Stray>,
     /// Pods may come to the Node. Once it was drained: somebody has taken the cordon off, ours or the one that was there before.
     pub uncordoned: bool,
     /// The Node is cordoned, and the mark beside that is of the upgrade that the record speaks of.

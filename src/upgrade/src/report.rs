@@ -14,6 +14,7 @@ use crate::decide::RecordRead;
 use crate::history::Past;
 use crate::id::BootId;
 use crate::image::Deployment;
+use crate::keys::{Pause, Stray};
 use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::reason::{Reason, complaint, cut};
@@ -67,6 +68,19 @@ impl Report {
     pub fn now(&self) -> Option<&Reason> {
         self.waits.as_ref().or(self.reason.as_ref())
     }
+
+    /// The keys on the Node that are nearly ours, in one sentence.
+    #[must_use]
+    pub fn unknown(&self) -> Option<String> {
+        let keys = &self.status.unknown_keys;
+        let told = || {
+            format!(
+                "the Node has keys that Careen does not know there: {}",
+                keys.join(", ")
+            )
+        };
+        (!keys.is_empty()).then(told)
+    }
 }
 
 /// How far careen-deploy or the drain is with the step under way.
@@ -87,8 +101,10 @@ pub struct Moment<'a> {
     pub booted: Option<&'a Deployment>,
     /// The requester's annotations.
     pub request: &'a Asked,
-    /// The value of the pause annotation.
-    pub paused: Option<&'a str>,
+    /// Why nothing new is begun.
+    pub paused: Option<&'a Pause>,
+    /// The keys on the Node that are nearly ours.
+    pub strays: &'a [Stray],
     /// The step that is being performed.
     pub running: Option<&'a Step>,
 }
@@ -99,13 +115,14 @@ impl<'a> From<&'a Observation> for Moment<'a> {
             boot: Some(&seen.boot),
             booted: Some(&seen.booted),
             request: &seen.request,
-            paused: seen.paused.as_deref(),
+            paused: seen.paused.as_ref(),
+            strays: &seen.strays,
             running: seen.running.as_ref(),
         }
     }
 }
 
-/// What the Node is told now; nothing when there never was a request.
+/// What the Node is told now; nothing when there never was a request, nor anything that is nearly one.
 #[must_use]
 pub fn report<'a>(
     read: &RecordRead,
@@ -130,10 +147,11 @@ pub fn report<'a>(
             upgrade: None,
             refused: None,
             ..
-        } => waits.is_some().then(|| first(seen)),
+        } => (waits.is_some() || !seen.strays.is_empty()).then(|| first(seen)),
     };
     let mut report = answered?;
-    report.status.paused = seen.paused.map(|why| complaint(&why));
+    report.status.paused = seen.paused.map(|pause| complaint(&pause.why()));
+    report.status.unknown_keys = seen.strays.iter().map(Stray::told).collect();
     report.past = Some(record.past.clone());
     report.waits = waits;
     Some(report)
@@ -147,13 +165,23 @@ fn waiting(record: &Record, seen: Moment<'_>) -> Option<Reason> {
 }
 
 fn pause(seen: Moment<'_>) -> Option<Reason> {
-    seen.paused.map(Reason::paused)
+    seen.paused.map(Pause::reason)
 }
+
+/// What a Node is told that says [`IDLE`] of what is no more: of a request that was taken back before it was taken, or of a key. Its
+/// history stays as it is there.
+#[must_use]
+pub fn idle<'a>(seen: impl Into<Moment<'a>>) -> Report {
+    first(seen.into())
+}
+
+/// The phase of a node that was never asked.
+pub const IDLE: &str = "Idle";
 
 /// Nothing was ever answered here.
 fn first(seen: Moment<'_>) -> Report {
     let status = Status {
-        phase: "Idle".to_owned(),
+        phase: IDLE.to_owned(),
         boot: seen.boot.cloned(),
         ..Status::default()
     };

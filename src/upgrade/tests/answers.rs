@@ -3,7 +3,7 @@
 
 mod scene;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scene::*;
 use serde_json::Value;
@@ -20,8 +20,10 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
   else the phase; its `message` is that reason's sentence, else what is being done, else that the image has no guard where it has none, else the phase.
 - An Event (namespace `default`, about the Node, reporting controller `careen.dev/agent`, action `Upgrade`) for each new answer, reason or phase, with the
   reason and the message of the condition: `Warning` when the answer is `Failed` or a reason is named, else `Normal`. Nobody should decide by Events.
-- While `careen.dev/paused` is on the Node, `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
+- While `careen.dev/paused` is on the Node, or [what looks like it](operating.md#a-key-that-is-nearly-ours), `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
   reason `Paused`; one that is armed goes on. A request that waits for the pause to end leaves the last answer as it is: the condition alone says `Paused`.
+- A key that is nearly ours and no pause is told in `unknownKeys` and behind the condition's message, with an Event `UnknownKeys` of its own. A node that was never
+  asked says it with the phase `Idle`, and takes it back when the key goes.
 - `careen.dev/history`: the last ten upgrades and refused requests, as JSON of at most 4 KiB, the latest first; in the same write.
   Of an upgrade `seconds` says how long it was `working` and `waiting` for the operator's hours or the end of a pause, and for how long the node was `cordoned`, `drained`
   and `notReady` over it, each in seconds; an agent that did not count that leaves `seconds` out.
@@ -128,7 +130,11 @@ const KEYS: [(&str, &str); 18] = [
     ),
     (
         "paused",
-        "why nothing new is begun, while `careen.dev/paused` is on the Node",
+        "why nothing new is begun, while `careen.dev/paused` or what looks like it is on the Node",
+    ),
+    (
+        "unknownKeys",
+        "labels and annotations on the Node that are nearly ours and unknown there, with the annotation that is perhaps meant, at most 8 ([the rule](operating.md#a-key-that-is-nearly-ours))",
     ),
     (
         "reached",
@@ -140,6 +146,13 @@ const KEYS: [(&str, &str); 18] = [
         "since when it waits for the operator's hours or the end of a pause, likewise",
     ),
 ];
+
+/// A request, misspelt.
+const NEARLY: &str = "infrastructure.cluster.x-k8s.io/in-place-upgrade";
+
+fn key(key: &str) -> BTreeMap<String, String> {
+    [(key.to_owned(), "x".to_owned())].into()
+}
 
 /// A status with everything in it.
 fn full() -> Value {
@@ -160,6 +173,7 @@ fn full() -> Value {
     up.bill.waiting.start(bill::Now::from(&asked()));
     let seen = Observation {
         paused: Some("an audit".into()),
+        strays: Keys::read(&key(NEARLY), &key(names::IMAGE)).strays,
         running: Some(Step::Deploy {
             commit: digest('b'),
         }),

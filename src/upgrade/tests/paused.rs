@@ -118,7 +118,7 @@ fn a_held_upgrade_says_why_and_that_it_is_in_progress() {
     let seen = paused(two_systems(asked()));
     let report = told(&seen, upgrade_in(Phase::Deployed));
     assert_eq!(report.answer, Some(report::Answer::InProgress));
-    assert_eq!(report.reason, Some(Reason::Paused { why: WHY.into() }));
+    assert_eq!(report.reason, Some(Reason::paused(WHY, None)));
     assert_eq!(report.status.paused.as_deref(), Some(WHY));
     assert_eq!(report.status.code.as_deref(), Some("Paused"));
 }
@@ -137,7 +137,7 @@ fn an_upgrade_that_goes_on_under_a_pause_names_it_as_no_hindrance() {
 fn the_first_request_of_all_waits_and_is_not_answered() {
     let report = told(&paused(asked()), Record::default());
     assert_eq!((report.answer, &report.reason), (None, &None));
-    assert_eq!(report.waits, Some(Reason::Paused { why: WHY.into() }));
+    assert_eq!(report.waits, Some(Reason::paused(WHY, None)));
     assert_eq!(report.now(), report.waits.as_ref());
 }
 
@@ -151,7 +151,7 @@ fn a_request_that_waits_leaves_the_answer_of_the_one_before() {
     let report = told(&paused(asked()), record);
     assert_eq!(report.answer, Some(report::Answer::Failed));
     assert_eq!(report.reason, Some(Reason::Withdrawn));
-    assert_eq!(report.waits, Some(Reason::Paused { why: WHY.into() }));
+    assert_eq!(report.waits, Some(Reason::paused(WHY, None)));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_node_of_which_nothing_is_asked_has_nothing_to_say_of_a_pause() {
 #[test]
 fn a_reason_without_end_is_cut() {
     let seen = Observation {
-        paused: Some("x".repeat(100_000)),
+        paused: Some("x".repeat(100_000).into()),
         ..asked()
     };
     let status = told(&seen, upgrade_in(Phase::Deployed)).status;

@@ -174,6 +174,7 @@ impl FleetMachine {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            strays: Vec::new(),
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,

@@ -48,6 +48,7 @@ impl TestMachine {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            strays: Vec::new(),
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,

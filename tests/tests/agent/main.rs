@@ -8,6 +8,7 @@ mod drain;
 mod garbage;
 mod gone;
 mod hand;
+mod keys;
 mod killed;
 mod life;
 mod marks;

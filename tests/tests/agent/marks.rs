@@ -17,6 +17,7 @@ const TOLD: &str = "retry-seconds = 1\n[load-balancer]\nexclude = true\nwait-sec
 /// On trial, cordoned by us, with a kubelet that does not answer yet.
 async fn on_trial(word: &str) -> Result<Scene> {
     let mut scene = Scene::with_policy(word, TOLD).await?;
+    with_a_label(&scene).await?;
     let not_yet = Check::Pending("not yet".to_owned());
     scene.machine.set_local(|local| local.kubelet = not_yet);
     scene.node.ask_for(NEW_IMAGE).await?;
@@ -25,6 +26,12 @@ async fn on_trial(word: &str) -> Result<Scene> {
         |node: &Node| is_cordoned(node) && annotation(node, names::STATUS).contains("Trial");
     scene.node.until("the trial", &tried).await?;
     Ok(scene)
+}
+
+/// As a kubelet gives its Node some.
+async fn with_a_label(scene: &Scene) -> Result<()> {
+    let os = json!({ "kubernetes.io/os": "linux" });
+    scene.node.label(os).await
 }
 
 async fn until_upgraded(scene: &Scene) -> Result<Node> {
@@ -121,6 +128,7 @@ async fn our_cordon_is_taken_off_though_a_former_agent_set_it() -> Result<()> {
 #[tokio::test]
 async fn an_idle_agent_takes_a_mark_off_that_a_former_upgrade_left() -> Result<()> {
     let scene = Scene::new("idle-mark").await?;
+    with_a_label(&scene).await?;
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
     let left = json!({ names::CORDONED_BY: "r7-of-a-former-one", names::EXCLUDED_BY: "r7-of-a-former-one" });

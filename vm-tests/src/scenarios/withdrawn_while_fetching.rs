@@ -1,4 +1,5 @@
-//! The request is taken back while the image is being fetched: the fetch stops, nothing else happened.
+//! A label that looks like a pause holds a request, and the Node says so; when it goes, the image is fetched. The request is taken back
+//! meanwhile: the fetch stops, nothing else happened.
 
 use super::prelude::*;
 
@@ -16,7 +17,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     let traces = rig.traces().await?;
     rig.repo.limit(1_000_000);
-    rig.ask(&image).await?;
+    held_by_a_label(rig, &image, &before, &traces).await?;
     rig.wait_served(3_000_000).await?;
     rig.withdraw().await?;
     rig.expect_failed(&["Withdrawn"], 2 * MINUTE).await?;
@@ -25,4 +26,24 @@ async fn run(rig: &mut Rig) -> Result<()> {
     ensure!(rig.repo.served() < served + 5_000_000, "the fetch went on");
     ensure!(rig.deployments().await? == 1, "something was deployed");
     Ok(())
+}
+
+/// The pause is an annotation; whoever sets a label means it all the same.
+async fn held_by_a_label(
+    rig: &mut Rig,
+    image: &crate::images::Commit,
+    before: &Before,
+    traces: &Traces,
+) -> Result<()> {
+    let label = |value: Option<&str>| json!({"metadata": {"labels": {names::PAUSED: value}}});
+    rig.patch(label(Some("backup"))).await?;
+    let served = rig.repo.served();
+    rig.ask(image).await?;
+    let paused = |view: &crate::node::View| view.condition.as_deref() == Some("False Paused");
+    rig.node.wait("what holds it", MINUTE, paused).await?;
+    rig.wait_guest("sleep 15").await?;
+    ensure!(rig.repo.served() == served, "something was fetched");
+    rig.expect_untouched(before, traces).await?;
+    rig.progress.step("the label goes");
+    rig.patch(label(None)).await
 }

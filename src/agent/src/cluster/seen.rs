@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use upgrade::observe::Asked;
-use upgrade::{RawRequest, names};
+use upgrade::{Keys, RawRequest, names};
 
 use super::marks::{CORDON, EXCLUSION};
 use super::objects::{Condition, Node};
@@ -25,10 +25,8 @@ pub struct NodeSeen {
     pub uid: String,
     /// What is asked for.
     pub asked: Asked,
-    /// Why nothing new may be begun.
-    pub paused: Option<String>,
-    /// Why this node takes no request.
-    pub opted_out: Option<String>,
+    /// What its keys say beside a request.
+    pub keys: Keys,
     /// Whether pods may be scheduled to it.
     pub schedulable: bool,
     /// Whose mark the cordon has, or had.
@@ -63,6 +61,7 @@ impl From<Node> for NodeSeen {
             (CORDON.is_left(&node), EXCLUSION.is_left(&node));
         let annotations = node.metadata.annotations.unwrap_or_default();
         let get = |key: &str| annotations.get(key).cloned();
+        let labels = node.metadata.labels.unwrap_or_default();
         let status = node.status.unwrap_or_default();
         let conditions = status.conditions;
         let info = status.node_info;
@@ -72,8 +71,7 @@ impl From<Node> for NodeSeen {
             name: node.metadata.name.unwrap_or_default(),
             uid: node.metadata.uid.unwrap_or_default(),
             asked: asked(&annotations),
-            paused: get(names::PAUSED),
-            opted_out: get(names::OPT_OUT),
+            keys: Keys::read(&annotations, &labels),
             schedulable: !node.spec.is_some_and(|spec| spec.unschedulable),
             cordoned_by: get(names::CORDONED_BY),
             cordon_mark_left,

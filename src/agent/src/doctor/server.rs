@@ -1,8 +1,10 @@
 //! The API server, asked as the agent asks it, and what it says of this Node.
 
+use std::collections::BTreeMap;
+
 use kube::Api;
-use upgrade::names;
 use upgrade::reason::complaint;
+use upgrade::{Keys, Pause, names};
 
 use super::Finding;
 use crate::cluster::objects::Node;
@@ -51,15 +53,22 @@ fn no_answer(error: ApiError) -> Finding {
 
 /// Refused as long as the Node is opted out; not begun as long as it is paused.
 fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
-    let said = |key| node.metadata.annotations.as_ref()?.get(key);
-    let remove = |key| format!("take {key} off the Node");
-    let out = said(names::OPT_OUT).map(|why| {
-        let seen = format!("this node takes no upgrade: {}", complaint(why));
-        Finding::bad("opt-out", seen, &remove(names::OPT_OUT))
+    let none = BTreeMap::new();
+    let annotations = node.metadata.annotations.as_ref().unwrap_or(&none);
+    let keys = Keys::read(annotations, node.metadata.labels.as_ref().unwrap_or(&none));
+    let out = keys.opted_out.map(|why| {
+        let seen = format!("this node takes no upgrade: {}", complaint(&why));
+        let remove = format!("take {} off the Node", names::OPT_OUT);
+        Finding::bad("opt-out", seen, &remove)
     });
-    let paused = said(names::PAUSED).map(|why| {
-        let seen = format!("nothing new is begun here: {}", complaint(why));
-        Finding::warn("paused", seen, &remove(names::PAUSED))
+    let name = node.metadata.name.clone().unwrap_or_default();
+    let paused = keys.pause.map(|pause| {
+        let seen = format!("nothing new is begun here: {}", complaint(&pause.why()));
+        let remove = match &pause {
+            Pause::Asked(_) => format!("take {} off the Node", names::PAUSED),
+            Pause::Looks(stray) => stray.removal(&name),
+        };
+        Finding::warn("paused", seen, &remove)
     });
     out.into_iter().chain(paused)
 }

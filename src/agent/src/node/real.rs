@@ -116,6 +116,7 @@ impl Node {
             request: Asked::Unknown,
             paused: None,
             opted_out: None,
+            strays: Vec::new(),
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,

@@ -21,20 +21,49 @@ const CONTROLLER: &str = "careen.dev/agent";
 /// The API server cuts notes at this many bytes.
 const NOTE: usize = 1024;
 
+/// The reason of an Event about keys that are nearly ours.
+const UNKNOWN_KEYS: &str = "UnknownKeys";
+
+/// What an Event says.
+pub struct Word {
+    reason: String,
+    note: String,
+    bad: bool,
+}
+
+impl Word {
+    /// Of the answer, or of what is in the way.
+    pub fn of(report: &Report) -> Self {
+        Self {
+            reason: patch::code(report),
+            note: patch::message(report),
+            bad: report.answer == Some(Answer::Failed) || report.now().is_some(),
+        }
+    }
+
+    /// Of keys that are nearly ours.
+    pub fn of_unknown_keys(report: &Report) -> Option<Self> {
+        report.unknown().map(|note| Self {
+            reason: UNKNOWN_KEYS.to_owned(),
+            note,
+            bad: true,
+        })
+    }
+}
+
 /// Publishes one Event; one that cannot be published is dropped, since the Node itself says the same.
-pub async fn publish(cluster: Arc<Cluster>, report: Report, node: Arc<NodeSeen>, now: Timestamp) {
+pub async fn publish(cluster: Arc<Cluster>, word: Word, node: Arc<NodeSeen>, now: Timestamp) {
     let result = async {
         // Events about cluster-wide objects live in `default`; elsewhere they are refused (k8s validation, not RBAC).
         let events: Api<Event> = Api::namespaced(cluster.client().await?, "default");
-        limited(events.create(&PostParams::default(), &event(&report, &node, now))).await
+        limited(events.create(&PostParams::default(), &event(word, &node, now))).await
     };
     if let Err(error) = result.await {
         debug!("an Event was not published: {error}");
     }
 }
 
-fn event(report: &Report, node: &NodeSeen, now: Timestamp) -> Event {
-    let bad = report.answer == Some(Answer::Failed) || report.now().is_some();
+fn event(word: Word, node: &NodeSeen, now: Timestamp) -> Event {
     let regarding = ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),
@@ -50,12 +79,12 @@ fn event(report: &Report, node: &NodeSeen, now: Timestamp) -> Event {
         },
         action: Some("Upgrade".to_owned()),
         event_time: Some(MicroTime(now)),
-        note: Some(cut(patch::message(report))),
-        reason: Some(patch::code(report)),
+        note: Some(cut(word.note)),
+        reason: Some(word.reason),
         regarding: Some(regarding),
         reporting_controller: Some(CONTROLLER.to_owned()),
         reporting_instance: Some(node.name.clone()),
-        type_: Some(if bad { "Warning" } else { "Normal" }.to_owned()),
+        type_: Some(if word.bad { "Warning" } else { "Normal" }.to_owned()),
         ..Event::default()
     }
 }

@@ -18,6 +18,8 @@ use upgrade::report::Answer;
 
 pub use patch::message as sentence;
 
+use event::Word;
+
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::{ApiError, Cluster, limited};
 
@@ -233,12 +235,16 @@ impl Writer {
             (&last.answer, last.now(), &last.status.phase)
                 != (&report.answer, report.now(), &report.status.phase)
         };
-        let event = self.written.as_ref().is_none_or(|last| new(&last.report));
+        let keys = |last: &Report| last.status.unknown_keys != report.status.unknown_keys;
+        let last = self.written.as_ref().map(|last| &last.report);
+        let is_new = last.is_none_or(new) && !patch::is_silent(&report);
+        let word = is_new.then(|| Word::of(&report));
+        let unknown = Word::of_unknown_keys(&report).filter(|_| last.is_none_or(keys));
         self.remember(wanted, &report, node);
-        if event {
+        for word in word.into_iter().chain(unknown) {
             // In a task of its own: an Event is a courtesy, which neither the next report nor a reboot waits for.
             let (cluster, node) = (Arc::clone(&self.cluster), Arc::clone(node));
-            tokio::spawn(event::publish(cluster, report, node, Timestamp::now()));
+            tokio::spawn(event::publish(cluster, word, node, Timestamp::now()));
         }
     }
 }

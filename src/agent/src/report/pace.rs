@@ -25,6 +25,7 @@ pub fn due(written: Option<(&Report, Instant)>, wanted: &Report) -> Option<Insta
             report.answer,
             report.now().cloned(),
             report.status.paused.clone(),
+            report.status.unknown_keys.clone(),
             report.status.id.clone(),
         )
     };

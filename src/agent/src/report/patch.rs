@@ -2,7 +2,8 @@
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
-use upgrade::report::{Answer, Report, UNGUARDED};
+use upgrade::reason::cut;
+use upgrade::report::{Answer, IDLE, Report, UNGUARDED};
 use upgrade::{history, names};
 
 use crate::cluster::seen::{ANSWERS, NodeSeen};
@@ -58,7 +59,7 @@ fn condition(report: &Report, node: &NodeSeen, now: Timestamp) -> Value {
         "type": names::CONDITION,
         "status": status,
         "reason": code(report),
-        "message": message(report),
+        "message": told(report),
         "lastHeartbeatTime": second(now),
         "lastTransitionTime": since,
     })
@@ -86,7 +87,23 @@ pub fn code(report: &Report) -> String {
         .map_or_else(|| report.status.phase.clone(), upgrade::Reason::code)
 }
 
-/// The sentence for the condition and the Event.
+/// The message of the condition.
+fn told(report: &Report) -> String {
+    let said = message(report);
+    match report.unknown() {
+        None => said,
+        Some(unknown) if is_silent(report) => cut(&unknown),
+        Some(unknown) => cut(&format!("{said}; {unknown}")),
+    }
+}
+
+/// Whether it says nothing but that nothing was ever asked.
+#[must_use]
+pub fn is_silent(report: &Report) -> bool {
+    report.status.phase == IDLE && report.now().is_none()
+}
+
+/// The sentence for the condition and the Event; in the condition the keys that are unknown stand behind it.
 #[must_use]
 pub fn message(report: &Report) -> String {
     match (report.now(), &report.status.doing) {

@@ -39,6 +39,7 @@ impl World {
             request: if up { asked() } else { Asked::Unknown },
             paused: None,
             opted_out: None,
+            strays: Vec::new(),
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,

@@ -49,9 +49,10 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
 
 /// Somebody else's reason stays.
 fn pausing(node: &NodeView) -> Turn {
-    match &node.paused {
-        Some(why) => Turn::Done(format!("paused already: {why}")),
-        None => Turn::Write,
+    match (&node.paused, &node.unpaused_by) {
+        (Some(why), None) => Turn::Done(format!("paused already: {why}")),
+        // What looks like a pause goes when somebody corrects it.
+        (Some(_), Some(_)) | (None, _) => Turn::Write,
     }
 }
 
@@ -91,6 +92,9 @@ fn resuming(node: &NodeView, asked: &Resume) -> Turn {
     let Some(why) = &node.paused else {
         return Turn::Done("not paused".to_owned());
     };
+    if let Some(command) = &node.unpaused_by {
+        return Turn::Refuse(format!("{why}; `{command}` takes it off"));
+    }
     // What is read of a Node was made fit for a terminal.
     let is = |reason: &str| plain::line(reason) == *why;
     match &asked.reason {

@@ -69,7 +69,7 @@ pub struct Case<'a> {
 }
 
 /// Looks, in the order in which their findings are shown.
-const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 16] = [
+const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 17] = [
     ended::verdict,
     waiting::way_back,
     waiting::hindrance,
@@ -80,6 +80,7 @@ const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 16] = [
     waiting::taken_back,
     waiting::behind_another,
     waiting::longer_than_usual,
+    waiting::unknown_keys,
     machine::away,
     machine::cordon,
     machine::other_version,

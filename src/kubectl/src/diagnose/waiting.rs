@@ -71,7 +71,23 @@ pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         weight: Weight::Held,
         what: format!("paused: {why}; nothing new is begun{goes_on}"),
-        so: Some(lifting(&case.node.name, why)),
+        so: Some(match &case.node.unpaused_by {
+            Some(command) => format!("where that is not meant, `{command}` takes it off"),
+            None => lifting(&case.node.name, why),
+        }),
+    })
+}
+
+/// Keys that are nearly Careen's have no effect but what is said of a pause.
+pub(super) fn unknown_keys(case: &Case<'_>) -> Option<Finding> {
+    let keys = &case.node.unknown_keys;
+    (!keys.is_empty()).then(|| Finding {
+        weight: Weight::Note,
+        what: format!(
+            "it has keys that Careen does not know on a Node: {}",
+            keys.join(", ")
+        ),
+        so: Some("correct what is misspelt, or take it off".to_owned()),
     })
 }
 

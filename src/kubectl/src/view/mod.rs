@@ -8,7 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use upgrade::history::Past;
 use upgrade::plan::Plan;
 use upgrade::report::{Answer, Status};
-use upgrade::{Malformed, RawRequest, Request, names};
+use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
 use crate::api::{Condition, Node};
 use crate::plain;
@@ -46,6 +46,10 @@ pub struct NodeView {
     pub asked: Option<Asked>,
     /// Why nothing new is begun.
     pub paused: Option<String>,
+    /// How what looks like a pause is taken off; nothing where the pause is one.
+    pub unpaused_by: Option<String>,
+    /// The keys on it that are nearly Careen's, each in a few words.
+    pub unknown_keys: Vec<String>,
     /// The short answer.
     pub answer: Option<Answer>,
     /// The details of the answer.
@@ -131,12 +135,15 @@ impl From<Node> for NodeView {
         let meta = node.metadata;
         let asked = asked(&meta);
         let annotations = meta.annotations.unwrap_or_default();
+        let keys = Keys::read(&annotations, &meta.labels.unwrap_or_default());
+        let name = meta.name.unwrap_or_default();
+        let pause = keys.pause.as_ref();
+        let strays = keys.strays.iter();
         let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
         let status = node.status.unwrap_or_default();
         let own = condition(&status.conditions, names::CONDITION);
         let told: Option<Status> = json(&annotations, names::STATUS);
         Self {
-            name: meta.name.unwrap_or_default(),
             uid: meta.uid.unwrap_or_default(),
             resource_version: meta.resource_version.unwrap_or_default(),
             kubelet: plain::line(&status.node_info.kubelet_version),
@@ -145,7 +152,10 @@ impl From<Node> for NodeView {
             cordoned: node.spec.unwrap_or_default().unschedulable,
             cordoned_by: text(names::CORDONED_BY),
             asked,
-            paused: text(names::PAUSED),
+            paused: pause.map(|pause| plain::line(&pause.why())),
+            unpaused_by: pause.and_then(|pause| removal(pause, &name)),
+            unknown_keys: strays.map(|stray| plain::line(&stray.told())).collect(),
+            name,
             answer: annotations.get(names::ANSWER).and_then(|word| answer(word)),
             garbled: told.is_none() && annotations.contains_key(names::STATUS),
             status: told.map(within),
@@ -156,6 +166,13 @@ impl From<Node> for NodeView {
             question: annotations.get(names::PLAN).cloned(),
             plan: json(&annotations, names::PLAN_RESULT),
         }
+    }
+}
+
+fn removal(pause: &Pause, node: &str) -> Option<String> {
+    match pause {
+        Pause::Asked(_) => None,
+        Pause::Looks(stray) => Some(plain::line(&stray.removal(node))),
     }
 }
 

@@ -91,6 +91,7 @@ fn status() -> Status {
         unguarded: true,
         default_moved: true,
         paused: Some(text()),
+        unknown_keys: vec![text()],
         reached: vec![Reached {
             phase: text(),
             at: 1,

@@ -103,7 +103,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
             case.record.past.iter().filter_map(Past::worked).collect(),
         ),
         window_seconds: left_of_the_hours(case),
-        paused: seen.paused.as_deref().map(cut),
+        paused: seen.paused.as_ref().map(|pause| cut(&pause.why())),
         ..Plan::default()
     };
     wait_for_the_hours(&mut plan, case);

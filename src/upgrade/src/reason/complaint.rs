@@ -40,11 +40,12 @@ impl Reason {
         cut(&self.to_string().replace(steers, " "))
     }
 
-    /// What the Node's pause means for what is asked of it.
+    /// What the Node's pause means for what is asked of it. `by` is what ends it, where that is not the annotation itself.
     #[must_use]
-    pub fn paused(why: &str) -> Self {
+    pub fn paused(why: &str, by: Option<String>) -> Self {
         Self::Paused {
             why: complaint(&why),
+            by,
         }
     }
 }

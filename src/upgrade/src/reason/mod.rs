@@ -24,7 +24,7 @@ pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
-use words::{found_instead, place_in_file, said_of_stage, span};
+use words::{found_instead, held_by, place_in_file, said_of_stage, span};
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -114,8 +114,13 @@ pub enum Reason {
 
     // Waiting.
     /// The requester has paused the Node.
-    #[error("paused: {why}; nothing new is begun until careen.dev/paused is taken off the Node")]
-    Paused { why: String },
+    #[error("paused: {why}; nothing new is begun until {} is taken off the Node", held_by(.by))]
+    Paused {
+        why: String,
+        /// What is taken off, where that is not the annotation itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A plan is asked for while an upgrade is under way.
     #[error(
         "an upgrade is under way on this node ({phase}); ask for the plan again when it has ended"

@@ -1,5 +1,7 @@
 //! Values of a reason as its sentence has them.
 
+use crate::names;
+
 /// Lines and columns count from 1: a line of 0 is the file as a whole.
 pub(super) fn place_in_file(line: usize, column: usize) -> String {
     match line {
@@ -12,6 +14,10 @@ pub(super) fn found_instead(found: &Option<String>) -> String {
     found
         .as_ref()
         .map_or_else(String::new, |found| format!(" ({found} lies there)"))
+}
+
+pub(super) fn held_by(by: &Option<String>) -> &str {
+    by.as_deref().unwrap_or(names::PAUSED)
 }
 
 pub(super) fn said_of_stage(found: &Option<u32>) -> String {

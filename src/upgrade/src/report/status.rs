@@ -56,6 +56,9 @@ pub struct Status {
     /// Why nothing new is begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+    /// The keys on the Node that are nearly ours and that we do not know there, each in a few words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_keys: Vec<String>,
     /// When phases were reached, in wall time.
     pub reached: Vec<Reached>,
     /// Since when it waits for the operator's hours or the end of a pause, in wall time.

@@ -87,7 +87,7 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
         ],
     };
     let paused = Observation {
-        paused: Some("\u{1}".repeat(100_000)),
+        paused: Some("\u{1}".repeat(100_000).into()),
         ..quiet()
     };
     let plan = answered_on(&paused, &Policy::default(), many, pods);

@@ -93,6 +93,7 @@ pub fn quiet() -> Observation {
         request: Asked::Nothing,
         paused: None,
         opted_out: None,
+        strays: Vec::new(),
         uncordoned: false,
         own_cordon: false,
         own_exclusion: false,

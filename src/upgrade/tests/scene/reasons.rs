@@ -58,6 +58,7 @@ pub fn all() -> Vec<Reason> {
         },
         Reason::Paused {
             why: "an audit".into(),
+            by: None,
         },
         Reason::Busy {
             phase: "Drained".into(),

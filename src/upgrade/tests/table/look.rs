@@ -3,9 +3,15 @@
 use super::scene::*;
 use upgrade::*;
 
+/// A key that is nearly ours.
+fn strays() -> Vec<keys::Stray> {
+    let pool = [("careen.dev/pool".to_owned(), "x".to_owned())];
+    Keys::read(&pool.into(), &[].into()).strays
+}
+
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 36] = [
+    let changes: [fn(&mut Observation); 37] = [
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.home = Home::Stage,
@@ -26,6 +32,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.staged = true,
         |seen| seen.deployments[0].pinned = false,
         |seen| seen.opted_out = Some("mine".into()),
+        |seen| seen.strays = strays(),
         |seen| seen.uncordoned = true,
         |seen| seen.own_cordon = true,
         |seen| seen.own_exclusion = true,
@@ -264,6 +271,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
         request,
         paused,
         opted_out,
+        strays,
         uncordoned,
         own_cordon,
         own_exclusion,

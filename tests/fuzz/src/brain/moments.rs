@@ -280,6 +280,7 @@ fn calm(booted: Deployment) -> Observation {
         request: Asked::Unknown,
         paused: None,
         opted_out: None,
+        strays: Vec::new(),
         uncordoned: false,
         own_cordon: false,
         own_exclusion: false,

@@ -1,0 +1,51 @@
+//! Whose domain a key is in.
+
+/// As far as it concerns us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Domain {
+    /// `careen.dev`, or below it.
+    Ours,
+    /// One that is spelt nearly so, or a name without a domain that begins with ours.
+    Nearly,
+    /// Cluster API's, where a request and its answer have their keys.
+    ClusterApi,
+}
+
+const OURS: &str = "careen.dev";
+const WORD: &str = "careen";
+
+/// An English word, one letter from ours.
+const ANOTHER_WORD: &str = "career";
+
+/// The domain of a key that concerns us, and the rest of it.
+pub(super) fn of(key: &str) -> Option<(Domain, String)> {
+    match key.split_once('/') {
+        Some((domain, name)) => Some((class(&domain.to_ascii_lowercase())?, name.to_owned())),
+        None => bare(key),
+    }
+}
+
+fn class(domain: &str) -> Option<Domain> {
+    let is_below = |ours: &str| {
+        let rest = domain.strip_suffix(ours);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    if is_below(OURS) {
+        return Some(Domain::Ours);
+    }
+    if is_below("cluster.x-k8s.io") || domain.contains("cluster") && domain.ends_with("k8s.io") {
+        return Some(Domain::ClusterApi);
+    }
+    let near = |part: &str| part != ANOTHER_WORD && strsim::osa_distance(part, WORD) <= 1;
+    let nearly = strsim::osa_distance(domain, OURS) <= 2 || domain.split('.').any(near);
+    nearly.then_some(Domain::Nearly)
+}
+
+/// `careen-paused`, `careen.dev.paused`: whoever writes so has our name in mind.
+fn bare(key: &str) -> Option<(Domain, String)> {
+    let lower = key.to_ascii_lowercase();
+    let rest = lower.strip_prefix(WORD)?;
+    let rest = rest.strip_prefix(".dev").unwrap_or(rest);
+    let name = rest.strip_prefix(['.', '-', '_'])?;
+    Some((Domain::Nearly, name.to_owned()))
+}

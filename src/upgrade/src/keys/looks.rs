@@ -1,0 +1,246 @@
+//! What a key that is nearly ours looks like.
+
+use super::domain::Domain;
+use crate::names::{self, Kind};
+
+/// What it looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// A pause.
+    Paused,
+    /// The node's no to every upgrade.
+    OptedOut,
+    /// Neither; perhaps this annotation.
+    Unknown { meant: Option<&'static str> },
+}
+
+/// Words for a pause, in the letters that are left of a key without its punctuation.
+const PAUSE: [&str; 44] = [
+    "pause",
+    "paused",
+    "pauses",
+    "pausing",
+    "hold",
+    "holds",
+    "held",
+    "holding",
+    "onhold",
+    "stop",
+    "stopped",
+    "suspend",
+    "suspended",
+    "freeze",
+    "frozen",
+    "halt",
+    "halted",
+    "block",
+    "blocked",
+    "lock",
+    "locked",
+    "wait",
+    "waiting",
+    "defer",
+    "deferred",
+    "postpone",
+    "postponed",
+    "snooze",
+    "snoozed",
+    "inhibit",
+    "inhibited",
+    "maintenance",
+    "off",
+    "manual",
+    "protect",
+    "protected",
+    "delay",
+    "delayed",
+    "quiesce",
+    "quiesced",
+    "forbid",
+    "forbidden",
+    "deny",
+    "denied",
+];
+
+/// Words for an opt-out.
+const OPT_OUT: [&str; 18] = [
+    "optout",
+    "optedout",
+    "optingout",
+    "optsout",
+    "disable",
+    "disabled",
+    "disables",
+    "skip",
+    "skipped",
+    "ignore",
+    "ignored",
+    "exclude",
+    "excluded",
+    "exempt",
+    "exempted",
+    "unmanaged",
+    "excludes",
+    "ignores",
+];
+
+/// What an upgrade does to a node. A no beside one of these is an opt-out, and so is a value that says no.
+const DEEDS: [&str; 16] = [
+    "upgrade",
+    "upgrades",
+    "upgrading",
+    "update",
+    "updates",
+    "updating",
+    "drain",
+    "drains",
+    "draining",
+    "reboot",
+    "reboots",
+    "rebooting",
+    "disrupt",
+    "disruption",
+    "touch",
+    "inplace",
+];
+
+/// A no within a key.
+const NO: [&str; 6] = ["no", "not", "never", "dont", "without", "prevent"];
+
+/// Keys that switch something on or off by their value.
+const SWITCHES: [&str; 12] = [
+    "enable",
+    "enabled",
+    "allow",
+    "allowed",
+    "active",
+    "managed",
+    "manage",
+    "auto",
+    "automatic",
+    "mode",
+    "state",
+    "careen",
+];
+
+/// A no as a value.
+const NO_VALUES: [&str; 5] = ["false", "no", "never", "none", "0"];
+
+/// What an unknown key looks like; nothing where it does not concern us.
+pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Option<Looks> {
+    let (tokens, whole) = (tokens(name), plain(name));
+    let unknown = Looks::Unknown {
+        meant: meant(&whole, key),
+    };
+    let looks = like_a_pause(domain, &tokens, &whole, value).unwrap_or(unknown);
+    let concerns_us = match domain {
+        Domain::Ours => true,
+        Domain::Nearly | Domain::ClusterApi => looks != Looks::Unknown { meant: None },
+    };
+    concerns_us.then_some(looks)
+}
+
+fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> Option<Looks> {
+    let is_spelt_so = is_near(whole, &PAUSE[..2]).then_some(Looks::Paused);
+    let is_spelt_so = is_spelt_so.or(is_near(whole, &OPT_OUT[..1]).then_some(Looks::OptedOut));
+    match domain {
+        // Others have keys there, with words of their own.
+        Domain::ClusterApi => is_spelt_so,
+        Domain::Ours | Domain::Nearly => is_spelt_so
+            .or_else(|| by_words(tokens, whole))
+            .or_else(|| by_value(tokens, value)),
+    }
+}
+
+/// By a word within it, by two that are one, or by a no.
+fn by_words(tokens: &[String], whole: &str) -> Option<Looks> {
+    let pairs = tokens.windows(2).map(|pair| pair.concat());
+    let words: Vec<_> = tokens
+        .iter()
+        .cloned()
+        .chain(pairs)
+        .chain([whole.to_owned()])
+        .collect();
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let nearly = |list: &[&str]| tokens.iter().any(|token| is_one_off(token, list));
+    if has(&PAUSE) || nearly(&PAUSE[..2]) {
+        return Some(Looks::Paused);
+    }
+    let denies = has(&NO) && has(&DEEDS) || is_no_and_deed(whole);
+    (has(&OPT_OUT) || nearly(&OPT_OUT[..1]) || denies).then_some(Looks::OptedOut)
+}
+
+/// `noupgrade`, in one word.
+fn is_no_and_deed(whole: &str) -> bool {
+    let rest = |no: &&str| whole.strip_prefix(no).map(str::to_owned);
+    NO.iter()
+        .filter_map(rest)
+        .any(|rest| DEEDS.contains(&rest.as_str()))
+}
+
+/// `upgrades=off`, `enabled=false`, `mode=paused`.
+fn by_value(tokens: &[String], value: &str) -> Option<Looks> {
+    let switches = |token: &String| {
+        let token = token.as_str();
+        DEEDS.contains(&token) || SWITCHES.contains(&token)
+    };
+    let value = plain(value);
+    let no = [&NO_VALUES[..], &PAUSE, &OPT_OUT]
+        .iter()
+        .any(|list| list.contains(&value.as_str()));
+    (tokens.iter().any(switches) && no).then_some(Looks::OptedOut)
+}
+
+/// The annotation of a requester's that is perhaps meant.
+fn meant(whole: &str, key: &str) -> Option<&'static str> {
+    let by_requester =
+        |row: &&names::Name| row.kind == Kind::Annotation && row.writer == "requester";
+    let rows = names::TABLE.iter().filter(by_requester);
+    let distance = |row: &names::Name| {
+        if row.name == key {
+            return 0;
+        }
+        let name = plain(row.name.rsplit('/').next().unwrap_or_default());
+        strsim::osa_distance(whole, &name)
+    };
+    let nearest = rows.map(|row| (distance(row), row.name)).min();
+    let (distance, name) = nearest?;
+    (distance <= 2).then_some(name)
+}
+
+/// Two letters off for a whole key, as far as enough are left.
+fn is_near(word: &str, list: &[&str]) -> bool {
+    let within = |listed: &&str| strsim::osa_distance(word, listed) <= 2;
+    let long = list
+        .iter()
+        .filter(|listed| listed.len() >= 6 && word.len() >= 5);
+    list.contains(&word) || long.clone().any(within) || is_one_off(word, list)
+}
+
+fn is_one_off(word: &str, list: &[&str]) -> bool {
+    let mut long = list.iter().filter(|listed| listed.len() >= 5);
+    long.any(|listed| strsim::osa_distance(word, listed) <= 1)
+}
+
+/// Letters and digits alone, in lower case.
+fn plain(text: &str) -> String {
+    let letters = text.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// The words of a key: between its punctuation, and between a small letter and a capital.
+fn tokens(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for letter in name.chars() {
+        if !letter.is_ascii_alphabetic() || was_small && letter.is_ascii_uppercase() {
+            words.push(String::new());
+        }
+        was_small = letter.is_ascii_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| letter.is_ascii_alphabetic()) {
+            word.push(letter.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

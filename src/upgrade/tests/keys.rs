@@ -1,0 +1,312 @@
+//! Keys on a Node that are nearly ours: what looks like a pause holds, and the rest is told.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scene;
+
+use std::collections::BTreeMap;
+
+use scene::*;
+use upgrade::keys::{Keys, MOST, Pause, Place, Stray};
+use upgrade::names::{self, Kind};
+use upgrade::*;
+
+type Pairs = BTreeMap<String, String>;
+
+fn pairs(all: &[(&str, &str)]) -> Pairs {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    all.iter().map(owned).collect()
+}
+
+fn annotation(key: &str, value: &str) -> Keys {
+    Keys::read(&pairs(&[(key, value)]), &pairs(&[]))
+}
+
+fn label(key: &str, value: &str) -> Keys {
+    Keys::read(&pairs(&[]), &pairs(&[(key, value)]))
+}
+
+/// What it is held by, when it looks like a pause.
+fn held_by(keys: &Keys) -> Option<&Stray> {
+    match keys.pause.as_ref()? {
+        Pause::Looks(stray) => Some(stray),
+        Pause::Asked(_) => None,
+    }
+}
+
+#[test]
+fn whatever_looks_like_a_pause_holds_as_a_label_and_as_an_annotation() {
+    for key in [
+        "careen.dev/pause",
+        "careen.dev/Paused",
+        "careen.dev/PAUSED",
+        "careen.dev/pauses",
+        "careen.dev/pasued",
+        "careen.dev/paussed",
+        "careen.dev/pausd",
+        "careen.dev/paused.",
+        "careen.dev/paused1",
+        "careen.dev/paused-by",
+        "careen.dev/pausedUntil",
+        "careen.dev/upgrade-paused",
+        "careen.dev/hold",
+        "careen.dev/on-hold",
+        "careen.dev/suspended",
+        "careen.dev/freeze",
+        "careen.dev/stop",
+        "careen.dev/maintenance",
+        "Careen.dev/paused",
+        "upgrade.careen.dev/paused",
+        "node.upgrade.careen.dev/pause",
+        "careen.io/paused",
+        "careen.de/paused",
+        "caren.dev/paused",
+        "careeen.dev/paused",
+        "careen.k8s.io/pause",
+        "careen-paused",
+        "careen.dev.paused",
+        "careen_paused",
+        "cluster.x-k8s.io/paused",
+        "infrastructure.cluster.x-k8s.io/paused",
+    ] {
+        for (place, keys) in [
+            (Place::Annotation, annotation(key, "backup")),
+            (Place::Label, label(key, "backup")),
+        ] {
+            let stray = held_by(&keys).unwrap_or_else(|| panic!("{place:?} {key}"));
+            assert_eq!((stray.place, stray.key.as_str()), (place, key));
+            assert_eq!(stray.meant, Some(names::PAUSED), "{key}");
+        }
+    }
+}
+
+#[test]
+fn whatever_looks_like_an_opt_out_holds() {
+    for (key, value) in [
+        ("careen.dev/opt_out", "x"),
+        ("careen.dev/optout", "x"),
+        ("careen.dev/optOut", ""),
+        ("careen.dev/opt-outs", "x"),
+        ("careen.dev/opted-out", "x"),
+        ("careen.dev/optuot", "x"),
+        ("careen.dev/skip", "true"),
+        ("careen.dev/disabled", "true"),
+        ("careen.dev/exclude", "true"),
+        ("careen.dev/ignore", "true"),
+        ("careen.dev/no-upgrade", "true"),
+        ("careen.dev/do-not-upgrade", "true"),
+        ("careen.dev/noupgrade", "true"),
+        ("careen.dev/never-drain", "true"),
+        ("careen.dev/enabled", "false"),
+        ("careen.dev/upgrades", "off"),
+        ("careen.dev/auto-update", "No"),
+        ("careen.io/opt-out", "x"),
+    ] {
+        for keys in [annotation(key, value), label(key, value)] {
+            let stray = held_by(&keys).unwrap_or_else(|| panic!("{key}={value}"));
+            assert_eq!(stray.meant, Some(names::OPT_OUT), "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_label_with_the_very_key_of_the_annotation_holds() {
+    for key in [names::PAUSED, names::OPT_OUT] {
+        for value in ["", "false", "backup"] {
+            let keys = label(key, value);
+            assert_eq!(held_by(&keys).unwrap().key, key);
+            assert_eq!(keys.opted_out, None);
+        }
+    }
+}
+
+#[test]
+fn the_annotation_itself_says_why_whatever_a_label_says_beside_it() {
+    let beside = pairs(&[(names::PAUSED, "false")]);
+    for why in ["", "false", "an audit"] {
+        let keys = Keys::read(&pairs(&[(names::PAUSED, why)]), &beside);
+        assert_eq!(keys.pause, Some(Pause::Asked(why.to_owned())));
+        assert_eq!(keys.strays.len(), 1, "the label is told: it holds next");
+    }
+}
+
+#[test]
+fn what_is_known_is_no_stray() {
+    for row in names::TABLE
+        .iter()
+        .filter(|row| row.kind == Kind::Annotation)
+    {
+        let keys = annotation(row.name, "x");
+        assert_eq!(keys.strays, [], "{}", row.name);
+        assert_eq!(held_by(&keys), None, "{}", row.name);
+    }
+    let excluded = label(names::EXCLUDED, "true");
+    assert_eq!(excluded, Keys::default());
+}
+
+#[test]
+fn what_is_nearly_ours_and_no_pause_is_told_and_holds_nothing() {
+    for (key, meant) in [
+        ("careen.dev/images", Some(names::IMAGE)),
+        ("careen.dev/Image", Some(names::IMAGE)),
+        ("careen.io/image", Some(names::IMAGE)),
+        ("careen.dev/upgradeid", Some(names::UPGRADE_ID)),
+        (
+            "careen.dev/kubernetes_version",
+            Some(names::KUBERNETES_VERSION),
+        ),
+        ("careen.dev/inplace-upgrade", Some(names::REQUEST)),
+        (
+            "infrastructure.cluster.x-k8s.io/in-place-upgrade",
+            Some(names::REQUEST),
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io/inplace-upgrades",
+            Some(names::REQUEST),
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io/Inplace-Upgrade",
+            Some(names::REQUEST),
+        ),
+        ("cluster.x-k8s.io/inplace-upgrade", Some(names::REQUEST)),
+        ("careen.dev/pool", None),
+        ("careen.dev/floor", None),
+        ("careen.dev/phase", None),
+        ("careen.dev/retry", None),
+        ("careen.dev/never-replace", None),
+        ("careen.dev/stateroot", None),
+        ("careen.dev/upgrading", None),
+    ] {
+        for keys in [annotation(key, "x"), label(key, "x")] {
+            assert_eq!(keys.pause, None, "{key}");
+            let [stray] = &keys.strays[..] else {
+                panic!("{key} is not told: {:?}", keys.strays)
+            };
+            assert_eq!((stray.key.as_str(), stray.meant), (key, meant));
+        }
+    }
+    assert_eq!(
+        label(names::REQUEST, "Scheduled").strays[0].meant,
+        Some(names::REQUEST)
+    );
+}
+
+#[test]
+fn what_others_write_on_nodes_is_none_of_ours() {
+    for key in [
+        "paused",
+        "hold",
+        "kubernetes.io/hostname",
+        "node.kubernetes.io/exclude-disruption",
+        "cluster.x-k8s.io/cluster-name",
+        "cluster.x-k8s.io/owner-name",
+        "cluster.x-k8s.io/labels-from-machine",
+        "machine.cluster.x-k8s.io/exclude-node-draining",
+        "node.cluster.x-k8s.io/pool",
+        "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+        "karpenter.sh/do-not-disrupt",
+        "v1beta2.k8sd.io/in-place-upgrade-to",
+        "career.example/hold",
+        "example.com/careen",
+        "careen.example/pool",
+        "careen-pool",
+        "careening",
+    ] {
+        assert_eq!(annotation(key, "x"), Keys::default(), "{key}");
+        assert_eq!(label(key, "x"), Keys::default(), "{key}");
+    }
+}
+
+#[test]
+fn of_thousands_of_keys_a_few_are_told_and_the_one_that_holds_is_among_them() {
+    let many = (0..5000).map(|at| (format!("careen.dev/a{at}"), "x".repeat(10_000)));
+    let mut all: Pairs = many.collect();
+    all.insert("careen.dev/zz-hold".to_owned(), "y".repeat(100_000));
+    let keys = Keys::read(&all, &pairs(&[]));
+    assert_eq!(keys.strays.len(), MOST);
+    assert_eq!(keys.strays.first(), held_by(&keys));
+    assert!(keys.pause.unwrap().why().len() < 300);
+}
+
+fn looks_paused(seen: Observation) -> Observation {
+    let keys = label("careen.dev/paused", "backup");
+    Observation {
+        paused: keys.pause,
+        strays: keys.strays,
+        ..seen
+    }
+}
+
+#[test]
+fn what_looks_like_a_pause_lets_nothing_begin_and_no_step_towards_arming() {
+    let (_, act) = next(&looks_paused(asked()), &Record::default());
+    assert_eq!(act, Act::Wait(None));
+    for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
+        let seen = Observation {
+            deployments: on_trial().deployments,
+            ..looks_paused(asked())
+        };
+        let (_, act) = next(&seen, &upgrade_in(phase.clone()));
+        assert_eq!(act, Act::Wait(None), "{phase:?}");
+    }
+}
+
+#[test]
+fn the_node_says_which_key_holds_it_and_how_it_is_taken_off() {
+    let report = report(&Ok(Record::default()), &looks_paused(asked()), None).unwrap();
+    let reason = report.now().unwrap();
+    assert_eq!(reason.code(), "Paused");
+    let text = reason.to_string();
+    for words in [
+        "label careen.dev/paused (\"backup\") looks like a pause",
+        "the annotation careen.dev/paused",
+        "kubectl label node NODE careen.dev/paused-",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+/// A person who misspelt a request hears nothing else.
+#[test]
+fn an_unknown_key_is_told_though_nothing_was_ever_asked() {
+    let keys = annotation("careen.dev/images", "ostree:x:y");
+    let seen = Observation {
+        strays: keys.strays,
+        ..quiet()
+    };
+    let told = report(&Ok(Record::default()), &seen, None).unwrap();
+    let line = "annotation careen.dev/images (annotation careen.dev/image is perhaps meant)";
+    assert_eq!(told.status.unknown_keys, [line]);
+    assert_eq!((told.answer, told.now()), (None, None));
+    assert!(told.unknown().unwrap().contains(line));
+    assert_eq!(report(&Ok(Record::default()), &quiet(), None), None);
+}
+
+#[test]
+fn an_unknown_key_holds_up_no_upgrade_and_changes_no_answer() {
+    let keys = annotation("careen.dev/images", "ostree:x:y");
+    let seen = Observation {
+        strays: keys.strays,
+        ..asked()
+    };
+    assert_eq!(begun(&next(&seen, &Record::default()).1), Some("Fetch"));
+    let upgraded = Observation {
+        strays: seen.strays,
+        booted: deployment('b'),
+        ..on_trial()
+    };
+    let told = report(&Ok(upgrade_in(Phase::Upgraded)), &upgraded, None).unwrap();
+    assert_eq!(told.answer, Some(report::Answer::Upgraded));
+    assert_eq!(told.status.code, None);
+    assert_eq!(told.status.unknown_keys.len(), 1);
+}
+
+/// Old readers take a pause for one by its code.
+#[test]
+fn a_pause_is_written_as_before_and_read_with_and_without_a_key() {
+    let plain = Pause::from("an audit").reason();
+    let text = serde_json::to_string(&plain).unwrap();
+    assert_eq!(text, r#"{"code":"Paused","why":"an audit"}"#);
+    let looks = looks_paused(quiet()).paused.unwrap().reason();
+    let text = serde_json::to_string(&looks).unwrap();
+    assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), looks);
+}
