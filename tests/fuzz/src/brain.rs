@@ -38,7 +38,7 @@ pub fn check(input: &[u8]) {
             continue;
         }
         let paused = Observation {
-            paused: Some("an audit".to_owned()),
+            paused: Some("an audit".into()),
             ..seen
         };
         let (_, act) = known.decided(&paused, &policies[0]);

@@ -66,6 +66,7 @@ fn status_strings(status: &Status) -> usize {
         tries: _,
         unguarded: _,
         paused,
+        unknown_keys,
         // Kept as numbers, beside it.
         reached: _,
         waiting_since: _,
@@ -74,9 +75,10 @@ fn status_strings(status: &Status) -> usize {
     let texts: usize = [step, doing, code, reason, paused].map(len).iter().sum();
     let cause = reverts_for.as_ref();
     let cause = cause.map_or(0, |Cause { code, reason }| code.len() + reason.len());
+    let keys: usize = unknown_keys.iter().map(String::len).sum();
     let digests = [from, to].map(|digest| digest.as_ref().map_or(0, |one| one.as_str().len()));
     // What is not counted by its letters has narrow limits of its own.
-    phase.len() + texts + cause + digests.iter().sum::<usize>() + 256
+    phase.len() + texts + cause + keys + digests.iter().sum::<usize>() + 256
 }
 
 fn len(text: &Option<String>) -> usize {

@@ -68,6 +68,7 @@ mod tests {
     fn the_words_of_others_steer_no_terminal_on_the_node() {
         let reason = Reason::Paused {
             why: "a\u{1b}[2J\u{202e}b\nc".to_owned(),
+            by: None,
         };
         let told = reason.told();
         assert!(told.contains("a [2J b\nc"), "{told}");
