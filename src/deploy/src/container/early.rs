@@ -1,11 +1,14 @@
 //! Judges the commit of an image before any layer of it is brought. ostree-ext brings the layer that begins with the commit last, so that
 //! beginning is read once more before. What shows no commit there is refused: the files of the other layers would be on the disk by then.
 
+use std::time::Duration;
+
 use ostree_ext::containers_image_proxy::oci_spec::image::Descriptor;
 use ostree_ext::containers_image_proxy::{ImageProxy, OpenedImage};
 use ostree_ext::glib::Bytes;
 use ostree_ext::ostree::{Repo, RepoVerifyFlags};
 use tokio::io::{AsyncRead, AsyncReadExt, copy, sink};
+use tokio::time::timeout;
 use upgrade::Reason;
 
 use super::beginning::{Commit, PACKED, Packing, commit_in};
@@ -18,6 +21,9 @@ use crate::fetch::signature;
 const FIRST: u64 = 256 << 10;
 /// How many times as much is read next, where that was too little.
 const TIMES: u64 = 4;
+
+/// How long skopeo may take to compare a digest with what it has passed on.
+const VERDICT: Duration = Duration::from_secs(10);
 
 /// The commit that a layer begins with.
 ///
@@ -41,6 +47,10 @@ pub async fn commit(
             end = &mut told, if ended.is_none() => ended = Some(end),
         }
     };
+    if found.is_err() && ended.is_none() {
+        // All was read, and skopeo is about to say whether it was what the digest names.
+        ended = timeout(VERDICT, &mut told).await.ok();
+    }
     // The registry may have sent other bytes than the digest names: skopeo knows when it has seen all of the layer.
     match (found, ended) {
         (Ok(commit), _) => Ok(commit),

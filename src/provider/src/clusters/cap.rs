@@ -28,7 +28,7 @@ const ANSWER: usize = 16 << 20;
 /// The longest line of a watch, which is one object: etcd takes none over 1.5 MiB, and JSON is longer.
 const LINE: usize = 8 << 20;
 
-/// The longest list, in bytes, all its pages together: 10,000 Nodes of 50 KiB.
+/// The longest list, in bytes, all its pages together: 17,000 Nodes of 30 KiB.
 const LIST: usize = 512 << 20;
 
 /// The most values in one answer or line, about: a page of Nodes with all that they hold has 300,000. A parser takes up to 64 bytes for each.

@@ -108,6 +108,16 @@ impl State {
         );
     }
 
+    /// The Machines of a set, but for this one.
+    pub(super) fn others<'a>(
+        &'a self,
+        set: Option<&'a BTreeSet<Key>>,
+        but: &'a Key,
+    ) -> impl Iterator<Item = Arc<Machine>> + 'a {
+        let keys = set.into_iter().flatten().filter(move |key| *key != but);
+        keys.filter_map(|key| self.machines.get(key).cloned())
+    }
+
     pub(super) fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
         self.by_cluster
             .get(cluster)

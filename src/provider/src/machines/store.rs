@@ -1,6 +1,6 @@
 //! Where Machines are kept.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::group::{Group, GroupKind};
@@ -137,13 +137,39 @@ impl Machines {
         self.write(|state| state.node_works(cluster, node, works));
     }
 
-    /// The Machines of the group, other than this one, that work: their Nodes do, or they are marked.
+    /// How many of the group, other than this one, work: they are marked, or their Nodes alone say so.
     #[must_use]
-    pub fn others_at_work(&self, group: &Group, but: &Key) -> Vec<Arc<Machine>> {
+    pub fn others_at_work(&self, group: &Group, but: &Key) -> usize {
+        self.others_marked(group, but) + self.others_unasked(group, but).len()
+    }
+
+    /// How many of the group, other than this one, are marked.
+    #[must_use]
+    pub fn others_marked(&self, group: &Group, but: &Key) -> usize {
+        let count = |marked: &BTreeSet<Key>| marked.len() - usize::from(marked.contains(but));
         self.read(|state| {
-            let keys = state.work.others(group, but);
-            keys.filter_map(|key| state.machines.get(key).cloned())
-                .collect()
+            state
+                .work
+                .of(group)
+                .map_or(0, |at_work| count(&at_work.marked))
+        })
+    }
+
+    /// The first of these.
+    #[must_use]
+    pub fn some_marked(&self, group: &Group, but: &Key, most: usize) -> Vec<Arc<Machine>> {
+        self.read(|state| {
+            let marked = state.work.of(group).map(|at_work| &at_work.marked);
+            state.others(marked, but).take(most).collect()
+        })
+    }
+
+    /// The others whose Nodes alone say that they work.
+    #[must_use]
+    pub fn others_unasked(&self, group: &Group, but: &Key) -> Vec<Arc<Machine>> {
+        self.read(|state| {
+            let unasked = state.work.of(group).map(|at_work| &at_work.unasked);
+            state.others(unasked, but).collect()
         })
     }
 
@@ -222,7 +248,7 @@ mod tests {
         machines.replace(vec![machine("m", "1"), marked]);
         let at_work = |but: &str, nodes: &[&str]| {
             machines.nodes_work(&group.cluster, nodes.iter().copied());
-            machines.others_at_work(&group, &Key::new("t", but)).len()
+            machines.others_at_work(&group, &Key::new("t", but))
         };
         assert_eq!(at_work("m", &[]), 1);
         assert_eq!(at_work("m", &["other"]), 1, "counted once");
@@ -241,7 +267,7 @@ mod tests {
             ..machine("marked", version)
         };
         let group = marked(true, "1").group();
-        let at_work = || machines.others_at_work(&group, &Key::new("t", "m")).len();
+        let at_work = || machines.others_at_work(&group, &Key::new("t", "m"));
         machines.replace(vec![marked(false, "1")]);
         machines.nodes_work(&group.cluster, ["node"].into_iter());
         assert_eq!(at_work(), 1);

@@ -9,23 +9,46 @@ use crate::engine::Machine;
 /// The Machines that work: they are marked, or their Nodes have a request in hand. Not those that a person left out.
 #[derive(Default)]
 pub(super) struct Work {
-    by_group: HashMap<Group, BTreeSet<Key>>,
+    by_group: HashMap<Group, AtWork>,
     /// Names of the Nodes that do, by Cluster.
     nodes: HashMap<Key, HashSet<String>>,
+}
+
+/// Those of one group.
+#[derive(Default)]
+pub(super) struct AtWork {
+    /// They are marked.
+    pub(super) marked: BTreeSet<Key>,
+    /// Their Nodes alone say so.
+    pub(super) unasked: BTreeSet<Key>,
+}
+
+impl AtWork {
+    fn remove(&mut self, key: &Key) {
+        self.marked.remove(key);
+        self.unasked.remove(key);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.marked.is_empty() && self.unasked.is_empty()
+    }
 }
 
 impl Work {
     /// Takes note of a Machine, and whether the Node that it names is its.
     pub(super) fn put(&mut self, machine: &Machine, has_node: bool) {
-        let works = machine.mark.is_some() || (has_node && self.has(machine));
-        if works && !machine.left_out {
-            self.by_group
-                .entry(machine.group())
-                .or_default()
-                .insert(machine.key());
-        } else {
-            self.remove(machine);
+        self.remove(machine);
+        let is_unasked = machine.mark.is_none();
+        if machine.left_out || (is_unasked && !(has_node && self.has(machine))) {
+            return;
         }
+        let at_work = self.by_group.entry(machine.group()).or_default();
+        let set = if is_unasked {
+            &mut at_work.unasked
+        } else {
+            &mut at_work.marked
+        };
+        set.insert(machine.key());
     }
 
     fn has(&self, machine: &Machine) -> bool {
@@ -37,11 +60,11 @@ impl Work {
 
     pub(super) fn remove(&mut self, machine: &Machine) {
         let group = machine.group();
-        let Some(set) = self.by_group.get_mut(&group) else {
+        let Some(at_work) = self.by_group.get_mut(&group) else {
             return;
         };
-        set.remove(&machine.key());
-        if set.is_empty() {
+        at_work.remove(&machine.key());
+        if at_work.is_empty() {
             self.by_group.remove(&group);
         }
     }
@@ -65,14 +88,9 @@ impl Work {
         nodes.cloned().collect()
     }
 
-    /// Those of a group that work, other than this one.
-    pub(super) fn others<'a>(
-        &'a self,
-        group: &Group,
-        but: &'a Key,
-    ) -> impl Iterator<Item = &'a Key> {
-        let all = self.by_group.get(group).into_iter().flatten();
-        all.filter(move |key| *key != but)
+    /// Those of a group that work.
+    pub(super) fn of(&self, group: &Group) -> Option<&AtWork> {
+        self.by_group.get(group)
     }
 }
 
@@ -96,9 +114,7 @@ mod tests {
     /// How many of the group work.
     fn working(machines: &Machines) -> usize {
         let group = machine("any", "any").group();
-        machines
-            .others_at_work(&group, &Key::new("t", "nobody"))
-            .len()
+        machines.others_at_work(&group, &Key::new("t", "nobody"))
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Why, skew};
 use crate::events::Happened;
 use crate::machines::{Group, GroupKind, Key};
 
+/// How many Machines at work are looked at for one that keeps its turn: a group may have thousands.
+const LOOKED_AT: usize = 50;
+
 impl World {
     /// Somebody said stop: it is deleted, or it or an owner is paused.
     #[must_use]
@@ -119,7 +122,8 @@ impl World {
     }
 
     /// The others of the group that work. Who is marked works, also where its node says that it has come to its end: it is not back
-    /// before that is seen. A node that works on what nobody here has asked for counts for a limited time, for it may lie.
+    /// before that is seen. A node that works on what nobody here has asked for counts for a limited time, for it may lie. A group may have
+    /// thousands at work, so they are looked at one by one only where that makes a difference.
     pub(super) fn working(
         &self,
         machine: &Machine,
@@ -127,22 +131,36 @@ impl World {
         cluster: &ClusterState,
         now: i64,
     ) -> Others {
-        let mut others = Others::default();
-        for other in self.machines.others_at_work(group, &machine.key()) {
-            let is_told = if other.mark.is_some() {
-                let node = other.node.as_deref().and_then(|node| cluster.node(node));
-                other.keeps_its_turn(node.as_deref())
-            } else if self.counts_unasked(&other, now) {
-                true
-            } else {
-                continue;
-            };
-            others.count += 1;
-            if is_told {
+        let (key, allowed) = (machine.key(), self.allowed(group));
+        let mut others = Others {
+            count: self.machines.others_marked(group, &key),
+            one: None,
+        };
+        let unasked = self.machines.others_unasked(group, &key);
+        if others.count + unasked.len() < allowed && !by_annotation(machine) {
+            others.count += unasked.len();
+            return others;
+        }
+        for other in unasked {
+            if others.count < allowed && self.counts_unasked(&other, now) {
+                others.count += 1;
                 others.one.get_or_insert_with(|| Other::of(&other));
             }
         }
+        if others.one.is_none() && others.count >= allowed {
+            others.one = self.keeper(group, &key, cluster);
+        }
         others
+    }
+
+    /// One of those that are marked that keeps its turn for longer than an upgrade takes.
+    fn keeper(&self, group: &Group, but: &Key, cluster: &ClusterState) -> Option<Other> {
+        let marked = self.machines.some_marked(group, but, LOOKED_AT);
+        let mut keepers = marked.iter().filter(|other| {
+            let node = other.node.as_deref().and_then(|node| cluster.node(node));
+            other.keeps_its_turn(node.as_deref())
+        });
+        keepers.next().map(|other| Other::of(other))
     }
 
     /// Whether the others wait for a Machine whose node works on what nobody here has asked for.
@@ -182,7 +200,6 @@ impl World {
         group: &Group,
         cluster: &ClusterState,
     ) -> Others {
-        let by_annotation = |one: &Machine| one.asked && !one.in_progress && !one.deleting;
         if !by_annotation(machine) {
             return Others::default();
         }
@@ -213,6 +230,11 @@ impl World {
             }
         }
     }
+}
+
+/// It was asked for by annotation: nobody but us counts it as away.
+const fn by_annotation(machine: &Machine) -> bool {
+    machine.asked && !machine.in_progress && !machine.deleting
 }
 
 fn nodes_of(machines: &[Arc<Machine>]) -> impl Iterator<Item = &str> {

@@ -114,12 +114,7 @@ async fn a_cluster_that_is_listed_anew_or_let_go_frees_the_turns_of_nodes_that_a
     world.machines.replace_clusters(Vec::new());
     world.clusters.follow();
     let group = worker().group();
-    assert!(
-        world
-            .machines
-            .others_at_work(&group, &worker().key())
-            .is_empty()
-    );
+    assert_eq!(world.machines.others_at_work(&group, &worker().key()), 0);
 }
 
 /// It was never asked for anything, or by somebody else.

@@ -138,7 +138,7 @@ impl Lie for Values {
 async fn lists_without_end_cost_their_own_cluster_alone() {
     both(Nodes)
         .await
-        .until_away("more than 10000 objects")
+        .until_away("more than 20000 objects")
         .await;
     both(Crowd)
         .await
