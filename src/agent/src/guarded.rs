@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(found(&places), Vec::<PathBuf>::new());
         for file in files {
             set(&file, 0o664);
-            assert_eq!(found(&places), [file.clone()]);
+            assert_eq!(found(&places), std::slice::from_ref(&file));
             set(&file, 0o644);
         }
     }

@@ -37,10 +37,12 @@ pub const SHOWN: usize = 200;
 #[allow(missing_docs)]
 pub enum Program {
     Bzip2,
+    Cat,
     Gzip,
     Journalctl,
     Kubeadm,
     Lz4,
+    Ostree,
     Rpm,
     Setpriv,
     Skopeo,
@@ -80,10 +82,12 @@ impl Program {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bzip2 => "bzip2",
+            Self::Cat => "cat",
             Self::Gzip => "gzip",
             Self::Journalctl => "journalctl",
             Self::Kubeadm => "kubeadm",
             Self::Lz4 => "lz4",
+            Self::Ostree => "ostree",
             Self::Rpm => "rpm",
             Self::Setpriv => "setpriv",
             Self::Skopeo => "skopeo",

@@ -1,9 +1,9 @@
 //! The boot loader honours a one-shot entry.
 
 use std::path::Path;
-use std::process::Command;
 
 use host::boot::loader_fitness;
+use host::programs::Program;
 use nix::sys::statfs::statfs;
 use upgrade::Reason;
 
@@ -12,8 +12,6 @@ use super::{Finding, Patient};
 const NAME: &str = "loader";
 /// linux/magic.h; nix knows it only for some C libraries.
 const VFAT: i64 = 0x4D44;
-/// Below the root.
-const PROGRAM: &str = "usr/bin/ostree";
 /// Year and release from which on libostree refuses a /boot on vfat (ostree-sysroot.c, `validate_boot_fd`).
 const REFUSES_VFAT: (u32, u32) = (2025, 3);
 
@@ -64,8 +62,9 @@ fn is_vfat(boot: &Path) -> bool {
 
 /// The version of the system's libostree, by its own program: the agent does not link the library.
 fn libostree(root: &Path) -> Option<(u32, u32)> {
-    let output = Command::new(root.join(PROGRAM)).arg("--version").output();
-    version(&String::from_utf8_lossy(&output.ok()?.stdout))
+    let mut ostree = Program::Ostree.command_below(root).ok()?;
+    let output = ostree.arg("--version").output().ok()?;
+    version(&String::from_utf8_lossy(&output.stdout))
 }
 
 /// `ostree --version` writes YAML: ` Version: '2025.4'`.

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use host::programs::Program;
 use nix::libc;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
@@ -52,7 +53,7 @@ fn describe(holder: &Child) -> io::Result<File> {
 
 /// A process in a new user namespace: it waits for its end.
 fn holder(owner: u32) -> io::Result<Child> {
-    let mut holder = Command::new("cat");
+    let mut holder = Program::Cat.command()?;
     holder.stdin(Stdio::piped()).stdout(Stdio::null());
     run_before(&mut holder, move || {
         keep_rights()?;

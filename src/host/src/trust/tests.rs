@@ -43,7 +43,10 @@ fn with_acl(place: &Path, kind: &str, more: Entries<'_>) -> Option<()> {
             eprintln!("not checked: this file system has no ACLs");
             None
         }
-        set => Some(set.unwrap()),
+        set => {
+            set.unwrap();
+            Some(())
+        }
     }
 }
 

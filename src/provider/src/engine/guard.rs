@@ -40,7 +40,7 @@ pub fn reach(wanted: &Version, oldest_kubelet: Option<&Kubelet>) -> Result<(), W
     match oldest_kubelet.filter(too_old) {
         Some(kubelet) if *wanted > kubelet.version => Err(Why::WorkersBehind {
             wanted: wanted.clone(),
-            oldest: kubelet.version.clone(),
+            oldest: Box::new(kubelet.version.clone()),
             allowed: KUBELETS_BEHIND,
             node: kubelet.node.clone(),
             machine: kubelet.machine.clone(),

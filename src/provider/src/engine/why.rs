@@ -79,7 +79,7 @@ pub enum Why {
     )]
     WorkersBehind {
         wanted: Version,
-        oldest: Version,
+        oldest: Box<Version>,
         allowed: u32,
         node: String,
         machine: String,

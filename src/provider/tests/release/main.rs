@@ -101,7 +101,7 @@ fn every_reason() -> Vec<Why> {
         },
         Why::WorkersBehind {
             wanted: version("v1.39.0"),
-            oldest: old,
+            oldest: Box::new(old),
             allowed: 3,
             node: node.clone(),
             machine: text("machine"),
