@@ -13,10 +13,7 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[
     "a-site-without-a-steady-api-server",
-    "a-system-without-a-network-is-not-blessed-alone",
-    "an-old-kubeadm-in-usr-local-condemns-no-image",
     "kubeadm-fails-falls-back",
-    "others-cannot-take-what-a-trial-falls-back-to",
     "unsigned-zstd-image-leaves-nothing",
     "upgrades-from-a-container-registry",
     "withdrawn-while-fetching",
