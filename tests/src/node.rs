@@ -50,7 +50,10 @@ impl TestNode {
         let folder = tempfile::tempdir()?;
         let wire = Wire::to(plane().await?.api_port()).await?;
         let nodes: Api<Node> = Api::all(admin.clone());
-        let node = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
+        // As kubelets make theirs: of a Node without anything in it the server keeps no books (metadata.managedFields).
+        let labels = json!({ "kubernetes.io/hostname": name });
+        let node = json!({ "metadata": { "name": name, "labels": labels } });
+        let node = serde_json::from_value(node)?;
         nodes.create(&PostParams::default(), &node).await?;
         let kubeconfig = folder.path().join("kubelet.conf");
         let this = Self {
