@@ -44,8 +44,37 @@ fn a_left_mark_is_taken_off_while_an_upgrade_is_held() {
         uncordoned: true,
         ..left(seen_in(&Phase::Drained))
     };
-    let (_, act) = next(&held, &upgrade_in(Phase::Drained));
+    let (record, act) = next(&held, &upgrade_in(Phase::Drained));
     assert_eq!(act, Act::Begin(Step::Unmark));
+    assert_eq!(phase_of(&record), Phase::Deployed, "pods may be back");
+}
+
+/// While its mark is taken off a person may cordon the node, and nothing would tell any more that pods are back.
+#[test]
+fn a_drained_node_that_is_uncordoned_is_drained_anew_also_when_a_cordon_follows() {
+    let uncordoned = Observation {
+        uncordoned: true,
+        ..left(seen_in(&Phase::Drained))
+    };
+    let (record, act) = next(&uncordoned, &upgrade_in(Phase::Drained));
+    assert_eq!(act, Act::Begin(Step::Unmark));
+    let mut cordoned = seen_in(&Phase::Drained);
+    cordoned.finished = finished(Step::Unmark, Outcome::Done(Effect::Plain));
+    let (_, act) = next(&cordoned, &record);
+    assert_eq!(begun(&act), Some("Drain"));
+}
+
+#[test]
+fn a_node_that_is_uncordoned_again_and_again_is_given_back_though_its_mark_is_left() {
+    let mut record = upgrade_in(Phase::Drained);
+    record.upgrade.as_mut().unwrap().recordoned = Policy::default().tries;
+    let uncordoned = Observation {
+        uncordoned: true,
+        ..left(seen_in(&Phase::Drained))
+    };
+    let (record, act) = next(&uncordoned, &record);
+    assert_eq!(act, Act::Begin(Step::Release));
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
 }
 
 /// The old system reads what a trial wrote, and a released one has no word for this step.

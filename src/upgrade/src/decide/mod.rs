@@ -105,7 +105,7 @@ fn agent(next: &mut Record, seen: &Observation, policy: &PolicyRead) -> Act {
     }
     let act = match (&seen.running, &mut next.upgrade) {
         (Some(step), up) => while_running(step, up.as_mut(), seen, in_force),
-        (None, up) => match (marks::take_off(seen), up) {
+        (None, up) => match (marks::take_off(up.as_mut(), seen, in_force), up) {
             (Some(first), _) => first,
             (None, Some(up)) if !up.phase.is_end() => go_on(up, seen, in_force),
             (None, Some(_) | None) => accept::idle(next, seen, policy),
