@@ -4,6 +4,7 @@ use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::scene::Scene;
+use careen_tests::wire::State;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use serde_json::json;
@@ -53,6 +54,33 @@ async fn a_cordon_that_a_person_sets_after_an_uncordon_stays() -> Result<()> {
     Ok(())
 }
 
+/// The agent sees but the end of it: a cordon under its own mark.
+async fn re_cordoned_unseen(scene: &Scene) -> Result<()> {
+    scene.node.set_unschedulable(false).await?;
+    scene.node.set_unschedulable(true).await
+}
+
+#[tokio::test]
+async fn a_cordon_that_a_person_sets_while_the_server_is_away_stays() -> Result<()> {
+    let scene = on_trial("re-cordons-away").await?;
+    scene.node.wire.set(State::Cut);
+    re_cordoned_unseen(&scene).await?;
+    scene.node.wire.set(State::Open);
+    scene.node.until("the mark taken off", &is_unmarked).await?;
+    assert!(is_cordoned(&until_upgraded(&scene).await?));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cordon_that_a_person_sets_without_an_agent_stays() -> Result<()> {
+    let mut scene = on_trial("re-cordons-dead").await?;
+    scene.kill_agent()?;
+    re_cordoned_unseen(&scene).await?;
+    scene.start_agent()?;
+    assert!(is_cordoned(&until_upgraded(&scene).await?));
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_label_that_a_person_sets_over_our_mark_stays() -> Result<()> {
     let scene = on_trial("re-labels").await?;
@@ -64,6 +92,19 @@ async fn a_label_that_a_person_sets_over_our_mark_stays() -> Result<()> {
     let node = until_upgraded(&scene).await?;
     let left = node.labels().get(names::EXCLUDED).map(String::as_str);
     assert_eq!(left, Some("by-hand"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_label_that_a_person_sets_without_an_agent_stays() -> Result<()> {
+    let mut scene = on_trial("re-labels-dead").await?;
+    scene.kill_agent()?;
+    scene.node.label(json!({ names::EXCLUDED: null })).await?;
+    scene.node.label(json!({ names::EXCLUDED: "true" })).await?;
+    scene.start_agent()?;
+    let node = until_upgraded(&scene).await?;
+    assert!(node.labels().contains_key(names::EXCLUDED));
+    assert_eq!(annotation(&node, names::EXCLUDED_BY), "");
     Ok(())
 }
 
