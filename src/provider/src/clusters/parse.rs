@@ -1,6 +1,7 @@
 //! Nodes and static pods as facts. A Node is written by its own kubelet and agent, and all of it by an API server that may lie. So each
 //! string has a limit, and their text was cleaned while it was read ([`super::seen`]).
 
+use upgrade::keys::Keys;
 use upgrade::names;
 use upgrade::plain;
 use upgrade::record::Reached;
@@ -35,6 +36,8 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     let (details, reached) = told.and_then(details).unzip();
     let reached = reached.unwrap_or_default();
     let provider_id = spec.provider_id.filter(|id| !id.is_empty());
+    // The agent holds a Node for what looks like a pause, too.
+    let keys = Keys::read(meta.annotations.pairs(), meta.labels.pairs());
     NodeFacts {
         name: name(&meta.name),
         uid: short(&meta.uid, WORD),
@@ -49,7 +52,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
         image: get(names::IMAGE, TEXT),
         version: get(names::KUBERNETES_VERSION, WORD),
         id: get(names::UPGRADE_ID, WORD),
-        paused: get(names::PAUSED, TEXT),
+        paused: keys.pause.map(|pause| short(&pause.why(), TEXT)),
         answer: answer(&meta.annotations),
         ended: ended(&meta.annotations, details.as_ref(), &reached),
         unreadable: told.is_some() && details.is_none(),
@@ -148,6 +151,24 @@ mod tests {
             tag("mirror:5000/x/kube-apiserver:v1.36.3@sha256:aa").as_deref(),
             Some("v1.36.3")
         );
+    }
+
+    #[test]
+    fn what_looks_like_a_pause_pauses_a_node_as_its_agent_has_it() {
+        let paused = |annotations: Value, labels: Value| {
+            let meta = json!({ "name": "a", "annotations": annotations, "labels": labels });
+            read(json!({ "metadata": meta, "spec": {} })).paused
+        };
+        let said = json!({ names::PAUSED: "by hand" });
+        assert_eq!(paused(said.clone(), json!({})).as_deref(), Some("by hand"));
+        let label = paused(json!({}), said).unwrap();
+        assert!(label.contains("label careen.dev/paused"), "{label}");
+        let misspelt = paused(json!({ "careen.dev/puased": "" }), json!({})).unwrap();
+        assert!(misspelt.contains("careen.dev/puased"), "{misspelt}");
+        let off = paused(json!({}), json!({ names::OPT_OUT: "true" })).unwrap();
+        assert!(off.contains("opt-out"), "{off}");
+        let others = json!({ "example.org/paused": "", "careen.dev/colour": "red", "careen.dev/odd": 1 });
+        assert_eq!(paused(others.clone(), others), None);
     }
 
     #[test]
