@@ -11,6 +11,8 @@ pub mod deadman;
 pub mod decide;
 pub mod deploy;
 pub mod exit;
+#[cfg(feature = "compare")]
+mod former;
 pub mod history;
 pub mod id;
 pub mod image;
@@ -24,6 +26,7 @@ pub mod phase;
 pub mod plain;
 pub mod plan;
 pub mod policy;
+mod progress;
 pub mod reason;
 pub mod record;
 pub mod release;

@@ -88,31 +88,37 @@ pub enum Step {
 }
 
 impl Step {
+    /// Which step it is.
+    #[must_use]
+    pub const fn kind(&self) -> StepKind {
+        match self {
+            Self::Fetch { .. } => StepKind::Fetch,
+            Self::Verify { .. } => StepKind::Verify,
+            Self::Rehearse => StepKind::Rehearse,
+            Self::Deploy { .. } => StepKind::Deploy,
+            Self::PreHooks => StepKind::PreHooks,
+            Self::Exclude => StepKind::Exclude,
+            Self::Drain { .. } => StepKind::Drain,
+            Self::Snapshot => StepKind::Snapshot,
+            Self::Arm { .. } => StepKind::Arm,
+            Self::Disarm => StepKind::Disarm,
+            Self::Reboot { .. } => StepKind::Reboot,
+            Self::Kubeadm => StepKind::Kubeadm,
+            Self::Bless { .. } => StepKind::Bless,
+            Self::Reinstate { .. } => StepKind::Reinstate,
+            Self::PostHooks { .. } => StepKind::PostHooks,
+            Self::Release => StepKind::Release,
+            Self::Unmark => StepKind::Unmark,
+            Self::Undo { .. } => StepKind::Undo,
+            Self::Clean => StepKind::Clean,
+            Self::Pass => StepKind::Pass,
+        }
+    }
+
     /// The step's name, for people.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Fetch { .. } => "Fetch",
-            Self::Verify { .. } => "Verify",
-            Self::Rehearse => "Rehearse",
-            Self::Deploy { .. } => "Deploy",
-            Self::PreHooks => "PreHooks",
-            Self::Exclude => "Exclude",
-            Self::Drain { .. } => "Drain",
-            Self::Snapshot => "Snapshot",
-            Self::Arm { .. } => "Arm",
-            Self::Disarm => "Disarm",
-            Self::Reboot { .. } => "Reboot",
-            Self::Kubeadm => "Kubeadm",
-            Self::Bless { .. } => "Bless",
-            Self::Reinstate { .. } => "Reinstate",
-            Self::PostHooks { .. } => "PostHooks",
-            Self::Release => "Release",
-            Self::Unmark => "Unmark",
-            Self::Undo { .. } => "Undo",
-            Self::Clean => "Clean",
-            Self::Pass => "Pass",
-        }
+        self.kind().name()
     }
 
     /// Whether the step may be taken in this home: the stage can never drain, the agent never lets a boot through.
@@ -124,6 +130,91 @@ impl Step {
             (_, Home::Agent) => true,
             (_, Home::Stage) => false,
         }
+    }
+}
+
+/// Which step, whatever it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // they are the variants of [`Step`]
+pub enum StepKind {
+    Fetch,
+    Verify,
+    Rehearse,
+    Deploy,
+    PreHooks,
+    Exclude,
+    Drain,
+    Snapshot,
+    Arm,
+    Disarm,
+    Reboot,
+    Kubeadm,
+    Bless,
+    Reinstate,
+    PostHooks,
+    Release,
+    Unmark,
+    Undo,
+    Clean,
+    Pass,
+}
+
+impl StepKind {
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Self::Fetch,
+        Self::Verify,
+        Self::Rehearse,
+        Self::Deploy,
+        Self::PreHooks,
+        Self::Exclude,
+        Self::Drain,
+        Self::Snapshot,
+        Self::Arm,
+        Self::Disarm,
+        Self::Reboot,
+        Self::Kubeadm,
+        Self::Bless,
+        Self::Reinstate,
+        Self::PostHooks,
+        Self::Release,
+        Self::Unmark,
+        Self::Undo,
+        Self::Clean,
+        Self::Pass,
+    ];
+
+    /// The name, for people and in the record.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fetch => "Fetch",
+            Self::Verify => "Verify",
+            Self::Rehearse => "Rehearse",
+            Self::Deploy => "Deploy",
+            Self::PreHooks => "PreHooks",
+            Self::Exclude => "Exclude",
+            Self::Drain => "Drain",
+            Self::Snapshot => "Snapshot",
+            Self::Arm => "Arm",
+            Self::Disarm => "Disarm",
+            Self::Reboot => "Reboot",
+            Self::Kubeadm => "Kubeadm",
+            Self::Bless => "Bless",
+            Self::Reinstate => "Reinstate",
+            Self::PostHooks => "PostHooks",
+            Self::Release => "Release",
+            Self::Unmark => "Unmark",
+            Self::Undo => "Undo",
+            Self::Clean => "Clean",
+            Self::Pass => "Pass",
+        }
+    }
+
+    /// The step of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 

@@ -2,14 +2,15 @@
 //! reboot into the trial. An operator who makes the policy stricter means what is under way too, so
 //! both ask the same functions.
 
-use super::accept::check_wanted;
 use super::facts;
-use super::old::skew_now;
+use super::situation::Situation;
+use crate::container::{ContainerImage, Transport};
 use crate::observe::Observation;
 use crate::policy::Policy;
+use crate::progress::Upgrade;
 use crate::reason::{Reason, complaint};
-use crate::record::{Signatures, Upgrade};
-use crate::target::{Source, Wanted};
+use crate::record::Signatures;
+use crate::target::{Branch, Source, Wanted};
 
 /// What the policy says against a request, before anything of its image is known.
 pub(super) fn check_policy(
@@ -27,12 +28,12 @@ pub(super) fn check_policy(
 
 /// What the policy that is in force now says against an upgrade under way, by all that is known of
 /// its image.
-pub(super) fn check_again(up: &Upgrade, seen: &Observation, policy: &Policy) -> Result<(), Reason> {
-    check_policy(&up.wanted(), seen, policy)?;
+pub(super) fn check_again(up: &Upgrade, s: &Situation<'_>) -> Result<(), Reason> {
+    check_policy(&up.wanted(), s.seen, s.policy)?;
     if let Some(found) = &up.facts {
-        facts::judge(found, &up.into(), seen, policy)?;
+        facts::judge(found, &up.into(), s.seen, s.policy)?;
     }
-    skew_now(up, seen, policy).unwrap_or(Ok(()))
+    s.skew(up).unwrap_or(Ok(()))
 }
 
 /// Whether the policy now asks more of signatures than it did when the image was deployed. The
@@ -61,4 +62,61 @@ fn check_opt_out(policy: &Policy) -> Result<(), Reason> {
         by: "the policy's opt-out".to_owned(),
         why: complaint(&policy.opt_out),
     })
+}
+
+/// Whether the policy lets this be asked for, as far as the request says.
+pub(super) fn check_wanted(wanted: &Wanted, policy: &Policy) -> Result<(), Reason> {
+    match wanted {
+        Wanted::Image(target) => check_source(&target.source, policy),
+        Wanted::Kept if policy.rollback => Ok(()),
+        Wanted::Kept => Err(Reason::RollbackOff),
+    }
+}
+
+fn check_source(source: &Source, policy: &Policy) -> Result<(), Reason> {
+    match source {
+        Source::Remote(branch) => check_branch(branch, policy),
+        Source::Container(image) => check_place(image, policy),
+    }
+}
+
+fn check_branch(branch: &Branch, policy: &Policy) -> Result<(), Reason> {
+    let remotes = &policy.remotes;
+    if !remotes.is_empty() && !remotes.contains(&branch.remote) {
+        let remote = branch.remote.clone();
+        return Err(not_listed(&remote, ("remotes", remotes), &remote));
+    }
+    if policy.allows_branch(&branch.reference) {
+        return Ok(());
+    }
+    let found = format!("branch {:?}", branch.reference);
+    Err(facts::not_allowed(found, policy))
+}
+
+/// A list that names nothing allows nothing: whoever may ask would choose where this node connects to, and from which folder it reads.
+fn check_place(image: &ContainerImage, policy: &Policy) -> Result<(), Reason> {
+    let (key, places, fit) = match image.transport {
+        Transport::Registry => (
+            "registry.allowed",
+            &policy.registry.allowed,
+            image.place.as_str(),
+        ),
+        Transport::Archive | Transport::Folder => (
+            "registry.archives",
+            &policy.registry.archives,
+            image.folder(),
+        ),
+    };
+    if places.iter().any(|place| image.is_below(place)) {
+        return Ok(());
+    }
+    Err(not_listed(&image.address(), (key, places), fit))
+}
+
+/// What the policy says, and what it would have to say.
+fn not_listed(remote: &str, (key, listed): (&str, &[String]), fit: &str) -> Reason {
+    Reason::RemoteNotAllowed {
+        remote: remote.to_owned(),
+        allowed: format!("{key} = {listed:?} ({fit:?} in it would allow this one)"),
+    }
 }

@@ -36,7 +36,7 @@ pub trait Journal {
 
 impl Decision {
     /// `record` is the next one, or nothing when it stays as it is (or may not be touched).
-    pub(super) const fn new(record: Option<Record>, act: Act) -> Self {
+    pub(crate) const fn new(record: Option<Record>, act: Act) -> Self {
         Self { record, act }
     }
 

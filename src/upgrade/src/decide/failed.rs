@@ -1,103 +1,122 @@
-//! What follows when a step has failed: once more, something else, or the end of the request.
+//! What follows when a step has failed: the same step again, another one, or the end of the request.
 
-use super::arm::count_none;
-use super::fold::post_hooks_over;
-use super::{System, give_up};
+use super::arm::uncount;
+use super::change::Change;
+use super::situation::{Situation, System};
 use crate::id::Moment;
-use crate::observe::Observation;
 use crate::phase::Phase;
-use crate::policy::Policy;
+use crate::progress::{Retry, Upgrade};
 use crate::reason::{Disposition, Reason};
-use crate::record::{Retry, Upgrade};
 use crate::step::Step;
 
 /// The longest pause between two tries, in seconds.
 const LONGEST_PAUSE: u64 = 300;
 
-/// A failure, as the rules look at it.
-struct Failure<'a> {
-    reason: &'a Reason,
-    /// It was the last try that the policy allows.
-    last: bool,
-}
-
 /// What follows.
 enum Then {
     /// The step again, after a pause.
     Again,
-    /// The image again from the remote, after a pause.
+    /// The image again from where it came, after a pause.
     FetchAgain,
-    /// The trial boot that did not come about again, after a pause.
+    /// The trial boot that did not happen again, after a pause.
     ArmAgain,
-    /// It has come about all the same.
+    /// It has happened all the same.
     Settled,
-    /// Whether it came about is seen, and it is tried once a boot.
+    /// Whether it has happened is seen, and it is tried once a boot.
     Seen,
     /// The upgrade ends without it.
-    LeaveLying,
+    LeaveBehind,
     /// The upgrade goes on without the post-hooks.
     GoOn,
     /// The request ends for this reason.
     GiveUp,
-    /// A person must look, for the way back does not go on.
+    /// A person must look, since the way back does not go on.
     Halt,
 }
 
-/// Takes in that a step has failed.
+/// A failure, as the rules look at it.
+struct Failure<'a> {
+    reason: &'a Reason,
+    /// The policy allows no further try.
+    last: bool,
+}
+
+/// The changes that follow from a step that has failed.
 pub(super) fn failed(
-    up: &mut Upgrade,
+    up: &Upgrade,
     step: &Step,
     reason: &Reason,
-    seen: &Observation,
-    policy: &Policy,
-) {
-    let again = again(up, step.name(), reason, seen, policy);
-    let last = again.tries >= policy.tries;
-    match then(up, step, &Failure { reason, last }, seen) {
-        Then::Again => up.retry = Some(again),
-        Then::FetchAgain => {
-            up.retry = Some(again);
-            up.phase = Phase::Accepted;
-        }
-        Then::ArmAgain => disarm(up, again, seen),
-        Then::Settled => (up.retry, up.phase) = (None, Phase::Blessed),
-        Then::Seen => {}
-        Then::LeaveLying => up.cleaned = true,
+    s: &Situation<'_>,
+) -> Vec<Change> {
+    let again = again(up, step, reason, s);
+    let last = again.tries >= s.policy.tries;
+    match then(up, step, &Failure { reason, last }, s) {
+        Then::Again => vec![Change::Retry(Some(again))],
+        Then::FetchAgain => vec![Change::Retry(Some(again)), Change::Phase(Phase::Accepted)],
+        Then::ArmAgain => arm_again(up, again, s),
+        Then::Settled => vec![Change::Retry(None), Change::Phase(Phase::Blessed)],
+        Then::Seen => Vec::new(),
+        Then::LeaveBehind => vec![Change::Cleaned],
         Then::GoOn => post_hooks_over(up),
-        Then::GiveUp => {
-            count_none(up, seen);
-            give_up(up, reason.clone());
-        }
-        Then::Halt => halt(up, reason),
+        Then::GiveUp => with_uncount(up, s, [Change::GiveUp(reason.clone())]),
+        Then::Halt => vec![Change::Retry(None), Change::Phase(halted(up, reason))],
     }
 }
 
-/// The next try of a step, should there be one: each pause is twice the one before.
-fn again(up: &Upgrade, step: &str, reason: &Reason, seen: &Observation, policy: &Policy) -> Retry {
-    let before = up.retry.as_ref().filter(|retry| retry.step == step);
+/// The one-shot entry must not wait for some later reboot, and the next trial has its own snapshot.
+fn arm_again(up: &Upgrade, again: Retry, s: &Situation<'_>) -> Vec<Change> {
+    let back = [
+        Change::Phase(Phase::Drained),
+        Change::Saved(false),
+        Change::Retry(Some(again)),
+    ];
+    with_uncount(up, s, back)
+}
+
+fn with_uncount<const N: usize>(
+    up: &Upgrade,
+    s: &Situation<'_>,
+    changes: [Change; N],
+) -> Vec<Change> {
+    uncount(up, s).into_iter().chain(changes).collect()
+}
+
+/// A way back that cannot go on: the answer keeps the one that the upgrade had.
+fn halted(up: &Upgrade, reason: &Reason) -> Phase {
+    let mut detail = reason.to_string();
+    if let Reason::ArmFailed { detail: said } = reason {
+        detail.clone_from(said);
+    }
+    if let Phase::Reverting { reason } = &up.phase {
+        detail = format!("{detail}; the upgrade was on its way back: {reason}");
+    }
+    let reason = Reason::ArmFailed { detail };
+    Phase::Halted { reason }
+}
+
+/// The next try of a step: each pause is twice the one before.
+fn again(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'_>) -> Retry {
+    let before = up.retry.as_ref().filter(|retry| retry.is_of(step.kind()));
     let tries = before.map_or(0, |retry| retry.tries).saturating_add(1);
-    let pause = policy
-        .retry_seconds
-        .saturating_mul(1 << (tries - 1).min(16))
-        .min(LONGEST_PAUSE);
+    let doubled = s.policy.retry_seconds.saturating_mul(1 << (tries - 1).min(16));
     Retry {
-        step: step.to_owned(),
+        step: step.kind().into(),
         tries,
         due: Moment {
-            boot: seen.boot.clone(),
-            at: seen.now.plus_seconds(pause),
+            boot: s.seen.boot.clone(),
+            at: s.seen.now.plus_seconds(doubled.min(LONGEST_PAUSE)),
         },
         reason: reason.clone(),
     }
 }
 
-fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, seen: &Observation) -> Then {
+fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, s: &Situation<'_>) -> Then {
     match step {
-        // There is no giving up: the health's deadline ends the one in a trial, and only we take our cordon off.
+        // The health deadline ends the first in a trial; only the agent removes its own cordon.
         Step::Kubeadm | Step::Release => Then::Again,
         Step::Reboot { .. } => reboot(&up.phase, failure),
-        Step::Disarm => disarming(up, failure, seen),
-        Step::Bless { .. } => bless(failure, seen),
+        Step::Disarm => disarm(up, failure, s),
+        Step::Bless { .. } => bless(failure, s),
         Step::Reinstate { .. } => Then::Seen,
         Step::Verify { .. } | Step::Deploy { .. } => image(up, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
@@ -123,7 +142,7 @@ fn again_if_it_may_help(failure: &Failure<'_>) -> Then {
     }
 }
 
-/// A request can be given up as long as the node is only armed. Later a reboot is all that is left to a bad trial.
+/// A request can be given up while the node is only armed. Later a bad trial can only reboot.
 const fn reboot(phase: &Phase, failure: &Failure<'_>) -> Then {
     if !matches!(phase, Phase::Armed { .. }) {
         return Then::Again;
@@ -135,50 +154,34 @@ const fn reboot(phase: &Phase, failure: &Failure<'_>) -> Then {
     }
 }
 
-/// On the way back nothing is left to give up, and nothing may go on while an entry is armed: a person is called, and the entry is tried
-/// all the same as long as it stands there (`disarm.rs`). A trial that cannot be left for it is ended by the deadman.
-fn disarming(up: &Upgrade, failure: &Failure<'_>, seen: &Observation) -> Then {
+/// On the way back nothing goes on while an entry is armed. The agent halts and still tries to
+/// clear it (`safety.rs`). The deadman ends a trial that cannot be left for it.
+fn disarm(up: &Upgrade, failure: &Failure<'_>, s: &Situation<'_>) -> Then {
     if !matches!(up.phase, Phase::Reverting { .. }) {
         return again_if_it_may_help(failure);
     }
-    if failure.last && System::of(up, seen) == System::Old {
+    if failure.last && s.system(up) == System::Old {
         Then::Halt
     } else {
         Then::Again
     }
 }
 
-/// With the answer that this upgrade would have had.
-fn halt(up: &mut Upgrade, reason: &Reason) {
-    let mut detail = reason.to_string();
-    if let Reason::ArmFailed { detail: said } = reason {
-        detail.clone_from(said);
-    }
-    if let Phase::Reverting { reason } = &up.phase {
-        detail = format!("{detail}; the upgrade was on its way back: {reason}");
-    }
-    up.retry = None;
-    up.phase = Phase::Halted {
-        reason: Reason::ArmFailed { detail },
-    };
-}
-
-/// The swap is one rename, and where it has come about, what fails behind it takes nothing back. The rest is done by Clean. A swap that is
-/// somebody else's is told so by careen-deploy.
-fn bless(failure: &Failure<'_>, seen: &Observation) -> Then {
+/// The swap is one rename. Where it has happened, a later failure undoes nothing; Clean does the rest.
+/// careen-deploy tells a swap of somebody else's.
+fn bless(failure: &Failure<'_>, s: &Situation<'_>) -> Then {
     let theirs = matches!(failure.reason, Reason::ForeignDefault { .. });
-    if seen.runs_default() && !theirs {
+    if s.seen.runs_default() && !theirs {
         return Then::Settled;
     }
     again_if_it_may_help(failure)
 }
 
-/// What was damaged is gone by now, and only a fetch brings it again. Not any more once the node is drained: what is left of
-/// its time is for the old system.
+/// A damaged image is removed, and only a fetch brings it back. Once the node is drained its users
+/// do not wait for that. Nobody has another copy of the kept system.
 fn image(up: &Upgrade, failure: &Failure<'_>) -> Then {
     let damaged = matches!(failure.reason, Reason::Damaged { .. });
     if damaged && up.kept {
-        // Nobody has another copy of it.
         return Then::GiveUp;
     }
     if damaged && matches!(up.phase, Phase::Fetched | Phase::Verified) && !failure.last {
@@ -187,16 +190,16 @@ fn image(up: &Upgrade, failure: &Failure<'_>) -> Then {
     again_if_it_may_help(failure)
 }
 
-/// What cannot be cleaned up is left lying; the next upgrade tries again. The node is more important.
+/// The next upgrade tries again to remove what is left. The node is more important.
 const fn clean_up(failure: &Failure<'_>) -> Then {
     if failure.last {
-        Then::LeaveLying
+        Then::LeaveBehind
     } else {
         Then::Again
     }
 }
 
-/// They decide nothing: no node is kept from its users because of them.
+/// Post-hooks decide nothing: no node is kept from its users because of them.
 const fn post_hooks(failure: &Failure<'_>) -> Then {
     if failure.last {
         Then::GoOn
@@ -205,9 +208,8 @@ const fn post_hooks(failure: &Failure<'_>) -> Then {
     }
 }
 
-/// The reboot did not come: this trial boot did not happen, and the one-shot must not wait for some later reboot.
-fn disarm(up: &mut Upgrade, again: Retry, seen: &Observation) {
-    count_none(up, seen);
-    (up.phase, up.snapshot) = (Phase::Drained, false);
-    up.retry = Some(again);
+/// What the pre-hooks did is undone, as far as it can be.
+pub(super) fn post_hooks_over(up: &Upgrade) -> Vec<Change> {
+    let custody = up.custody.after_post_hooks();
+    vec![Change::Custody(custody), Change::Retry(None)]
 }

@@ -1,70 +1,70 @@
-//! Marks that are left on the Node without what they marked. `kubectl uncordon` takes the cordon off and leaves our mark; the next
-//! cordon, whoever sets it, would then look like ours and be lifted at the end.
+//! Marks of ours that are left on the Node without what they marked. `kubectl uncordon` removes the
+//! cordon and leaves our mark. The next cordon, whoever sets it, would then look like ours and be
+//! removed at the end.
 
-use super::{Act, System, old};
-use crate::observe::{Api, Observation, OneShot};
+use super::change::{Change, Move};
+use super::decision::Act;
+use super::drain;
+use super::situation::{Situation, System};
 use crate::phase::Phase;
-use crate::policy::Policy;
-use crate::record::Upgrade;
+use crate::progress::Upgrade;
 use crate::step::Step;
 
-/// A mark that could not be taken off, or is still seen, is looked at again after so many seconds.
+/// A mark that could not be removed is looked at again after this many seconds.
 const LOOK_AGAIN: u64 = 10;
 
-/// Takes such marks off, in every phase: the next person may cordon at any moment. A turn in which a step has ended is for what
-/// follows from that step, which may be a pause that is known in this turn alone.
-pub(super) fn take_off(
-    up: Option<&mut Upgrade>,
-    seen: &Observation,
-    policy: &Policy,
-) -> Option<Act> {
-    if !is_due(seen) || seen.finished.is_some() {
+/// Removes such a mark, in every phase: the next person may cordon at any moment. The turn in which
+/// a step ends belongs to what follows from that step, which may be a pause that only this turn
+/// knows.
+pub(super) fn remove(up: Option<&Upgrade>, s: &Situation<'_>) -> Option<Move> {
+    if !is_due(s) || s.seen.finished.is_some() {
         return None;
     }
-    if let Some(up) = up.filter(|_| seen.uncordoned) {
-        note_uncordoned(up, seen, policy)?;
-    }
-    Some(Act::Begin(Step::Unmark))
+    let first = match up.filter(|_| s.seen.uncordoned) {
+        Some(up) => note_uncordoned(up, s)?,
+        None => Vec::new(),
+    };
+    Some(Move::begin(Step::Unmark).after(first))
 }
 
-/// Pods may have come back to a node that was drained. That is written down with the first look at it: the next one may find a
-/// person's cordon. Nothing where the upgrade itself does so at once, or ends.
-fn note_uncordoned(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Option<()> {
-    match (&up.phase, System::of(up, seen)) {
-        (Phase::Drained, System::Old) => old::back_before_the_drain(up, policy).ok(),
-        (Phase::Armed { boot }, System::Old) if *boot == seen.boot => None,
+/// Pods may have come back to a node that was drained. The first look at it writes that: the next
+/// one may find a person's cordon. Nothing where the upgrade itself does so at once, or ends.
+fn note_uncordoned(up: &Upgrade, s: &Situation<'_>) -> Option<Vec<Change>> {
+    use Phase as P;
+    match (&up.phase, s.system(up)) {
+        (P::Drained, System::Old) => drain::again(up, s).ok(),
+        (P::Armed { boot }, System::Old) if *boot == s.seen.boot => None,
         (
-            Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Drained
-            | Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed
-            | Phase::Upgraded
-            | Phase::Reverting { .. }
-            | Phase::Failed { .. }
-            | Phase::Halted { .. },
+            P::Accepted
+            | P::Fetched
+            | P::Verified
+            | P::Deployed
+            | P::Drained
+            | P::Armed { .. }
+            | P::Trial { .. }
+            | P::Healthy { .. }
+            | P::Blessed
+            | P::Upgraded
+            | P::Reverting { .. }
+            | P::Failed { .. }
+            | P::Halted { .. },
             System::Old | System::New | System::Other,
-        ) => Some(()),
+        ) => Some(Vec::new()),
     }
 }
 
 /// No wait outlasts a mark that is due, and no upgrade waits for one.
-pub(super) fn look_again(act: Act, seen: &Observation) -> Act {
+pub(super) fn look_again(act: Act, s: &Situation<'_>) -> Act {
     match act {
-        Act::Wait(until) if is_due(seen) && seen.running.is_none() => {
-            let soon = seen.now.plus_seconds(LOOK_AGAIN);
+        Act::Wait(until) if is_due(s) && s.seen.running.is_none() => {
+            let soon = s.seen.now.plus_seconds(LOOK_AGAIN);
             Act::Wait(Some(until.map_or(soon, |until| until.min(soon))))
         }
         act @ (Act::Begin(_) | Act::Cancel | Act::Wait(_)) => act,
     }
 }
 
-/// What is armed is disarmed, or left for the new system, before anything else.
-fn is_due(seen: &Observation) -> bool {
-    let reached = matches!(seen.api, Api::Reached { .. });
-    seen.stale_mark && reached && seen.one_shot != OneShot::Set
+/// What is armed is cleared first, or left for the new system.
+fn is_due(s: &Situation<'_>) -> bool {
+    s.seen.stale_mark && s.reached && !s.armed
 }

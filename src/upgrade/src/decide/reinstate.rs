@@ -1,50 +1,57 @@
-//! The way out of a trial whose system somebody else has made the default: the old one is made that again, or a reboot would lead nowhere else.
-//! A system that has failed does that as well as it can; the old system's agent does it once more.
+//! The way out of a trial whose system somebody else has made the default: the old one is made that
+//! again, or a reboot would lead nowhere else. The new system does that as well as it can; the old
+//! system's agent does it once more.
 
-use super::Act;
-use crate::observe::Observation;
+use super::change::{Change, Move};
+use super::situation::Situation;
+use crate::progress::Upgrade;
 use crate::reason::Reason;
-use crate::record::Upgrade;
 use crate::step::Step;
 
 /// What is said in a verdict beside its reason.
 const MOVED: &str = "; somebody else had made this system the default during its trial";
 
-/// Takes note that the system on trial is the default, though Careen has not begun to make it that.
-pub(super) fn notice(up: &mut Upgrade, seen: &Observation) {
-    up.default_moved |= seen.trial && seen.runs_default() && !up.is_being_blessed();
+/// Whether somebody else has made the system on trial the default, now or before.
+pub(super) fn is_moved(up: &Upgrade, s: &Situation<'_>) -> bool {
+    let now = s.seen.trial && s.seen.runs_default() && !up.is_being_blessed();
+    now || up.attempt.default.is_moved()
 }
 
-/// The next try to make the old system the default again; one a boot, where what failed is the default still.
-pub(super) fn reinstate(up: &mut Upgrade, seen: &Observation) -> Option<Act> {
-    let over = up.to.clone().filter(|to| seen.default_is(to))?;
-    if !up.default_moved || was_tried(up, seen) {
+/// The note of that.
+pub(super) fn note(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
+    is_moved(up, s).then_some(Change::DefaultMoved)
+}
+
+/// The step that makes the old system the default again where the new one still is, once a boot.
+pub(super) fn reinstate(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let over = up.to.clone().filter(|to| s.seen.default_is(to))?;
+    if was_tried(up, s) {
         return None;
     }
-    up.reinstated = Some(seen.boot.clone());
     let deployment = up.from.clone();
-    Some(Act::Begin(Step::Reinstate { deployment, over }))
+    let note = Change::Reinstate(s.seen.boot.clone());
+    Some(Move::begin(Step::Reinstate { deployment, over }).after([note]))
 }
 
-/// Whether that was begun in this boot.
-pub(super) fn was_tried(up: &Upgrade, seen: &Observation) -> bool {
-    up.reinstated.as_ref() == Some(&seen.boot)
+/// Whether that began in this boot.
+pub(super) fn was_tried(up: &Upgrade, s: &Situation<'_>) -> bool {
+    up.attempt.default.reinstated() == Some(&s.seen.boot)
 }
 
 /// Why the new system is not blessed that somebody else has made the default.
-pub(super) fn moved(seen: &Observation) -> Reason {
-    let booted = seen.booted.digest.short();
+pub(super) fn moved(s: &Situation<'_>) -> Reason {
+    let booted = s.seen.booted.digest.short();
     Reason::ForeignDefault {
         default: format!("{booted}, the system on trial, which somebody else has made that"),
     }
 }
 
 /// The verdict, with that in it where it has words besides its kind.
-pub(super) fn told(up: &Upgrade, mut reason: Reason) -> Reason {
+pub(super) fn told(mut reason: Reason, moved: bool) -> Reason {
     if let Reason::Unhealthy { detail, .. }
     | Reason::KubeadmFailed { detail }
     | Reason::UserCheck { detail, .. } = &mut reason
-        && up.default_moved
+        && moved
     {
         detail.push_str(MOVED);
     }

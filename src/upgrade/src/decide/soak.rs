@@ -1,61 +1,79 @@
-//! The soak: for how long a new system must be healthy without a break before it is blessed.
+//! The soak: how long a new system must be healthy without a break before it is blessed.
 
 use super::alone;
+use super::situation::Situation;
 use crate::id::{Moment, SinceBoot};
-use crate::observe::{Api, Check, Health, Observation};
-use crate::policy::Policy;
-use crate::reason::Reason;
-use crate::record::Upgrade;
+use crate::observe::{Check, Health};
+use crate::progress::Upgrade;
 
-/// A check that does not hold begins the soak anew. One that could not be looked at does not: it is not bad. Nor does one that needs the API
-/// server, while that is away from a node that is blessed without it: kubeadm, for one, fails there for as long.
-pub(super) fn disturb(up: &mut Upgrade, seen: &Observation, policy: &Policy) {
-    let Health {
-        runtime, kubelet, ..
-    } = &seen.health;
-    let remote = [
-        &seen.health.kubeadm,
-        &seen.health.ready,
-        &seen.health.version,
-    ];
-    let excused = seen.api == Api::Away && alone::is_enough(up, seen, policy);
-    let remote = remote.into_iter().filter(|_| !excused);
-    let users = seen.health.required.iter().map(|(_, check)| check);
-    let fails = |check: &Check| matches!(check, Check::Fail(_) | Check::Broken(_));
-    let mut all = [runtime, kubelet].into_iter().chain(remote).chain(users);
-    if all.any(fails) {
-        (up.well_since, up.waits) = (None, None);
-    }
+/// A soak in this boot.
+pub(super) struct Soak {
+    /// When it began.
+    pub(super) since: Moment,
+    /// When it is over.
+    pub(super) until: SinceBoot,
+    /// How long it is.
+    pub(super) seconds: u64,
 }
 
-/// Until when a system that is healthy now is still watched; nothing when that is over.
-pub(super) fn left(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Option<SinceBoot> {
-    let seconds = seconds(up, policy);
+/// Since when the system is healthy without a break, as far as was noted. A check that fails ends
+/// that. A check that could not run is not bad. Nor is one that needs the API server while that is
+/// away from a node that is blessed without it: kubeadm, for one, fails there for as long.
+pub(super) fn well_since(up: &Upgrade, s: &Situation<'_>) -> Option<Moment> {
+    up.attempt
+        .well_since
+        .clone()
+        .filter(|_| !is_disturbed(up, s))
+}
+
+/// Whether a check fails.
+pub(super) fn is_disturbed(up: &Upgrade, s: &Situation<'_>) -> bool {
+    let Health {
+        runtime,
+        kubelet,
+        credential: _,
+        kubeadm,
+        ready,
+        version,
+        required,
+    } = &s.seen.health;
+    let excused = !s.reached && alone::is_enough(up, s);
+    let remote = [kubeadm, ready, version];
+    let remote = remote.into_iter().filter(|_| !excused);
+    let users = required.iter().map(|(_, check)| check);
+    let fails = |check: &Check| matches!(check, Check::Fail(_) | Check::Broken(_));
+    let mut all = [runtime, kubelet].into_iter().chain(remote).chain(users);
+    all.any(fails)
+}
+
+/// The soak of a system that is healthy now; nothing where none is asked for.
+pub(super) fn soak(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> Option<Soak> {
+    let seconds = seconds(up, s);
     if seconds == 0 {
         return None;
     }
-    let first = up.well_since.take().filter(|first| first.boot == seen.boot);
-    let first = first.unwrap_or_else(|| Moment {
-        boot: seen.boot.clone(),
-        at: seen.now,
-    });
-    let until = first.at.plus_seconds(seconds);
-    up.well_since = Some(first);
-    let left = seen.now < until;
-    up.waits = left.then_some(Reason::Soaking { seconds });
-    left.then_some(until)
+    let first = well_since.filter(|first| first.boot == s.seen.boot);
+    let since = first.cloned().unwrap_or_else(|| s.moment());
+    Some(Soak {
+        until: since.at.plus_seconds(seconds),
+        since,
+        seconds,
+    })
 }
 
-/// Until when a system that was well in this boot, and in which nothing has failed since, is watched; nothing where there is no such.
-pub(super) fn until(up: &Upgrade, seen: &Observation, policy: &Policy) -> Option<SinceBoot> {
-    let first = up.well_since.as_ref()?;
-    let here = first.boot == seen.boot;
-    here.then(|| first.at.plus_seconds(seconds(up, policy)))
+/// Until when a system that was well in this boot, and in which nothing has failed since, is watched.
+pub(super) fn until(
+    up: &Upgrade,
+    well_since: Option<&Moment>,
+    s: &Situation<'_>,
+) -> Option<SinceBoot> {
+    let first = well_since.filter(|first| first.boot == s.seen.boot)?;
+    Some(first.at.plus_seconds(seconds(up, s)))
 }
 
-/// A requester may ask for more than the operator does, never for less.
-fn seconds(up: &Upgrade, policy: &Policy) -> u64 {
+/// A requester may ask for more than the operator, never for less.
+fn seconds(up: &Upgrade, s: &Situation<'_>) -> u64 {
     // It parsed when the request was taken.
     let asked = up.request.soak_seconds().ok().flatten();
-    policy.health.soak_seconds.max(asked.unwrap_or(0))
+    s.policy.health.soak_seconds.max(asked.unwrap_or(0))
 }

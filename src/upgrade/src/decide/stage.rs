@@ -1,52 +1,54 @@
-//! The guard's half: whether this boot goes on. It looks twice, in the initramfs: before the new root is prepared and after.
+//! The guard's half, in the initramfs: whether this boot goes on. It looks twice, before the new root
+//! is prepared and after.
 
-use super::Act;
-use crate::observe::{Observation, OneShot};
+use super::change::{Change, Move};
+use super::situation::{Situation, System};
 use crate::phase::Phase;
+use crate::progress::Upgrade;
 use crate::reason::Reason;
-use crate::record::{Record, Upgrade};
 use crate::step::Step;
 
 /// Lets the boot go on, or reboots into the old system.
-pub(super) fn act(next: &mut Record, seen: &Observation) -> Act {
-    if !seen.trial {
-        // A default, kept or unknown system keeps its distribution's own way to boot and to be rescued.
-        return Act::Begin(Step::Pass);
+pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
+    if !s.seen.trial {
+        // A default, kept or unknown system keeps its distribution's own way to boot and to be
+        // rescued.
+        return Move::begin(Step::Pass);
     }
-    if seen.one_shot == OneShot::Set {
-        // The loader could not clear it: without this the next boot would be a trial again, for ever.
-        return Act::Begin(Step::Disarm);
+    if s.armed {
+        // The loader could not clear it, and the next boot would be a trial again, for ever.
+        return Move::begin(Step::Disarm);
     }
-    match &mut next.upgrade {
-        Some(up) if armed_for_this(up, seen) => guard(up, seen),
-        // A trial that nobody armed, or armed for another system. The record stays as it is: it is not about this boot.
-        Some(_) | None => Act::Begin(Step::Reboot { force: true }),
+    match up {
+        Some(up) if is_armed_for_this(up, s) => check(s),
+        // A trial that nobody armed, or that was armed for another system: the record is not about
+        // this boot.
+        Some(_) | None => Move::begin(Step::Reboot { force: true }),
     }
 }
 
-/// Only the trial that was armed, and only one boot of it: a second was not counted. That boot is looked at again when its
-/// root is prepared.
-fn armed_for_this(up: &Upgrade, seen: &Observation) -> bool {
-    let meant = up.to.as_ref().is_some_and(|to| to.same(&seen.booted));
-    let entered = |boot: &_| *boot == seen.boot;
-    meant
-        && (matches!(up.phase, Phase::Armed { .. })
-            || matches!(&up.phase, Phase::Trial { boot } if entered(boot)))
+/// Only the trial that was armed, and only one boot of it: a second was not counted. The guard looks
+/// at that boot again when its root is prepared.
+fn is_armed_for_this(up: &Upgrade, s: &Situation<'_>) -> bool {
+    let here = |boot: &_| *boot == s.seen.boot;
+    let phase = matches!(up.phase, Phase::Armed { .. })
+        || matches!(&up.phase, Phase::Trial { boot } if here(boot));
+    phase && s.system(up) == System::New
 }
 
-fn guard(up: &mut Upgrade, seen: &Observation) -> Act {
-    let detail = match &seen.integrity {
-        Some(Ok(())) => {
-            up.guarded = Some(seen.boot.clone());
-            // From here on this attempt is under way: a further boot of the new system needs a further arming.
-            super::new::enter_trial(up, seen);
-            return Act::Begin(Step::Pass);
-        }
+fn check(s: &Situation<'_>) -> Move {
+    let detail = match &s.seen.integrity {
+        Some(Ok(())) => return pass(s),
         Some(Err(detail)) => detail.clone(),
         None => "its files could not be checked".to_owned(),
     };
-    up.phase = Phase::Reverting {
-        reason: Reason::StageRefused { detail },
-    };
-    Act::Begin(Step::Reboot { force: true })
+    let reason = Reason::StageRefused { detail };
+    let bad = Change::Phase(Phase::Reverting { reason });
+    Move::begin(Step::Reboot { force: true }).after([bad])
+}
+
+/// From here on this attempt is under way: another boot of the new system needs another arming.
+fn pass(s: &Situation<'_>) -> Move {
+    let boot = || s.seen.boot.clone();
+    Move::begin(Step::Pass).after([Change::Guarded(boot()), Change::Enter(boot())])
 }

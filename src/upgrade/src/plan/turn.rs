@@ -2,7 +2,7 @@
 
 use super::answer::{refusal, unchanged};
 use super::{Plan, Question};
-use crate::decide::{RecordRead, accept};
+use crate::decide::{RecordRead, wanted};
 use crate::observe::Observation;
 use crate::policy::PolicyRead;
 use crate::reason::Reason;
@@ -33,7 +33,7 @@ pub struct Look {
 pub fn turn(asked: &str, read: &RecordRead, seen: &Observation, policy: &PolicyRead) -> Turn {
     match look(asked, read, seen, policy) {
         Err(reason) => Turn::Answer(Box::new(refusal(asked, seen.wall, &reason))),
-        Ok(look) if accept::runs(&look.target, seen) => {
+        Ok(look) if wanted::runs(&look.target, seen) => {
             Turn::Answer(Box::new(unchanged(asked, seen)))
         }
         Ok(look) => Turn::Look(look),
@@ -52,7 +52,7 @@ fn look(
     let policy = policy.clone()?;
     let id = question.id.as_ref();
     Ok(Look {
-        target: accept::check(record, &question.image, id, seen, &policy)?,
+        target: wanted::check(record, &question.image, id, seen, &policy)?,
         kept: question.image == Wanted::Kept,
     })
 }

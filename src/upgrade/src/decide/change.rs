@@ -1,0 +1,168 @@
+//! What a rule decides: changes of the record, and what follows.
+
+use super::decision::Act;
+use crate::bill::Bill;
+use crate::id::{BootId, Digest, Moment};
+use crate::image::{Deployment, ImageFacts};
+use crate::phase::Phase;
+use crate::progress::{Custody, Retry, Upgrade};
+use crate::reason::Reason;
+use crate::record::{Reached, Signatures};
+use crate::step::Step;
+use crate::target::{RawRequest, Target};
+
+/// One change of the record. `write.rs` says which fields each of them changes.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// Nobody asks for anything: the next request is a new one, also for an image that failed.
+    NothingAsked,
+    /// This request is refused before anything is touched.
+    Refuse(RawRequest, Reason),
+    /// This upgrade begins.
+    Begin(Box<Upgrade>),
+    /// The upgrade has ended: it is counted, and the request is answered.
+    Close,
+
+    /// The phase that is reached.
+    Phase(Phase),
+    /// The upgrade ends or turns back, as the disposition of the reason says.
+    GiveUp(Reason),
+    /// The step that is about to begin, or nothing where the outcome of the last one is known.
+    Intent(Option<Step>),
+    /// The step that is tried again, if any.
+    Retry(Option<Retry>),
+    /// What the upgrade waits for, if anything.
+    Waits(Option<Reason>),
+    /// Whether the Node is paused.
+    Paused(bool),
+
+    /// The commit that the image resolves to.
+    Commit(Digest),
+    /// The image in other words.
+    Target(Target),
+    /// What the image is.
+    Facts(ImageFacts),
+    /// What the policy asks of signatures as the deployment begins.
+    Signatures(Signatures),
+    /// The new deployment.
+    Deployed(Deployment),
+    /// The deployment is being made again.
+    DeployAgain,
+    /// That counts, since the node is drained.
+    CountDeployment,
+    /// The rehearsal of the drain has run, and found this in its way.
+    Rehearsed(Option<Reason>),
+    /// The node is drained again, which counts.
+    CountDrain,
+    /// Who has the node.
+    Custody(Custody),
+
+    /// The old system has reached the API server.
+    OldReached,
+    /// It has done so since a trial in which the new one reached none.
+    OldCompared,
+    /// The new system has reached the API server, in this boot.
+    NewReached(BootId),
+
+    /// Whether the kubelet's state is saved for the next trial.
+    Saved(bool),
+    /// A trial is armed, with this deadline.
+    Arm(u64),
+    /// The trial that was armed did not happen, so it does not count.
+    Uncount,
+    /// The guard has let this boot through.
+    Guarded(BootId),
+    /// The new system runs, in this boot.
+    Enter(BootId),
+    /// The trial is given up, without blaming the new system.
+    GiveUpTrial(Reason),
+    /// The deadman is asked for patience until then.
+    Hold(Moment),
+    /// Since when the new system is healthy without a break.
+    WellSince(Option<Moment>),
+    /// `kubeadm upgrade node` must run before the node is given back.
+    KubeadmDue,
+    /// It has written the new kubelet's configuration, in this boot.
+    Configured(BootId),
+    /// Somebody else has made the new system the default.
+    DefaultMoved,
+    /// The old system is about to be made the default again, in this boot.
+    Reinstate(BootId),
+    /// The old system is the default, and Careen is about to change that.
+    DefaultKept,
+    /// The old system is back from a trial without a verdict, and the next trial begins.
+    NextTrial,
+    /// What is no longer needed is gone from the disk.
+    Cleaned,
+
+    /// Which of the watches over the downtime run, and what they show.
+    Bill(Bill),
+    /// So many seconds of the phase were spent waiting for the operator.
+    Waited(u64),
+    /// A phase is reached.
+    Reached(Reached),
+}
+
+/// What a rule decides.
+#[derive(Debug)]
+pub(super) struct Move {
+    /// What is written, in this order.
+    pub(super) changes: Vec<Change>,
+    /// What follows.
+    pub(super) then: Then,
+}
+
+/// What follows from a rule.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// This act.
+    Act(Act),
+    /// What the table says of the record as it is then.
+    Look,
+    /// The same, and no wait outlasts the operator's hours.
+    LookWithinTheHours,
+}
+
+impl Move {
+    pub(super) const fn act(act: Act) -> Self {
+        Self {
+            changes: Vec::new(),
+            then: Then::Act(act),
+        }
+    }
+
+    pub(super) const fn begin(step: Step) -> Self {
+        Self::act(Act::Begin(step))
+    }
+
+    /// Until something changes.
+    pub(super) const fn wait() -> Self {
+        Self::act(Act::Wait(None))
+    }
+
+    /// The table again, with this written.
+    pub(super) fn look(changes: impl IntoIterator<Item = Change>) -> Self {
+        Self {
+            changes: changes.into_iter().collect(),
+            then: Then::Look,
+        }
+    }
+
+    /// The request ends for this reason, and the way back begins.
+    pub(super) fn give_up(reason: Reason) -> Self {
+        Self::look([Change::GiveUp(reason)])
+    }
+
+    /// The same, with this written first.
+    #[must_use]
+    pub(super) fn after(mut self, first: impl IntoIterator<Item = Change>) -> Self {
+        self.changes.splice(0..0, first);
+        self
+    }
+}
+
+impl From<Act> for Move {
+    fn from(act: Act) -> Self {
+        Self::act(act)
+    }
+}

@@ -1,0 +1,58 @@
+//! What every decision notes besides: the end of an upgrade, the step that begins, the phase.
+
+use super::change::Change;
+use super::decision::Act;
+use super::situation::Situation;
+use crate::observe::Asked;
+use crate::progress::Upgrade;
+use crate::record::{Reached, Record};
+use crate::step::Step;
+
+/// How many reached phases are kept; an upgrade with all its tries has fewer.
+const REACHED: usize = 64;
+
+/// The end of an upgrade, once.
+pub(super) fn end(up: Option<&Upgrade>) -> Option<Change> {
+    up.filter(|up| up.phase.is_end() && !up.closed)
+        .map(|_| Change::Close)
+}
+
+/// That nobody asks for anything.
+pub(super) fn nothing_asked(s: &Situation<'_>) -> Option<Change> {
+    (s.seen.request == Asked::Nothing).then_some(Change::NothingAsked)
+}
+
+/// Whether an upgrade has ended, and another request is there already: nothing would wake the agent
+/// for it, but an API server that goes away and comes back.
+pub(super) fn another_asks(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> bool {
+    last.is_some_and(|up| up.phase.is_end())
+        && s.reached
+        && s.seen.running.is_none()
+        && s.seen.paused.is_none()
+        && rest.unanswered(&s.seen.request).is_some()
+}
+
+/// The step that is about to begin, for the agent that reads the record after a crash.
+pub(super) fn intent(up: &Upgrade, act: &Act) -> Option<Change> {
+    let Act::Begin(step) = act else { return None };
+    // A mark that is left is seen on the Node, so nobody has to finish that step.
+    if *step == Step::Unmark || up.phase.is_end() {
+        return None;
+    }
+    // An older version reads no record that names a step which it does not know.
+    let known = !matches!(step, Step::Reinstate { .. });
+    Some(Change::Intent(Some(step.clone()).filter(|_| known)))
+}
+
+/// The phase, when it is another one than before.
+pub(super) fn reached(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
+    let phase = up.phase.name();
+    let new = up.reached.last().is_none_or(|last| last.phase != phase);
+    (new && up.reached.len() < REACHED).then(|| {
+        Change::Reached(Reached {
+            phase: phase.to_owned(),
+            at: s.seen.wall,
+            waited: 0,
+        })
+    })
+}

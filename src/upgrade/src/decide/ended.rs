@@ -1,0 +1,169 @@
+//! What the step that has just ended means for the record.
+
+use super::situation::Situation;
+use super::change::Change;
+use super::{facts, failed, memory};
+use crate::id::Digest;
+use crate::phase::Phase;
+use crate::progress::Upgrade;
+use crate::record::BadImage;
+use crate::step::{Effect, Finished, Outcome, Step};
+
+/// The changes that follow from how a step ended.
+pub(super) fn ended(
+    up: &Upgrade,
+    finished: &Finished,
+    bad: &[BadImage],
+    s: &Situation<'_>,
+) -> Vec<Change> {
+    let step = &finished.step;
+    let belongs = belongs(step, &up.phase);
+    let mut changes = Vec::new();
+    // A mark belongs to the Node and to no upgrade.
+    if *step != Step::Unmark {
+        changes.push(Change::Intent(None));
+    }
+    match &finished.outcome {
+        // A late answer: the phase has moved on, and the phase is believed.
+        Outcome::Done(_) | Outcome::Failed(_) if !belongs => {
+            changes.extend(fetched_before(up, step, bad));
+        }
+        Outcome::Done(effect) => {
+            let retry = up.retry.clone();
+            let retry = retry.filter(|retry| !retry.is_of(step.kind()));
+            changes.push(Change::Retry(retry));
+            changes.extend(done(up, step, effect, bad, s));
+        }
+        Outcome::Failed(reason) => changes.extend(failed::failed(up, step, reason, s)),
+        // The withdrawal or the deadline that cancelled it is seen in the same observation.
+        Outcome::Cancelled => changes.extend(fetched_before(up, step, bad)),
+    }
+    changes
+}
+
+/// Whether a step can have begun in a phase.
+const fn belongs(step: &Step, phase: &Phase) -> bool {
+    match step {
+        Step::Fetch { .. } => matches!(phase, Phase::Accepted),
+        Step::Verify { .. } => matches!(phase, Phase::Fetched),
+        Step::Rehearse => matches!(phase, Phase::Verified),
+        Step::Deploy { .. } => matches!(phase, Phase::Verified | Phase::Deployed | Phase::Drained),
+        Step::PreHooks | Step::Exclude | Step::Drain { .. } => matches!(phase, Phase::Deployed),
+        Step::Snapshot => matches!(phase, Phase::Drained),
+        Step::Arm { .. } => matches!(phase, Phase::Armed { .. }),
+        Step::Kubeadm => matches!(phase, Phase::Trial { .. } | Phase::Blessed),
+        Step::Bless { .. } => matches!(phase, Phase::Healthy { .. }),
+        Step::Reinstate { .. } => !(phase.is_end() || phase.can_be_withdrawn()),
+        Step::PostHooks { .. } | Step::Release => may_give_back(phase),
+        Step::Undo { .. } => matches!(phase, Phase::Reverting { .. }),
+        Step::Clean => matches!(phase, Phase::Blessed),
+        Step::Disarm => !phase.is_end(),
+        Step::Reboot { .. } => matches!(
+            phase,
+            Phase::Armed { .. }
+                | Phase::Trial { .. }
+                | Phase::Healthy { .. }
+                | Phase::Reverting { .. }
+        ),
+        Step::Unmark | Step::Pass => false,
+    }
+}
+
+/// A halted upgrade gives the node back when somebody asks again; before the arming the end of the
+/// operator's hours does.
+const fn may_give_back(phase: &Phase) -> bool {
+    let halted = matches!(phase, Phase::Halted { .. });
+    let taken = matches!(phase, Phase::Deployed | Phase::Drained);
+    halted || taken || !(phase.is_end() || phase.can_be_withdrawn())
+}
+
+fn done(
+    up: &Upgrade,
+    step: &Step,
+    effect: &Effect,
+    bad: &[BadImage],
+    s: &Situation<'_>,
+) -> Vec<Change> {
+    match (step, effect) {
+        (Step::Fetch { .. }, Effect::Fetched { commit }) => fetched(up, commit, bad, s),
+        (Step::Verify { .. }, Effect::Verified(found)) => {
+            let verdict = facts::judge(found, &up.into(), s.seen, s.policy);
+            let next = verdict.map_or_else(Change::GiveUp, |()| Change::Phase(Phase::Verified));
+            vec![next, Change::Facts(found.clone())]
+        }
+        (Step::Rehearse, Effect::Rehearsed { blocked }) => {
+            vec![Change::Rehearsed(blocked.clone()), Change::OldReached]
+        }
+        (Step::Deploy { .. }, Effect::Deployed(to)) => deployed(up, to.clone()),
+        (Step::PreHooks, _) => {
+            let custody = up.custody.noting(|taken| taken.prepared = true);
+            vec![Change::Custody(custody)]
+        }
+        (Step::Exclude, _) => {
+            let custody = up.custody.noting(|taken| taken.excluded = Some(s.moment()));
+            vec![Change::Custody(custody)]
+        }
+        // The users have had the node since the last snapshot. No drain ends without the API
+        // server, however short it was there.
+        (Step::Drain { .. }, _) => vec![
+            Change::OldReached,
+            Change::Phase(Phase::Drained),
+            Change::Saved(false),
+        ],
+        (Step::Snapshot, _) => vec![Change::Saved(true)],
+        (Step::PostHooks { .. }, _) => failed::post_hooks_over(up),
+        (Step::Bless { .. }, _) => vec![Change::Phase(Phase::Blessed)],
+        (Step::Kubeadm, _) => vec![Change::Configured(s.seen.boot.clone())],
+        (Step::Release, _) => vec![Change::Custody(up.custody.give_back())],
+        (Step::Undo { .. } | Step::Clean, _) => vec![Change::Cleaned],
+        // Their effect is seen: the one-shot entry, the boot, the health. The others brought no
+        // effect of their kind.
+        (
+            Step::Arm { .. }
+            | Step::Disarm
+            | Step::Reboot { .. }
+            | Step::Unmark
+            | Step::Reinstate { .. }
+            | Step::Pass
+            | Step::Fetch { .. }
+            | Step::Verify { .. }
+            | Step::Rehearse
+            | Step::Deploy { .. },
+            _,
+        ) => Vec::new(),
+    }
+}
+
+/// A ref or a container image says which commit it is only when it is fetched.
+fn fetched(up: &Upgrade, commit: &Digest, bad: &[BadImage], s: &Situation<'_>) -> Vec<Change> {
+    let mut changes = vec![Change::Commit(commit.clone())];
+    if *commit == s.seen.booted.digest {
+        changes.push(Change::Phase(Phase::Upgraded));
+    } else {
+        changes.push(Change::Phase(Phase::Fetched));
+        changes.extend(remembered(up, commit, bad));
+    }
+    changes
+}
+
+/// The same of a fetch that ends late.
+fn fetched_before(up: &Upgrade, step: &Step, bad: &[BadImage]) -> Option<Change> {
+    let late = matches!(step, Step::Fetch { .. }) && up.phase == Phase::Fetched;
+    let commit = up.commit().filter(|_| late)?;
+    remembered(up, commit, bad)
+}
+
+/// A bad image is not tried again unasked. An id that the agent derived asks for none.
+fn remembered(up: &Upgrade, commit: &Digest, bad: &[BadImage]) -> Option<Change> {
+    let id = up.request.id.as_ref().map(|_| &up.id);
+    memory::check(bad, commit, id).err().map(Change::GiveUp)
+}
+
+/// A second deployment just before the arming changes the deployment, not how far the upgrade is.
+fn deployed(up: &Upgrade, to: crate::image::Deployment) -> Vec<Change> {
+    let mut changes = vec![Change::Deployed(to)];
+    if up.phase == Phase::Verified {
+        changes.push(Change::Phase(Phase::Deployed));
+    }
+    changes
+}

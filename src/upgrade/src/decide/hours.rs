@@ -1,0 +1,87 @@
+//! The operator's hours. Outside of them nothing new begins, and a node that was taken from its users
+//! and is not armed yet is given back to them. What is armed goes on to its end. So nothing takes the
+//! node that would not be over before the hours are.
+
+use super::change::{Change, Move};
+use super::decision::Act;
+use super::give_back::give_back;
+use super::situation::Situation;
+use crate::phase::Phase;
+use crate::progress::{Rehearsal, Upgrade};
+use crate::reason::Reason;
+use crate::step::Step;
+use crate::window::Door;
+
+/// What happens instead of going on; nothing while the hours are open.
+pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let minutes = if takes_next(up) {
+        s.policy.window.last_begin_minutes()
+    } else {
+        0
+    };
+    let shut = s.policy.window.shut(s.seen.wall, minutes);
+    let shut = shut.filter(|_| !may_go_on_outside(up, s))?;
+    let waits = Change::Waits(Some(Reason::WindowClosed { opens: shut.why }));
+    // Where no hours are long enough, or their zone is not known, somebody may fix that.
+    let opens = s.wake_at(shut.opens.unwrap_or(u64::MAX));
+    let instead = if up.is_taken() {
+        return_node(up, s)
+    } else {
+        Act::Wait(Some(opens)).into()
+    };
+    Some(instead.after([waits]))
+}
+
+/// Whether the next step takes the node from its users. A node that is taken already is not left half
+/// way for want of minutes.
+fn takes_next(up: &Upgrade) -> bool {
+    up.phase == Phase::Deployed && !up.is_taken()
+}
+
+/// What nobody on the node notices, where the operator lets it begin at any time.
+fn may_go_on_outside(up: &Upgrade, s: &Situation<'_>) -> bool {
+    s.policy.window.fetch_outside
+        && match up.phase {
+            Phase::Accepted | Phase::Fetched => true,
+            Phase::Verified => up.rehearsal == Rehearsal::Due && !s.policy.drain.skip,
+            Phase::Deployed
+            | Phase::Drained
+            | Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed
+            | Phase::Upgraded
+            | Phase::Reverting { .. }
+            | Phase::Failed { .. }
+            | Phase::Halted { .. } => false,
+        }
+}
+
+/// The way back to the users. What leads to the arming begins again, also where the hours open before
+/// all is given back: the hooks may be undone by then.
+fn return_node(up: &Upgrade, s: &Situation<'_>) -> Move {
+    let first = s.backoff(up).or_else(|| give_back(up, s));
+    let next = Move::act(first.unwrap_or(Act::Wait(None)));
+    if up.phase != Phase::Drained {
+        return next;
+    }
+    let custody = up.custody.noting(|taken| taken.drain_begun = None);
+    next.after([Change::Phase(Phase::Deployed), Change::Custody(custody)])
+}
+
+/// While a step takes the node from its users: it ends with the hours.
+pub(super) fn while_taking(s: &Situation<'_>) -> Act {
+    match s.door() {
+        Door::Closed { .. } => Act::Cancel,
+        Door::Open { .. } => s.until_the_hours_end(Act::Wait(None)),
+    }
+}
+
+/// Whether a step takes the node from its users, or keeps it from them before anything is armed: a
+/// slow disk saves for minutes.
+pub(super) const fn takes(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::PreHooks | Step::Exclude | Step::Drain { .. } | Step::Snapshot
+    )
+}

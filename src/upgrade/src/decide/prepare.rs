@@ -1,0 +1,94 @@
+//! The way to the trial, from `Accepted` to `Drained`: the next step towards the arming.
+
+use super::allowed::asks_for_other_signatures;
+use super::change::{Change, Move, Then};
+use super::decision::Act;
+use super::situation::Situation;
+use super::{deploy, drain, hours, ready};
+use crate::observe::Asked;
+use crate::phase::Phase;
+use crate::progress::{Rehearsal, Upgrade};
+use crate::step::Step;
+use crate::target::{Target, Wanted};
+
+/// The next step, within the operator's hours and unless the Node is paused.
+pub(super) fn prepare(up: &Upgrade, s: &Situation<'_>) -> Move {
+    let paused = is_paused(up, s);
+    let note = Change::Paused(paused);
+    // A node that was taken from its users is given back with the end of the hours, paused or not.
+    if let Some(closed) = hours::closed(up, s) {
+        return closed.after([note]);
+    }
+    let wait = paused
+        .then_some(Act::Wait(None))
+        .or_else(|| s.backoff(up));
+    let next = wait.map_or_else(|| next(up, s), Move::act);
+    within_the_hours(next, s).after([note, Change::Waits(None)])
+}
+
+/// Whether the requester has paused the Node: then no further step to the arming begins. Until the
+/// Node is seen again, what was seen last holds.
+fn is_paused(up: &Upgrade, s: &Situation<'_>) -> bool {
+    match s.seen.request {
+        Asked::Unknown => up.paused,
+        Asked::Nothing | Asked::This(_) => s.seen.paused.is_some(),
+    }
+}
+
+fn within_the_hours(next: Move, s: &Situation<'_>) -> Move {
+    let then = match next.then {
+        Then::Act(act) => Then::Act(s.until_the_hours_end(act)),
+        Then::Look | Then::LookWithinTheHours => Then::LookWithinTheHours,
+    };
+    Move { then, ..next }
+}
+
+fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
+    // Without a commit there is nothing but a fetch, whatever the phase says.
+    let Some(commit) = up.target.commit.clone() else {
+        return fetch(up);
+    };
+    match &up.phase {
+        Phase::Accepted => fetch(up),
+        Phase::Fetched => Move::begin(Step::Verify { commit }),
+        Phase::Verified => verified(up, s),
+        Phase::Deployed if up.redo.deploying || asks_for_other_signatures(up, s.policy) => {
+            deploy::again(up, s)
+        }
+        Phase::Deployed => drain::take(&up.custody, s),
+        Phase::Drained => ready::drained(up, s),
+        // The table leads none of these here.
+        Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Upgraded
+        | Phase::Reverting { .. }
+        | Phase::Failed { .. }
+        | Phase::Halted { .. } => Move::wait(),
+    }
+}
+
+/// From where it was asked for: after an arming the target no longer says so.
+fn fetch(up: &Upgrade) -> Move {
+    let target = match up.wanted() {
+        Wanted::Image(asked) => Target {
+            commit: up.target.commit.clone(),
+            ..asked
+        },
+        Wanted::Kept => up.target.clone(),
+    };
+    Move::begin(Step::Fetch { target })
+}
+
+fn verified(up: &Upgrade, s: &Situation<'_>) -> Move {
+    match s.skew(up) {
+        None => Move::wait(),
+        Some(Err(reason)) => Move::give_up(reason),
+        // Where no pod is evicted no budget is in the way.
+        Some(Ok(())) if up.rehearsal == Rehearsal::Due && !s.policy.drain.skip => {
+            Move::begin(Step::Rehearse)
+        }
+        Some(Ok(())) => deploy::deploy(up, s),
+    }
+}

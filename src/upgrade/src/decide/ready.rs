@@ -1,0 +1,55 @@
+//! The node is drained: whether the way into the trial is still free, and what must be done first.
+
+use super::allowed::asks_for_other_signatures;
+use super::change::{Change, Move};
+use super::situation::Situation;
+use super::{arm, deploy, drain};
+use crate::progress::Upgrade;
+use crate::reason::Reason;
+use crate::step::Step;
+
+/// The next step to the arming.
+pub(super) fn drained(up: &Upgrade, s: &Situation<'_>) -> Move {
+    if let Some(wait) = s.unheard() {
+        // After a trial: the request may have been withdrawn, or the API server upgraded.
+        return wait.into();
+    }
+    if let Some(Err(reason)) = s.skew(up) {
+        return Move::give_up(reason);
+    }
+    let must_compare = must_compare(up);
+    if must_compare && !s.reached {
+        return Move::wait();
+    }
+    settled(up, s).after(must_compare.then_some(Change::OldCompared))
+}
+
+/// The last trial saw no API server: only when this system reaches one is there something to compare.
+fn must_compare(up: &Upgrade) -> bool {
+    let saw_none = matches!(
+        up.attempt.given_up,
+        Some(Reason::ApiAwayInTrial { .. } | Reason::NoApiFromNewSystem)
+    );
+    saw_none && !up.api.compared
+}
+
+fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
+    if s.seen.uncordoned {
+        return match drain::again(up, s) {
+            Ok(first) => drain::take(&up.custody.before_the_drain(), s).after(first),
+            Err(reason) => Move::give_up(reason),
+        };
+    }
+    if up.redo.deploying || asks_for_other_signatures(up, s.policy) {
+        // A power cut came into it: the former deployment may be there still, or gone already.
+        return deploy::again(up, s);
+    }
+    match arm::place(up, s) {
+        Err(reason) => Move::give_up(reason),
+        Ok(_) if s.seen.etc_stale || !s.seen.default_is_pinned() => {
+            deploy::again_when_drained(up, s)
+        }
+        Ok(_) if !up.attempt.saved => Move::begin(Step::Snapshot),
+        Ok(deployment) => arm::arm(up, deployment, s),
+    }
+}

@@ -1,0 +1,156 @@
+//! What every rule asks about the moment, derived once from the observation and the policy.
+
+use super::decision::Act;
+use crate::id::{Moment, SinceBoot};
+use crate::observe::{Api, Asked, Observation, OneShot};
+use crate::policy::{Policy, PolicyRead};
+use crate::progress::Upgrade;
+use crate::reason::Reason;
+use crate::step::{Outcome, Step, skew};
+use crate::window::Door;
+
+/// For how many seconds an agent that has just started waits for the API server where it asks the
+/// server and does not need it. Cleaning up takes tens of seconds, in which no pod could come back
+/// under our cordon. After the arming no withdrawal is heard, and a reboot ends the pods that came
+/// back since somebody removed the cordon.
+const CONNECTING: u64 = 90;
+
+/// The pause after a step whose tries no upgrade counts, in seconds.
+const PAUSE: u64 = 60;
+
+/// After this many seconds the wall clock is read again: somebody may have set it.
+const LOOK_AGAIN: u64 = 3600;
+
+/// Which of the two systems of an upgrade runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum System {
+    /// The one that ran when the request was taken.
+    Old,
+    /// The one that was asked for.
+    New,
+    /// Neither.
+    Other,
+}
+
+/// This moment.
+pub(super) struct Situation<'a> {
+    /// What is seen.
+    pub(super) seen: &'a Observation,
+    /// The policy file as it was read: a new request needs one that holds.
+    pub(super) read: &'a PolicyRead,
+    /// The last policy that held: what is under way goes on with it.
+    pub(super) policy: &'a Policy,
+    /// Whether the API server is reached.
+    pub(super) reached: bool,
+    /// Whether a one-shot entry is set.
+    pub(super) armed: bool,
+}
+
+impl<'a> Situation<'a> {
+    pub(super) fn of(seen: &'a Observation, read: &'a PolicyRead, policy: &'a Policy) -> Self {
+        Self {
+            seen,
+            read,
+            policy,
+            reached: matches!(seen.api, Api::Reached { .. }),
+            armed: seen.one_shot == OneShot::Set,
+        }
+    }
+
+    /// Which system of this upgrade runs.
+    pub(super) fn system(&self, up: &Upgrade) -> System {
+        if up.to.as_ref().is_some_and(|to| to.same(&self.seen.booted)) {
+            System::New
+        } else if up.from.same(&self.seen.booted) {
+            System::Old
+        } else {
+            System::Other
+        }
+    }
+
+    /// This moment of this boot.
+    pub(super) fn moment(&self) -> Moment {
+        Moment {
+            boot: self.seen.boot.clone(),
+            at: self.seen.now,
+        }
+    }
+
+    /// Whether a moment is of this boot and still to come.
+    pub(super) fn is_ahead(&self, moment: &Moment) -> bool {
+        moment.boot == self.seen.boot && self.seen.now < moment.at
+    }
+
+    /// The wait of an agent that has just started for the API server. It counts from the agent's
+    /// start, since restoring the kubelet's state runs before that and may take minutes.
+    pub(super) fn connecting(&self) -> Option<Act> {
+        let until = self.seen.started.plus_seconds(CONNECTING);
+        (self.seen.now < until).then_some(Act::Wait(Some(until)))
+    }
+
+    /// The same while the Node was not seen yet: the request may be withdrawn, or the Node paused.
+    pub(super) fn unheard(&self) -> Option<Act> {
+        self.connecting()
+            .filter(|_| self.seen.request == Asked::Unknown)
+    }
+
+    /// The pause before the next try of the step that failed, if it is not over.
+    pub(super) fn backoff(&self, up: &Upgrade) -> Option<Act> {
+        let due = &up.retry.as_ref()?.due;
+        self.is_ahead(due).then_some(Act::Wait(Some(due.at)))
+    }
+
+    /// The pause when this step, whose tries no upgrade counts, has just failed.
+    pub(super) fn pause_after_failure(&self, step: &Step) -> Option<Act> {
+        let finished = self.seen.finished.as_ref()?;
+        let failed = matches!(finished.outcome, Outcome::Failed(_));
+        self.pause_after(step).filter(|_| failed)
+    }
+
+    /// The pause when this step has just ended, in whatever way.
+    pub(super) fn pause_after(&self, step: &Step) -> Option<Act> {
+        let finished = self.seen.finished.as_ref()?;
+        let this = finished.step.kind() == step.kind();
+        this.then(|| self.wait_seconds(PAUSE))
+    }
+
+    /// A wait of this many seconds.
+    pub(super) fn wait_seconds(&self, seconds: u64) -> Act {
+        Act::Wait(Some(self.seen.now.plus_seconds(seconds)))
+    }
+
+    /// The skew against the API server as it is now; nothing while its version is not known.
+    pub(super) fn skew(&self, up: &Upgrade) -> Option<Result<(), Reason>> {
+        let Api::Reached {
+            version: Some(server),
+            ..
+        } = &self.seen.api
+        else {
+            return None;
+        };
+        let kubelet = &up.facts.as_ref()?.info.as_ref()?.kubernetes;
+        Some(skew(kubelet, server, self.policy.skew))
+    }
+
+    /// The operator's hours.
+    pub(super) fn door(&self) -> Door {
+        self.policy.window.at(self.seen.wall)
+    }
+
+    /// No wait outlasts the operator's hours unnoticed.
+    pub(super) fn until_the_hours_end(&self, act: Act) -> Act {
+        match (act, self.door()) {
+            (Act::Wait(until), Door::Open { until: Some(end) }) => {
+                let end = self.wake_at(end);
+                Act::Wait(Some(until.map_or(end, |until| until.min(end))))
+            }
+            (act, _) => act,
+        }
+    }
+
+    /// When a moment of the wall clock comes, as far as this boot's clock can tell.
+    pub(super) fn wake_at(&self, moment: u64) -> SinceBoot {
+        let left = moment.saturating_sub(self.seen.wall);
+        self.seen.now.plus_seconds(left.clamp(1, LOOK_AGAIN))
+    }
+}

@@ -1,0 +1,154 @@
+//! The new system on trial: judge it, and act on the verdict.
+
+use super::change::{Change, Move};
+use super::decision::Act;
+use super::judge::{Judgement, SoFar, judge};
+use super::reinstate::{self, told};
+use super::situation::Situation;
+use super::soak::{self, Soak};
+use super::{alone, rollback};
+use crate::id::{Moment, SinceBoot};
+use crate::observe::Check;
+use crate::phase::Phase;
+use crate::progress::Upgrade;
+use crate::reason::Reason;
+use crate::step::Step;
+
+/// Patience that the deadman is asked for beyond the agent's own deadline, in seconds.
+const DEADMAN_SLACK: u64 = 60;
+
+/// How long a healthy system may take to become the default, in seconds: three tries of a quarter of
+/// an hour, and the pauses between them. After that the deadman ends the trial, since an agent that
+/// cannot go on must not keep the node.
+const BLESSING: u64 = 3600;
+
+/// On trial.
+pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
+    if is_unguarded(up, s) {
+        let note = Change::GiveUpTrial(Reason::UnguardedBoot);
+        return rollback::leave(up, s).after([note]);
+    }
+    if up.attempt.given_up.is_some() {
+        return rollback::leave(up, s);
+    }
+    let notes = reinstate::note(up, s).into_iter().chain(alone::note(s));
+    let broken = [Change::WellSince(None), Change::Waits(None)];
+    let broken = soak::is_disturbed(up, s).then_some(broken);
+    judged(up, s)
+        .after(broken.into_iter().flatten())
+        .after(notes)
+}
+
+/// Whether this boot bypassed the guard.
+fn is_unguarded(up: &Upgrade, s: &Situation<'_>) -> bool {
+    let boot = s.seen.boot.clone();
+    let guarded = up.attempt.guarded.as_ref() == Some(&boot) || s.policy.unguarded;
+    !s.seen.trial || !guarded || up.phase != Phase::Trial { boot }
+}
+
+fn judged(up: &Upgrade, s: &Situation<'_>) -> Move {
+    let well_since = soak::well_since(up, s);
+    match judge(s.seen, s.policy, so_far(up, well_since.as_ref(), s)) {
+        Judgement::Healthy => well(up, well_since.as_ref(), s),
+        Judgement::Wait { until, hold } => wait(up, s, until, hold),
+        Judgement::ApiAway(reason) if !up.api.compared => {
+            rollback::leave(up, s).after([Change::GiveUpTrial(reason)])
+        }
+        Judgement::ApiAway(_) => bad(up, Reason::NoApiFromNewSystem, s),
+        Judgement::Bad(reason) => bad(up, reason, s),
+    }
+}
+
+/// What the record says of this boot.
+fn so_far(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> SoFar {
+    let hold = up.attempt.hold.as_ref();
+    SoFar {
+        held: hold.is_some_and(|until| until.boot == s.seen.boot),
+        soaks_until: soak::until(up, well_since, s),
+        alone: alone::is_enough(up, s),
+    }
+}
+
+/// All checks pass. Where a soak is asked for, the system is watched until it is over.
+fn well(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> Move {
+    match soak::soak(up, well_since, s) {
+        None => healthy(s),
+        Some(soak) if s.seen.now < soak.until => soaking(up, &soak, s),
+        Some(soak) => {
+            let over = [Change::WellSince(Some(soak.since)), Change::Waits(None)];
+            healthy(s).after(over)
+        }
+    }
+}
+
+fn soaking(up: &Upgrade, soak: &Soak, s: &Situation<'_>) -> Move {
+    let usual = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
+    let seconds = soak.seconds;
+    wait(up, s, soak.until, soak.until > usual).after([
+        Change::WellSince(Some(soak.since.clone())),
+        Change::Waits(Some(Reason::Soaking { seconds })),
+    ])
+}
+
+fn healthy(s: &Situation<'_>) -> Move {
+    let boot = s.seen.boot.clone();
+    let kubeadm = if s.seen.health.kubeadm == Check::Pass {
+        Change::Configured(boot.clone())
+    } else {
+        Change::KubeadmDue
+    };
+    Move::look([
+        Change::Phase(Phase::Healthy { boot }),
+        kubeadm,
+        hold(s, s.seen.now.plus_seconds(BLESSING)),
+    ])
+}
+
+/// A bad verdict. What held up the trial holds up no way out of it.
+fn bad(up: &Upgrade, reason: Reason, s: &Situation<'_>) -> Move {
+    let reason = told(reason, reinstate::is_moved(up, s));
+    Move::look([
+        Change::Retry(None),
+        Change::Phase(Phase::Reverting { reason }),
+    ])
+}
+
+fn wait(up: &Upgrade, s: &Situation<'_>, until: SinceBoot, holds: bool) -> Move {
+    let act = match s.seen.health.kubeadm {
+        Check::Fail(_) if s.reached => match s.backoff(up) {
+            // The pause before kubeadm's next try must not carry the trial past its deadline.
+            Some(Act::Wait(again)) => Act::Wait(Some(again.map_or(until, |at| at.min(until)))),
+            Some(act) => act,
+            None => Act::Begin(Step::Kubeadm),
+        },
+        Check::Fail(_) | Check::Pass | Check::Pending(_) | Check::Broken(_) => {
+            Act::Wait(Some(until))
+        }
+    };
+    Move::act(act).after(holds.then(|| hold(s, until)))
+}
+
+/// The trial goes on after its usual deadline, until then.
+fn hold(s: &Situation<'_>, until: SinceBoot) -> Change {
+    Change::Hold(Moment {
+        boot: s.seen.boot.clone(),
+        at: until.plus_seconds(DEADMAN_SLACK),
+    })
+}
+
+/// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends the trial and
+/// nobody learns why.
+pub(super) fn while_kubeadm(up: &Upgrade, s: &Situation<'_>) -> Move {
+    if up.phase == Phase::Blessed {
+        // After the verdict there is no deadline, and kubeadm ends by itself.
+        return Move::wait();
+    }
+    let well_since = up.attempt.well_since.as_ref();
+    match judge(s.seen, s.policy, so_far(up, well_since, s)) {
+        Judgement::Wait { until, hold: holds } => {
+            Move::act(Act::Wait(Some(until))).after(holds.then(|| hold(s, until)))
+        }
+        Judgement::Healthy => Move::wait(),
+        Judgement::ApiAway(_) | Judgement::Bad(_) => Move::act(Act::Cancel),
+    }
+}

@@ -1,0 +1,35 @@
+//! What ends an upgrade from outside before the node is armed: its request is withdrawn, or its Node
+//! is another one.
+
+use crate::observe::{Asked, Observation};
+use crate::progress::Upgrade;
+use crate::reason::Reason;
+
+/// Why the upgrade does not go on, though nothing failed.
+pub(super) fn called_off(up: &Upgrade, seen: &Observation) -> Option<Reason> {
+    renamed(up, seen).or_else(|| is_withdrawn(up, seen).then_some(Reason::Withdrawn))
+}
+
+/// The machine joined its cluster again under another name after it was taken from its users. The
+/// former Node is out of reach, since NodeRestriction lets a kubelet's credential change its own
+/// Node alone. And nobody has drained the present Node.
+pub(super) fn renamed(up: &Upgrade, seen: &Observation) -> Option<Reason> {
+    let was = up.custody.taken()?.node.as_ref()?;
+    let is = seen.node.as_ref()?;
+    (was != is).then(|| Reason::DrainRefused {
+        detail: format!(
+            "this machine is Node {is} now, and was Node {was} when it was taken from its users; its credential reaches {was} no more, \
+             and what was cordoned there stays so: uncordon or delete {was} by hand, and ask again"
+        ),
+    })
+}
+
+/// Whether the requester has withdrawn the request that this upgrade serves.
+fn is_withdrawn(up: &Upgrade, seen: &Observation) -> bool {
+    up.phase.can_be_withdrawn()
+        && match &seen.request {
+            Asked::Unknown => false,
+            Asked::Nothing => true,
+            Asked::This(request) => *request != up.request,
+        }
+}

@@ -1,0 +1,209 @@
+//! The record as it will be, and the one function that writes it.
+
+use super::change::Change;
+use super::situation::Situation;
+use crate::history::{self, Past};
+use crate::id::UpgradeId;
+use crate::phase::Phase;
+use crate::progress::{NewDefault, Rehearsal, Upgrade};
+use crate::reason::{Disposition, Reason};
+use crate::record::{BadImage, Record, Refused, Upgrade as Wire};
+use crate::target::RawRequest;
+
+/// The record as it will be.
+pub(super) struct Next<'a> {
+    /// The upgrade under way, or the last one.
+    upgrade: Option<Upgrade>,
+    /// The same as it was read, unless another one has begun since.
+    was: Option<&'a Wire>,
+    /// The rest, without the upgrade.
+    rest: Record,
+}
+
+impl<'a> Next<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        let mut rest = record.clone();
+        Self {
+            upgrade: rest.upgrade.take().map(Upgrade::from),
+            was: record.upgrade.as_ref(),
+            rest,
+        }
+    }
+
+    /// The upgrade under way, or the last one.
+    pub(super) const fn upgrade(&self) -> Option<&Upgrade> {
+        self.upgrade.as_ref()
+    }
+
+    /// The rest, without the upgrade.
+    pub(super) const fn rest(&self) -> &Record {
+        &self.rest
+    }
+
+    /// The record, unless it is still as it was read.
+    pub(super) fn into_record(self, before: &Record) -> Option<Record> {
+        let mut next = self.rest;
+        next.upgrade = self.upgrade.map(|up| match self.was {
+            Some(was) => up.into_wire(was),
+            None => up.into(),
+        });
+        if next == *before {
+            return None;
+        }
+        next.generation = before.generation.saturating_add(1);
+        Some(next)
+    }
+}
+
+/// Writes the changes into the record, in their order. Nothing else does.
+pub(super) fn write(
+    next: &mut Next<'_>,
+    changes: impl IntoIterator<Item = Change>,
+    s: &Situation<'_>,
+) {
+    for change in changes {
+        match change {
+            Change::NothingAsked => nothing_asked(&mut next.rest),
+            Change::Refuse(request, reason) => refuse(&mut next.rest, request, reason, s),
+            Change::Begin(up) => {
+                next.rest.refused = None;
+                (next.upgrade, next.was) = (Some(*up), None);
+            }
+            Change::Close => close(next, s),
+            change => {
+                if let Some(up) = &mut next.upgrade {
+                    write_upgrade(up, change);
+                }
+            }
+        }
+    }
+}
+
+fn nothing_asked(rest: &mut Record) {
+    rest.spent = None;
+    rest.bad.iter_mut().for_each(|bad| bad.asked_again = true);
+}
+
+fn refuse(rest: &mut Record, request: RawRequest, reason: Reason, s: &Situation<'_>) {
+    let id: Option<UpgradeId> = request.id.as_deref().and_then(|id| id.parse().ok());
+    rest.tally.count_refused(&reason);
+    let past = Past::refused(&request, id.clone(), &reason, s.seen.wall);
+    history::remember(&mut rest.past, past);
+    rest.refused = Some(Refused { id, reason });
+    rest.spent = Some(request);
+    rest.answered = rest.answered.saturating_add(1);
+}
+
+/// The request is spent, and a bad image remembered. A withdrawn request is not spent: it was
+/// removed or replaced, so setting it again asks again, also while the way back is still taken.
+fn close(next: &mut Next<'_>, s: &Situation<'_>) {
+    let (Some(up), rest) = (&mut next.upgrade, &mut next.rest) else {
+        return;
+    };
+    let ended = Wire::from(up.clone());
+    rest.tally.count(&ended);
+    history::remember(&mut rest.past, Past::ended(&ended, s.seen.into()));
+    let reason = Reason::Withdrawn;
+    rest.spent = (up.phase != Phase::Failed { reason }).then(|| up.request.clone());
+    rest.answered = rest.answered.saturating_add(1);
+    (up.closed, up.intent) = (true, None);
+    if let Some(bad) = blamed(up) {
+        rest.remember_bad(bad);
+    }
+}
+
+/// The image, when it is to blame.
+fn blamed(up: &Upgrade) -> Option<BadImage> {
+    let Phase::Failed { reason } = &up.phase else {
+        return None;
+    };
+    let digest = up.commit().filter(|_| reason.blames_image())?;
+    Some(BadImage {
+        digest: digest.clone(),
+        because: reason.code(),
+        id: up.id.clone(),
+        asked_again: false,
+    })
+}
+
+fn write_upgrade(up: &mut Upgrade, change: Change) {
+    match change {
+        // These are of the whole record.
+        Change::NothingAsked | Change::Refuse(..) | Change::Begin(_) | Change::Close => {}
+
+        Change::Phase(phase) => up.phase = phase,
+        Change::GiveUp(reason) => give_up(up, reason),
+        Change::Intent(step) => up.intent = step,
+        Change::Retry(retry) => up.retry = retry,
+        Change::Waits(waits) => up.waits = waits,
+        Change::Paused(paused) => up.paused = paused,
+
+        Change::Commit(commit) => up.target.commit = Some(commit),
+        Change::Target(target) => up.target = target,
+        Change::Facts(facts) => up.facts = Some(facts),
+        Change::Signatures(signatures) => up.signatures = Some(signatures),
+        Change::Deployed(to) => (up.to, up.redo.deploying) = (Some(to), false),
+        Change::DeployAgain => up.redo.deploying = true,
+        Change::CountDeployment => up.redo.deployed = up.redo.deployed.saturating_add(1),
+        Change::Rehearsed(blocked) => up.rehearsal = Rehearsal::Held { blocked },
+        Change::CountDrain => up.redo.drained = up.redo.drained.saturating_add(1),
+        Change::Custody(custody) => up.custody = custody,
+
+        Change::OldReached => up.api.from_old = true,
+        Change::OldCompared => up.api.compared = true,
+        Change::NewReached(boot) => up.api.from_new = Some(boot),
+
+        Change::Saved(saved) => up.attempt.saved = saved,
+        Change::Arm(deadline_seconds) => up.attempt.arm(deadline_seconds),
+        Change::Uncount => up.attempt.tries = up.attempt.tries.saturating_sub(1),
+        Change::Guarded(boot) => up.attempt.guarded = Some(boot),
+        Change::Enter(boot) => enter(up, boot),
+        Change::GiveUpTrial(reason) => up.attempt.given_up = Some(reason),
+        Change::Hold(until) => up.attempt.hold = Some(until),
+        Change::WellSince(since) => up.attempt.well_since = since,
+        Change::KubeadmDue => up.attempt.kubeadm.due = true,
+        Change::Configured(boot) => up.attempt.kubeadm.configure(boot),
+        Change::DefaultMoved => up.attempt.default.note_moved(),
+        Change::Reinstate(boot) => up.attempt.default.note_reinstating(boot),
+        Change::DefaultKept => up.attempt.default = NewDefault::NotMoved,
+        Change::NextTrial => next_trial(up),
+        Change::Cleaned => up.cleaned = true,
+
+        Change::Bill(bill) => up.bill = bill,
+        Change::Waited(seconds) => {
+            if let Some(phase) = up.reached.last_mut() {
+                phase.waited = phase.waited.saturating_add(seconds);
+            }
+        }
+        Change::Reached(phase) => up.reached.push(phase),
+    }
+}
+
+/// A reason for another try that comes here has no try left.
+fn give_up(up: &mut Upgrade, reason: Reason) {
+    (up.retry, up.waits) = (None, None);
+    up.phase = match reason.disposition() {
+        Disposition::Retry | Disposition::RollBack => Phase::Reverting { reason },
+        Disposition::Halt => Phase::Halted { reason },
+    };
+}
+
+/// What held up the way here, as a refused reboot, is over.
+fn enter(up: &mut Upgrade, boot: crate::id::BootId) {
+    (up.retry, up.attempt.kubeadm.due) = (None, false);
+    up.phase = Phase::Trial { boot };
+}
+
+/// The next trial has its own snapshot, since this system has served since the last one. A blessing
+/// that was seen and not yet flushed can go with the power. By then our cordon may be off and pods
+/// be back, whether or not that was still written, so the node is drained once more.
+fn next_trial(up: &mut Upgrade) {
+    (up.cleaned, up.attempt.saved) = (false, false);
+    (up.redo.deployed, up.redo.drained) = (0, 0);
+    if up.custody.is_given_back() || up.phase == Phase::Blessed {
+        up.custody = up.custody.before_the_next_trial();
+        up.phase = Phase::Deployed;
+    } else {
+        up.phase = Phase::Drained;
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether a fetched image may run here: the judgement on what `careen-deploy verify` found.
+
+use crate::image::{ImageFacts, ImageInfo, Room};
+use crate::observe::Observation;
+use crate::policy::Policy;
+use crate::reason::Reason;
+use crate::record::Upgrade;
+use crate::version::Version;
+
+/// Whom the image is for.
+pub(crate) struct For<'a> {
+    /// The version that it must carry.
+    pub kubernetes: Option<Version>,
+    /// The version that runs.
+    pub from: Option<&'a Version>,
+    /// It is what this node has kept.
+    pub kept: bool,
+}
+
+impl<'a> From<&'a Upgrade> for For<'a> {
+    fn from(up: &'a Upgrade) -> Self {
+        // It parsed when the request was taken; a request that no longer does asks for no version.
+        let kubernetes = up.request.kubernetes.as_deref();
+        Self {
+            kubernetes: kubernetes.and_then(|text| text.parse().ok()),
+            from: up.from_version.as_ref(),
+            kept: up.kept,
+        }
+    }
+}
+
+/// The first thing that speaks against the image.
+pub(crate) fn judge(
+    facts: &ImageFacts,
+    whom: &For<'_>,
+    seen: &Observation,
+    policy: &Policy,
+) -> Result<(), Reason> {
+    let commit = || facts.commit.short().to_owned();
+    let Some(info) = &facts.info else {
+        return Err(Reason::NoImageInfo {
+            commit: commit(),
+            detail: "it is missing".to_owned(),
+        });
+    };
+    if info.architecture != seen.machine {
+        let (image, machine) = (info.architecture.clone(), seen.machine.clone());
+        return Err(Reason::WrongArchitecture {
+            commit: commit(),
+            image,
+            machine,
+        });
+    }
+    branch(facts, whom, policy)?;
+    trial(facts, info, policy)?;
+    versions(info, whom, policy)?;
+    age(facts, whom, seen, policy)?;
+    room("the root file system", facts.root)?;
+    room("/boot", facts.boot)
+}
+
+/// Being on one allowed branch is enough for a commit of several. The kept system is held to what its commit says alone: it
+/// was let in before, and may be of a build that says nothing.
+fn branch(facts: &ImageFacts, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {
+    let unsaid = facts.branches.is_empty();
+    let mut branches = facts.branches.iter();
+    let allowed = branches.any(|branch| policy.allows_branch(branch));
+    if policy.branches.is_empty() || allowed || unsaid && whom.kept {
+        return Ok(());
+    }
+    let commit = facts.commit.short();
+    Err(not_allowed(
+        if unsaid {
+            format!("commit {commit}, which names no branch (ostree.ref-binding)")
+        } else {
+            format!("commit {commit} of {:?}", facts.branches)
+        },
+        policy,
+    ))
+}
+
+/// The policy lets no image of this branch be used.
+pub(crate) fn not_allowed(found: String, policy: &Policy) -> Reason {
+    Reason::BranchNotAllowed {
+        found,
+        allowed: format!("branches = {:?}", policy.branches),
+    }
+}
+
+/// What the trial needs of it: to boot, and to be guarded, judged and ended. Without the guard a person may do; without the others nobody
+/// gives the node back.
+fn trial(facts: &ImageFacts, info: &ImageInfo, policy: &Policy) -> Result<(), Reason> {
+    let commit = facts.commit.short().to_owned();
+    if facts.kernel.is_none() {
+        return Err(Reason::NoKernel { commit });
+    }
+    if !info.is_guarded() && !policy.unguarded {
+        let found = info.stage;
+        return Err(Reason::NoStage { commit, found });
+    }
+    if !facts.lacks.is_empty() {
+        let lacks = facts.lacks.join(", ");
+        return Err(Reason::NoAgent { commit, lacks });
+    }
+    Ok(())
+}
+
+fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {
+    let carried = info.kubernetes.clone();
+    let other = |wanted: &&Version| **wanted != carried;
+    if let Some(wanted) = whom.kubernetes.as_ref().filter(other) {
+        let wanted = wanted.clone();
+        return Err(Reason::VersionMismatch { wanted, carried });
+    }
+    match whom.from {
+        // Who asks for what this node ran before asks for its version.
+        Some(from) if carried < *from && !policy.downgrade && !whom.kept => {
+            Err(Reason::Downgrade {
+                from: from.clone(),
+                to: carried,
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Signed once is signed for ever: an old image, with the holes that were mended since, is as genuine as on its first day.
+fn age(
+    facts: &ImageFacts,
+    whom: &For<'_>,
+    seen: &Observation,
+    policy: &Policy,
+) -> Result<(), Reason> {
+    match facts.older_by() {
+        Some(seconds) if !policy.downgrade && !whom.kept => Err(Reason::OlderImage {
+            commit: facts.commit.short().to_owned(),
+            running: seen.booted.digest.short().to_owned(),
+            seconds,
+        }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn room(place: &str, room: Room) -> Result<(), Reason> {
+    if room.fits() {
+        return Ok(());
+    }
+    Err(Reason::NoRoom {
+        place: place.to_owned(),
+        need: room.need,
+        free: room.free,
+    })
+}
