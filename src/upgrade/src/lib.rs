@@ -3,7 +3,8 @@
 //! [`decide`] takes what is remembered ([`Record`]), what is seen ([`Observation`]) and what the operator allows
 //! ([`Policy`]) and returns a [`Decision`]: the next record, which must be written before anything is done, and one act.
 //! The agent, the stage in the initramfs and the model checker call the same function. There is no clock, file, process or
-//! network in this crate.
+//! network in this crate: `clippy.toml` beside it names what would be one.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod bill;
 pub mod container;

@@ -1,5 +1,5 @@
-//! With nothing under way: what an earlier upgrade left, then taking a request or refusing it before
-//! anything is touched.
+//! With nothing under way: what an earlier upgrade left, then taking a request or refusing it
+//! before anything is touched.
 
 use super::change::{Change, Move};
 use super::decision::Act;
@@ -14,7 +14,8 @@ use crate::record::{Record, Upgrade as Wire};
 use crate::step::Step;
 use crate::target::{RawRequest, Target, Wanted};
 
-/// What to do when no upgrade is under way. `last` is the last one, and `rest` the record without it.
+/// What to do when no upgrade is under way. `last` is the last one, and `rest` the record without
+/// it.
 pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Move {
     if s.seen.on_trial() && !is_proven(last, s) {
         // A trial that no record knows: the old system is the default, so leaving is falling back.
@@ -52,8 +53,8 @@ fn is_proven(last: Option<&Upgrade>, s: &Situation<'_>) -> bool {
 }
 
 /// A halted upgrade keeps its cordon for the person who looks at the node. A new request shows that
-/// somebody has looked. The cordon goes before the next upgrade, which would take it for foreign and
-/// leave it.
+/// somebody has looked. The cordon goes before the next upgrade, which would take it for foreign
+/// and leave it.
 fn release_halted(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
     let last = last.filter(|up| is_halted(up) && !up.custody.is_given_back())?;
     let first = s.backoff(last).or_else(|| post_hooks(last, s));
@@ -65,9 +66,9 @@ fn release_halted(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
     Some(first.unwrap_or(release))
 }
 
-/// A person who uncordons a halted node has looked as well, and gives it back to its users: what else
-/// keeps it from them goes too. Otherwise our mark would stay for months, and a later cordon of
-/// somebody else's would look like ours.
+/// A person who uncordons a halted node has looked as well, and gives it back to its users: what
+/// else keeps it from them goes too. Otherwise our mark would stay for months, and a later cordon
+/// of somebody else's would look like ours.
 fn uncordoned_by_hand(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
     let uncordoned = |up: &&Upgrade| up.custody.is_taken() && s.seen.uncordoned;
     release_halted(last.filter(uncordoned), s)

@@ -4,8 +4,8 @@ use super::change::Change;
 use super::situation::Situation;
 use crate::progress::Upgrade;
 
-/// The note that the new system has reached the API server in this boot. Only [`is_enough`] reads it,
-/// so nothing is written without that policy.
+/// The note that the new system has reached the API server in this boot. Only [`is_enough`] reads
+/// it, so nothing is written without that policy.
 pub(super) fn note(s: &Situation<'_>) -> Option<Change> {
     let due = s.policy.health.bless_without_api && s.reached;
     due.then(|| Change::NewReached(s.seen.boot.clone()))

@@ -85,9 +85,9 @@ pub(super) fn uncount(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
     armed_here.then_some(Change::Uncount)
 }
 
-/// Where the new deployment is. It must exist, and the old one must be the default and stay it: only
-/// then does an unfinished trial fall back. A staged system moves the menu at the very shutdown that
-/// leads into the trial, under the position that is armed.
+/// Where the new deployment is. It must exist, and the old one must be the default and stay it:
+/// only then does an unfinished trial fall back. A staged system moves the menu at the very
+/// shutdown that leads into the trial, under the position that is armed.
 pub(super) fn place(up: &Upgrade, s: &Situation<'_>) -> Result<Deployment, Reason> {
     let exists = |to: &&Deployment| s.seen.deployments.iter().any(|there| there.same(to));
     let Some(to) = up.to.as_ref().filter(exists) else {

@@ -13,7 +13,8 @@ use crate::step::{Home, Step};
 
 /// Starts and stops the watches. `before` is the record as it was read.
 pub(super) fn charge(before: &Record, up: &Upgrade, act: &Act, s: &Situation<'_>) -> Vec<Change> {
-    // The initramfs may have no clock, and nothing begins or ends there that the agent does not see.
+    // The initramfs may have no clock, and nothing begins or ends there that the agent does not
+    // see.
     if s.seen.home == Home::Stage {
         return Vec::new();
     }
@@ -28,8 +29,8 @@ pub(super) fn charge(before: &Record, up: &Upgrade, act: &Act, s: &Situation<'_>
     changes
 }
 
-/// The watch over the waiting, and what it shows more now that it is over. That is of the phase that
-/// was reached before.
+/// The watch over the waiting, and what it shows more now that it is over. That is of the phase
+/// that was reached before.
 fn waiting(bill: &mut Bill, up: &Upgrade, act: &Act, s: &Situation<'_>) -> u64 {
     let now = Now::from(s.seen);
     if waits_for_the_operator(up, act, s) {
@@ -75,8 +76,8 @@ fn reboot(bill: &mut Bill, up: &Upgrade, act: &Act, s: &Situation<'_>) {
         // The reboot that was asked for did not come, and has taken nobody's time.
         watch.since = None;
     }
-    // A trial that is not judged yet serves nobody, and a record of its own for its being Ready would
-    // be one write more.
+    // A trial that is not judged yet serves nobody, and a record of its own for its being Ready
+    // would be one write more.
     let judged = !matches!(up.phase, Phase::Trial { .. });
     let back = s.seen.health.ready == Check::Pass && judged && !here;
     if begins {

@@ -45,8 +45,8 @@ fn is_healthy_here(up: &Upgrade, s: &Situation<'_>) -> bool {
 }
 
 /// Somebody has made another system the default meanwhile. It stays that, and the new one does not
-/// take its place. A trial ends by a reboot, which leads to it. A system that came up as the default
-/// was blessed before the power went, and serves on.
+/// take its place. A trial ends by a reboot, which leads to it. A system that came up as the
+/// default was blessed before the power went, and serves on.
 fn overruled(s: &Situation<'_>) -> Move {
     let then = if s.seen.trial {
         Move::begin(Step::Reboot { force: false })
@@ -76,9 +76,10 @@ pub(super) fn blessed(up: &Upgrade, s: &Situation<'_>) -> Move {
     Move::wait().after(done.then_some(Change::Phase(Phase::Upgraded)))
 }
 
-/// Whether `kubeadm upgrade node` has not run, or what it wrote may be gone. The old system restores
-/// its kubelet's state whenever it boots after a trial. Between the blessing and this boot the power
-/// may have brought it up once more, since the loader replays no journal, or a person at the menu.
+/// Whether `kubeadm upgrade node` has not run, or what it wrote may be gone. The old system
+/// restores its kubelet's state whenever it boots after a trial. Between the blessing and this boot
+/// the power may have brought it up once more, since the loader replays no journal, or a person at
+/// the menu.
 fn owes_kubeadm(up: &Upgrade, s: &Situation<'_>) -> bool {
     let kubeadm = &up.attempt.kubeadm;
     kubeadm.due || kubeadm.configured.as_ref() != Some(&s.seen.boot)

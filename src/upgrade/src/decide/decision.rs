@@ -9,7 +9,8 @@ use crate::step::Step;
 pub enum Act {
     /// Begin this step; its outcome comes back as `Observation::finished`.
     Begin(Step),
-    /// Stop the step that is being performed; it comes back as cancelled, or done when it was too late.
+    /// Stop the step that is being performed; it comes back as cancelled, or done when it was too
+    /// late.
     Cancel,
     /// Look again when something changes, or at this moment of this boot.
     Wait(Option<SinceBoot>),
@@ -19,8 +20,8 @@ pub enum Act {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a decision that is not committed is lost"]
 pub struct Decision {
-    record: Option<Record>,
-    act: Act,
+    pub(super) record: Option<Record>,
+    pub(super) act: Act,
 }
 
 /// Where records are made durable.

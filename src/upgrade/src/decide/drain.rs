@@ -1,5 +1,5 @@
-//! Taking the node from its users, in the order in which it hurts: hooks that may still refuse, load
-//! balancers, then cordon and drain.
+//! Taking the node from its users, in the order in which it hurts: hooks that may still refuse,
+//! load balancers, then cordon and drain.
 
 use super::change::{Change, Move};
 use super::decision::Act;
@@ -53,8 +53,8 @@ fn drain(taken: &mut Taken, s: &Situation<'_>) -> Step {
     Step::Drain { spent_seconds }
 }
 
-/// Somebody removed the cordon after the drain: pods may be back, and the reboot would end them. The
-/// node is taken once more, a bounded number of times, since a program may be doing that.
+/// Somebody removed the cordon after the drain: pods may be back, and the reboot would end them.
+/// The node is taken once more, a bounded number of times, since a program may be doing that.
 pub(super) fn again(up: &Upgrade, s: &Situation<'_>) -> Result<Vec<Change>, Reason> {
     if up.redo.drained >= s.policy.tries {
         let detail = format!(

@@ -1,7 +1,7 @@
 //! What the step that has just ended means for the record.
 
-use super::situation::Situation;
 use super::change::Change;
+use super::situation::Situation;
 use super::{facts, failed, memory};
 use crate::id::Digest;
 use crate::phase::Phase;

@@ -59,8 +59,8 @@ pub(crate) fn judge(
     room("/boot", facts.boot)
 }
 
-/// Being on one allowed branch is enough for a commit of several. The kept system is held to what its commit says alone: it
-/// was let in before, and may be of a build that says nothing.
+/// Being on one allowed branch is enough for a commit of several. The kept system is held to what
+/// its commit says alone: it was let in before, and may be of a build that says nothing.
 fn branch(facts: &ImageFacts, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {
     let unsaid = facts.branches.is_empty();
     let mut branches = facts.branches.iter();
@@ -87,8 +87,8 @@ pub(crate) fn not_allowed(found: String, policy: &Policy) -> Reason {
     }
 }
 
-/// What the trial needs of it: to boot, and to be guarded, judged and ended. Without the guard a person may do; without the others nobody
-/// gives the node back.
+/// What the trial needs of it: to boot, and to be guarded, judged and ended. Without the guard a
+/// person may do; without the others nobody gives the node back.
 fn trial(facts: &ImageFacts, info: &ImageInfo, policy: &Policy) -> Result<(), Reason> {
     let commit = facts.commit.short().to_owned();
     if facts.kernel.is_none() {
@@ -124,7 +124,8 @@ fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Rea
     }
 }
 
-/// Signed once is signed for ever: an old image, with the holes that were mended since, is as genuine as on its first day.
+/// Signed once is signed for ever: an old image, with the holes that were mended since, is as
+/// genuine as on its first day.
 fn age(
     facts: &ImageFacts,
     whom: &For<'_>,

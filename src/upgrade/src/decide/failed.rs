@@ -1,4 +1,5 @@
-//! What follows when a step has failed: the same step again, another one, or the end of the request.
+//! What follows when a step has failed: the same step again, another one, or the end of the
+//! request.
 
 use super::arm::uncount;
 use super::change::Change;
@@ -42,12 +43,7 @@ struct Failure<'a> {
 }
 
 /// The changes that follow from a step that has failed.
-pub(super) fn failed(
-    up: &Upgrade,
-    step: &Step,
-    reason: &Reason,
-    s: &Situation<'_>,
-) -> Vec<Change> {
+pub(super) fn failed(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'_>) -> Vec<Change> {
     let again = again(up, step, reason, s);
     let last = again.tries >= s.policy.tries;
     match then(up, step, &Failure { reason, last }, s) {
@@ -98,7 +94,10 @@ fn halted(up: &Upgrade, reason: &Reason) -> Phase {
 fn again(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'_>) -> Retry {
     let before = up.retry.as_ref().filter(|retry| retry.is_of(step.kind()));
     let tries = before.map_or(0, |retry| retry.tries).saturating_add(1);
-    let doubled = s.policy.retry_seconds.saturating_mul(1 << (tries - 1).min(16));
+    let doubled = s
+        .policy
+        .retry_seconds
+        .saturating_mul(1 << (tries - 1).min(16));
     Retry {
         step: step.kind().into(),
         tries,
@@ -167,8 +166,8 @@ fn disarm(up: &Upgrade, failure: &Failure<'_>, s: &Situation<'_>) -> Then {
     }
 }
 
-/// The swap is one rename. Where it has happened, a later failure undoes nothing; Clean does the rest.
-/// careen-deploy tells a swap of somebody else's.
+/// The swap is one rename. Where it has happened, a later failure undoes nothing; Clean does the
+/// rest. careen-deploy tells a swap of somebody else's.
 fn bless(failure: &Failure<'_>, s: &Situation<'_>) -> Then {
     let theirs = matches!(failure.reason, Reason::ForeignDefault { .. });
     if s.seen.runs_default() && !theirs {

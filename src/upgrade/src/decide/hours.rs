@@ -1,6 +1,6 @@
-//! The operator's hours. Outside of them nothing new begins, and a node that was taken from its users
-//! and is not armed yet is given back to them. What is armed goes on to its end. So nothing takes the
-//! node that would not be over before the hours are.
+//! The operator's hours. Outside of them nothing new begins, and a node that was taken from its
+//! users and is not armed yet is given back to them. What is armed goes on to its end. So nothing
+//! takes the node that would not be over before the hours are.
 
 use super::change::{Change, Move};
 use super::decision::Act;
@@ -32,8 +32,8 @@ pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     Some(instead.after([waits]))
 }
 
-/// Whether the next step takes the node from its users. A node that is taken already is not left half
-/// way for want of minutes.
+/// Whether the next step takes the node from its users. A node that is taken already is not left
+/// half way for want of minutes.
 fn takes_next(up: &Upgrade) -> bool {
     up.phase == Phase::Deployed && !up.is_taken()
 }
@@ -57,8 +57,8 @@ fn may_go_on_outside(up: &Upgrade, s: &Situation<'_>) -> bool {
         }
 }
 
-/// The way back to the users. What leads to the arming begins again, also where the hours open before
-/// all is given back: the hooks may be undone by then.
+/// The way back to the users. What leads to the arming begins again, also where the hours open
+/// before all is given back: the hooks may be undone by then.
 fn return_node(up: &Upgrade, s: &Situation<'_>) -> Move {
     let first = s.backoff(up).or_else(|| give_back(up, s));
     let next = Move::act(first.unwrap_or(Act::Wait(None)));

@@ -1,4 +1,5 @@
-//! The verdict on a trial. "Could not check" is not "bad"; only checks that need the API server may wait for it.
+//! The verdict on a trial. "Could not check" is not "bad"; only checks that need the API server may
+//! wait for it.
 
 use crate::id::SinceBoot;
 use crate::observe::{Api, Check, Health, Observation};
@@ -23,7 +24,8 @@ pub(super) enum Judgement {
 /// What this trial has shown so far.
 #[derive(Clone, Copy)]
 pub(super) struct SoFar {
-    /// In this boot all local checks have passed at once, and only the API server was still waited for.
+    /// In this boot all local checks have passed at once, and only the API server was still waited
+    /// for.
     pub(super) held: bool,
     /// All checks have passed, none has failed since, and until then it is watched.
     pub(super) soaks_until: Option<SinceBoot>,
@@ -31,8 +33,9 @@ pub(super) struct SoFar {
     pub(super) alone: bool,
 }
 
-/// The verdict, by what is seen now and what was seen before. A system that was well and soaks has shown what it had its time for: what cannot be
-/// looked at meanwhile, for the API server blinks or the agent has only just started, is asked for at the soak's end.
+/// The verdict, by what is seen now and what was seen before. A system that was well and soaks has
+/// shown what it had its time for: what cannot be looked at meanwhile, for the API server blinks or
+/// the agent has only just started, is asked for at the soak's end.
 pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judgement {
     let health = &seen.health;
     if let Some(reason) = broken(health, seen.now) {
@@ -52,7 +55,8 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judge
             until: deadline,
             hold: deadline > usual(limits),
         },
-        // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the time that the server leaves it.
+        // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the
+        // time that the server leaves it.
         (Some(open), _) if held => wait_or_bad(&open, seen, limits, deadline),
         (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
         (None, Some(open)) => away_or_late(&open, seen, limits, (deadline, alone)),
@@ -64,15 +68,17 @@ fn usual(limits: &policy::Health) -> SinceBoot {
     SinceBoot(0).plus_seconds(limits.deadline_seconds)
 }
 
-/// A kubelet whose certificate ran out does not even start (kubernetes, pkg/kubelet/certificate/bootstrap/bootstrap.go), whichever
-/// system it is of: nothing is learned of the new one before the clock or the credential is put right.
+/// A kubelet whose certificate ran out does not even start (kubernetes,
+/// pkg/kubelet/certificate/bootstrap/bootstrap.go), whichever system it is of: nothing is learned
+/// of the new one before the clock or the credential is put right.
 fn is_locked_out(seen: &Observation) -> bool {
     let health = &seen.health;
     let kubelet_is_all = health.runtime == Check::Pass && health.kubelet != Check::Pass;
     seen.api == Api::Away && kubelet_is_all && matches!(health.credential, Check::Fail(_))
 }
 
-/// As an API server that is away, from the first moment on: whenever it is put right, the kubelet has its full time.
+/// As an API server that is away, from the first moment on: whenever it is put right, the kubelet
+/// has its full time.
 fn locked_out(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> Judgement {
     let until = patience(seen, limits, deadline);
     if seen.now < until {
@@ -89,7 +95,8 @@ fn away_or_late(
     (deadline, alone): (SinceBoot, bool),
 ) -> Judgement {
     match seen.api {
-        // Away is also the agent that has just started, and a server that blinks: until the deadline it may yet speak.
+        // Away is also the agent that has just started, and a server that blinks: until the
+        // deadline it may yet speak.
         Api::Away if seen.now < deadline => Judgement::Wait {
             until: deadline,
             hold: deadline > usual(limits),
@@ -132,7 +139,8 @@ fn patience(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) ->
     let hold = deadline.plus_seconds(limits.api_away_hold_seconds);
     match seen.api {
         Api::Away => hold,
-        // A server that came late leaves the node its full time to become Ready, once: a flapping one does not.
+        // A server that came late leaves the node its full time to become Ready, once: a flapping
+        // one does not.
         Api::Reached { since, .. } => since
             .plus_seconds(limits.deadline_seconds)
             .max(deadline)

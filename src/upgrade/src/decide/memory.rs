@@ -1,4 +1,5 @@
-//! A definite bad verdict is never tried again unasked: a new id, or removing and setting the request, is asking.
+//! A definite bad verdict is never tried again unasked: a new id, or removing and setting the
+//! request, is asking.
 
 use crate::id::{Digest, UpgradeId};
 use crate::reason::Reason;

@@ -1,9 +1,9 @@
 //! What comes next: record × observation × policy → decision.
 //!
 //! [`decide`] takes in how the last step ended, derives the situation once, and looks up the next
-//! move: guards first, in one order, then the table of phase × running system. A rule returns a value
-//! and changes nothing; `write` alone writes the record. A move may lead to another phase without an
-//! act. Then the table is looked up again; each such move goes forward.
+//! move: guards first, in one order, then the table of phase × running system. A rule returns a
+//! value and changes nothing; `write` alone writes the record. A move may lead to another phase
+//! without an act. Then the table is looked up again; each such move goes forward.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod accept;
@@ -44,7 +44,7 @@ mod withdrawn;
 mod write;
 
 #[cfg(feature = "compare")]
-pub use compare::{compared, decide};
+pub use compare::{Compared, compared, decide};
 pub use decision::{Act, Decision, Journal};
 
 use change::{Change, Move, Then};

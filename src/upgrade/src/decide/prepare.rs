@@ -19,9 +19,7 @@ pub(super) fn prepare(up: &Upgrade, s: &Situation<'_>) -> Move {
     if let Some(closed) = hours::closed(up, s) {
         return closed.after([note]);
     }
-    let wait = paused
-        .then_some(Act::Wait(None))
-        .or_else(|| s.backoff(up));
+    let wait = paused.then_some(Act::Wait(None)).or_else(|| s.backoff(up));
     let next = wait.map_or_else(|| next(up, s), Move::act);
     within_the_hours(next, s).after([note, Change::Waits(None)])
 }

@@ -1,5 +1,5 @@
-//! Back to the old system for good: nothing armed, given back to its users, the new deployment gone,
-//! then the answer. In a trial the way there is a reboot.
+//! Back to the old system for good: nothing armed, given back to its users, the new deployment
+//! gone, then the answer. In a trial the way there is a reboot.
 
 use super::change::{Change, Move};
 use super::decision::Act;
@@ -42,8 +42,8 @@ pub(super) fn revert(up: &Upgrade, reason: &Reason, s: &Situation<'_>) -> Move {
     Move::wait().after([Change::Phase(Phase::Failed { reason })])
 }
 
-/// The new system is the default and somebody booted the old one from the menu. The old one is proven
-/// and serves, so it must not stay cordoned. Only a person can say which of the two stays.
+/// The new system is the default and somebody booted the old one from the menu. The old one is
+/// proven and serves, so it must not stay cordoned. Only a person can say which of the two stays.
 pub(super) fn chosen_by_hand(up: &Upgrade, s: &Situation<'_>) -> Move {
     if let Some(first) = s.backoff(up).or_else(|| give_back(up, s)) {
         return first.into();

@@ -41,6 +41,5 @@ pub(super) fn lift(s: &Situation<'_>) -> Option<Act> {
 /// deadman ends the trial where asking for a reboot never helps.
 pub(super) fn leave_trial(s: &Situation<'_>) -> Act {
     let reboot = Step::Reboot { force: false };
-    s.pause_after_failure(&reboot)
-        .unwrap_or(Act::Begin(reboot))
+    s.pause_after_failure(&reboot).unwrap_or(Act::Begin(reboot))
 }

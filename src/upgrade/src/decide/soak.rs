@@ -61,7 +61,8 @@ pub(super) fn soak(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>)
     })
 }
 
-/// Until when a system that was well in this boot, and in which nothing has failed since, is watched.
+/// Until when a system that was well in this boot, and in which nothing has failed since, is
+/// watched.
 pub(super) fn until(
     up: &Upgrade,
     well_since: Option<&Moment>,

@@ -1,5 +1,5 @@
-//! The guard's half, in the initramfs: whether this boot goes on. It looks twice, before the new root
-//! is prepared and after.
+//! The guard's half, in the initramfs: whether this boot goes on. It looks twice, before the new
+//! root is prepared and after.
 
 use super::change::{Change, Move};
 use super::situation::{Situation, System};
@@ -27,8 +27,8 @@ pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
     }
 }
 
-/// Only the trial that was armed, and only one boot of it: a second was not counted. The guard looks
-/// at that boot again when its root is prepared.
+/// Only the trial that was armed, and only one boot of it: a second was not counted. The guard
+/// looks at that boot again when its root is prepared.
 fn is_armed_for_this(up: &Upgrade, s: &Situation<'_>) -> bool {
     let here = |boot: &_| *boot == s.seen.boot;
     let phase = matches!(up.phase, Phase::Armed { .. })

@@ -17,9 +17,9 @@ use crate::step::Step;
 /// Patience that the deadman is asked for beyond the agent's own deadline, in seconds.
 const DEADMAN_SLACK: u64 = 60;
 
-/// How long a healthy system may take to become the default, in seconds: three tries of a quarter of
-/// an hour, and the pauses between them. After that the deadman ends the trial, since an agent that
-/// cannot go on must not keep the node.
+/// How long a healthy system may take to become the default, in seconds: three tries of a quarter
+/// of an hour, and the pauses between them. After that the deadman ends the trial, since an agent
+/// that cannot go on must not keep the node.
 const BLESSING: u64 = 3600;
 
 /// On trial.
@@ -136,8 +136,8 @@ fn hold(s: &Situation<'_>, until: SinceBoot) -> Change {
     })
 }
 
-/// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends the trial and
-/// nobody learns why.
+/// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends the trial
+/// and nobody learns why.
 pub(super) fn while_kubeadm(up: &Upgrade, s: &Situation<'_>) -> Move {
     if up.phase == Phase::Blessed {
         // After the verdict there is no deadline, and kubeadm ends by itself.

@@ -9,7 +9,8 @@ use crate::reason::{Reason, complaint};
 use crate::record::Record;
 use crate::target::{Target, Wanted};
 
-/// What is wanted, with all that speaks against it before anything is touched. A plan is told the same.
+/// What is wanted, with all that speaks against it before anything is touched. A plan is told the
+/// same.
 pub(crate) fn check(
     record: &Record,
     wanted: &Wanted,
@@ -67,8 +68,8 @@ pub(crate) fn runs(target: &Target, seen: &Observation) -> bool {
     target.commit.as_ref() == Some(&seen.booted.digest)
 }
 
-/// A trial falls back to the default, so that must be the system that runs; and one that runs without being the default
-/// is gone with the next reboot, whatever it is.
+/// A trial falls back to the default, so that must be the system that runs; and one that runs
+/// without being the default is gone with the next reboot, whatever it is.
 fn check_default(seen: &Observation) -> Result<(), Reason> {
     if seen.runs_default() {
         return Ok(());

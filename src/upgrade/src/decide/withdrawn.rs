@@ -1,5 +1,5 @@
-//! What ends an upgrade from outside before the node is armed: its request is withdrawn, or its Node
-//! is another one.
+//! What ends an upgrade from outside before the node is armed: its request is withdrawn, or its
+//! Node is another one.
 
 use crate::observe::{Asked, Observation};
 use crate::progress::Upgrade;
