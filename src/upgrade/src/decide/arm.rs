@@ -70,10 +70,10 @@ fn is_too_early(up: &Upgrade, s: &Situation<'_>) -> bool {
 /// Back to before the arming, which does not count. It is written before the one-shot entry goes,
 /// in which time the cordon may be set again and pods be back all the same.
 fn back(up: &Upgrade, s: &Situation<'_>) -> Move {
-    let next = match drain::again(up, s) {
-        Ok(changes) if s.seen.uncordoned => Move::look(changes),
-        Err(reason) if s.seen.uncordoned => Move::give_up(reason),
-        Ok(_) | Err(_) => Move::look([]),
+    let next = if s.seen.uncordoned {
+        drain::again(up, s).map_or_else(Move::give_up, Move::look)
+    } else {
+        Move::look([])
     };
     let drained = [Change::Phase(Phase::Drained), Change::Saved(false)];
     next.after(drained).after(uncount(up, s))

@@ -1,5 +1,6 @@
 //! What every decision notes besides: the end of an upgrade, the step that begins, the phase.
 
+use super::bill;
 use super::change::Change;
 use super::decision::Act;
 use super::situation::Situation;
@@ -32,8 +33,22 @@ pub(super) fn another_asks(last: Option<&Upgrade>, rest: &Record, s: &Situation<
         && rest.unanswered(&s.seen.request).is_some()
 }
 
+/// What every decision notes: the step that begins, the bill, the phase.
+pub(super) fn notes(
+    before: &Record,
+    up: Option<&Upgrade>,
+    act: &Act,
+    s: &Situation<'_>,
+) -> Vec<Change> {
+    let Some(up) = up else { return Vec::new() };
+    let intent = intent(up, act);
+    let bill = bill::charge(before, up, act, s);
+    let reached = reached(up, s);
+    intent.into_iter().chain(bill).chain(reached).collect()
+}
+
 /// The step that is about to begin, for the agent that reads the record after a crash.
-pub(super) fn intent(up: &Upgrade, act: &Act) -> Option<Change> {
+fn intent(up: &Upgrade, act: &Act) -> Option<Change> {
     let Act::Begin(step) = act else { return None };
     // A mark that is left is seen on the Node, so nobody has to finish that step.
     if *step == Step::Unmark || up.phase.is_end() {
@@ -45,7 +60,7 @@ pub(super) fn intent(up: &Upgrade, act: &Act) -> Option<Change> {
 }
 
 /// The phase, when it is another one than before.
-pub(super) fn reached(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
+fn reached(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
     let phase = up.phase.name();
     let new = up.reached.last().is_none_or(|last| last.phase != phase);
     (new && up.reached.len() < REACHED).then(|| {

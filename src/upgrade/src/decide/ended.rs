@@ -4,41 +4,47 @@ use super::change::Change;
 use super::situation::Situation;
 use super::{facts, failed, memory};
 use crate::id::Digest;
+use crate::image::Deployment;
 use crate::phase::Phase;
 use crate::progress::Upgrade;
-use crate::record::BadImage;
+use crate::record::{BadImage, Record};
 use crate::step::{Effect, Finished, Outcome, Step};
 
-/// The changes that follow from how a step ended.
-pub(super) fn ended(
+/// The changes that follow from how a step ended, if one did.
+pub(super) fn fold(up: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Vec<Change> {
+    let (Some(up), Some(finished)) = (up, &s.seen.finished) else {
+        return Vec::new();
+    };
+    // A mark belongs to the Node and to no upgrade.
+    if finished.step == Step::Unmark {
+        return Vec::new();
+    }
+    let mut changes = vec![Change::Intent(None)];
+    changes.extend(ended(up, finished, &rest.bad, s));
+    changes
+}
+
+fn ended(
     up: &Upgrade,
-    finished: &Finished,
+    Finished { step, outcome }: &Finished,
     bad: &[BadImage],
     s: &Situation<'_>,
 ) -> Vec<Change> {
-    let step = &finished.step;
-    let belongs = belongs(step, &up.phase);
-    let mut changes = Vec::new();
-    // A mark belongs to the Node and to no upgrade.
-    if *step != Step::Unmark {
-        changes.push(Change::Intent(None));
-    }
-    match &finished.outcome {
+    if !belongs(step, &up.phase) {
         // A late answer: the phase has moved on, and the phase is believed.
-        Outcome::Done(_) | Outcome::Failed(_) if !belongs => {
-            changes.extend(fetched_before(up, step, bad));
-        }
+        return fetched_before(up, step, bad).into_iter().collect();
+    }
+    match outcome {
         Outcome::Done(effect) => {
             let retry = up.retry.clone();
-            let retry = retry.filter(|retry| !retry.is_of(step.kind()));
-            changes.push(Change::Retry(retry));
-            changes.extend(done(up, step, effect, bad, s));
+            let retry = Change::Retry(retry.filter(|retry| !retry.is_of(step.kind())));
+            let done = done(up, step, effect, bad, s);
+            [retry].into_iter().chain(done).collect()
         }
-        Outcome::Failed(reason) => changes.extend(failed::failed(up, step, reason, s)),
+        Outcome::Failed(reason) => failed::failed(up, step, reason, s),
         // The withdrawal or the deadline that cancelled it is seen in the same observation.
-        Outcome::Cancelled => changes.extend(fetched_before(up, step, bad)),
+        Outcome::Cancelled => Vec::new(),
     }
-    changes
 }
 
 /// Whether a step can have begun in a phase.
@@ -160,7 +166,7 @@ fn remembered(up: &Upgrade, commit: &Digest, bad: &[BadImage]) -> Option<Change>
 }
 
 /// A second deployment just before the arming changes the deployment, not how far the upgrade is.
-fn deployed(up: &Upgrade, to: crate::image::Deployment) -> Vec<Change> {
+fn deployed(up: &Upgrade, to: Deployment) -> Vec<Change> {
     let mut changes = vec![Change::Deployed(to)];
     if up.phase == Phase::Verified {
         changes.push(Change::Phase(Phase::Deployed));

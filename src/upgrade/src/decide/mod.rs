@@ -1,9 +1,9 @@
 //! What comes next: record × observation × policy → decision.
 //!
-//! [`decide`] takes in how the last step ended, derives the situation once, and looks up the next
-//! move: guards first, in one order, then the table of phase × running system. A rule returns a
-//! value and changes nothing; `write` alone writes the record. A move may lead to another phase
-//! without an act. Then the table is looked up again; each such move goes forward.
+//! [`decide`] derives the situation, takes in how the last step ended, and looks up the next move:
+//! guards first, in one order, then the table of phase × running system. A rule returns a value and
+//! changes nothing; [`write`] alone writes the record. A move without an act leads to another
+//! phase, and the table is looked up again. Each such move goes forward, so no rule is asked twice.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod accept;
@@ -29,6 +29,7 @@ mod hours;
 mod judge;
 mod marks;
 pub(crate) mod memory;
+mod no_record;
 mod prepare;
 mod ready;
 mod reinstate;
@@ -38,6 +39,7 @@ mod safety;
 mod situation;
 mod soak;
 mod stage;
+mod table;
 mod trial;
 pub(crate) mod wanted;
 mod withdrawn;
@@ -47,18 +49,17 @@ mod write;
 pub use compare::{Compared, compared, decide};
 pub use decision::{Act, Decision, Journal};
 
-use change::{Change, Move, Then};
-use situation::{Situation, System};
+use change::{Move, Then};
+use no_record::without_a_record;
+use situation::Situation;
 use write::{Next, write};
 
 use crate::history::{self, Past};
 use crate::observe::Observation;
-use crate::phase::Phase;
 use crate::policy::{Policy, PolicyRead, in_force};
-use crate::progress::Upgrade;
 use crate::reason::Reason;
 use crate::record::Record;
-use crate::step::{Home, Step};
+use crate::step::Home;
 
 /// What was read of the record: `Ok(Record::default())` where there is none, and the reason to halt
 /// where it cannot be read.
@@ -78,7 +79,8 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
 
 fn decided(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Decision {
     let Ok(record) = read else {
-        return Decision::new(None, without_a_record(seen, policy));
+        let s = Situation::of(seen, policy, in_force(policy));
+        return Decision::new(None, without_a_record(&s));
     };
     let in_force = with_the_past(in_force(policy), &record.past);
     let s = Situation::of(seen, policy, &in_force);
@@ -87,25 +89,9 @@ fn decided(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Decisi
         Home::Stage => stage(&mut next, &s),
         Home::Agent => agent(&mut next, &s),
     };
-    let notes = notes(record, &next, &act, &s);
+    let notes = close::notes(record, next.upgrade(), &act, &s);
     write(&mut next, notes, &s);
     Decision::new(next.into_record(record), act)
-}
-
-/// Nothing new begins, and the record is left as it is for a person to look at.
-fn without_a_record(seen: &Observation, read: &PolicyRead) -> Act {
-    let s = Situation::of(seen, read, in_force(read));
-    if seen.home == Home::Stage && seen.trial {
-        return Act::Begin(Step::Reboot { force: true });
-    }
-    if seen.on_trial() {
-        return safety::leave_trial(&s);
-    }
-    match (seen.home, &seen.running) {
-        (Home::Stage, _) => Act::Begin(Step::Pass),
-        (Home::Agent, Some(_)) => Act::Wait(None),
-        (Home::Agent, None) => safety::disarm(None, &s).unwrap_or(Act::Wait(None)),
-    }
 }
 
 /// The policy, with what it leaves to this node's own past.
@@ -115,29 +101,19 @@ fn with_the_past(policy: &Policy, past: &[Past]) -> Policy {
     policy
 }
 
-/// What every decision notes: the step that begins, the bill, the phase.
-fn notes(before: &Record, next: &Next<'_>, act: &Act, s: &Situation<'_>) -> Vec<Change> {
-    let Some(up) = next.upgrade() else {
-        return Vec::new();
-    };
-    let intent = close::intent(up, act);
-    let bill = bill::charge(before, up, act, s);
-    let reached = close::reached(up, s);
-    intent.into_iter().chain(bill).chain(reached).collect()
-}
-
-/// The guard's one look.
+/// In the initramfs: the guard's look at this boot.
 fn stage(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
-    let first = stage::stage(next.upgrade(), s);
-    take(next, first, s).unwrap_or(Act::Wait(None))
+    let found = stage::stage(next.upgrade(), s);
+    make(found, next, s).unwrap_or(Act::Wait(None))
 }
 
+/// In a running system.
 fn agent(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
-    write(next, ended(next, s), s);
+    write(next, ended::fold(next.upgrade(), next.rest(), s), s);
     // What has just ended is answered first, or its request would be taken again.
     write(next, close::end(next.upgrade()), s);
     write(next, close::nothing_asked(s), s);
-    let act = marks::look_again(walk(next, s), s);
+    let act = marks::look_again(moves(next, s), s);
     write(next, close::end(next.upgrade()), s);
     if act == Act::Wait(None) && close::another_asks(next.upgrade(), next.rest(), s) {
         return s.wait_seconds(ANSWER);
@@ -145,28 +121,16 @@ fn agent(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
     act
 }
 
-/// What the step that has just ended means.
-fn ended(next: &Next<'_>, s: &Situation<'_>) -> Vec<Change> {
-    match (next.upgrade(), &s.seen.finished) {
-        (Some(up), Some(finished)) => ended::ended(up, finished, &next.rest().bad, s),
-        (None, _) | (_, None) => Vec::new(),
-    }
-}
-
-/// The first move, then one after the other until one has an act.
-fn walk(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
-    let first = match &s.seen.running {
-        Some(step) => Some(running::while_running(step, next.upgrade(), s)),
-        None => marks::remove(next.upgrade(), s),
-    };
-    if let Some(act) = first.and_then(|first| take(next, first, s)) {
+/// Makes one move after the other, until one has an act.
+fn moves(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
+    if let Some(act) = first(next, s).and_then(|found| make(found, next, s)) {
         return act;
     }
     let mut within_the_hours = false;
     for _ in 0..MOVES {
         let found = look_up(next, s);
         within_the_hours |= matches!(found.then, Then::LookWithinTheHours);
-        match take(next, found, s) {
+        match make(found, next, s) {
             Some(act) if within_the_hours => return s.until_the_hours_end(act),
             Some(act) => return act,
             None => {}
@@ -175,56 +139,30 @@ fn walk(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
     Act::Wait(None)
 }
 
-/// Writes a move down and gives its act, if it has one.
-fn take(next: &mut Next<'_>, found: Move, s: &Situation<'_>) -> Option<Act> {
-    write(next, found.changes, s);
-    match found.then {
-        Then::Act(act) => Some(act),
-        Then::Look | Then::LookWithinTheHours => None,
+/// What comes before everything else: a step that runs, or a mark of ours that nothing explains.
+fn first(next: &Next<'_>, s: &Situation<'_>) -> Option<Move> {
+    match &s.seen.running {
+        Some(step) => Some(running::while_running(step, next.upgrade(), s)),
+        None => marks::remove(next.upgrade(), s),
     }
 }
 
+/// The next move: of the upgrade under way, or of a node without one.
 fn look_up(next: &Next<'_>, s: &Situation<'_>) -> Move {
     match next.upgrade() {
-        Some(up) if !(up.phase.is_end() && up.closed) => {
-            let found = guard::guard(up, s).unwrap_or_else(|| table(up, s));
+        Some(up) if !up.is_over() => {
+            let found = guard::guard(up, s).unwrap_or_else(|| table::table(up, s));
             found.after(guard::note(up, s))
         }
         last => accept::idle(last, next.rest(), s),
     }
 }
 
-/// The table: phase × running system.
-fn table(up: &Upgrade, s: &Situation<'_>) -> Move {
-    use Phase as P;
-    use System::{New, Old, Other};
-    match (&up.phase, s.system(up)) {
-        (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, Old) => {
-            prepare::prepare(up, s)
-        }
-        (P::Armed { boot }, Old) if *boot == s.seen.boot => arm::armed(up, s),
-        (P::Armed { .. } | P::Trial { .. } | P::Healthy { .. } | P::Blessed, Old) => {
-            comeback::after_trial(up, s)
-        }
-        (P::Reverting { reason }, Old) => rollback::revert(up, reason, s),
-        (P::Armed { .. }, New) => Move::look([Change::Enter(s.seen.boot.clone())]),
-        (P::Trial { .. }, New) => trial::trial(up, s),
-        (P::Healthy { .. }, New) => bless::healthy(up, s),
-        (P::Blessed, New) => bless::blessed(up, s),
-        (P::Reverting { .. }, New) => rollback::leave(up, s),
-        (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, New) | (_, Other) => {
-            unknown_system(s)
-        }
-        (P::Upgraded | P::Failed { .. } | P::Halted { .. }, Old | New) => Move::wait(),
+/// Writes what a move changes, and gives its act, if it has one.
+fn make(found: Move, next: &mut Next<'_>, s: &Situation<'_>) -> Option<Act> {
+    write(next, found.changes, s);
+    match found.then {
+        Then::Act(act) => Some(act),
+        Then::Look | Then::LookWithinTheHours => None,
     }
-}
-
-/// A system runs that this upgrade does not know, or knows but never armed.
-fn unknown_system(s: &Situation<'_>) -> Move {
-    if s.seen.on_trial() {
-        return safety::leave_trial(s).into();
-    }
-    let booted = s.seen.booted.digest.short().to_owned();
-    let reason = Reason::UnknownSystem { booted };
-    Move::wait().after([Change::Phase(Phase::Halted { reason })])
 }

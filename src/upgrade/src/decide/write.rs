@@ -3,7 +3,7 @@
 use super::change::Change;
 use super::situation::Situation;
 use crate::history::{self, Past};
-use crate::id::UpgradeId;
+use crate::id::{BootId, UpgradeId};
 use crate::phase::Phase;
 use crate::progress::{NewDefault, Rehearsal, Upgrade};
 use crate::reason::{Disposition, Reason};
@@ -189,7 +189,7 @@ fn give_up(up: &mut Upgrade, reason: Reason) {
 }
 
 /// What held up the way here, as a refused reboot, is over.
-fn enter(up: &mut Upgrade, boot: crate::id::BootId) {
+fn enter(up: &mut Upgrade, boot: BootId) {
     (up.retry, up.attempt.kubeadm.due) = (None, false);
     up.phase = Phase::Trial { boot };
 }

@@ -78,6 +78,11 @@ pub(crate) struct Upgrade {
 }
 
 impl Upgrade {
+    /// Whether it has ended and was counted, so that another one may begin.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.phase.is_end() && self.closed
+    }
+
     /// Whether any of what takes the node from its users may have happened without being undone.
     pub(crate) fn is_taken(&self) -> bool {
         self.phase == Phase::Drained || self.custody.is_taken()
