@@ -23,13 +23,9 @@ pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let shut = shut.filter(|_| !may_go_on_outside(up, s))?;
     let waits = Change::Waits(Some(Reason::WindowClosed { opens: shut.why }));
     // Where no hours are long enough, or their zone is not known, somebody may fix that.
-    let opens = s.wake_at(shut.opens.unwrap_or(u64::MAX));
-    let instead = if up.is_taken() {
-        return_node(up, s)
-    } else {
-        Act::Wait(Some(opens)).into()
-    };
-    Some(instead.after([waits]))
+    let opens = Act::Wait(Some(s.wake_at(shut.opens.unwrap_or(u64::MAX))));
+    let act = way_back(up, s).unwrap_or(opens);
+    Some(Move::act(act).after(before_the_drain(up)).after([waits]))
 }
 
 /// Whether the next step takes the node from its users. A node that is taken already is not left
@@ -57,16 +53,24 @@ fn may_go_on_outside(up: &Upgrade, s: &Situation<'_>) -> bool {
         }
 }
 
-/// The way back to the users. What leads to the arming begins again, also where the hours open
-/// before all is given back: the hooks may be undone by then.
-fn return_node(up: &Upgrade, s: &Situation<'_>) -> Move {
+/// The way back to the users; nothing when they have the node.
+fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
+    if !up.is_taken() {
+        return None;
+    }
     let first = s.backoff(up).or_else(|| give_back(up, s));
-    let next = Move::act(first.unwrap_or(Act::Wait(None)));
+    let told_later = (!up.custody.is_given_back()).then_some(Act::Wait(None));
+    first.or(told_later)
+}
+
+/// What leads to the arming begins again, also where the hours open before all is given back: the
+/// hooks may be undone by then.
+fn before_the_drain(up: &Upgrade) -> Vec<Change> {
     if up.phase != Phase::Drained {
-        return next;
+        return Vec::new();
     }
     let custody = up.custody.noting(|taken| taken.drain_begun = None);
-    next.after([Change::Phase(Phase::Deployed), Change::Custody(custody)])
+    vec![Change::Phase(Phase::Deployed), Change::Custody(custody)]
 }
 
 /// While a step takes the node from its users: it ends with the hours.
