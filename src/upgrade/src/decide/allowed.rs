@@ -93,8 +93,8 @@ fn check_branch(branch: &Branch, policy: &Policy) -> Result<(), Reason> {
     Err(facts::not_allowed(found, policy))
 }
 
-/// A list that names nothing allows nothing: whoever may ask would choose where this node connects
-/// to, and from which folder it reads.
+/// A list that names nothing allows nothing. Otherwise a requester would choose where this node
+/// connects to, and from which folder it reads.
 fn check_place(image: &ContainerImage, policy: &Policy) -> Result<(), Reason> {
     let (key, places, fit) = match image.transport {
         Transport::Registry => (

@@ -14,7 +14,7 @@ use crate::step::Step;
 const LONGEST_PAUSE: u64 = 300;
 
 /// What follows.
-enum Then {
+enum Consequence {
     /// The step again, after a pause.
     Again,
     /// The image again from where it came, after a pause.
@@ -46,16 +46,16 @@ struct Failure<'a> {
 pub(super) fn failed(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'_>) -> Vec<Change> {
     let again = again(up, step, reason, s);
     let last = again.tries >= s.policy.tries;
-    match then(up, step, &Failure { reason, last }, s) {
-        Then::Again => vec![Change::Retry(Some(again))],
-        Then::FetchAgain => vec![Change::Retry(Some(again)), Change::Phase(Phase::Accepted)],
-        Then::ArmAgain => arm_again(up, again, s),
-        Then::Settled => vec![Change::Retry(None), Change::Phase(Phase::Blessed)],
-        Then::Seen => Vec::new(),
-        Then::LeaveBehind => vec![Change::Cleaned],
-        Then::GoOn => post_hooks_over(up),
-        Then::GiveUp => with_uncount(up, s, [Change::GiveUp(reason.clone())]),
-        Then::Halt => vec![Change::Retry(None), Change::Phase(halted(up, reason))],
+    match consequence(up, step, &Failure { reason, last }, s) {
+        Consequence::Again => vec![Change::Retry(Some(again))],
+        Consequence::FetchAgain => vec![Change::Retry(Some(again)), Change::Phase(Phase::Accepted)],
+        Consequence::ArmAgain => arm_again(up, again, s),
+        Consequence::Settled => vec![Change::Retry(None), Change::Phase(Phase::Blessed)],
+        Consequence::Seen => Vec::new(),
+        Consequence::LeaveBehind => vec![Change::Cleaned],
+        Consequence::GoOn => post_hooks_over(up),
+        Consequence::GiveUp => with_uncount(up, s, [Change::GiveUp(reason.clone())]),
+        Consequence::Halt => vec![Change::Retry(None), Change::Phase(halted(up, reason))],
     }
 }
 
@@ -109,14 +109,14 @@ fn again(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'_>) -> Retry
     }
 }
 
-fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, s: &Situation<'_>) -> Then {
+fn consequence(up: &Upgrade, step: &Step, failure: &Failure<'_>, s: &Situation<'_>) -> Consequence {
     match step {
         // The health deadline ends the first in a trial; only the agent removes its own cordon.
-        Step::Kubeadm | Step::Release => Then::Again,
+        Step::Kubeadm | Step::Release => Consequence::Again,
         Step::Reboot { .. } => reboot(&up.phase, failure),
         Step::Disarm => disarm(up, failure, s),
         Step::Bless { .. } => bless(failure, s),
-        Step::Reinstate { .. } => Then::Seen,
+        Step::Reinstate { .. } => Consequence::Seen,
         Step::Verify { .. } | Step::Deploy { .. } => image(up, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
         Step::PostHooks { .. } => post_hooks(failure),
@@ -133,77 +133,77 @@ fn then(up: &Upgrade, step: &Step, failure: &Failure<'_>, s: &Situation<'_>) -> 
 }
 
 /// What holds where a step has no rule of its own.
-fn again_if_it_may_help(failure: &Failure<'_>) -> Then {
+fn again_if_it_may_help(failure: &Failure<'_>) -> Consequence {
     if failure.reason.disposition() == Disposition::Retry && !failure.last {
-        Then::Again
+        Consequence::Again
     } else {
-        Then::GiveUp
+        Consequence::GiveUp
     }
 }
 
 /// A request can be given up while the node is only armed. Later a bad trial can only reboot.
-const fn reboot(phase: &Phase, failure: &Failure<'_>) -> Then {
+const fn reboot(phase: &Phase, failure: &Failure<'_>) -> Consequence {
     if !matches!(phase, Phase::Armed { .. }) {
-        return Then::Again;
+        return Consequence::Again;
     }
     if failure.last {
-        Then::GiveUp
+        Consequence::GiveUp
     } else {
-        Then::ArmAgain
+        Consequence::ArmAgain
     }
 }
 
 /// On the way back nothing goes on while an entry is armed. The agent halts and still tries to
 /// clear it (`safety.rs`). The deadman ends a trial that cannot be left for it.
-fn disarm(up: &Upgrade, failure: &Failure<'_>, s: &Situation<'_>) -> Then {
+fn disarm(up: &Upgrade, failure: &Failure<'_>, s: &Situation<'_>) -> Consequence {
     if !matches!(up.phase, Phase::Reverting { .. }) {
         return again_if_it_may_help(failure);
     }
     if failure.last && s.system(up) == System::Old {
-        Then::Halt
+        Consequence::Halt
     } else {
-        Then::Again
+        Consequence::Again
     }
 }
 
 /// The swap is one rename. Where it has happened, a later failure undoes nothing; Clean does the
 /// rest. careen-deploy tells a swap of somebody else's.
-fn bless(failure: &Failure<'_>, s: &Situation<'_>) -> Then {
+fn bless(failure: &Failure<'_>, s: &Situation<'_>) -> Consequence {
     let theirs = matches!(failure.reason, Reason::ForeignDefault { .. });
     if s.seen.runs_default() && !theirs {
-        return Then::Settled;
+        return Consequence::Settled;
     }
     again_if_it_may_help(failure)
 }
 
 /// A damaged image is removed, and only a fetch brings it back. Once the node is drained its users
 /// do not wait for that. Nobody has another copy of the kept system.
-fn image(up: &Upgrade, failure: &Failure<'_>) -> Then {
+fn image(up: &Upgrade, failure: &Failure<'_>) -> Consequence {
     let damaged = matches!(failure.reason, Reason::Damaged { .. });
     if damaged && up.kept {
-        return Then::GiveUp;
+        return Consequence::GiveUp;
     }
     if damaged && matches!(up.phase, Phase::Fetched | Phase::Verified) && !failure.last {
-        return Then::FetchAgain;
+        return Consequence::FetchAgain;
     }
     again_if_it_may_help(failure)
 }
 
 /// The next upgrade tries again to remove what is left. The node is more important.
-const fn clean_up(failure: &Failure<'_>) -> Then {
+const fn clean_up(failure: &Failure<'_>) -> Consequence {
     if failure.last {
-        Then::LeaveBehind
+        Consequence::LeaveBehind
     } else {
-        Then::Again
+        Consequence::Again
     }
 }
 
 /// Post-hooks decide nothing: no node is kept from its users because of them.
-const fn post_hooks(failure: &Failure<'_>) -> Then {
+const fn post_hooks(failure: &Failure<'_>) -> Consequence {
     if failure.last {
-        Then::GoOn
+        Consequence::GoOn
     } else {
-        Then::Again
+        Consequence::Again
     }
 }
 

@@ -124,3 +124,6 @@ impl Upgrade {
             .map_or_else(String::new, |commit| commit.short().to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests;
