@@ -12,7 +12,8 @@ pub(super) struct Documents {
     held: Held,
 }
 
-/// What a document holds. A parser takes more memory for small values than their text does: some of them thirty times as much.
+/// What a document holds. A parser takes more memory for small values than their text does: some of
+/// them thirty times as much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Values, about: commas, colons and brackets.

@@ -24,8 +24,9 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How often the server is asked for its version at most: what makes us doubt it comes in bursts, and again as long as somebody is held by it.
 const VERSIONS: Duration = Duration::from_secs(30);
 
-/// So many Nodes are asked for at once. A page of 100 takes some 3 MiB. Captured nodes can make their own 9 MiB long each, so where a page is
-/// too long the next list has smaller ones, down to one Node: then no node hides the others.
+/// So many Nodes are asked for at once. A page of 100 takes some 3 MiB. Captured nodes can make
+/// their own 9 MiB long each, so where a page is too long the next list has smaller ones, down to
+/// one Node: then no node hides the others.
 const PAGES: [u32; 3] = [100, 10, 1];
 
 /// How long a list may take. 5,000 Nodes are 150 MiB, over a line of 10 Mbit/s two minutes.

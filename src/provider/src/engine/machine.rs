@@ -53,7 +53,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// It is annotated, there to stay, and not left out. The annotations of its group go together: when the last such has arrived.
+    /// It is annotated, there to stay, and not left out. The annotations of its group go together:
+    /// when the last such has arrived.
     #[must_use]
     pub const fn asks(&self) -> bool {
         self.asked && !self.deleting && !self.left_out
@@ -65,8 +66,9 @@ impl Machine {
         self.node.as_deref() == Some(node.name.as_str()) && others_id(self, node).is_none()
     }
 
-    /// It keeps its turn for longer than an upgrade takes, or for as long as its node likes: the node's time is over, or the node is
-    /// paused or waits for its hours or its soak. A person may want to know whom the others wait for.
+    /// It keeps its turn for longer than an upgrade takes, or for as long as its node likes: the
+    /// node's time is over, or the node is paused or waits for its hours or its soak. A person may
+    /// want to know whom the others wait for.
     #[must_use]
     pub fn keeps_its_turn(&self, node: Option<&NodeFacts>) -> bool {
         let is_let_go = self.mark.as_ref().is_some_and(|mark| !mark.skip_is_ours);
