@@ -335,7 +335,10 @@ mod tests {
         assert!(!link.is_cordoned_by_others(&verified()));
         link.take(set_by("kubectl"), SinceBoot(2));
         assert!(link.is_cordoned_by_others(&verified()));
-        assert!(!link.is_cordoned_by_others(&Record::default()), "of a former one");
+        assert!(
+            !link.is_cordoned_by_others(&Record::default()),
+            "of a former one"
+        );
     }
 
     #[test]

@@ -169,7 +169,8 @@ mod tests {
         assert!(misspelt.contains("careen.dev/puased"), "{misspelt}");
         let off = paused(json!({}), json!({ names::OPT_OUT: "true" })).unwrap();
         assert!(off.contains("opt-out"), "{off}");
-        let others = json!({ "example.org/paused": "", "careen.dev/colour": "red", "careen.dev/odd": 1 });
+        let others =
+            json!({ "example.org/paused": "", "careen.dev/colour": "red", "careen.dev/odd": 1 });
         assert_eq!(paused(others.clone(), others), None);
     }
 

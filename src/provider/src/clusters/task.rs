@@ -32,6 +32,14 @@ const PAGES: [u32; 3] = [100, 10, 1];
 /// How long a list may take. 5,000 Nodes are 150 MiB, over a line of 10 Mbit/s two minutes.
 const LISTING: Duration = Duration::from_secs(180);
 
+/// Smaller pages take more answers: captured nodes with long objects hide no others.
+const SMALL_PAGES: u32 = 5;
+
+/// How long a list may take in pages of this size.
+fn listing(page: u32) -> Duration {
+    LISTING * (PAGES[0] / page.max(1)).min(SMALL_PAGES)
+}
+
 /// What all connections share.
 pub(super) struct Around {
     pub(super) management: Client,
@@ -85,7 +93,7 @@ fn few<K: Size>(page: u32) -> Filter<K> {
             most: MOST,
             bytes: BYTES,
             size: K::size,
-            within: LISTING,
+            within: listing(page),
         }),
         ..Filter::default()
     }

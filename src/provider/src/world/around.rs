@@ -152,17 +152,18 @@ impl World {
             }
         }
         if others.one.is_none() && others.count >= allowed {
-            others.one = self.keeper(group, &key, cluster);
+            others.one = self.keeper(group, &key, cluster, now);
         }
         others
     }
 
     /// One of those that are marked that keeps its turn for longer than an upgrade takes.
-    fn keeper(&self, group: &Group, but: &Key, cluster: &ClusterState) -> Option<Other> {
+    fn keeper(&self, group: &Group, but: &Key, cluster: &ClusterState, now: i64) -> Option<Other> {
+        let limit = self.settings.policy.upgrade_seconds;
         let marked = self.machines.some_marked(group, but, LOOKED_AT);
         let mut keepers = marked.iter().filter(|other| {
             let node = other.node.as_deref().and_then(|node| cluster.node(node));
-            other.keeps_its_turn(node.as_deref())
+            other.keeps_its_turn(node.as_deref(), now, limit)
         });
         keepers.next().map(|other| Other::of(other))
     }

@@ -67,8 +67,7 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
 /// Whether something has changed that the arming relied on.
 fn is_too_early(up: &Upgrade, seen: &Observation, policy: &Policy) -> bool {
     let held = seen.default_is_pinned();
-    let unsigned =
-        asks_for_other_signatures(up, policy) || lacks_the_verdict_of_skopeo(up, policy);
+    let unsigned = asks_for_other_signatures(up, policy) || lacks_the_verdict_of_skopeo(up, policy);
     unsigned || seen.etc_stale || seen.uncordoned || !held || renamed(up, seen).is_some()
 }
 
