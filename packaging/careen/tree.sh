@@ -34,6 +34,7 @@ install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/
 } >"$tree/etc/careen/policy.toml"
 
 put usr/share/doc/careen 644 "$source"/docs/*.md
+put usr/share/doc/careen/pictures 644 "$source"/docs/pictures/*.svg
 for program in careen-agent careen-deploy careen-stage; do
   put usr/share/doc/careen 644 "$papers/sbom/$program.cdx.json" "$papers/licences/$program.txt"
 done
