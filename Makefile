@@ -7,7 +7,7 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
-# `make demo`: WAY=annotate, daemonset, cluster-api, tutorial or newcomer; CONTRIBUTING.md says what each shows.
+# `make demo`: WAY=annotate, WAY=daemonset, WAY=cluster-api, WAY=tutorial or WAY=newcomer (CONTRIBUTING.md).
 WAY ?= annotate
 # `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API (a quarter of an hour; another ten minutes to
 # build its managers with an empty cache), so that all of it should end within 45 minutes with a warm cache and 80 with an empty one. On a slow
