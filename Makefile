@@ -86,10 +86,10 @@ docs: ## build the site in target/site; check links and anchors
 docs-check: ## open each page of the site in a browser (30 s)
 	@.ci/docs-check
 
-prose: ## check the English of what .ci/prose/clean.txt lists
+prose: setup ## check the English of what .ci/prose/clean.txt lists
 	@.ci/prose/check
 
-pictures: ## draw docs/pictures again from their sources
+pictures: setup ## draw docs/pictures again from their sources
 	CAREEN_BLESS=1 cargo test --quiet -p upgrade --test docs
 	@.ci/pictures
 
