@@ -276,28 +276,26 @@ fn an_armed_image_is_asked_again_for_its_signatures() {
         unsigned: true,
         ..Policy::default()
     };
-    for before in [Some((&loose).into()), None] {
-        let mut record = upgrade_in(Phase::Armed { boot: boot(1) });
-        record.upgrade.as_mut().unwrap().signatures = before;
-        let arm = Step::Arm {
-            deployment: deployment('b'),
-        };
-        let seen = Observation {
-            deployments: on_trial().deployments,
-            one_shot: OneShot::Set,
-            finished: finished(arm, Outcome::Done(Effect::Plain)),
-            ..asked()
-        };
-        let (record, act) = next(&seen, &record);
-        assert_eq!(begun(&act), Some("Disarm"));
-        assert_eq!(phase_of(&record), Phase::Drained);
-        let disarmed = Observation {
-            one_shot: OneShot::Clear,
-            finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
-            ..seen
-        };
-        assert_eq!(begun(&next(&disarmed, &record).1), Some("Deploy"));
-    }
+    let mut record = upgrade_in(Phase::Armed { boot: boot(1) });
+    record.upgrade.as_mut().unwrap().signatures = Some((&loose).into());
+    let arm = Step::Arm {
+        deployment: deployment('b'),
+    };
+    let seen = Observation {
+        deployments: on_trial().deployments,
+        one_shot: OneShot::Set,
+        finished: finished(arm, Outcome::Done(Effect::Plain)),
+        ..asked()
+    };
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Disarm"));
+    assert_eq!(phase_of(&record), Phase::Drained);
+    let disarmed = Observation {
+        one_shot: OneShot::Clear,
+        finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
+        ..seen
+    };
+    assert_eq!(begun(&next(&disarmed, &record).1), Some("Deploy"));
 }
 
 /// It may have begun by the policy of then, and is followed to its end.

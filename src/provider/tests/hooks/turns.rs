@@ -57,6 +57,7 @@ async fn a_node_that_says_upgraded_and_is_not_back_keeps_its_turn() {
     let marked = Machine {
         mark: Some(Mark {
             skip_is_ours: true,
+            since: NOW,
             ..Mark::default()
         }),
         ..worker()

@@ -36,12 +36,12 @@ pub(super) fn check_again(up: &Upgrade, seen: &Observation, policy: &Policy) -> 
 }
 
 /// Whether the policy now asks more of signatures than it did when the image was deployed. The
-/// deployment asks for them once more. Former agents did not note what was asked.
+/// deployment asks for them once more.
 pub(super) fn asks_for_other_signatures(up: &Upgrade, policy: &Policy) -> bool {
-    let now = Signatures::from(policy);
     let Some(before) = &up.signatures else {
-        return !now.unsigned && !up.kept && up.to.is_some();
+        return false;
     };
+    let now = Signatures::from(policy);
     let other_signer = is_container(up) && before.signed_by != now.signed_by;
     !now.unsigned && (before.unsigned || other_signer)
 }
