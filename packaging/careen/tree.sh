@@ -32,8 +32,8 @@ install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/
   echo '# before it and before its [section], or append lines of your own: those without a section first.'
   sed -n '/^```toml$/,/^```$/p' "$source/docs/policy.md" | sed -e '/^```/d' -e 's/^[a-z]/#&/' -e 's/^\[/#&/'
 } >"$tree/etc/careen/policy.toml"
-
 put usr/share/doc/careen 644 "$source"/docs/*.md
+put usr/share/doc/careen/pictures 644 "$source"/docs/pictures/*.svg
 for program in careen-agent careen-deploy careen-stage; do
   put usr/share/doc/careen 644 "$papers/sbom/$program.cdx.json" "$papers/licences/$program.txt"
 done

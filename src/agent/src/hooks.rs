@@ -154,7 +154,7 @@ mod tests {
         write(root.path(), "etc/careen/pre.d/40-last", &say("never"));
         let failed = Reason::HookFailed {
             hook: "30-battery".into(),
-            detail: "battery at 20 %".into(),
+            detail: "battery at 20 % (exit status 1)".into(),
         };
         assert_eq!(ended(root.path(), Step::PreHooks).await, Err(failed));
         assert_eq!(fs::read_to_string(log).unwrap(), "first\nsecond\n");
@@ -198,7 +198,8 @@ mod tests {
         write(root.path(), "etc/careen/pre.d/10-path", &say);
         assert!(ended(root.path(), Step::PreHooks).await.is_ok());
         let path = host::programs::OPERATORS_PATH;
-        assert_eq!(fs::read_to_string(log).unwrap(), format!("{path}\n"));
+        let own = host::programs::operators_path();
+        assert_eq!(fs::read_to_string(log).unwrap(), format!("{own}\n"));
         assert!(include_str!("../../../docs/policy.md").contains(&format!("`PATH` is `{path}`")));
     }
 
@@ -216,7 +217,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_hook_that_the_docs_show_holds_a_node_whose_battery_is_low_and_no_other() {
-        let low = "BAT0 at 20 %, wanted are 50";
+        let low = "BAT0 at 20 %, wanted are 50 (exit status 1)";
         for (kind, scope, capacity, said) in [
             ("Battery", "System", "50", None),
             ("Battery", "System", "20", Some(low)),

@@ -118,6 +118,14 @@ impl Link {
         is_of(record, node.and_then(|node| node.cordoned_by.as_deref()))
     }
 
+    /// Whether somebody took the cordon of this record's upgrade off, and set one of their own: pods may have come in between.
+    #[must_use]
+    pub fn is_cordoned_by_others(&self, record: &Record) -> bool {
+        let node = self.node.as_ref().filter(|node| node.cordon_mark_left);
+        let mark = node.and_then(|node| node.cordoned_by.as_deref());
+        self.cordon_to_be_seen.is_none() && is_of(record, mark)
+    }
+
     /// Whether load balancers leave the Node out with the mark of this record's upgrade.
     #[must_use]
     pub fn is_excluded_for(&self, record: &Record) -> bool {
@@ -311,6 +319,26 @@ mod tests {
         });
         let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
+    }
+
+    #[test]
+    fn a_cordon_of_others_under_our_mark_shows_that_ours_was_off() {
+        let mut link = Link::default();
+        let set_by = |manager: &str| {
+            let News::Node(mut node) = node(Some("u1"), true) else {
+                unreachable!()
+            };
+            node.cordon_mark_left = manager != "careen-agent";
+            News::Node(node)
+        };
+        link.take(set_by("careen-agent"), SinceBoot(1));
+        assert!(!link.is_cordoned_by_others(&verified()));
+        link.take(set_by("kubectl"), SinceBoot(2));
+        assert!(link.is_cordoned_by_others(&verified()));
+        assert!(
+            !link.is_cordoned_by_others(&Record::default()),
+            "of a former one"
+        );
     }
 
     #[test]

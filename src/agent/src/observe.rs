@@ -37,7 +37,10 @@ pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) 
         paused: link.paused.clone(),
         opted_out: link.opted_out.clone(),
         strays: link.strays.clone(),
-        uncordoned: link.is_schedulable(),
+        uncordoned: link.is_schedulable()
+            || read
+                .as_ref()
+                .is_ok_and(|record| link.is_cordoned_by_others(record)),
         own_cordon: read
             .as_ref()
             .is_ok_and(|record| link.is_cordoned_for(record)),

@@ -37,7 +37,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     leftovers::clear_and_prune(site)?;
     half::sweep(site)?;
     unpacked::clear(site)?;
-    unfinished::settle(site)?;
+    unfinished::settle_pruned(site)?;
     write::settle(site)?;
     Ok(Done::Cleaned)
 }

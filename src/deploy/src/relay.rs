@@ -18,7 +18,13 @@ use crate::bucket::Bucket;
 const PIECE: usize = 16 * 1024;
 
 /// How long a client may take to say who it is and where to.
-const GREETING: Duration = Duration::from_secs(30);
+const GREETING: Duration = Duration::from_secs(5);
+
+/// So many may be about to say so. Everybody on the node can connect, so a further one is turned away.
+const STRANGERS: usize = 64;
+
+/// The rest after a connection that could not be taken, as for want of file descriptors.
+const REST: Duration = Duration::from_millis(50);
 
 /// A listening relay.
 pub struct Relay {
@@ -59,26 +65,46 @@ impl Relay {
     /// Serves until the process ends.
     pub fn serve(self) {
         thread::spawn(move || {
-            for client in self.listener.incoming().flatten() {
+            let strangers = Arc::new(());
+            for client in self.listener.incoming() {
+                let Ok(client) = client else {
+                    thread::sleep(REST);
+                    continue;
+                };
+                // One is held here.
+                if Arc::strong_count(&strangers) > STRANGERS {
+                    continue;
+                }
                 let (bucket, secret) = (Arc::clone(&self.bucket), Arc::clone(&self.secret));
+                let stranger = Arc::clone(&strangers);
                 // A connection that breaks is seen by the fetcher, which has its own retries.
-                thread::spawn(move || drop(carry(client, &bucket, &secret)));
+                let served = move || drop(carry(client, &bucket, &secret, stranger));
+                if thread::Builder::new().spawn(served).is_err() {
+                    thread::sleep(REST);
+                }
             }
         });
     }
 }
 
-fn carry(mut client: TcpStream, bucket: &Bucket, secret: &str) -> io::Result<()> {
+/// Carries a connection; `stranger` is dropped once the client has said who it is.
+fn carry(
+    mut client: TcpStream,
+    bucket: &Bucket,
+    secret: &str,
+    stranger: Arc<()>,
+) -> io::Result<()> {
     // Who connects and says nothing keeps no thread for ever.
     client.set_read_timeout(Some(GREETING))?;
     admit(&mut client, secret)?;
+    drop(stranger);
     let remote = connect(&mut client)?;
     client.set_read_timeout(None)?;
     let (mut upstream, mut requests) = (remote.try_clone()?, client.try_clone()?);
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let _ = io::copy(&mut requests, &mut upstream);
         let _ = upstream.shutdown(Shutdown::Write);
-    });
+    })?;
     let done = pour(&remote, &client, bucket);
     let _ = client.shutdown(Shutdown::Both);
     let _ = remote.shutdown(Shutdown::Both);
@@ -194,6 +220,32 @@ mod tests {
         let relay = relay();
         let right = password(&relay.secret);
         assert_eq!(answered(relay, &[&[5, 2, 0, 2], &right]), [5, 2, 1, 0]);
+    }
+
+    #[test]
+    fn strangers_without_end_keep_nobody_out_who_knows_the_secret() {
+        let relay = Relay::bind(1000).unwrap();
+        let address = (Ipv4Addr::LOCALHOST, relay.port);
+        let right = password(&relay.secret);
+        relay.serve();
+        let strangers: Vec<_> = (0..4 * STRANGERS)
+            .map(|_| TcpStream::connect(address).unwrap())
+            .collect();
+        // Those beyond the limit are turned away at once.
+        let mut turned_away = strangers.last().unwrap();
+        assert_eq!(turned_away.read(&mut [0]).unwrap(), 0);
+        drop(strangers);
+        let served = || {
+            let mut client = TcpStream::connect(address)?;
+            client.write_all(&[5, 2, 0, 2])?;
+            client.read_exact(&mut [0; 2])?;
+            client.write_all(&right)?;
+            let mut answer = [0; 2];
+            client.read_exact(&mut answer)?;
+            io::Result::Ok(answer)
+        };
+        let found = (0..100).find_map(|_| served().inspect_err(|_| thread::sleep(REST)).ok());
+        assert_eq!(found, Some([1, 0]));
     }
 
     #[test]

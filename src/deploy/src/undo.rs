@@ -31,7 +31,7 @@ pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     unpacked::clear(site)?;
     // With a commit it leaves the refs of other images.
     if commit.is_none() {
-        unfinished::settle(site)?;
+        unfinished::settle_pruned(site)?;
     }
     write::settle(site)?;
     Ok(Done::Undone)

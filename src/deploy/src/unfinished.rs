@@ -11,6 +11,7 @@ use crate::half;
 use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
+use crate::stray;
 
 /// Only root reads what is in its folder.
 const MODE: u32 = 0o600;
@@ -35,6 +36,17 @@ pub fn settle(site: &Site) -> Result<(), Reason> {
     host::durable::remove(&path(site)).map_err(|error| site.broken(error))
 }
 
+/// As [`settle`], after a prune. libostree prunes nothing while an orphan is left, and then the note stays.
+///
+/// # Errors
+/// When the note may still be there.
+pub fn settle_pruned(site: &Site) -> Result<(), Reason> {
+    match stray::orphans(site).is_empty() {
+        true => settle(site),
+        false => Ok(()),
+    }
+}
+
 /// Removes what no deployment needs, where the note is there. The first reason is the one to tell, so another one goes to the journal alone; the
 /// note stays then.
 pub fn clear_or_tell(site: &Site) {
@@ -56,7 +68,7 @@ fn clear(site: &Site) -> Result<(), Reason> {
     leftovers::clear_and_prune(site)?;
     half::forget(site, None)?;
     unpacked::clear(site)?;
-    settle(site)
+    settle_pruned(site)
 }
 
 fn path(site: &Site) -> PathBuf {

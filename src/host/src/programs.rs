@@ -11,6 +11,8 @@ use std::process::{Command, ExitStatus};
 
 use thiserror::Error;
 
+use crate::trust;
+
 /// The folders of an image's own programs, below its root, in the order of the look-up.
 const FOLDERS: [&str; 3] = ["usr/bin", "usr/sbin", "usr/libexec"];
 
@@ -146,7 +148,15 @@ fn is_of_the_image(target: &Path, root: &Path) -> bool {
 /// A command that runs a check or a hook.
 #[must_use]
 pub fn of_the_operator(path: &Path) -> Command {
-    with_path(path, OPERATORS_PATH)
+    with_path(path, &operators_path())
+}
+
+/// [`OPERATORS_PATH`] without the folders that others than root may write: a check or a hook runs as root.
+#[must_use]
+pub fn operators_path() -> String {
+    let folders = OPERATORS_PATH.split(':');
+    let safe = folders.filter(|folder| trust::fault(Path::new(folder)).is_none());
+    safe.collect::<Vec<_>>().join(":")
 }
 
 #[expect(

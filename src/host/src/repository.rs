@@ -8,6 +8,8 @@ use crate::error::{At, Error, Result};
 
 /// Below the physical root.
 const REPOSITORY: &str = "ostree/repo";
+/// Folders in it that are closed too: who has one of them mounted does not pass the repository's own folder.
+const INSIDE: [&str; 2] = ["objects", "tmp"];
 /// Rights of a group and of all others.
 const OF_OTHERS: u32 = 0o077;
 
@@ -17,20 +19,28 @@ const OF_OTHERS: u32 = 0o077;
 /// When others may still enter it, or may after a power cut.
 pub fn close(sysroot: &Path) -> Result<()> {
     let path = sysroot.join(REPOSITORY);
-    let folder = File::open(&path).at("opening", &path)?;
+    let inside = INSIDE.map(|name| path.join(name));
+    for folder in inside.iter().filter(|folder| folder.is_dir()) {
+        close_folder(folder)?;
+    }
+    close_folder(&path)
+}
+
+fn close_folder(path: &Path) -> Result<()> {
+    let folder = File::open(path).at("opening", path)?;
     let mode = || folder.metadata().map(|facts| facts.permissions().mode());
-    let before = mode().at("looking at", &path)?;
+    let before = mode().at("looking at", path)?;
     if before & OF_OTHERS == 0 {
         return Ok(());
     }
     let closed = Permissions::from_mode(before & !OF_OTHERS);
-    folder.set_permissions(closed).at("closing", &path)?;
-    folder.sync_all().at("syncing", &path)?;
+    folder.set_permissions(closed).at("closing", path)?;
+    folder.sync_all().at("syncing", path)?;
     // A file system without rights takes everything and changes nothing.
-    match mode().at("looking at", &path)? & OF_OTHERS {
+    match mode().at("looking at", path)? & OF_OTHERS {
         0 => Ok(()),
         _ => Err(Error::damaged(
-            &path,
+            path,
             "others than root may enter it, and chmod 700 changes nothing",
         )),
     }
@@ -52,6 +62,21 @@ mod tests {
             close(sysroot.path()).unwrap();
             let facts = fs::metadata(&repository).unwrap();
             assert_eq!(facts.permissions().mode() & 0o777, 0o700);
+        }
+    }
+
+    #[test]
+    fn objects_are_closed_to_who_has_them_mounted() {
+        let sysroot = tempfile::tempdir().unwrap();
+        let repository = sysroot.path().join(REPOSITORY);
+        let inside = INSIDE.map(|name| repository.join(name));
+        inside
+            .iter()
+            .for_each(|folder| fs::create_dir_all(folder).unwrap());
+        close(sysroot.path()).unwrap();
+        for folder in inside {
+            let facts = fs::metadata(&folder).unwrap();
+            assert_eq!(facts.permissions().mode() & 0o777, 0o700, "{folder:?}");
         }
     }
 }

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use acl::Writer;
 
+use crate::programs;
+
 /// Write for the group, and for everybody.
 const GROUP: u32 = 0o020;
 const EVERYBODY: u32 = 0o002;
@@ -26,6 +28,8 @@ const STICKY: u32 = 0o1000;
 const LINKS: usize = 40;
 /// The kernel reads so much of a script's first line (execve(2)).
 const FIRST_LINE: u64 = 256;
+/// It runs the program that its first word names, as PATH has it (env(1)).
+const ENV: &str = "env";
 /// So many scripts may interpret each other (execve(2)).
 const INTERPRETERS: usize = 4;
 
@@ -122,13 +126,32 @@ pub fn fault_of_program(path: &Path) -> Option<Fault> {
         if let Some(fault) = fault(&program) {
             return Some(fault);
         }
-        program = interpreter(&program)?;
+        let line = first_line(&program)?;
+        let mut words = line.split(u8::is_ascii_whitespace);
+        let mut named = words.by_ref().filter(|word| !word.is_empty());
+        program = PathBuf::from(OsStr::from_bytes(named.next()?));
+        if program.file_name() == Some(OsStr::new(ENV)) {
+            if let Some(fault) = fault(&program) {
+                return Some(fault);
+            }
+            program = found_by_env(named)?;
+        }
     }
     None
 }
 
-/// What the first line of a script names; nothing for any other file.
-fn interpreter(path: &Path) -> Option<PathBuf> {
+/// The program that env(1) is to run: options and variables go before its name.
+fn found_by_env<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<PathBuf> {
+    let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
+    let folders = programs::operators_path();
+    let paths = folders
+        .split(':')
+        .map(|folder| Path::new(folder).join(OsStr::from_bytes(name)));
+    paths.into_iter().find(|path| path.is_file())
+}
+
+/// What the first line of a script says after `#!`; nothing for any other file.
+fn first_line(path: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     let file = fs::File::open(path).ok()?;
     file.take(FIRST_LINE).read_to_end(&mut start).ok()?;
@@ -136,9 +159,7 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
         .next()?;
-    let mut words = line.split(u8::is_ascii_whitespace);
-    let word = words.find(|word| !word.is_empty())?;
-    Some(PathBuf::from(OsStr::from_bytes(word)))
+    Some(line.to_owned())
 }
 
 fn judged(path: &Path) -> Result<(), Fault> {

@@ -1,4 +1,5 @@
 //! Whatever a Node says of itself: it is parsed or passed over, and what is shown of it steers nothing.
+#![allow(clippy::unwrap_used)]
 
 mod scene;
 mod whole;
@@ -29,7 +30,8 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![known, any::<String>()]
 }
 
-/// What a node writes in three annotations, each type filled by [`whole`]: every string that can hold any text holds this one.
+/// What a node writes in three annotations, each type filled by [`whole`]: every string that can
+/// hold any text holds this one.
 fn answers() -> impl Strategy<Value = Value> {
     (text(), text(), any::<u64>()).prop_map(|(one, other, number)| {
         let written = whole::all().map(|(key, mut value)| {

@@ -162,7 +162,8 @@ fn log_to_stderr(cli: &Cli) {
     tracing::event!(Level::DEBUG, "flags: {cli:?}");
 }
 
-/// kube's client logs an answer that it cannot read, all of it. What we say of such an answer ourselves is short.
+/// kube's client logs an answer that it cannot read, all of it. What we say of such an answer
+/// ourselves is short.
 fn without_answers(filter: tracing_subscriber::EnvFilter) -> tracing_subscriber::EnvFilter {
     const QUIET: [&str; 2] = ["kube_client::client=off", "kube_runtime::watcher=off"];
     let quiet = QUIET.into_iter().filter_map(|one| one.parse().ok());

@@ -15,10 +15,12 @@ pub const IMAGE: &str = "registry.invalid/careen-provider:unset";
 /// The namespace of a release.
 pub const NAMESPACE: &str = "careen-system";
 
-/// The most memory that a replica may take. An honest installation takes 100 MiB for 5,000 Machines. The rest is for hands that are not
-/// honest: 160 MiB for bodies of hooks (16 of 10 MiB), 130 MiB for long answers of workload clusters and their copies, 100 MiB for each of
-/// two that are parsed at once, and 64 MiB for each of half a dozen clusters whose API servers lie. What would come on top of that must end this
-/// process, and not the node of the control plane that it runs on.
+/// The most memory that a replica may take. An honest installation takes 100 MiB for 5,000
+/// Machines. The rest is for hands that are not honest: 160 MiB for bodies of hooks (16 of 10 MiB),
+/// 130 MiB for long answers of workload clusters and their copies, 100 MiB for each of two that are
+/// parsed at once, and 64 MiB for each of half a dozen clusters whose API servers lie. What would
+/// come on top of that must end this process, and not the node of the control plane that it runs
+/// on.
 const MEMORY: &str = "1Gi";
 
 /// The label by which clusterctl knows what belongs to a provider. Ours is of the type RuntimeExtensionProvider.

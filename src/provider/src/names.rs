@@ -35,7 +35,8 @@ pub const ASK: &str = upgrade::names::ANSWER;
 pub const MARK: &str = "careen.dev/upgrading";
 /// An operator's, on a Machine: any new value asks again after a failure.
 pub const RETRY: &str = "careen.dev/retry";
-/// An operator's, on a Machine: no other Machine waits for it, and nothing new is asked of its node. A node cannot write it.
+/// An operator's, on a Machine: no other Machine waits for it, and nothing new is asked of its
+/// node. A node cannot write it.
 pub const LEAVE_OUT: &str = "careen.dev/leave-out";
 /// An operator's, on Cluster, MachineDeployment or KubeadmControlPlane: `true` holds a rollout that cannot be done in place, `false` lets it replace.
 pub const NEVER_REPLACE: &str = "careen.dev/never-replace";

@@ -45,7 +45,8 @@ pub enum WatchError {
 }
 
 impl WatchError {
-    /// A server's own words, or what a library makes of its answer: harmless, and of bounded length.
+    /// A server's own words, or what a library makes of its answer: harmless, and of bounded
+    /// length.
     fn away(why: &str) -> Self {
         Self::Away(clean(why))
     }
@@ -82,7 +83,8 @@ impl<K> Default for Filter<K> {
     }
 }
 
-/// How much a list may take of a server that is not trusted: it may have no end of objects, or of time.
+/// How much a list may take of a server that is not trusted: it may have no end of objects, or of
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<K> {
     /// How many objects are asked for at once.

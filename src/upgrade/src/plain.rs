@@ -1,8 +1,8 @@
-//! Text that others wrote, made harmless for a terminal, a log and a Kubernetes object. This module holds the only rule: kubectl-careen,
-//! careen-provider and the agent all use it.
+//! Text that others wrote, made harmless for a terminal, a log and a Kubernetes object. This module
+//! holds the only rule: kubectl-careen, careen-provider and the agent all use it.
 //!
-//! A captured node writes what it likes into its Node. So readers clean text while they deserialise it, by [`Clean`]: a field that
-//! somebody adds later is clean without another line of code.
+//! A captured node writes what it likes into its Node. So readers clean text while they deserialise
+//! it, by [`Clean`]: a field that somebody adds later is clean without another line of code.
 
 mod clean;
 
@@ -15,8 +15,9 @@ pub use clean::Clean;
 /// The longest text that a person is shown, in characters.
 pub const SHOWN: usize = 2000;
 
-/// Whether a terminal acts on this letter, or a person does not see it: control characters, line separators, and the letters that
-/// Unicode lists as `Default_Ignorable_Code_Point` (bidirectional controls, zero-width letters, tags, variation selectors).
+/// Whether a terminal acts on this letter, or a person does not see it: control characters, line
+/// separators, and the letters that Unicode lists as `Default_Ignorable_Code_Point` (bidirectional
+/// controls, zero-width letters, tags, variation selectors).
 #[must_use]
 pub fn steers(letter: char) -> bool {
     letter.is_control()
@@ -65,7 +66,8 @@ pub fn line(text: &str) -> String {
     cut(text, SHOWN)
 }
 
-/// Reads JSON that a node wrote. Every string in it, keys included, is harmless and of at most so many bytes.
+/// Reads JSON that a node wrote. Every string in it, keys included, is harmless and of at most so
+/// many bytes.
 ///
 /// # Errors
 /// When the text is not JSON of this type.

@@ -326,19 +326,65 @@ fn the_machine_on_the_page_of_concepts_is_part_of_the_one_that_the_code_makes() 
     }
 }
 
-#[test]
-fn the_picture_of_the_state_machine_in_the_docs_is_what_the_code_does() {
+/// The way of an upgrade that ends well, from top to bottom of the picture.
+const WAY: [&str; 10] = [
+    "Accepted", "Fetched", "Verified", "Deployed", "Drained", "Armed", "Trial", "Healthy",
+    "Blessed", "Upgraded",
+];
+
+/// Whether a transition is the next step on that way.
+fn goes_on(from: &str, to: &str) -> bool {
+    WAY.windows(2).any(|pair| pair == [from, to])
+}
+
+/// The source of the picture, for Graphviz. Each phase has a box with all the ways out that are not the
+/// next step: forty arrows across each other would show less.
+fn picture() -> String {
     let mut text = String::from(
-        "# The state machine\n\nDrawn from `upgrade::decide` itself: each arrow is a transition that the function makes, with what was \
-         seen. A step may pass through several phases at once; the arrow then leads to the last one.\n\n```mermaid\nstateDiagram-v2\n    [*] --> Accepted: a request is taken\n",
+        "// Written by src/upgrade/tests/docs.rs from what `decide` does.\ndigraph {\n  \
+         graph [newrank=true, nodesep=0.7, ranksep=0.35, pad=0.25];\n  \
+         node [shape=box, style=\"rounded,filled\", fontname=\"DejaVu Sans\", fontsize=12, margin=\"0.2,0.09\", height=0.3];\n  \
+         edge [fontname=\"DejaVu Sans\", fontsize=10, arrowsize=0.7];\n  \
+         Upgraded [class=good];\n  Reverting [class=bad];\n  Upgraded -> Reverting [style=invis];\n",
+    );
+    let mut out: BTreeMap<_, String> = BTreeMap::new();
+    for ((from, to), events) in edges() {
+        let events: Vec<_> = events.into_iter().collect();
+        if goes_on(from, to) {
+            let label = events.join("\\l  or ");
+            text += &format!("  {from} -> {to} [class=good, weight=9, label=\"  {label}\\l\"];\n");
+        } else {
+            let way = format!("to {to}: {}\\l", events.join(" / "));
+            out.entry(from).or_default().push_str(&way);
+        }
+    }
+    for (from, ways) in out {
+        text += &format!("  {from}_out [label=\"{ways}\", fontsize=10, class=bad];\n  ");
+        text += &format!("{{rank=same; {from} -> {from}_out [class=bad];}}\n");
+    }
+    text + "}\n"
+}
+
+#[test]
+fn the_picture_of_the_state_machine_shows_what_decide_does() {
+    check_drift("pictures/state-machine.dot", &picture());
+}
+
+#[test]
+fn the_page_of_the_state_machine_lists_what_decide_does() {
+    let mut text = String::from(
+        "# The state machine\n\n\
+         Drawn from `upgrade::decide` itself: each transition is one that the function makes, with what it\n\
+         saw. The way of an upgrade that ends well goes down; beside each phase are its other ways out. A step\n\
+         may pass through several phases at once; the transition then leads to the last one.\n\n\
+         ![From Accepted down to Upgraded, with the ways out of each phase to Reverting, Failed and Halted]\
+         (pictures/state-machine.svg)\n\n\
+         | from | to | when |\n|---|---|---|\n| | Accepted | a request is taken |\n",
     );
     for ((from, to), events) in edges() {
-        let label = events.into_iter().collect::<Vec<_>>().join(" / ");
-        text += &format!("    {from} --> {to}: {label}\n");
+        let when = events.into_iter().collect::<Vec<_>>().join(" / ");
+        text += &format!("| {from} | {to} | {when} |\n");
     }
-    for end in ["Upgraded", "Failed", "Halted"] {
-        text += &format!("    {end} --> [*]\n");
-    }
-    text += "```\n";
+    text += "\nUpgraded, Failed and Halted are ends.\n";
     check_drift("state-machine.md", &text);
 }

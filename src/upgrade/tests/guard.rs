@@ -102,3 +102,70 @@ fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
         assert_eq!(act.unwrap().1, Act::Begin(Step::Pass));
     }
 }
+
+/// The system on trial, whose boot entry carries the trial's arguments, as somebody made it the default.
+fn default_on_trial() -> Observation {
+    Observation {
+        boot: boot(3),
+        deployments: vec![deployment('b'), held('a')],
+        ..stage(Ok(()))
+    }
+}
+
+#[test]
+fn a_default_with_a_trials_arguments_is_not_rebooted_for_ever() {
+    for phase in phases() {
+        let not_armed = !matches!(phase, Phase::Armed { .. });
+        let (record, act) = next(&default_on_trial(), &upgrade_in(phase.clone()));
+        assert_eq!(act, Act::Begin(Step::Pass), "{phase:?}");
+        assert_eq!(phase_of(&record) == phase, not_armed, "{phase:?}");
+    }
+    let (_, act) = next(&default_on_trial(), &Record::default());
+    assert_eq!(act, Act::Begin(Step::Pass), "nothing is under way");
+    let damaged = Err(Reason::RecordDamaged { detail: "x".into() });
+    let act = decide(&default_on_trial(), &damaged, &Ok(Policy::default()));
+    let (_, act) = act.commit(&mut Memory::default()).unwrap();
+    assert_eq!(act, Act::Begin(Step::Pass));
+}
+
+/// Where /boot is a file system of its own the guard does not see which system is the default.
+#[test]
+fn the_record_tells_a_default_that_the_guard_cannot_see() {
+    let unseen = Observation {
+        deployments: Vec::new(),
+        ..default_on_trial()
+    };
+    let reboot = Act::Begin(Step::Reboot { force: true });
+    let trial = upgrade_in(Phase::Trial { boot: boot(2) });
+    assert_eq!(next(&unseen, &trial).1, reboot);
+    let mut moved = trial;
+    moved.upgrade.as_mut().unwrap().default_moved = true;
+    assert_eq!(next(&unseen, &moved).1, Act::Begin(Step::Pass));
+    let proven = upgrade_in(Phase::Upgraded);
+    assert_eq!(next(&unseen, &proven).1, Act::Begin(Step::Pass));
+    let old = Observation {
+        booted: deployment('a'),
+        ..unseen
+    };
+    let armed = upgrade_in(Phase::Armed { boot: boot(2) });
+    assert_eq!(next(&old, &armed).1, Act::Begin(Step::Pass), "the old one");
+}
+
+/// The reinstatement failed, and the reboot led to the same system again.
+#[test]
+fn a_default_that_could_not_be_moved_back_halts_in_its_next_boot() {
+    let mut record = upgrade_in(Phase::Reverting {
+        reason: Reason::NoApiFromNewSystem,
+    });
+    let up = record.upgrade.as_mut().unwrap();
+    (up.default_moved, up.reinstated) = (true, Some(boot(2)));
+    let (record, act) = next(&default_on_trial(), &record);
+    assert_eq!(act, Act::Begin(Step::Pass));
+    let agent = Observation {
+        home: Home::Agent,
+        ..default_on_trial()
+    };
+    let (record, act) = next(&agent, &record);
+    assert_eq!(act, Act::Wait(None), "no further reboot");
+    assert!(matches!(phase_of(&record), Phase::Halted { .. }));
+}

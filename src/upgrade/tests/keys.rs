@@ -65,6 +65,8 @@ fn whatever_looks_like_a_pause_holds_as_a_label_and_as_an_annotation() {
         "careen-paused",
         "careen.dev.paused",
         "careen_paused",
+        "careenPaused",
+        "pause-careen",
         "cluster.x-k8s.io/paused",
         "infrastructure.cluster.x-k8s.io/paused",
     ] {
@@ -100,6 +102,11 @@ fn whatever_looks_like_an_opt_out_holds() {
         ("careen.dev/upgrades", "off"),
         ("careen.dev/auto-update", "No"),
         ("careen.io/opt-out", "x"),
+        ("careen", "off"),
+        ("careen", "disabled"),
+        ("careen.dev", "false"),
+        ("careenDisabled", ""),
+        ("no-upgrade-careen", ""),
     ] {
         for keys in [annotation(key, value), label(key, value)] {
             let stray = held_by(&keys).unwrap_or_else(|| panic!("{key}={value}"));

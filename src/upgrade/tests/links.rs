@@ -1,11 +1,12 @@
-//! Every link of the pages leads to a file that is there, and to a heading in it. `make docs` asks MkDocs the same, and is not run everywhere.
+//! Every link of the pages leads to a file that is there, and to a heading in it. `make docs` checks the
+//! same on the site, but not every machine runs it.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use scene::page::source;
 
@@ -13,7 +14,7 @@ use scene::page::source;
 fn pages() -> BTreeMap<PathBuf, String> {
     let docs = fs::read_dir(source().join("docs")).unwrap();
     let docs = docs.map(|file| Path::new("docs").join(file.unwrap().file_name()));
-    ["README.md", "CHANGELOG.md"]
+    ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
         .map(PathBuf::from)
         .into_iter()
         .chain(docs.filter(|path| path.extension().is_some_and(|end| end == "md")))
@@ -59,7 +60,7 @@ fn on_the_site(heading: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The anchors that are the same on GitHub and on the site. Of a heading that stands there twice, the first has it.
+/// The anchors that are the same on GitHub and on the site. Of two equal headings the first has it.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = lines(text).filter_map(|line| {
         let heading = line.trim_start_matches('#');
@@ -71,6 +72,12 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Whether a picture, or another file, is in the folder that becomes the site.
+fn is_in_docs(target: &Path) -> bool {
+    let inside = !target.components().any(|part| part == Component::ParentDir);
+    inside && source().join(target).is_file()
+}
+
 /// What is wrong with a link on a page, if anything.
 fn amiss(pages: &BTreeMap<PathBuf, String>, page: &Path, link: &str) -> Option<&'static str> {
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
@@ -79,8 +86,8 @@ fn amiss(pages: &BTreeMap<PathBuf, String>, page: &Path, link: &str) -> Option<&
         _ => page.with_file_name(file),
     };
     match pages.get(&target) {
-        // The site has the docs alone.
-        None if page.starts_with("docs") => Some("no such page of the docs"),
+        // Only docs/ is on the site.
+        None if page.starts_with("docs") && !is_in_docs(&target) => Some("no such file in docs"),
         None if !source().join(&target).exists() => Some("no such file"),
         Some(text) if !anchor.is_empty() && !anchors(text).contains(anchor) => {
             Some("no such heading on GitHub and on the site")
@@ -119,7 +126,33 @@ fn a_link_that_leads_nowhere_is_found() {
     ] {
         assert!(!is_bad(from, link), "{link}");
     }
-    for link in ["b.md", "#three", "a.md#a-b", "../README.md", "a.md#two"] {
+    for link in [
+        "b.md",
+        "#three",
+        "a.md#a-b",
+        "../README.md",
+        "a.md#two",
+        "pictures/none.svg",
+    ] {
         assert!(is_bad("docs/a.md", link), "{link}");
     }
+}
+
+/// The pages that the menu of the site leads to, in its order.
+fn menu() -> Vec<String> {
+    let text = fs::read_to_string(source().join("mkdocs.yml")).unwrap();
+    let (_, menu) = text.split_once("\nnav:\n").unwrap();
+    let entries = menu.lines().filter_map(|line| line.split_once(": "));
+    entries.map(|(_, page)| page.to_owned()).collect()
+}
+
+#[test]
+fn the_menu_of_the_site_has_every_page_once() {
+    let pages = pages().into_keys();
+    let pages: Vec<String> = pages
+        .filter_map(|path| Some(path.strip_prefix("docs").ok()?.to_str()?.to_owned()))
+        .collect();
+    let mut menu = menu();
+    menu.sort();
+    assert_eq!(menu, pages);
 }

@@ -212,6 +212,92 @@ fn each_key_about_signatures_has_a_deployed_image_asked_again() {
     }
 }
 
+/// A container image, in this phase, as the policy was with which it was fetched.
+fn container_in(phase: Phase, before: &Policy) -> (Record, Observation) {
+    let place = format!("docker://registry.example/os@sha256:{}", "c".repeat(64));
+    let mut record = upgrade_in(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    up.request = raw(&place);
+    up.target = Target {
+        commit: Some(digest('b')),
+        ..place.parse().unwrap()
+    };
+    up.signatures = Some(before.into());
+    let seen = Observation {
+        request: Asked::This(raw(&place)),
+        deployments: on_trial().deployments,
+        ..asked()
+    };
+    (record, seen)
+}
+
+fn of_a_registry(unsigned: bool, signed_by: &str) -> Policy {
+    let mut policy = Policy {
+        unsigned,
+        ..Policy::default()
+    };
+    policy.registry.allowed = vec!["registry.example".into()];
+    policy.registry.signed_by = signed_by.into();
+    policy
+}
+
+/// Its verdict is no part of the commit, so nothing on the disk replaces it.
+#[test]
+fn an_image_that_skopeo_did_not_judge_is_fetched_again() {
+    let strict = Ok(of_a_registry(false, ""));
+    for before in [of_a_registry(true, ""), of_a_registry(false, "careen")] {
+        for phase in [Phase::Fetched, Phase::Verified, Phase::Deployed] {
+            let (record, seen) = container_in(phase.clone(), &before);
+            let (record, act) = next_with(&seen, &record, &strict);
+            assert_eq!(begun(&act), Some("Fetch"), "{phase:?}");
+            assert_eq!(phase_of(&record), Phase::Accepted);
+            let Act::Begin(step) = act else { panic!() };
+            let outcome = Outcome::Done(Effect::Fetched {
+                commit: digest('b'),
+            });
+            let ended = Observation {
+                finished: finished(step, outcome),
+                ..seen
+            };
+            let (_, act) = next_with(&ended, &record, &strict);
+            assert_eq!(begun(&act), Some("Verify"), "it is judged now");
+        }
+        let (record, seen) = container_in(Phase::Drained, &before);
+        let (_, act) = next_with(&seen, &record, &strict);
+        assert_eq!(begun(&act), Some("Release"), "users have the node first");
+    }
+    let (record, seen) = container_in(Phase::Fetched, &of_a_registry(false, ""));
+    assert_eq!(begun(&next_with(&seen, &record, &strict).1), Some("Verify"));
+}
+
+#[test]
+fn an_armed_image_is_asked_again_for_its_signatures() {
+    let loose = Policy {
+        unsigned: true,
+        ..Policy::default()
+    };
+    let mut record = upgrade_in(Phase::Armed { boot: boot(1) });
+    record.upgrade.as_mut().unwrap().signatures = Some((&loose).into());
+    let arm = Step::Arm {
+        deployment: deployment('b'),
+    };
+    let seen = Observation {
+        deployments: on_trial().deployments,
+        one_shot: OneShot::Set,
+        finished: finished(arm, Outcome::Done(Effect::Plain)),
+        ..asked()
+    };
+    let (record, act) = next(&seen, &record);
+    assert_eq!(begun(&act), Some("Disarm"));
+    assert_eq!(phase_of(&record), Phase::Drained);
+    let disarmed = Observation {
+        one_shot: OneShot::Clear,
+        finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
+        ..seen
+    };
+    assert_eq!(begun(&next(&disarmed, &record).1), Some("Deploy"));
+}
+
 /// It may have begun by the policy of then, and is followed to its end.
 #[test]
 fn a_deployment_that_a_killed_agent_began_is_asked_again() {

@@ -5,6 +5,9 @@ use std::process::{ExitStatus, Output};
 
 use crate::agent_said::{SHOWN, last_line};
 
+/// What is added to the line.
+const STATUS: &str = " (exit status 1)";
+
 /// There is always a reason, it is one line of bounded length, and no terminal does anything but show it.
 pub fn check(input: &[u8]) {
     let separator = b"\n%%\n";
@@ -19,7 +22,11 @@ pub fn check(input: &[u8]) {
         stdout: stdout.to_vec(),
         stderr: stderr.to_vec(),
     });
-    assert!((1..=SHOWN).contains(&reason.chars().count()), "{reason:?}");
+    let longest = SHOWN + STATUS.chars().count();
+    assert!(
+        (1..=longest).contains(&reason.chars().count()),
+        "{reason:?}"
+    );
     assert!(!reason.contains(char::is_control), "{reason:?}");
     assert!(!reason.trim().is_empty());
 }

@@ -12,6 +12,7 @@ mod a_damaged_old_kernel_starts_no_unproven_system;
 mod a_disk_that_answers_no_more_ends_the_trial;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
 mod a_loaded_kexec_does_not_skip_the_loader;
+mod a_moved_default_on_stock_grub_does_not_loop;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_around_the_trial;
 mod a_person_reboots_at_every_step;
@@ -117,6 +118,7 @@ pub const ALL: &[Scenario] = &[
     a_disk_that_answers_no_more_ends_the_trial::SCENARIO,
     a_full_disk_holds_the_upgrade_until_there_is_room::SCENARIO,
     a_loaded_kexec_does_not_skip_the_loader::SCENARIO,
+    a_moved_default_on_stock_grub_does_not_loop::SCENARIO,
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
     a_person_reboots_around_the_trial::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,

@@ -12,7 +12,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// What an administrator does who wants no generator but GRUB's own, for libostree and for `update-grub`.
-const TAKE_STOCK: &str = "
+pub const TAKE_STOCK: &str = "
     mkdir -p /etc/systemd/system.conf.d
     printf '[Manager]\\nDefaultEnvironment=OSTREE_GRUB2_EXEC=/usr/sbin/grub-mkconfig\\n' >/etc/systemd/system.conf.d/stock-grub.conf
     printf 'GRUB_TIMEOUT=1\\n' >/etc/default/grub

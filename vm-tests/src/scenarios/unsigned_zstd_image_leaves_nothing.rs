@@ -15,10 +15,16 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-const POLICY: &str = r#"tries = 2
+fn policy(registry: &Registry) -> String {
+    let allowed = registry.seen_from_guest();
+    format!(
+        r#"tries = 2
 retry-seconds = 1
 [registry]
-signed-by = "careen""#;
+allowed = [{allowed:?}]
+signed-by = "careen""#
+    )
+}
 
 /// All that a fetch writes, below the repository and in the state folder. The record changes with each answer.
 const WRITTEN: &str = "find /sysroot/ostree/repo /sysroot/ostree/careen /var/cache/careen -not -type d -not -name '*lock' \
@@ -31,7 +37,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         .step("careen-image writes it, skopeo pushes it packed by zstd");
     let image = registry.push_packed_by_zstd(&unsigned).await?;
     registry.introduce_to(&mut rig.guest).await?;
-    rig.policy(POLICY).await?;
+    rig.policy(&policy(&registry)).await?;
     expect_closed(rig).await?;
     let before = rig.before().await?;
     let traces = rig.traces().await?;

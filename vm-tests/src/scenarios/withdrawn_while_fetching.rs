@@ -17,7 +17,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     let traces = rig.traces().await?;
     rig.repo.limit(1_000_000);
-    held_by_a_label(rig, &image, &before, &traces).await?;
+    held_by_a_label(rig, &image, &before).await?;
     rig.wait_served(3_000_000).await?;
     rig.withdraw().await?;
     rig.expect_failed(&["Withdrawn"], 2 * MINUTE).await?;
@@ -33,17 +33,18 @@ async fn held_by_a_label(
     rig: &mut Rig,
     image: &crate::images::Commit,
     before: &Before,
-    traces: &Traces,
 ) -> Result<()> {
     let label = |value: Option<&str>| json!({"metadata": {"labels": {names::PAUSED: value}}});
     rig.patch(label(Some("backup"))).await?;
+    // The label is on the Node from here on.
+    let traces = rig.traces().await?;
     let served = rig.repo.served();
     rig.ask(image).await?;
     let paused = |view: &crate::node::View| view.condition.as_deref() == Some("False Paused");
     rig.node.wait("what holds it", MINUTE, paused).await?;
     rig.wait_guest("sleep 15").await?;
     ensure!(rig.repo.served() == served, "something was fetched");
-    rig.expect_untouched(before, traces).await?;
+    rig.expect_untouched(before, &traces).await?;
     rig.progress.step("the label goes");
     rig.patch(label(None)).await
 }

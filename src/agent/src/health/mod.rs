@@ -47,7 +47,9 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     // Not waited for: these decide nothing, and a slow one must not delay the verdict.
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
     let mut required = UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE);
-    let network = Network::follow(KUBELET_CONF.into());
+    let mut network = Network::follow(KUBELET_CONF.into());
+    // A verdict of the first round would take a missing network for an API server that is away.
+    network.first().await;
     let mut checked = Check::Pending("it was not looked for yet".to_owned());
     loop {
         // User checks ask about a node that runs; before that they would only use up their tries. They may take their time, so the

@@ -187,7 +187,10 @@ mod tests {
         assert!(kept.len() <= KEPT && kept.ends_with(b"a\nlast\n"));
         assert_eq!(said.output.stderr, b"no disk\n");
         let why = said.why();
-        assert!(why.starts_with("last (it wrote 3000014 bytes"), "{why}");
+        assert!(
+            why.starts_with("no disk (exit status 3) (it wrote 3000014 bytes"),
+            "{why}"
+        );
         assert_eq!(said.written, 3_000_000 + 1 + 5 + 8);
     }
 

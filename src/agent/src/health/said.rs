@@ -6,16 +6,16 @@ use host::programs::last_line as last_of;
 
 pub use host::programs::SHOWN;
 
-/// The last line of the output that holds anything, or how the check ended when there is none. A check that was killed could not say
-/// so itself, so that is added to its line.
+/// Why a check failed: the last line of standard error that holds anything, or else of standard output, and how the check ended.
 #[must_use]
 pub fn last_line(output: &Output) -> String {
-    let line = last_of(&output.stdout).or_else(|| last_of(&output.stderr));
-    match (line, output.status.code()) {
-        (Some(line), Some(_)) => line,
-        (Some(line), None) => format!("{line} ({})", output.status),
-        (None, _) => output.status.to_string(),
-    }
+    let line = last_of(&output.stderr).or_else(|| last_of(&output.stdout));
+    let code = output.status.code();
+    let status = code.map_or_else(
+        || output.status.to_string(),
+        |code| format!("exit status {code}"),
+    );
+    line.map_or_else(|| status.clone(), |line| format!("{line} ({status})"))
 }
 
 #[cfg(test)]
@@ -26,14 +26,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_that_was_killed_is_told_so_beside_its_line() {
-        let output = |status| Output {
+    fn a_failed_check_is_told_by_standard_error_and_status() {
+        let output = |status, stderr: &[u8]| Output {
             status: ExitStatus::from_raw(status),
             stdout: b"so far all is well\n".to_vec(),
-            stderr: Vec::new(),
+            stderr: stderr.to_vec(),
         };
-        assert_eq!(last_line(&output(1 << 8)), "so far all is well");
-        let killed = last_line(&output(9));
+        let failed = last_line(&output(3 << 8, b"no such module\n"));
+        assert_eq!(failed, "no such module (exit status 3)");
+        let quiet = last_line(&output(1 << 8, b"\n"));
+        assert_eq!(quiet, "so far all is well (exit status 1)");
+        let killed = last_line(&output(9, b""));
         assert!(killed.contains("well (signal: 9"), "{killed}");
     }
 

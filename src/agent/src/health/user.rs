@@ -104,7 +104,7 @@ mod tests {
         );
         let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(2), AT_ONCE);
         checks.round().await;
-        let why = || "no /dev/sdb".to_owned();
+        let why = || "no /dev/sdb (exit status 1)".to_owned();
         assert_eq!(
             checks.results(),
             [("storage".to_owned(), Check::Fail(why()))]
@@ -137,7 +137,7 @@ mod tests {
             told.push((name.to_owned(), why.to_owned()));
         };
         checks.round_telling(tell).await;
-        assert_eq!(told, [("a".to_owned(), "gone".to_owned())]);
+        assert_eq!(told, [("a".to_owned(), "gone (exit status 1)".to_owned())]);
         assert_eq!(super::tests::told(&mut checks).await, [], "once");
     }
 

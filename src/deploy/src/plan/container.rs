@@ -47,5 +47,5 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
         held::release(site, |held| held == commit)?;
     }
     super::give_back(site, commit)?;
-    unfinished::settle(site)
+    unfinished::settle_pruned(site)
 }

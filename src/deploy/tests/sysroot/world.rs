@@ -116,7 +116,10 @@ impl World {
         ]);
         // As docs/install.md has it.
         let repository = self.root().join("ostree/repo");
-        fs::set_permissions(repository, fs::Permissions::from_mode(0o700)).unwrap();
+        let inside = ["objects", "tmp"].map(|name| repository.join(name));
+        for folder in inside.iter().chain([&repository]) {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+        }
         self.ostree(&["admin", "os-init", &sysroot, "node"]);
         self.ostree(&[&local, "config", "set", "sysroot.bootloader", "none"]);
         self.add_remote(

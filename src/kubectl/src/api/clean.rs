@@ -1,4 +1,5 @@
-//! Objects whose text steers nothing: the types of [`super::objects`] are read through this one alone.
+//! Objects whose text steers nothing: the types of [`super::objects`] are read through this one
+//! alone.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -9,10 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plain;
 
-/// The longest string that is read, in bytes. The longest that we take is the JSON of an annotation.
+/// The longest string that is read, in bytes. The longest that we take is the JSON of an
+/// annotation.
 const STRING: usize = 96 * 1024;
 
-/// An object of the API server. Every string in it was cleaned while it was read, keys included, so that a new field is clean too.
+/// An object of the API server. Every string in it was cleaned while it was read, keys included, so
+/// that a new field is clean too.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Cleaned<K>(K);

@@ -32,7 +32,8 @@ const SILENCE: Duration = Duration::from_secs(75);
 /// So many objects are asked for at once: a Node takes some ten kilobytes, and a slow line has [`ANSWER`] for each request.
 const PAGE: u32 = 500;
 
-/// The most Nodes that are listed. Kubernetes is made for 5,000; a server that gives pages without end would fill our memory.
+/// The most Nodes that are listed. Kubernetes is made for 5,000; a server that gives pages without
+/// end would fill our memory.
 const MOST: usize = 50_000;
 
 /// Who we are in a Node's managedFields.

@@ -161,8 +161,8 @@ impl Console {
     }
 }
 
-/// The last line of defence: of what steers a terminal only line ends, tabs and our own colours pass. What is drawn is cleaned long
-/// before.
+/// The last line of defence: of what steers a terminal only line ends, tabs and our own colours
+/// pass. What is drawn is cleaned long before.
 fn shown(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut shown = plain(parts.next().unwrap_or_default());

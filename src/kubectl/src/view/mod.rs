@@ -1,5 +1,6 @@
-//! A Node as we look at it: everything that others wrote is parsed here. Its text steers no terminal: that of the object was cleaned
-//! while it was read ([`crate::api::Cleaned`]), and so is that of the JSON in its annotations.
+//! A Node as we look at it: everything that others wrote is parsed here. Its text steers no
+//! terminal: that of the object was cleaned while it was read ([`crate::api::Cleaned`]), and so is
+//! that of the JSON in its annotations.
 
 use std::collections::BTreeMap;
 

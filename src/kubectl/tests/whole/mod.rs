@@ -1,4 +1,5 @@
-//! All that a node writes as JSON, with every field filled. The literals name each field, so a new one has to be filled here too.
+//! All that a node writes as JSON, with every field filled. The literals name each field, so a new
+//! one has to be filled here too.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::cell::Cell;
@@ -150,7 +151,8 @@ fn below<'a, K: std::fmt::Display>(all: impl Iterator<Item = (K, &'a Value)>) ->
     paths.collect()
 }
 
-/// Whether the string at this path may be any text. Others are of types that take narrow alphabets alone.
+/// Whether the string at this path may be any text. Others are of types that take narrow alphabets
+/// alone.
 pub fn holds_any_text(key: &str, value: &Value, path: &str) -> bool {
     let mut other = value.clone();
     *other.pointer_mut(path).unwrap() = json!("\u{1b} any text");

@@ -22,7 +22,8 @@ use super::pace::Pace;
 use super::pulse::Pulse;
 use crate::world::now;
 
-/// The longest answer, in bytes. Lists come in pages of 100 objects, and a Node is 30 KiB with all its images.
+/// The longest answer, in bytes. Lists come in pages of 100 objects, and a Node is 30 KiB with all
+/// its images.
 const ANSWER: usize = 16 << 20;
 
 /// The longest line of a watch, which is one object: etcd takes none over 1.5 MiB, and JSON is longer.
@@ -31,19 +32,22 @@ const LINE: usize = 8 << 20;
 /// The longest list, in bytes, all its pages together: 17,000 Nodes of 30 KiB.
 const LIST: usize = 512 << 20;
 
-/// The most values in one answer or line, about: a page of Nodes with all that they hold has 300,000. A parser takes up to 64 bytes for each.
+/// The most values in one answer or line, about: a page of Nodes with all that they hold has
+/// 300,000. A parser takes up to 64 bytes for each.
 const VALUES: usize = 1_000_000;
 
 /// The most objects in one answer, also where a server gives more than it is asked for at once.
 const OBJECTS: usize = 10_000;
 
-/// So much of an answer each cluster may have under way without asking for room, in bytes: a page of Nodes takes 3 MiB.
+/// So much of an answer each cluster may have under way without asking for room, in bytes: a page
+/// of Nodes takes 3 MiB.
 const FREE: usize = 4 << 20;
 
 /// A piece of room, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Room for the answers of all clusters that are longer than [`FREE`]: however many servers lie at once, they share it.
+/// Room for the answers of all clusters that are longer than [`FREE`]: however many servers lie at
+/// once, they share it.
 #[derive(Clone, Debug)]
 pub(super) struct Room(Arc<Semaphore>);
 
@@ -293,7 +297,8 @@ impl<B> CappedBody<B> {
         Ok(())
     }
 
-    /// Takes pieces of the room for what is longer than [`FREE`], and gives them back with the answer's or the line's end.
+    /// Takes pieces of the room for what is longer than [`FREE`], and gives them back with the
+    /// answer's or the line's end.
     fn take_room(&mut self) -> Result<(), TooLong> {
         let wanted = self.read.saturating_sub(FREE).div_ceil(PIECE);
         let taken = self

@@ -61,8 +61,8 @@ pub async fn kubeconfig(management: &Client, cluster: &Key) -> Result<Vec<u8>, C
     Ok(value.ok_or_else(missing)?.0)
 }
 
-/// A client for what the Secret holds; each piece of an answer that it gets is a sign of life, and long answers take room that all clusters
-/// share.
+/// A client for what the Secret holds; each piece of an answer that it gets is a sign of life, and
+/// long answers take room that all clusters share.
 ///
 /// # Errors
 /// When it is no kubeconfig, or one that would have us run or read something here: it comes from whoever may write Secrets.

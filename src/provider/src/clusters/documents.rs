@@ -3,7 +3,7 @@
 
 /// Where in the row we are; a piece of a body may end anywhere.
 #[derive(Debug, Default)]
-pub(super) struct Documents {
+pub(crate) struct Documents {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -12,13 +12,14 @@ pub(super) struct Documents {
     held: Held,
 }
 
-/// What a document holds. A parser takes more memory for small values than their text does: some of them thirty times as much.
+/// What a document holds. A parser takes more memory for small values than their text does: some of
+/// them thirty times as much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(crate) struct Held {
     /// Values, about: commas, colons and brackets.
-    pub(super) values: usize,
+    pub(crate) values: usize,
     /// Objects two levels down: those of a list.
-    pub(super) objects: usize,
+    pub(crate) objects: usize,
 }
 
 impl Documents {
@@ -32,12 +33,12 @@ impl Documents {
     }
 
     /// Looks at the next piece, and leaves it as it is.
-    pub(super) fn look(&mut self, piece: &[u8]) {
+    pub(crate) fn look(&mut self, piece: &[u8]) {
         piece.iter().for_each(|byte| self.step(*byte));
     }
 
     /// What the document that is open holds so far.
-    pub(super) const fn held(&self) -> Held {
+    pub(crate) const fn held(&self) -> Held {
         self.held
     }
 

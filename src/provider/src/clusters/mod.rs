@@ -23,6 +23,7 @@ use crate::machines::{Key, Machines};
 use crate::queue::Queue;
 use cap::Room;
 pub use cap::TooLong;
+pub(crate) use documents::Documents;
 pub use seen::{Node, Pod, Seen};
 pub use size::Size;
 pub use store::{ClusterState, Link};

@@ -1,5 +1,6 @@
-//! Nodes and static pods as facts. A Node is written by its own kubelet and agent, and all of it by an API server that may lie. So each
-//! string has a limit, and their text was cleaned while it was read ([`super::seen`]).
+//! Nodes and static pods as facts. A Node is written by its own kubelet and agent, and all of it by
+//! an API server that may lie. So each string has a limit, and their text was cleaned while it was
+//! read ([`super::seen`]).
 
 use upgrade::keys::Keys;
 use upgrade::names;
@@ -19,7 +20,8 @@ pub(super) const STRING: usize = STATUS + 4;
 /// How many of the phases that it reached are kept, the last ones. An upgrade has about ten.
 const REACHED: usize = 16;
 
-/// The longest part of a text for people that is kept, in bytes; and of a provider id, which some clouds make 300 bytes long.
+/// The longest part of a text for people that is kept, in bytes; and of a provider id, which some
+/// clouds make 300 bytes long.
 const TEXT: usize = 512;
 
 /// The longest name, in bytes. Kubernetes takes none that is longer.
@@ -167,7 +169,8 @@ mod tests {
         assert!(misspelt.contains("careen.dev/puased"), "{misspelt}");
         let off = paused(json!({}), json!({ names::OPT_OUT: "true" })).unwrap();
         assert!(off.contains("opt-out"), "{off}");
-        let others = json!({ "example.org/paused": "", "careen.dev/colour": "red", "careen.dev/odd": 1 });
+        let others =
+            json!({ "example.org/paused": "", "careen.dev/colour": "red", "careen.dev/odd": 1 });
         assert_eq!(paused(others.clone(), others), None);
     }
 

@@ -1,5 +1,5 @@
-//! Objects of a workload cluster, turned into facts while they are read. What a Node holds besides the facts is never kept, not even
-//! until its list is complete.
+//! Objects of a workload cluster, turned into facts while they are read. What a Node holds besides
+//! the facts is never kept, not even until its list is complete.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ use crate::engine::{NodeFacts, StaticPod};
 /// A Node of a workload cluster.
 pub type Node = Seen<NodeFacts>;
 
-/// A static pod's mirror: its name, its Node's, and what matters of it. Nothing where it is no such pod.
+/// A static pod's mirror: its name, its Node's, and what matters of it. Nothing where it is no such
+/// pod.
 pub type Pod = Seen<Option<(String, String, StaticPod)>>;
 
 /// Facts, and of the object's metadata what a watch needs.

@@ -1,4 +1,5 @@
-//! How much memory facts take. The budget of a cluster is counted in these, so each field is named: a new one has to be counted too.
+//! How much memory facts take. The budget of a cluster is counted in these, so each field is named:
+//! a new one has to be counted too.
 
 use upgrade::report::{Cause, Status};
 

@@ -18,8 +18,8 @@ use crate::watch::is_older;
 /// number of them.
 pub(super) const MOST: usize = 20_000;
 
-/// How many bytes the Nodes of a cluster may take, and its static pods: a Node at rest takes some 900, one that works 1,500, one that lies
-/// up to 8,000.
+/// How many bytes the Nodes of a cluster may take, and its static pods: a Node at rest takes some
+/// 900, one that works 1,500, one that lies up to 8,000.
 pub(super) const BYTES: usize = 32 << 20;
 
 /// One workload cluster as it was seen last.

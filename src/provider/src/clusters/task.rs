@@ -24,12 +24,21 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How often the server is asked for its version at most: what makes us doubt it comes in bursts, and again as long as somebody is held by it.
 const VERSIONS: Duration = Duration::from_secs(30);
 
-/// So many Nodes are asked for at once. A page of 100 takes some 3 MiB. Captured nodes can make their own 9 MiB long each, so where a page is
-/// too long the next list has smaller ones, down to one Node: then no node hides the others.
+/// So many Nodes are asked for at once. A page of 100 takes some 3 MiB. Captured nodes can make
+/// their own 9 MiB long each, so where a page is too long the next list has smaller ones, down to
+/// one Node: then no node hides the others.
 const PAGES: [u32; 3] = [100, 10, 1];
 
 /// How long a list may take. 5,000 Nodes are 150 MiB, over a line of 10 Mbit/s two minutes.
 const LISTING: Duration = Duration::from_secs(180);
+
+/// Smaller pages take more answers: captured nodes with long objects hide no others.
+const SMALL_PAGES: u32 = 5;
+
+/// How long a list may take in pages of this size.
+fn listing(page: u32) -> Duration {
+    LISTING * (PAGES[0] / page.max(1)).min(SMALL_PAGES)
+}
 
 /// What all connections share.
 pub(super) struct Around {
@@ -84,7 +93,7 @@ fn few<K: Size>(page: u32) -> Filter<K> {
             most: MOST,
             bytes: BYTES,
             size: K::size,
-            within: LISTING,
+            within: listing(page),
         }),
         ..Filter::default()
     }

@@ -1,4 +1,5 @@
-//! What is read of a workload cluster's objects, as they come over the wire. A field that is not named here takes no memory.
+//! What is read of a workload cluster's objects, as they come over the wire. A field that is not
+//! named here takes no memory.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -103,7 +103,8 @@ pub struct Progress {
 /// The longest text that goes into a condition's message, in characters. Kubernetes allows 32 KiB; people read less.
 const LONGEST: usize = 400;
 
-/// Text from elsewhere made fit for a condition, an Event and a log: one harmless line of bounded length.
+/// Text from elsewhere made fit for a condition, an Event and a log: one harmless line of bounded
+/// length.
 #[must_use]
 pub fn clean(text: &str) -> String {
     upgrade::plain::cut(text, LONGEST)

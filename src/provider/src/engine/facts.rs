@@ -24,7 +24,8 @@ pub struct Facts<'a> {
     pub node: NodeView<'a>,
     /// What is known of the cluster's control plane.
     pub control_plane: ControlPlane,
-    /// The oldest kubelet of the cluster's Machines. Looked for only when its control plane is to go further: a cluster may have thousands.
+    /// The oldest kubelet of the cluster's Machines. Looked for only when its control plane is to
+    /// go further: a cluster may have thousands.
     pub oldest_kubelet: &'a dyn Fn() -> Option<Kubelet>,
     /// How many of the Machine's group work, and how many may.
     pub turns: Turns<'a>,
@@ -70,7 +71,8 @@ pub struct ControlPlane {
     pub pods: Vec<StaticPod>,
 }
 
-/// A kubelet's version, and whose it is: a node writes it itself, so a person must be able to find it, and to leave it out.
+/// A kubelet's version, and whose it is: a node writes it itself, so a person must be able to find
+/// it, and to leave it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubelet {
     /// The version.
@@ -113,9 +115,11 @@ impl Other {
 /// Turns within a group of Machines. Counted only when somebody wants one: a group may have thousands.
 #[derive(Clone, Copy)]
 pub struct Turns<'a> {
-    /// The others that work; among them the one that keeps its turn for longer than an upgrade takes, if one does.
+    /// The others that work; among them the one that keeps its turn for longer than an upgrade
+    /// takes, if one does.
     pub working: &'a dyn Fn() -> Others,
-    /// The others that have failed and stand still with that, where nobody but us counts them as away.
+    /// The others that have failed and stand still with that, where nobody but us counts them as
+    /// away.
     pub failed: &'a dyn Fn() -> Others,
     /// How many may, this one included.
     pub allowed: usize,

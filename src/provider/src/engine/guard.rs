@@ -40,10 +40,8 @@ pub fn reach(wanted: &Version, oldest_kubelet: Option<&Kubelet>) -> Result<(), W
     match oldest_kubelet.filter(too_old) {
         Some(kubelet) if *wanted > kubelet.version => Err(Why::WorkersBehind {
             wanted: wanted.clone(),
-            oldest: Box::new(kubelet.version.clone()),
+            oldest: Box::new(kubelet.clone()),
             allowed: KUBELETS_BEHIND,
-            node: kubelet.node.clone(),
-            machine: kubelet.machine.clone(),
         }),
         Some(_) | None => Ok(()),
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::decide::others_id;
+use super::time::IN_ALL;
 use super::{Mark, NodeFacts};
 
 /// A Machine, as far as it matters.
@@ -53,7 +54,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// It is annotated, there to stay, and not left out. The annotations of its group go together: when the last such has arrived.
+    /// It is annotated, there to stay, and not left out. The annotations of its group go together:
+    /// when the last such has arrived.
     #[must_use]
     pub const fn asks(&self) -> bool {
         self.asked && !self.deleting && !self.left_out
@@ -65,12 +67,18 @@ impl Machine {
         self.node.as_deref() == Some(node.name.as_str()) && others_id(self, node).is_none()
     }
 
-    /// It keeps its turn for longer than an upgrade takes, or for as long as its node likes: the node's time is over, or the node is
-    /// paused or waits for its hours or its soak. A person may want to know whom the others wait for.
+    /// It keeps its turn for longer than an upgrade takes, or for as long as its node likes: the
+    /// node's time is over, or the node is paused or waits for its hours or its soak. A person may
+    /// want to know whom the others wait for. Of a Machine that a person keeps from remediation the
+    /// mark does not show that its time is over, so then the longest time counts.
     #[must_use]
-    pub fn keeps_its_turn(&self, node: Option<&NodeFacts>) -> bool {
-        let is_let_go = self.mark.as_ref().is_some_and(|mark| !mark.skip_is_ours);
-        (is_let_go && !self.skips_remediation) || node.is_some_and(NodeFacts::waits_by_will)
+    pub fn keeps_its_turn(&self, node: Option<&NodeFacts>, now: i64, limit: i64) -> bool {
+        let mark = self.mark.as_ref();
+        let is_let_go = mark.is_some_and(|mark| !mark.skip_is_ours);
+        let in_all = limit.saturating_mul(IN_ALL);
+        let is_late = mark.is_some_and(|mark| now.saturating_sub(mark.since) >= in_all);
+        let is_over = is_late || (is_let_go && !self.skips_remediation);
+        is_over || node.is_some_and(NodeFacts::waits_by_will)
     }
 
     /// Core updates it in place, and says by its calls to what. Before the hook is pending the Machine's owner still writes what it

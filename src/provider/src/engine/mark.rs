@@ -120,7 +120,7 @@ fn protected(facts: &Facts<'_>, reached: &[u64], limit: i64, answer: Answer) -> 
     if is_over(facts, mark.since, reached, limit) {
         return overdue(facts, answer);
     }
-    let begun = begun(facts, mark.since, reached);
+    let begun = begun(facts, mark.since, reached, limit);
     Decision {
         again: remaining(facts, begun, limit),
         ..Decision::say(answer)

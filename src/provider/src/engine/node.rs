@@ -110,7 +110,8 @@ impl NodeFacts {
         working || waiting
     }
 
-    /// It says that it waits for as long as somebody likes: it is paused, or waits for its hours or its soak.
+    /// It says that it waits for as long as somebody likes: it is paused, or waits for its hours or
+    /// its soak.
     #[must_use]
     pub fn waits_by_will(&self) -> bool {
         let status = self.status.as_ref();

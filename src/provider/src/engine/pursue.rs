@@ -78,7 +78,7 @@ pub(super) fn within(
         return overdue(facts, Answer::Held(stuck()));
     }
     let mut decision = working(facts, ready, answer);
-    let begun = since.map(|since| begun(facts, since, reached));
+    let begun = since.map(|since| begun(facts, since, reached, limit));
     decision.again = begun.and_then(|begun| remaining(facts, begun, limit));
     decision
 }

@@ -3,6 +3,8 @@
 use thiserror::Error;
 use upgrade::Version;
 
+use super::Kubelet;
+
 /// What is in the way. Decisions are taken on the variant, never on the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 // A field is named by the message it stands in.
@@ -75,14 +77,13 @@ pub enum Why {
     },
     /// Kubelets would be too old for the control plane.
     #[error(
-        "{wanted} would leave the kubelet of Node {node} at {oldest}, more than {allowed} minor versions behind the control plane; upgrade such nodes first, or go on without this one: annotate Machine {machine} careen.dev/leave-out: <why>"
+        "{wanted} would leave the kubelet of Node {} at {}, more than {allowed} minor versions behind the control plane; upgrade such nodes first, or go on without this one: annotate Machine {} careen.dev/leave-out: <why>",
+        oldest.node, oldest.version, oldest.machine
     )]
     WorkersBehind {
         wanted: Version,
-        oldest: Box<Version>,
+        oldest: Box<Kubelet>,
         allowed: u32,
-        node: String,
-        machine: String,
     },
     /// Others go first.
     #[error("waits for its turn: {allowed} of {group} may be upgraded at once")]

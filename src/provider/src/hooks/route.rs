@@ -7,6 +7,7 @@ use super::allow::can_update;
 use super::discovery;
 use super::update::update;
 use super::wire::{Request, Response};
+use crate::clusters::Documents;
 use crate::engine::clean;
 use crate::world::World;
 
@@ -85,9 +86,22 @@ impl Reply {
     }
 }
 
+/// The most values in a body, about. Core's hold some thousands; small values take thirty times as much memory as their text.
+const VALUES: usize = 200_000;
+
+/// How many values a body holds, about.
+fn held(body: &[u8]) -> usize {
+    let mut documents = Documents::default();
+    documents.look(body);
+    documents.held().values
+}
+
 /// Answers one call.
 #[must_use]
 pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> Reply {
+    if held(body) > VALUES {
+        return Reply::refuse(413, &format!("the body holds more than {VALUES} values"));
+    }
     let request: Request = match serde_json::from_slice(body) {
         Ok(request) => request,
         // serde's message holds no part of the body, which may be secret.

@@ -25,7 +25,8 @@ pub struct Limits {
     pub idle: Duration,
     /// How many connections at once. Core and the control plane's manager keep a few each.
     pub connections: usize,
-    /// How many bodies are read at once; with `body` the bound on memory, of which the Deployment's limit has to have room for the most.
+    /// How many bodies are read at once; with `body` the bound on memory, of which the Deployment's
+    /// limit has to have room for the most.
     pub bodies: usize,
 }
 

@@ -137,21 +137,24 @@ impl Machines {
         self.write(|state| state.node_works(cluster, node, works));
     }
 
-    /// How many of the group, other than this one, work: they are marked, or their Nodes alone say so.
+    /// How many of the group, other than this one, work: they are marked, or their Nodes alone say
+    /// so.
     #[must_use]
     pub fn others_at_work(&self, group: &Group, but: &Key) -> usize {
-        self.others_marked(group, but) + self.others_unasked(group, but).len()
+        self.read(|state| {
+            let at_work = state.work.of(group);
+            at_work.map_or(0, |at_work| {
+                besides(&at_work.marked, but) + besides(&at_work.unasked, but)
+            })
+        })
     }
 
     /// How many of the group, other than this one, are marked.
     #[must_use]
     pub fn others_marked(&self, group: &Group, but: &Key) -> usize {
-        let count = |marked: &BTreeSet<Key>| marked.len() - usize::from(marked.contains(but));
         self.read(|state| {
-            state
-                .work
-                .of(group)
-                .map_or(0, |at_work| count(&at_work.marked))
+            let at_work = state.work.of(group);
+            at_work.map_or(0, |at_work| besides(&at_work.marked, but))
         })
     }
 
@@ -208,6 +211,11 @@ impl Machines {
     pub fn of_cluster(&self, cluster: &Key) -> Vec<Key> {
         self.read(|state| state.of_cluster(cluster))
     }
+}
+
+/// How many there are in a set, but for this one.
+fn besides(set: &BTreeSet<Key>, but: &Key) -> usize {
+    set.len() - usize::from(set.contains(but))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::group::Group;
 use super::key::Key;
 use crate::engine::Machine;
 
-/// The Machines that work: they are marked, or their Nodes have a request in hand. Not those that a person left out.
+/// The Machines that work: they are marked, or their Nodes have a request in hand. Not those that a
+/// person left out.
 #[derive(Default)]
 pub(super) struct Work {
     by_group: HashMap<Group, AtWork>,

@@ -99,8 +99,9 @@ impl World {
         u32::try_from(nodes.filter(|node| node.cordoned).count()).unwrap_or(u32::MAX)
     }
 
-    /// The oldest kubelet of a Cluster. Only Nodes of its Machines count, and not those that a person left out: a node says its version
-    /// itself, and a Node that no Machine has is nobody's to find here.
+    /// The oldest kubelet of a Cluster. Only Nodes of its Machines count, and not those that a
+    /// person left out: a node says its version itself, and a Node that no Machine has is nobody's
+    /// to find here.
     #[must_use]
     pub fn oldest_kubelet(&self, key: &Key, cluster: &ClusterState) -> Option<Kubelet> {
         let machines = self.machines.all_of(key);
@@ -121,9 +122,10 @@ impl World {
         })
     }
 
-    /// The others of the group that work. Who is marked works, also where its node says that it has come to its end: it is not back
-    /// before that is seen. A node that works on what nobody here has asked for counts for a limited time, for it may lie. A group may have
-    /// thousands at work, so they are looked at one by one only where that makes a difference.
+    /// The others of the group that work. Who is marked works, also where its node says that it has
+    /// come to its end: it is not back before that is seen. A node that works on what nobody here
+    /// has asked for counts for a limited time, for it may lie. A group may have thousands at work,
+    /// so they are looked at one by one only where that makes a difference.
     pub(super) fn working(
         &self,
         machine: &Machine,
@@ -132,33 +134,36 @@ impl World {
         now: i64,
     ) -> Others {
         let (key, allowed) = (machine.key(), self.allowed(group));
+        let all = self.machines.others_at_work(group, &key);
+        if all < allowed && !by_annotation(machine) {
+            return Others {
+                count: all,
+                one: None,
+            };
+        }
         let mut others = Others {
             count: self.machines.others_marked(group, &key),
             one: None,
         };
-        let unasked = self.machines.others_unasked(group, &key);
-        if others.count + unasked.len() < allowed && !by_annotation(machine) {
-            others.count += unasked.len();
-            return others;
-        }
-        for other in unasked {
+        for other in self.machines.others_unasked(group, &key) {
             if others.count < allowed && self.counts_unasked(&other, now) {
                 others.count += 1;
                 others.one.get_or_insert_with(|| Other::of(&other));
             }
         }
         if others.one.is_none() && others.count >= allowed {
-            others.one = self.keeper(group, &key, cluster);
+            others.one = self.keeper(group, &key, cluster, now);
         }
         others
     }
 
     /// One of those that are marked that keeps its turn for longer than an upgrade takes.
-    fn keeper(&self, group: &Group, but: &Key, cluster: &ClusterState) -> Option<Other> {
+    fn keeper(&self, group: &Group, but: &Key, cluster: &ClusterState, now: i64) -> Option<Other> {
+        let limit = self.settings.policy.upgrade_seconds;
         let marked = self.machines.some_marked(group, but, LOOKED_AT);
         let mut keepers = marked.iter().filter(|other| {
             let node = other.node.as_deref().and_then(|node| cluster.node(node));
-            other.keeps_its_turn(node.as_deref())
+            other.keeps_its_turn(node.as_deref(), now, limit)
         });
         keepers.next().map(|other| Other::of(other))
     }
@@ -193,7 +198,8 @@ impl World {
         });
     }
 
-    /// The others that were asked for by annotation, have failed and stand still with that. Where core asks it counts them itself.
+    /// The others that were asked for by annotation, have failed and stand still with that. Where
+    /// core asks it counts them itself.
     pub(super) fn failed(
         &self,
         machine: &Machine,

@@ -1,5 +1,6 @@
-//! For how long others wait for a node that works on what nobody here has asked for. A person may have asked it, and then it is away in its
-//! turn. A captured one may only say so, and its group must not wait for it without end.
+//! For how long others wait for a node that works on what nobody here has asked for. A person may
+//! have asked it, and then it is away in its turn. A captured one may only say so, and its group
+//! must not wait for it without end.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -30,8 +31,9 @@ pub(super) enum Look {
 }
 
 impl Unasked {
-    /// Looks at one that works at this moment. Its time begins anew only when it has not worked for as long as the time lasts: a node
-    /// that stops for a moment now and then holds its group no longer than one that does not stop.
+    /// Looks at one that works at this moment. Its time begins anew only when it has not worked for
+    /// as long as the time lasts: a node that stops for a moment now and then holds its group no
+    /// longer than one that does not stop.
     pub(super) fn look(&self, key: Key, now: i64, limit: i64) -> Look {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let anew = || Seen {

@@ -84,6 +84,23 @@ fn an_upgrade_that_does_not_end_becomes_a_reason() {
     );
 }
 
+/// A node writes itself which phases it reached, and when.
+#[test]
+fn a_node_that_reaches_phases_without_end_is_stalled_in_the_end() {
+    let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
+    let mut is_stalled = |hours: i64| {
+        scene.now = NOW + hours * 3600;
+        let now = u64::try_from(scene.now).unwrap();
+        scene.node().reached.push(now);
+        matches!(scene.decide().answer, Answer::Held(Why::Stalled { .. }))
+    };
+    assert!(
+        (1..8).all(|hours| !is_stalled(hours)),
+        "an upgrade may be slow"
+    );
+    assert!((8..24).all(is_stalled));
+}
+
 #[test]
 fn an_agent_that_does_not_name_the_request_is_named_itself() {
     let mut unreadable = scene().asked();

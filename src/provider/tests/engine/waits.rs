@@ -47,8 +47,8 @@ fn a_node_that_is_held_up_by_anything_else_is() {
 #[test]
 fn the_time_runs_from_the_last_phase_that_was_reached() {
     let mut scene = at_work();
-    reached(&mut scene, NOW + DAY);
-    scene.now = NOW + DAY + LIMIT - 1;
+    reached(&mut scene, NOW + 2 * LIMIT);
+    scene.now = NOW + 3 * LIMIT - 1;
     let decision = scene.decide();
     assert!(!is_stalled(&decision));
     assert_eq!(decision.again, Some(2), "looked at just behind the limit");

@@ -138,3 +138,12 @@ async fn a_node_at_an_old_kubelet_is_never_done_though_its_agent_says_so() {
     state.put(lying);
     assert!(!taken_as_done(&call_with(&world, &sample("updatemachine"))));
 }
+
+/// Small values take thirty times as much memory as their text.
+#[tokio::test]
+async fn a_body_of_small_values_is_refused_before_it_is_parsed() {
+    let values = "{\"\":1},".repeat(300_000);
+    let body = format!("{{\"machine\":[{values}null]}}");
+    let reply = call(&world().0, &sample("updatemachine").path, body.as_bytes());
+    assert_eq!(reply.status, 413, "{}", reply.body);
+}

@@ -57,6 +57,7 @@ async fn a_node_that_says_upgraded_and_is_not_back_keeps_its_turn() {
     let marked = Machine {
         mark: Some(Mark {
             skip_is_ours: true,
+            since: NOW,
             ..Mark::default()
         }),
         ..worker()
@@ -167,6 +168,24 @@ async fn a_node_that_works_for_us_keeps_its_turn_until_a_person_leaves_it_out() 
     assert_eq!(said_at(&world, &worker(), later), "InProgress");
 }
 
+/// A person keeps its Machine from remediation, so the mark does not show that its time is over.
+#[tokio::test]
+async fn a_node_that_is_late_is_named_also_where_a_person_skips_remediation() {
+    let (world, state) = world();
+    let marked = Machine {
+        mark: Some(Mark {
+            since: NOW,
+            ..Mark::default()
+        }),
+        skips_remediation: true,
+        ..worker()
+    };
+    another(&world, &state, marked, Answer::InProgress);
+    assert_eq!(said(&world, &worker()), "NotItsTurn");
+    let later = NOW + 4 * world.settings.policy.upgrade_seconds;
+    assert_eq!(said_at(&world, &worker(), later), "TurnKept");
+}
+
 #[tokio::test]
 async fn who_waits_for_a_node_that_is_paused_or_has_its_hours_is_told_of_it() {
     for code in ["Paused", "WindowClosed", "Soaking"] {
@@ -174,6 +193,7 @@ async fn who_waits_for_a_node_that_is_paused_or_has_its_hours_is_told_of_it() {
         let marked = Machine {
             mark: Some(Mark {
                 skip_is_ours: true,
+                since: NOW,
                 ..Mark::default()
             }),
             ..worker()

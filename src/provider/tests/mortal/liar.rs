@@ -1,9 +1,11 @@
-//! An API server of a workload cluster that says whatever a test wants, without end where that is what it wants.
+//! An API server of a workload cluster that says whatever a test wants, without end where that is
+//! what it wants.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What it says: the answer to a request, in pieces. Where there is no further piece, the answer ends.
+/// What it says: the answer to a request, in pieces. Where there is no further piece, the answer
+/// ends.
 pub trait Lie: Send + Sync + 'static {
     /// The next piece of a list of Nodes. The query says which page of it.
     fn list(&self, query: &str, piece: usize) -> Option<String>;

@@ -1,5 +1,5 @@
-//! API servers that lie: each costs its own cluster's connection, and no more memory than there is room for. Beside each an honest
-//! cluster is seen all the while.
+//! API servers that lie: each costs its own cluster's connection, and no more memory than there is
+//! room for. Beside each an honest cluster is seen all the while.
 
 use std::sync::Arc;
 use std::time::Duration;

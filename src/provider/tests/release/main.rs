@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use provider::engine::Why;
+use provider::engine::{Kubelet, Why};
 use provider::hooks::Unready;
 use provider::{catalogue, manifests, rights};
 use serde_json::Value;
@@ -101,10 +101,12 @@ fn every_reason() -> Vec<Why> {
         },
         Why::WorkersBehind {
             wanted: version("v1.39.0"),
-            oldest: Box::new(old),
+            oldest: Box::new(Kubelet {
+                version: old,
+                node: node.clone(),
+                machine: text("machine"),
+            }),
             allowed: 3,
-            node: node.clone(),
-            machine: text("machine"),
         },
         Why::NotItsTurn {
             group: text("group"),

@@ -9,7 +9,6 @@ use crate::observe::Observation;
 use crate::policy::Policy;
 use crate::progress::Upgrade;
 use crate::reason::{Reason, complaint};
-use crate::record::Signatures;
 use crate::target::{Branch, Source, Wanted};
 
 /// What the policy says against a request, before anything of its image is known.
@@ -34,24 +33,6 @@ pub(super) fn check_again(up: &Upgrade, s: &Situation<'_>) -> Result<(), Reason>
         facts::judge(found, &up.into(), s.seen, s.policy)?;
     }
     s.skew(up).unwrap_or(Ok(()))
-}
-
-/// Whether the policy now asks more of signatures than it did when the image was deployed. The
-/// deployment asks for them once more.
-pub(super) fn asks_for_other_signatures(up: &Upgrade, policy: &Policy) -> bool {
-    let Some(before) = &up.signatures else {
-        return false;
-    };
-    let now = Signatures::from(policy);
-    let other_signer = is_container(up) && before.signed_by != now.signed_by;
-    !now.unsigned && (before.unsigned || other_signer)
-}
-
-fn is_container(up: &Upgrade) -> bool {
-    match up.wanted() {
-        Wanted::Image(target) => matches!(target.source, Source::Container(_)),
-        Wanted::Kept => false,
-    }
 }
 
 fn check_opt_out(policy: &Policy) -> Result<(), Reason> {

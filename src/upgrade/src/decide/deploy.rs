@@ -1,21 +1,19 @@
 //! Writing the new deployment beside the running one, once or again.
 
 use super::change::{Change, Move};
+use super::signatures;
 use super::situation::Situation;
 use crate::progress::Upgrade;
 use crate::reason::Reason;
-use crate::record::Signatures;
 use crate::step::Step;
 
-/// The deployment asks for signatures by the present policy. A run that a killed agent began asked
-/// by the policy of then, and the note of that stays.
+/// The deployment, which asks for signatures by the present policy.
 pub(super) fn deploy(up: &Upgrade, s: &Situation<'_>) -> Move {
     let Some(commit) = up.target.commit.clone() else {
         return Move::wait();
     };
-    let goes_on = matches!(up.intent, Some(Step::Deploy { .. })) && up.signatures.is_some();
-    let note = (!goes_on).then(|| Change::Signatures(Signatures::from(s.policy)));
-    Move::begin(Step::Deploy { commit }).after(note)
+    let goes_on = matches!(up.intent, Some(Step::Deploy { .. }));
+    Move::begin(Step::Deploy { commit }).after(signatures::note(up, goes_on, s))
 }
 
 /// Over a deployment that may be there still or gone already.

@@ -1,5 +1,6 @@
 //! Giving the node back to its users: the operator's hooks, then our cordon.
 
+use super::change::Change;
 use super::decision::Act;
 use super::situation::Situation;
 use crate::phase::Phase;
@@ -27,4 +28,24 @@ pub(super) fn post_hooks(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
     let upgraded = up.phase == Phase::Blessed;
     let due = up.custody.hooks_due() && s.seen.hooks.post;
     due.then_some(Act::Begin(Step::PostHooks { upgraded }))
+}
+
+/// The way back to the users before anything is armed; nothing when they have the node.
+pub(super) fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
+    if !up.is_taken() {
+        return None;
+    }
+    let first = s.backoff(up).or_else(|| give_back(up, s));
+    let told_later = (!up.custody.is_given_back()).then_some(Act::Wait(None));
+    first.or(told_later)
+}
+
+/// With that, what leads to the arming begins again, also where the reason is gone before all is
+/// given back: the hooks may be undone by then.
+pub(super) fn before_the_drain(up: &Upgrade) -> Vec<Change> {
+    if up.phase != Phase::Drained {
+        return Vec::new();
+    }
+    let custody = up.custody.noting(|taken| taken.drain_begun = None);
+    vec![Change::Phase(Phase::Deployed), Change::Custody(custody)]
 }

@@ -4,7 +4,7 @@
 
 use super::change::{Change, Move};
 use super::decision::Act;
-use super::give_back::give_back;
+use super::give_back::{before_the_drain, way_back};
 use super::situation::Situation;
 use crate::phase::Phase;
 use crate::progress::{Rehearsal, Upgrade};
@@ -51,26 +51,6 @@ fn may_go_on_outside(up: &Upgrade, s: &Situation<'_>) -> bool {
             | Phase::Failed { .. }
             | Phase::Halted { .. } => false,
         }
-}
-
-/// The way back to the users; nothing when they have the node.
-fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
-    if !up.is_taken() {
-        return None;
-    }
-    let first = s.backoff(up).or_else(|| give_back(up, s));
-    let told_later = (!up.custody.is_given_back()).then_some(Act::Wait(None));
-    first.or(told_later)
-}
-
-/// What leads to the arming begins again, also where the hours open before all is given back: the
-/// hooks may be undone by then.
-fn before_the_drain(up: &Upgrade) -> Vec<Change> {
-    if up.phase != Phase::Drained {
-        return Vec::new();
-    }
-    let custody = up.custody.noting(|taken| taken.drain_begun = None);
-    vec![Change::Phase(Phase::Deployed), Change::Custody(custody)]
 }
 
 /// While a step takes the node from its users: it ends with the hours.

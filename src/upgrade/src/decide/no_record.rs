@@ -8,7 +8,8 @@ use crate::step::{Home, Step};
 /// Nothing new begins, and the record is left as it is for a person to look at.
 pub(super) fn without_a_record(s: &Situation<'_>) -> Act {
     let seen = s.seen;
-    if seen.home == Home::Stage && seen.trial {
+    // From the default a reboot would lead here again, for ever.
+    if seen.home == Home::Stage && seen.on_trial() {
         return Act::Begin(Step::Reboot { force: true });
     }
     if seen.on_trial() {

@@ -1,15 +1,13 @@
 //! The way to the trial, from `Accepted` to `Drained`: the next step towards the arming.
 
-use super::allowed::asks_for_other_signatures;
 use super::change::{Change, Move, Then};
 use super::decision::Act;
 use super::situation::Situation;
-use super::{deploy, drain, hours, ready};
+use super::{deploy, drain, fetch, hours, ready, signatures};
 use crate::observe::Asked;
 use crate::phase::Phase;
 use crate::progress::{Rehearsal, Upgrade};
 use crate::step::Step;
-use crate::target::{Target, Wanted};
 
 /// The next step, within the operator's hours and unless the Node is paused.
 pub(super) fn prepare(up: &Upgrade, s: &Situation<'_>) -> Move {
@@ -44,13 +42,16 @@ fn within_the_hours(next: Move, s: &Situation<'_>) -> Move {
 fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
     // Without a commit there is nothing but a fetch, whatever the phase says.
     let Some(commit) = up.target.commit.clone() else {
-        return fetch(up);
+        return fetch::fetch(up, s);
     };
+    if up.phase != Phase::Accepted && signatures::lack_the_verdict_of_skopeo(up, s.policy) {
+        return fetch::again(up, s);
+    }
     match &up.phase {
-        Phase::Accepted => fetch(up),
+        Phase::Accepted => fetch::fetch(up, s),
         Phase::Fetched => Move::begin(Step::Verify { commit }),
         Phase::Verified => verified(up, s),
-        Phase::Deployed if up.redo.deploying || asks_for_other_signatures(up, s.policy) => {
+        Phase::Deployed if up.redo.deploying || signatures::ask_for_more(up, s.policy) => {
             deploy::again(up, s)
         }
         Phase::Deployed => drain::take(&up.custody, s),
@@ -65,18 +66,6 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
         | Phase::Failed { .. }
         | Phase::Halted { .. } => Move::wait(),
     }
-}
-
-/// From where it was asked for: after an arming the target no longer says so.
-fn fetch(up: &Upgrade) -> Move {
-    let target = match up.wanted() {
-        Wanted::Image(asked) => Target {
-            commit: up.target.commit.clone(),
-            ..asked
-        },
-        Wanted::Kept => up.target.clone(),
-    };
-    Move::begin(Step::Fetch { target })
 }
 
 fn verified(up: &Upgrade, s: &Situation<'_>) -> Move {

@@ -1,9 +1,8 @@
 //! The node is drained: whether the way into the trial is still free, and what must be done first.
 
-use super::allowed::asks_for_other_signatures;
 use super::change::{Change, Move};
 use super::situation::Situation;
-use super::{arm, deploy, drain};
+use super::{arm, deploy, drain, signatures};
 use crate::progress::Upgrade;
 use crate::reason::Reason;
 use crate::step::Step;
@@ -41,7 +40,7 @@ fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
             Err(reason) => Move::give_up(reason),
         };
     }
-    if up.redo.deploying || asks_for_other_signatures(up, s.policy) {
+    if up.redo.deploying || signatures::ask_for_more(up, s.policy) {
         // A power cut came into it: the former deployment may be there still, or gone already.
         return deploy::again(up, s);
     }

@@ -21,10 +21,23 @@ pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
     }
     match up {
         Some(up) if is_armed_for_this(up, s) => check(s),
+        Some(up) if is_led_to_again(up, s) => Move::begin(Step::Pass),
+        None if s.seen.runs_default() => Move::begin(Step::Pass),
         // A trial that nobody armed, or that was armed for another system: the record is not about
         // this boot.
         Some(_) | None => Move::begin(Step::Reboot { force: true }),
     }
+}
+
+/// Whether a reboot would lead to this system again, for ever. Where the boot entry itself carries
+/// the trial's arguments, as on a stock GRUB, they stay there when somebody else makes the system
+/// on trial the default. The order of the deployments shows that only where /boot is on the root;
+/// elsewhere the record does, of a system that was seen to be the default.
+fn is_led_to_again(up: &Upgrade, s: &Situation<'_>) -> bool {
+    let was_default = up.attempt.default.is_moved() || up.phase == Phase::Upgraded;
+    let was_seen = up.from.same(&s.seen.booted) || (s.system(up) == System::New && was_default);
+    let is_unseen = s.seen.deployments.is_empty();
+    s.seen.runs_default() || (is_unseen && was_seen)
 }
 
 /// Only the trial that was armed, and only one boot of it: a second was not counted. The guard

@@ -200,6 +200,8 @@ fn enter(up: &mut Upgrade, boot: BootId) {
 fn next_trial(up: &mut Upgrade) {
     (up.cleaned, up.attempt.saved) = (false, false);
     (up.redo.deployed, up.redo.drained) = (0, 0);
+    // Another deployment forgets the blessing that began: a swap by somebody else is not ours.
+    up.redo.deploying |= matches!(up.phase, Phase::Healthy { .. } | Phase::Blessed);
     if up.custody.is_given_back() || up.phase == Phase::Blessed {
         up.custody = up.custody.before_the_next_trial();
         up.phase = Phase::Deployed;

@@ -46,6 +46,15 @@ pub(super) fn asks_for_other_signatures(up: &Upgrade, policy: &Policy) -> bool {
     !now.unsigned && (before.unsigned || other_signer)
 }
 
+/// Whether nothing but skopeo's policy vouches for a container image now, and skopeo was not asked
+/// by it. Its verdict is no part of the commit, so the image is asked for once more.
+pub(super) fn lacks_the_verdict_of_skopeo(up: &Upgrade, policy: &Policy) -> bool {
+    let now = Signatures::from(policy);
+    let by_skopeo = !now.unsigned && now.signed_by.is_empty() && is_container(up);
+    let was_asked = |before: &Signatures| !before.unsigned && before.signed_by.is_empty();
+    by_skopeo && !up.signatures.as_ref().is_some_and(was_asked)
+}
+
 fn is_container(up: &Upgrade) -> bool {
     match up.wanted() {
         Wanted::Image(target) => matches!(target.source, Source::Container(_)),

@@ -1,6 +1,6 @@
 //! The trial is armed, and control passes to the new system.
 
-use super::allowed::check_again;
+use super::allowed::{asks_for_other_signatures, check_again, lacks_the_verdict_of_skopeo};
 use super::called_off::renamed;
 use super::connecting::unheard;
 use super::old::{back_before_the_drain, pause, place_of_target, prepare, revert};
@@ -54,7 +54,7 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
             give_up(up, reason);
             revert(up, seen)
         }
-        (Ok(_), _) if is_too_early(up, seen) => armed_too_early(up, seen, policy),
+        (Ok(_), _) if is_too_early(up, seen, policy) => armed_too_early(up, seen, policy),
         (Ok(deployment), one_shot) => unheard(seen).unwrap_or(match one_shot {
             OneShot::Set if has_just_armed(seen) => Act::Begin(Step::Reboot { force: false }),
             OneShot::Set | OneShot::Clear | OneShot::Unreadable => {
@@ -65,9 +65,10 @@ pub(super) fn armed(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Ac
 }
 
 /// Whether something has changed that the arming relied on.
-fn is_too_early(up: &Upgrade, seen: &Observation) -> bool {
+fn is_too_early(up: &Upgrade, seen: &Observation, policy: &Policy) -> bool {
     let held = seen.default_is_pinned();
-    seen.etc_stale || seen.uncordoned || !held || renamed(up, seen).is_some()
+    let unsigned = asks_for_other_signatures(up, policy) || lacks_the_verdict_of_skopeo(up, policy);
+    unsigned || seen.etc_stale || seen.uncordoned || !held || renamed(up, seen).is_some()
 }
 
 /// GRUB counts its entries, and with each deployment that comes or goes the count is another: what was armed some time ago may lead elsewhere by now.

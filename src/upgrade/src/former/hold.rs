@@ -62,7 +62,7 @@ fn wake(seen: &Observation, moment: u64) -> SinceBoot {
 }
 
 /// The way back to the users; nothing when they have the node.
-fn give_back(up: &mut Upgrade, seen: &Observation) -> Option<Act> {
+pub(super) fn give_back(up: &mut Upgrade, seen: &Observation) -> Option<Act> {
     if !is_taken(up) {
         return None;
     }

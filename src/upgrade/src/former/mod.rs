@@ -77,7 +77,8 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
 
 /// Without a record nothing new is done and the record is left as it is, for a person to look at.
 fn unreadable(seen: &Observation) -> Act {
-    if seen.home == Home::Stage && seen.trial {
+    // From the default a reboot would lead here again, for ever.
+    if seen.home == Home::Stage && seen.on_trial() {
         return Act::Begin(Step::Reboot { force: true });
     }
     if seen.on_trial() {

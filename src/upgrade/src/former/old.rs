@@ -1,6 +1,6 @@
 //! What comes next while the old system runs: on the way to the trial, and back from it.
 
-use super::allowed::{asks_for_other_signatures, check_again};
+use super::allowed::{asks_for_other_signatures, check_again, lacks_the_verdict_of_skopeo};
 use super::called_off::called_off;
 use super::connecting::{connecting, unheard};
 use super::reinstate::reinstate;
@@ -49,10 +49,13 @@ fn came_late(up: &Upgrade, seen: &Observation) -> Option<Act> {
 fn next(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
     // Without a commit nothing is fetched, whatever the phase says.
     let Some(commit) = up.target.commit.clone() else {
-        return fetch(up);
+        return fetch(up, policy);
     };
+    if up.phase != Phase::Accepted && lacks_the_verdict_of_skopeo(up, policy) {
+        return fetch_again(up, seen, policy);
+    }
     match &up.phase {
-        Phase::Accepted => fetch(up),
+        Phase::Accepted => fetch(up, policy),
         Phase::Fetched => Act::Begin(Step::Verify { commit }),
         Phase::Verified => verified(up, commit, seen, policy),
         Phase::Deployed if up.redeploying || asks_for_other_signatures(up, policy) => {
@@ -83,7 +86,9 @@ fn is_held(up: &mut Upgrade, seen: &Observation) -> bool {
 }
 
 /// From where it was asked for: what was armed once no longer says so.
-fn fetch(up: &Upgrade) -> Act {
+fn fetch(up: &mut Upgrade, policy: &Policy) -> Act {
+    let goes_on = matches!(up.intent, Some(Step::Fetch { .. }));
+    note_signatures(up, policy, goes_on);
     let target = match up.wanted() {
         Wanted::Image(asked) => Target {
             commit: up.target.commit.clone(),
@@ -92,6 +97,16 @@ fn fetch(up: &Upgrade) -> Act {
         Wanted::Kept => up.target.clone(),
     };
     Act::Begin(Step::Fetch { target })
+}
+
+/// No layer comes a second time. Users have the node while a registry is asked.
+fn fetch_again(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
+    if let Some(first) = hold::give_back(up, seen) {
+        return first;
+    }
+    up.redeploying |= up.to.is_some();
+    (up.phase, up.intent) = (Phase::Accepted, None);
+    fetch(up, policy)
 }
 
 /// The pause before another try, if one is due.
@@ -118,14 +133,18 @@ fn verified(
     }
 }
 
-/// The deployment asks for signatures by the policy as it is now. A run that a killed agent has
-/// begun did so by the policy of then, and that note stays.
 fn deploy(up: &mut Upgrade, commit: crate::id::Digest, policy: &Policy) -> Act {
     let goes_on = matches!(up.intent, Some(Step::Deploy { .. }));
+    note_signatures(up, policy, goes_on);
+    Act::Begin(Step::Deploy { commit })
+}
+
+/// A step asks for signatures by the policy as it is now. A run that a killed agent has begun did
+/// so by the policy of then, and that note stays.
+fn note_signatures(up: &mut Upgrade, policy: &Policy, goes_on: bool) {
     if !goes_on || up.signatures.is_none() {
         up.signatures = Some(policy.into());
     }
-    Act::Begin(Step::Deploy { commit })
 }
 
 fn deploy_anew(up: &mut Upgrade, commit: crate::id::Digest, policy: &Policy) -> Act {
@@ -291,6 +310,8 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
 fn again_from(up: &mut Upgrade) -> Phase {
     (up.cleaned, up.snapshot) = (false, false);
     (up.redeployed, up.recordoned) = (0, 0);
+    // A deployment anew forgets the blessing that was begun: a swap by somebody else is none of ours.
+    up.redeploying |= matches!(up.phase, Phase::Healthy { .. } | Phase::Blessed);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {
         (up.prepared, up.excluded) = (false, None);

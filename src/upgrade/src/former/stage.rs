@@ -19,9 +19,23 @@ pub(super) fn act(next: &mut Record, seen: &Observation) -> Act {
     }
     match &mut next.upgrade {
         Some(up) if armed_for_this(up, seen) => guard(up, seen),
+        Some(up) if is_led_to_again(up, seen) => Act::Begin(Step::Pass),
+        None if seen.runs_default() => Act::Begin(Step::Pass),
         // A trial that nobody armed, or armed for another system. The record stays as it is: it is not about this boot.
         Some(_) | None => Act::Begin(Step::Reboot { force: true }),
     }
+}
+
+/// Whether a reboot would lead to this system again, for ever. Where the boot entry itself carries
+/// the trial's arguments, as on a stock GRUB, they stay there when somebody else makes the system
+/// on trial the default. The order of the deployments shows that only where /boot is on the root;
+/// elsewhere the record does, of a system that was seen to be the default.
+fn is_led_to_again(up: &Upgrade, seen: &Observation) -> bool {
+    let tried = up.to.as_ref().is_some_and(|to| to.same(&seen.booted));
+    let was_default = up.default_moved || up.phase == Phase::Upgraded;
+    let is_unseen = seen.deployments.is_empty();
+    let was_seen = up.from.same(&seen.booted) || (tried && was_default);
+    seen.runs_default() || (is_unseen && was_seen)
 }
 
 /// Only the trial that was armed, and only one boot of it: a second was not counted. That boot is looked at again when its

@@ -41,11 +41,20 @@ fn class(domain: &str) -> Option<Domain> {
     nearly.then_some(Domain::Nearly)
 }
 
-/// `careen-paused`, `careen.dev.paused`: whoever writes so has our name in mind.
+/// `careen-paused`, `careen.dev.paused`, `careenPaused`, `pause-careen`, `careen`: the name is ours.
 fn bare(key: &str) -> Option<(Domain, String)> {
     let lower = key.to_ascii_lowercase();
-    let rest = lower.strip_prefix(WORD)?;
-    let rest = rest.strip_prefix(".dev").unwrap_or(rest);
-    let name = rest.strip_prefix(['.', '-', '_'])?;
+    if lower == WORD || lower == OURS {
+        return Some((Domain::Nearly, WORD.to_owned()));
+    }
+    let between = ['.', '-', '_'];
+    if let Some(rest) = lower.strip_prefix(WORD) {
+        let rest = rest.strip_prefix(".dev").unwrap_or(rest);
+        let is_apart = rest.starts_with(between);
+        let is_a_word = key.chars().nth(WORD.len()).is_some_and(char::is_uppercase);
+        let name = rest.trim_start_matches(between).to_owned();
+        return (is_apart || is_a_word).then_some((Domain::Nearly, name));
+    }
+    let name = lower.strip_suffix(WORD)?.strip_suffix(between)?;
     Some((Domain::Nearly, name.to_owned()))
 }

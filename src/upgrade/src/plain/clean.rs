@@ -8,7 +8,8 @@ use serde::de::{
 
 use super::harmless;
 
-/// Around a [`Deserializer`], or what that hands out: each string that passes is harmless and of bounded length.
+/// Around a [`Deserializer`], or what that hands out: each string that passes is harmless and of
+/// bounded length.
 #[derive(Clone, Copy, Debug)]
 pub struct Clean<T> {
     inner: T,
@@ -106,7 +107,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Clean<V> {
         visit_bytes(&[u8]);
     }
 
-    // What is borrowed, and what is owned, comes here too: the default methods of the trait lead here.
+    // What is borrowed, and what is owned, comes here too: the default methods of the trait lead
+    // here.
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<V::Value, E> {
         let text = harmless(self.cut(text));
         self.inner.visit_str(&text)

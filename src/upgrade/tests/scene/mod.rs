@@ -169,6 +169,7 @@ pub fn upgrade_in(phase: Phase) -> Record {
     up.facts = (!early).then(|| facts('b'));
     let deployed = !early && phase != Phase::Verified;
     up.to = deployed.then(|| deployment('b'));
+    up.signatures = (phase != Phase::Accepted).then(|| (&Policy::default()).into());
     up.rehearsed = deployed;
     let armed = deployed && !matches!(phase, Phase::Deployed | Phase::Drained);
     up.snapshot = armed;

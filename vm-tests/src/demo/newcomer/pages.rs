@@ -83,7 +83,15 @@ const IMAGES: Table = &[
     ("[registry]", REGISTRY),
 ];
 
+const OVERVIEW: Fate = Nobody("an overview of the ways to install; each has its own page");
+
 const INSTALL: Table = &[
+    ("cp \"$DEB\" root/tmp/careen.deb", OVERVIEW),
+    ("sed -e \"s|IMAGE|", OVERVIEW),
+    (
+        "kubectl apply -f packaging/daemonset/namespace.yaml",
+        OVERVIEW,
+    ),
     ("apt-get update", Bios),
     ("apt-get update", Uefi),
     ("mkfs.ext4 -L boot /dev/sda2", Disk),

@@ -22,6 +22,9 @@ use devices::Device;
 /// How often it is looked at, in a trial alone.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// How long a look takes at most: a name is looked up, and resolvers on this node are asked.
+const LOOK: Duration = Duration::from_secs(10);
+
 /// The looks of one trial, beside its checks: a resolver that does not answer must not hold those
 /// up.
 pub struct Network {
@@ -46,6 +49,11 @@ impl Network {
             }
         });
         Self { found, task }
+    }
+
+    /// Waits for the first look, but not for longer than one takes: until then nothing lacks.
+    pub async fn first(&mut self) {
+        let _ = tokio::time::timeout(LOOK, self.found.changed()).await;
     }
 
     /// What was found last.

@@ -1,0 +1,85 @@
+//! The pictures of the docs are drawn from the sources beside them, and say what they show.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use std::fs;
+use std::path::PathBuf;
+
+use scene::page;
+
+/// The files in docs/pictures that end so.
+fn pictures(end: &str) -> Vec<PathBuf> {
+    let folder = page::source().join("docs/pictures");
+    let files = fs::read_dir(folder).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|found| found == end))
+        .collect()
+}
+
+/// The source that a picture was drawn from; it holds it whole.
+fn drawn_from(svg: &str) -> Option<&str> {
+    let (_, rest) = svg.split_once("<metadata id=\"source\"><![CDATA[")?;
+    Some(rest.split_once("]]></metadata>")?.0)
+}
+
+#[test]
+fn each_picture_is_drawn_from_the_source_beside_it() {
+    let sources = pictures("dot");
+    assert!(sources.len() >= 4, "only {sources:?}");
+    for source in sources {
+        let text = fs::read_to_string(&source).unwrap();
+        let svg = fs::read_to_string(source.with_extension("svg")).unwrap_or_default();
+        let same = drawn_from(&svg) == Some(&text);
+        assert!(same, "{} has changed: run make pictures", source.display());
+    }
+}
+
+#[test]
+fn a_picture_that_is_older_than_its_source_is_noticed() {
+    let svg = "<svg><metadata id=\"source\"><![CDATA[digraph { a -> b }]]></metadata></svg>";
+    assert_eq!(drawn_from(svg), Some("digraph { a -> b }"));
+    assert_eq!(drawn_from("<svg></svg>"), None);
+}
+
+#[test]
+fn each_picture_is_on_a_page_with_a_text_for_those_who_cannot_see_it() {
+    let pages = page::all();
+    for picture in pictures("svg") {
+        let name = picture.file_name().unwrap().to_str().unwrap();
+        let link = format!("pictures/{name})");
+        let shows = |line: &str| {
+            let image = line
+                .split_once("![")
+                .and_then(|(_, rest)| rest.split_once("]("));
+            image.is_some_and(|(alt, to)| alt.len() > 20 && to.contains(&link))
+        };
+        let shown = pages.iter().any(|(_, text)| text.lines().any(shows));
+        assert!(shown, "no page shows {name} with an alt text");
+    }
+}
+
+#[test]
+fn each_drawn_picture_is_light_or_dark_as_its_page_is() {
+    for source in pictures("dot") {
+        let picture = source.with_extension("svg");
+        let svg = fs::read_to_string(&picture).unwrap();
+        let follows = svg.contains("prefers-color-scheme: dark");
+        assert!(follows, "{} has one scheme alone", picture.display());
+    }
+}
+
+#[test]
+fn no_picture_loads_anything() {
+    for picture in pictures("svg") {
+        let svg = fs::read_to_string(&picture).unwrap();
+        for outside in ["<script", "<image", "@import", "url(http", "href=\"http"] {
+            assert!(
+                !svg.contains(outside),
+                "{} has {outside}",
+                picture.display()
+            );
+        }
+    }
+}
