@@ -365,9 +365,10 @@ fn distort(
     }
 }
 
-/// The hooks are undone already.
+/// The hooks are undone already, and the cordon goes or is gone.
 fn is_being_given_back(up: &Upgrade) -> bool {
-    up.phase == Phase::Deployed && up.taken && !up.prepared && !up.post_hooks_due
+    let undone = !up.prepared && !up.post_hooks_due;
+    up.phase == Phase::Deployed && undone && (up.taken || up.released)
 }
 
 fn is_armed(record: &Record) -> bool {
