@@ -1,7 +1,7 @@
 //! With nothing under way: what an earlier upgrade left, then taking a request or refusing it
 //! before anything is touched.
 
-use super::change::{Change, Move};
+use super::change::{Change, Move, Whole};
 use super::decision::Act;
 use super::give_back::post_hooks;
 use super::situation::{Situation, System};
@@ -33,12 +33,12 @@ pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> 
     };
     match accept(rest, raw, s) {
         Ok(up) => release_halted(last, s).map_or_else(|| begin(up), Move::act),
-        Err(reason) => Move::wait().after([Change::Refuse(raw.clone(), reason)]),
+        Err(reason) => Move::wait().after([Change::Whole(Whole::Refuse(raw.clone(), reason))]),
     }
 }
 
 fn begin(up: Upgrade) -> Move {
-    Move::look([Change::Begin(Box::new(up))])
+    Move::look([Change::Whole(Whole::Begin(Box::new(up)))])
 }
 
 /// Whether the last upgrade leaves the running system as proven: it began in it, when that was the

@@ -14,14 +14,8 @@ use crate::target::{RawRequest, Target};
 /// One change of the record. `write.rs` says which fields each of them changes.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// Nobody asks for anything: the next request is a new one, also for an image that failed.
-    NothingAsked,
-    /// This request is refused before anything is touched.
-    Refuse(RawRequest, Reason),
-    /// This upgrade begins.
-    Begin(Box<Upgrade>),
-    /// The upgrade has ended: it is counted, and the request is answered.
-    Close,
+    /// The record as a whole.
+    Whole(Whole),
 
     /// The phase that is reached.
     Phase(Phase),
@@ -101,6 +95,19 @@ pub(super) enum Change {
     Waited(u64),
     /// A phase is reached.
     Reached(Reached),
+}
+
+/// One change of the record as a whole.
+#[derive(Debug)]
+pub(super) enum Whole {
+    /// Nobody asks for anything: the next request is a new one, also for an image that failed.
+    NothingAsked,
+    /// This request is refused before anything is touched.
+    Refuse(RawRequest, Reason),
+    /// This upgrade begins.
+    Begin(Box<Upgrade>),
+    /// The upgrade has ended: it is counted, and the request is answered.
+    Close,
 }
 
 /// What a rule decides.

@@ -1,7 +1,7 @@
 //! What every decision notes besides: the end of an upgrade, the step that begins, the phase.
 
 use super::bill;
-use super::change::Change;
+use super::change::{Change, Whole};
 use super::decision::Act;
 use super::situation::Situation;
 use crate::observe::Asked;
@@ -15,12 +15,12 @@ const REACHED: usize = 64;
 /// The end of an upgrade, once.
 pub(super) fn end(up: Option<&Upgrade>) -> Option<Change> {
     up.filter(|up| up.phase.is_end() && !up.closed)
-        .map(|_| Change::Close)
+        .map(|_| Change::Whole(Whole::Close))
 }
 
 /// That nobody asks for anything.
 pub(super) fn nothing_asked(s: &Situation<'_>) -> Option<Change> {
-    (s.seen.request == Asked::Nothing).then_some(Change::NothingAsked)
+    (s.seen.request == Asked::Nothing).then_some(Change::Whole(Whole::NothingAsked))
 }
 
 /// Whether an upgrade has ended, and another request is there already: nothing would wake the agent

@@ -1,6 +1,6 @@
 //! The record as it will be, and the one function that writes it.
 
-use super::change::Change;
+use super::change::{Change, Whole};
 use super::situation::Situation;
 use crate::history::{self, Past};
 use crate::id::{BootId, UpgradeId};
@@ -62,20 +62,23 @@ pub(super) fn write(
     s: &Situation<'_>,
 ) {
     for change in changes {
-        match change {
-            Change::NothingAsked => nothing_asked(&mut next.rest),
-            Change::Refuse(request, reason) => refuse(&mut next.rest, request, reason, s),
-            Change::Begin(up) => {
-                next.rest.refused = None;
-                (next.upgrade, next.was) = (Some(*up), None);
-            }
-            Change::Close => close(next, s),
-            change => {
-                if let Some(up) = &mut next.upgrade {
-                    write_upgrade(up, change);
-                }
-            }
+        if let Change::Whole(whole) = change {
+            write_whole(next, whole, s);
+        } else if let Some(up) = &mut next.upgrade {
+            write_upgrade(up, change);
         }
+    }
+}
+
+fn write_whole(next: &mut Next<'_>, whole: Whole, s: &Situation<'_>) {
+    match whole {
+        Whole::NothingAsked => nothing_asked(&mut next.rest),
+        Whole::Refuse(request, reason) => refuse(&mut next.rest, request, reason, s),
+        Whole::Begin(up) => {
+            next.rest.refused = None;
+            (next.upgrade, next.was) = (Some(*up), None);
+        }
+        Whole::Close => close(next, s),
     }
 }
 
@@ -128,8 +131,8 @@ fn blamed(up: &Upgrade) -> Option<BadImage> {
 
 fn write_upgrade(up: &mut Upgrade, change: Change) {
     match change {
-        // These are of the whole record.
-        Change::NothingAsked | Change::Refuse(..) | Change::Begin(_) | Change::Close => {}
+        // It is of more than the upgrade.
+        Change::Whole(_) => {}
 
         Change::Phase(phase) => up.phase = phase,
         Change::GiveUp(reason) => give_up(up, reason),
