@@ -63,14 +63,16 @@ impl fmt::Display for Hours {
 }
 
 /// Puts the zone where the agent looks for it: in the system, which is read-only, so over it. All else of the folder is what it was, and is
-/// looked up where what comes over it does not come as well.
+/// looked up where what comes over it does not come as well. The keys are copied: in the agent's own mounts the links lead to themselves, and
+/// it looks at who may write a key.
 pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
     let script = format!(
         "set -e\ncd /run && mkdir -p rig-zones/system rig-zones/share\n\
          mount --bind /usr/share rig-zones/system\n\
          mount --make-private rig-zones/system\n\
          for one in rig-zones/system/*; do ln -s /run/$one rig-zones/share/; done\n\
-         rm -f rig-zones/share/zoneinfo\n\
+         rm -f rig-zones/share/zoneinfo rig-zones/share/careen-rig\n\
+         cp -a rig-zones/system/careen-rig rig-zones/share/\n\
          mkdir -p rig-zones/share/zoneinfo/{folder}\n\
          echo {FILE} | base64 -d >rig-zones/share/zoneinfo/{ZONE}\n\
          mount --bind rig-zones/share /usr/share\n",
