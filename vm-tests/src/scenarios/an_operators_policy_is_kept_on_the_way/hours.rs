@@ -71,8 +71,11 @@ pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
          mount --bind /usr/share rig-zones/system\n\
          mount --make-private rig-zones/system\n\
          for one in rig-zones/system/*; do ln -s /run/$one rig-zones/share/; done\n\
-         rm -f rig-zones/share/zoneinfo rig-zones/share/careen-rig\n\
-         cp -a rig-zones/system/careen-rig rig-zones/share/\n\
+         rm -f rig-zones/share/zoneinfo\n\
+         for one in careen-rig ostree containers; do\n\
+         [ -e rig-zones/system/$one ] || continue\n\
+         rm rig-zones/share/$one && cp -a rig-zones/system/$one rig-zones/share/\n\
+         done\n\
          mkdir -p rig-zones/share/zoneinfo/{folder}\n\
          echo {FILE} | base64 -d >rig-zones/share/zoneinfo/{ZONE}\n\
          mount --bind rig-zones/share /usr/share\n",
