@@ -13,7 +13,7 @@ const TURN: usize = 1;
 /// has nothing to do with it. Whoever sees one pass takes it out.
 const UNSEEN: &[&str] = &[];
 
-/// Those that take no turn because they take most of an hour, or want what `beforehand.sh` builds: `make vm S=all` runs them.
+/// Those that take no turn because they take most of an hour, or want what `prerequisites.sh` builds: `make vm S=all` runs them.
 const LONG: &[&str] = &[
     "careen-of-two-ages-on-one-node",
     "ten-upgrades-in-a-row",
