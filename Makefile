@@ -108,7 +108,7 @@ recording: ## record the demo into docs/pictures/demo.svg
 	@.ci/recording
 
 vm: rig ## list the scenarios; S=NAME,... or S=all runs them
-	@vm-tests/beforehand.sh "$(S)"
+	@vm-tests/prerequisites.sh "$(S)"
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J) $(if $(FRESH),--fresh); else $(RIG) list; fi
 
 vm-shell: rig ## a shell in a node that has joined a cluster

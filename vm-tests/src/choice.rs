@@ -11,13 +11,9 @@ const TURN: usize = 1;
 
 /// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
 /// has nothing to do with it. Whoever sees one pass takes it out.
-const UNSEEN: &[&str] = &[
-    "a-moved-default-on-stock-grub-does-not-loop",
-    "upgrades-from-a-container-registry",
-    "withdrawn-while-fetching",
-];
+const UNSEEN: &[&str] = &[];
 
-/// Those that take no turn because they take most of an hour, or want what `beforehand.sh` builds: `make vm S=all` runs them.
+/// Those that take no turn because they take most of an hour, or want what `prerequisites.sh` builds: `make vm S=all` runs them.
 const LONG: &[&str] = &[
     "careen-of-two-ages-on-one-node",
     "ten-upgrades-in-a-row",

@@ -197,8 +197,8 @@ mod tests {
         let say = format!("echo $PATH >{}", log.display());
         write(root.path(), "etc/careen/pre.d/10-path", &say);
         assert!(ended(root.path(), Step::PreHooks).await.is_ok());
-        let path = host::programs::OPERATORS_PATH;
-        let own = host::programs::operators_path();
+        let path = host::trust::OPERATORS_PATH;
+        let own = host::trust::operators_path();
         assert_eq!(fs::read_to_string(log).unwrap(), format!("{own}\n"));
         assert!(include_str!("../../../docs/policy.md").contains(&format!("`PATH` is `{path}`")));
     }

@@ -22,9 +22,6 @@ const LOCAL: &str = "usr/local";
 /// PATH of the image's programs, for the programs that they start themselves.
 pub const PATH: &str = "/usr/sbin:/usr/bin";
 
-/// PATH of the operator's checks and hooks: the image's programs come first, the operator's own tools are found too.
-pub const OPERATORS_PATH: &str = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin";
-
 /// Variables that have the dynamic loader load other code begin so (ld.so(8)).
 const LOADER: &[u8] = b"LD_";
 
@@ -148,15 +145,7 @@ fn is_of_the_image(target: &Path, root: &Path) -> bool {
 /// A command that runs a check or a hook.
 #[must_use]
 pub fn of_the_operator(path: &Path) -> Command {
-    with_path(path, &operators_path())
-}
-
-/// [`OPERATORS_PATH`] without the folders that others than root may write: a check or a hook runs as root.
-#[must_use]
-pub fn operators_path() -> String {
-    let folders = OPERATORS_PATH.split(':');
-    let safe = folders.filter(|folder| trust::fault(Path::new(folder)).is_none());
-    safe.collect::<Vec<_>>().join(":")
+    with_path(path, &trust::operators_path())
 }
 
 #[expect(

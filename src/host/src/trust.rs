@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 
 use acl::Writer;
 
-use crate::programs;
-
 /// Write for the group, and for everybody.
 const GROUP: u32 = 0o020;
 const EVERYBODY: u32 = 0o002;
@@ -28,6 +26,8 @@ const STICKY: u32 = 0o1000;
 const LINKS: usize = 40;
 /// The kernel reads so much of a script's first line (execve(2)).
 const FIRST_LINE: u64 = 256;
+/// PATH of the operator's checks and hooks: the image's programs come first, the operator's own tools are found too.
+pub const OPERATORS_PATH: &str = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin";
 /// It runs the program that its first word names, as PATH has it (env(1)).
 const ENV: &str = "env";
 /// So many scripts may interpret each other (execve(2)).
@@ -140,10 +140,23 @@ pub fn fault_of_program(path: &Path) -> Option<Fault> {
     None
 }
 
+/// [`OPERATORS_PATH`] without the folders that others than root may write: a check or a hook runs as root.
+#[must_use]
+pub fn operators_path() -> String {
+    safe_folders(OPERATORS_PATH)
+}
+
+fn safe_folders(path: &str) -> String {
+    let safe = path
+        .split(':')
+        .filter(|folder| fault(Path::new(folder)).is_none());
+    safe.collect::<Vec<_>>().join(":")
+}
+
 /// The program that env(1) is to run: options and variables go before its name.
 fn found_by_env<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<PathBuf> {
     let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
-    let folders = programs::operators_path();
+    let folders = operators_path();
     let paths = folders
         .split(':')
         .map(|folder| Path::new(folder).join(OsStr::from_bytes(name)));

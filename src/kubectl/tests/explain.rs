@@ -101,7 +101,7 @@ fn the_runbook_is_read_on_a_screen_without_a_second_window() {
     let text = explain::explain(&explanation, look);
     let (_, section) = text.split_once("\nthe runbook:\n").unwrap();
     assert!(
-        section.contains("  Do: mend the image or the check"),
+        section.contains("  Do: fix the image or the check"),
         "{text}"
     );
     assert!(

@@ -28,7 +28,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// The pause is an annotation; whoever sets a label means it all the same.
+/// The pause is an annotation. A person who sets a label means the same.
 async fn held_by_a_label(
     rig: &mut Rig,
     image: &crate::images::Commit,

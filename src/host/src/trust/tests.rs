@@ -259,3 +259,25 @@ fn a_script_is_as_good_as_its_interpreter() {
     fs::write(&net, format!("#!{}\n", net.display())).unwrap();
     assert_eq!(fault_of_program(&net), None, "it ends");
 }
+
+#[test]
+fn a_folder_that_others_may_write_is_left_out_of_path() {
+    let top = tempfile::tempdir().unwrap();
+    let [safe, open] = ["safe", "open"].map(|name| top.path().join(name));
+    for (folder, mode) in [(&safe, 0o755), (&open, 0o775)] {
+        fs::create_dir(folder).unwrap();
+        set(folder, mode);
+    }
+    let path = format!("{}:{}", open.display(), safe.display());
+    assert_eq!(safe_folders(&path), safe.display().to_string());
+}
+
+#[test]
+fn the_program_that_env_runs_is_found_after_its_options() {
+    let found = |line: &str| found_by_env(line.split(' ').map(str::as_bytes));
+    let sh = ["/usr/sbin/sh", "/usr/bin/sh"].map(PathBuf::from);
+    for line in ["sh", "-S A=1 sh -e", "-i sh"] {
+        assert!(found(line).is_some_and(|path| sh.contains(&path)), "{line}");
+    }
+    assert_eq!(found("no-such-program-anywhere"), None);
+}

@@ -261,6 +261,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_list_in_smaller_pages_may_take_longer() {
+        let long = LISTING * SMALL_PAGES;
+        assert_eq!(PAGES.map(listing), [LISTING, long, long]);
+    }
+
+    #[test]
     fn pages_that_are_too_long_become_smaller_down_to_one_node() {
         let pages = std::iter::successors(Some(PAGES[0]), |page| Some(smaller(*page)));
         assert_eq!(pages.take(5).collect::<Vec<_>>(), [100, 10, 1, 1, 1]);

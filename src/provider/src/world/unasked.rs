@@ -31,7 +31,7 @@ pub(super) enum Look {
 }
 
 impl Unasked {
-    /// Looks at one that works at this moment. Its time begins anew only when it has not worked for
+    /// Looks at one that works at this moment. Its time starts again only when it has not worked for
     /// as long as the time lasts: a node that stops for a moment now and then holds its group no
     /// longer than one that does not stop.
     pub(super) fn look(&self, key: Key, now: i64, limit: i64) -> Look {

@@ -310,7 +310,7 @@ pub(super) fn after_trial(up: &mut Upgrade, seen: &Observation, policy: &Policy)
 fn again_from(up: &mut Upgrade) -> Phase {
     (up.cleaned, up.snapshot) = (false, false);
     (up.redeployed, up.recordoned) = (0, 0);
-    // A deployment anew forgets the blessing that was begun: a swap by somebody else is none of ours.
+    // Another deployment forgets the blessing that was begun: a swap by somebody else is not ours.
     up.redeploying |= matches!(up.phase, Phase::Healthy { .. } | Phase::Blessed);
     let released = std::mem::take(&mut up.released);
     if released || up.phase == Phase::Blessed {

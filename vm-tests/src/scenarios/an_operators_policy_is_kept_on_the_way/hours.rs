@@ -63,7 +63,8 @@ impl fmt::Display for Hours {
 }
 
 /// Puts the zone where the agent looks for it: in the system, which is read-only, so over it. All else of the folder is what it was, and is
-/// looked up where what comes over it does not come as well.
+/// looked up where what comes over it does not come as well. The keys are copied: in the agent's own mounts the links lead to themselves, and
+/// it looks at who may write a key.
 pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
     let script = format!(
         "set -e\ncd /run && mkdir -p rig-zones/system rig-zones/share\n\
@@ -71,6 +72,10 @@ pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
          mount --make-private rig-zones/system\n\
          for one in rig-zones/system/*; do ln -s /run/$one rig-zones/share/; done\n\
          rm -f rig-zones/share/zoneinfo\n\
+         for one in careen-rig ostree containers; do\n\
+         [ -e rig-zones/system/$one ] || continue\n\
+         rm rig-zones/share/$one && cp -a rig-zones/system/$one rig-zones/share/\n\
+         done\n\
          mkdir -p rig-zones/share/zoneinfo/{folder}\n\
          echo {FILE} | base64 -d >rig-zones/share/zoneinfo/{ZONE}\n\
          mount --bind rig-zones/share /usr/share\n",

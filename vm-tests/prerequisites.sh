@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds what single scenarios want besides, before they run where there is no network: beforehand.sh WHICH, as in `vm-tests run WHICH`.
+# Builds what single scenarios want besides, before they run where there is no network: prerequisites.sh WHICH, as in `vm-tests run WHICH`.
 set -eu
 cd "$(dirname "$0")/.."
 for one in $(echo "$1" | tr , ' '); do
