@@ -96,7 +96,7 @@ impl PolicyFile {
             }
             Err(reason) => {
                 if self.told.as_ref() != Some(&reason) {
-                    error!("{reason}; what is under way goes on with the last policy that held");
+                    error!("{reason} What is under way continues with the last valid policy.");
                     self.told = Some(reason.clone());
                 }
                 let last = Box::new(self.last());

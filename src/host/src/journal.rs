@@ -176,7 +176,7 @@ impl Copy {
     fn record(&self) -> RecordRead {
         serde_json::from_slice(&self.body).map_err(|error| Reason::RecordDamaged {
             detail: format!(
-                "it is whole, but this version cannot make out what it says ({}); boot or install the version that wrote it",
+                "it is whole, but this version cannot interpret it ({}); boot or install the version that wrote it",
                 complaint(&error)
             ),
         })

@@ -68,31 +68,31 @@ impl Exit {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Done => {
-                "done, or there was nothing to do; `plan` knows no reason to refuse it, also where it would wait"
+                "done, or there was nothing to do; `plan`: the upgrade would not be refused, though it may wait"
             }
             Self::Failed => {
-                "an upgrade that was watched has ended `Failed`, or its request was taken back or replaced before it was served; or `plan` says that it would be refused"
+                "a watched upgrade ended `Failed`, or its request was withdrawn or replaced before the agent took it; `plan`: the upgrade would be refused"
             }
             Self::Usage => "the command line is wrong",
             Self::Unreachable => {
-                "the API server is not reached, is too busy, or does not accept the credential"
+                "the API server cannot be reached, is too busy, or does not accept the credential"
             }
             Self::Forbidden => "the API server forbids it to this user (see Rights)",
             Self::Missing => {
-                "no such node, or a selector that selects none; or a node that was watched is gone"
+                "no such node, a selector that selects none, or a watched node that is gone"
             }
             Self::Refused => {
-                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, nothing failed that could be retried, no upgrade went well that a rollback would undo, the image has failed on it and `--again` is not said"
+                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, no failed request to retry, no successful upgrade to undo, or the image has failed on the node and `--again` is not given"
             }
             Self::Timeout => {
-                "`--timeout` passed before it came about: an upgrade goes on all the same, a `plan` was not answered"
+                "`--timeout` passed: an upgrade continues all the same, a `plan` was not answered"
             }
             Self::Declined => {
-                "asked back, and the answer was not yes; or nobody could be asked and `--yes` was not given"
+                "the confirmation prompt was not answered with yes, or there was no terminal to ask on and `--yes` was not given"
             }
-            Self::Unwritten => "what there is to print cannot be written: a full disk, as a rule",
+            Self::Unwritten => "the output cannot be written, for example because the disk is full",
             Self::Interrupted => {
-                "interrupted by SIGINT, and where an upgrade is watched or a `plan` waited for by SIGTERM too, a `plan` also by SIGHUP (what else these end, a shell tells as 143 or 129): what was asked for and watched stands and goes on; the question of a `plan` is taken off the Node"
+                "interrupted by SIGINT; while an upgrade is watched or a `plan` is awaited also by SIGTERM, a `plan` also by SIGHUP (otherwise a shell reports these signals as 143 or 129). A request that was watched stays and continues; the question of a `plan` is removed from the Node"
             }
         }
     }

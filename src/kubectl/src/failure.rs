@@ -15,13 +15,13 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// No API server answers.
-    #[error("the API server is not reached: {0}")]
+    #[error("cannot reach the API server: {0}")]
     Unreachable(String),
     /// It answers, and cannot serve us: it is too busy, not well, or does not know us.
     #[error("the API server answers with an error: {0}")]
     Unwell(String),
     /// A right is missing.
-    #[error("{0}; the page of kubectl careen lists, under Rights, what each command needs")]
+    #[error("{0}; the page about kubectl careen lists, under Rights, what each command needs")]
     Forbidden(String),
     /// No such node.
     #[error("{0}")]
@@ -30,7 +30,7 @@ pub enum Failure {
     #[error("{0}")]
     Refused(String),
     /// The object was changed by somebody else since it was read.
-    #[error("the Node was changed by others again and again while it was to be written; try again")]
+    #[error("gave up after repeated write conflicts on the Node; try again")]
     Conflict,
     /// It took too long.
     #[error("{0}")]
@@ -65,7 +65,7 @@ impl Failure {
         }
     }
 
-    /// Whether whoever was to read us has gone.
+    /// Whether the reader of our output has gone.
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)

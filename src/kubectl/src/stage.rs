@@ -1,6 +1,6 @@
 //! The phase that a status names. A status comes from a node that may run another version, so any word is possible.
 
-/// A phase as it stands in a status.
+/// A phase as a status names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // They are upgrade::Phase's, where each is explained; a test holds both together.
 pub enum Stage {
@@ -63,23 +63,19 @@ impl Stage {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Accepted => "the request is taken; the image is being fetched",
-            Self::Fetched => "the image lies on the node and is being verified",
-            Self::Verified => {
-                "the image may run here and is being deployed beside the running system"
-            }
-            Self::Deployed => {
-                "the new system lies beside the running one; the node is being drained"
-            }
+            Self::Fetched => "the image is on the node and is being verified",
+            Self::Verified => "the image may run here and is being deployed",
+            Self::Deployed => "the new system is deployed; the node is being drained",
             Self::Drained => "the pods are gone; the trial boot is being armed",
             Self::Armed => "one trial boot is armed; the node is about to reboot",
-            Self::Trial => "the new system runs on trial and is being judged",
-            Self::Healthy => "the new system has proved itself and is being made the default",
-            Self::Blessed => "the new system is the default; the node is being released",
+            Self::Trial => "the new system runs on trial and is being checked",
+            Self::Healthy => "the new system is healthy and is being made the default",
+            Self::Blessed => "the new system is the default; the node is being uncordoned",
             Self::Upgraded => "the new system is proven and the default",
             Self::Reverting => "on the way back to the old system",
-            Self::Failed => "the old system serves",
-            Self::Halted => "nothing goes on by itself: a person must look",
-            Self::Refused => "refused before anything was touched; the old system serves",
+            Self::Failed => "the old system runs and takes pods",
+            Self::Halted => "nothing continues by itself: a person must look",
+            Self::Refused => "refused before anything was changed; the old system runs",
             Self::Other => "a phase that this version of kubectl careen does not know",
         }
     }

@@ -24,7 +24,7 @@ fn words(line: &str) -> Vec<String> {
 fn every_command_is_offered_with_what_it_does() {
     let all = offered("");
     assert!(
-        all.contains(&"status\tShow how far nodes are".to_owned()),
+        all.contains(&"status\tShow the progress of nodes".to_owned()),
         "{all:?}"
     );
     for command in ["plan", "upgrade", "explain", "resume", "completion"] {

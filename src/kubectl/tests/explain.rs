@@ -72,7 +72,7 @@ fn an_image_that_was_set_by_hand_is_not_called_proven_before_its_node_has_answer
     annotations[names::HISTORY] = json!(past.to_string());
     let node = annotated("worker-1", annotations);
     assert!(!told(&node).contains("proven"), "{}", told(&node));
-    says(&node, &["asked, and not answered yet"]);
+    says(&node, &["requested, not answered yet"]);
 }
 
 fn runbook(node: &NodeView) -> Option<String> {
@@ -152,7 +152,7 @@ fn on_a_terminal_long_sentences_are_wrapped() {
 fn who_has_just_been_asked_is_given_time() {
     says(
         &asked_at("2025-11-22T08:26:30Z", json!({})),
-        &["asked just now"],
+        &["written just now"],
     );
 }
 
@@ -214,7 +214,7 @@ fn a_reason_from_before_it_was_asked_is_told_as_the_last_word_and_not_as_the_ans
         &node,
         &[
             "has not answered for 6m40s",
-            "its last word was RecordUnwritten",
+            "its last message was RecordUnwritten",
             "df -h",
             "systemctl status",
         ],
@@ -238,7 +238,7 @@ fn what_the_condition_says_of_the_request_before_is_not_in_the_way_of_this_one()
         let node = asked_at("2025-11-22T08:20:00Z", ours);
         let text = told(&node);
         assert!(text.contains("has not answered"), "{word}: {text}");
-        assert!(!text.contains("last word was"), "{word}: {text}");
+        assert!(!text.contains("last message was"), "{word}: {text}");
     }
 }
 
@@ -257,17 +257,14 @@ fn an_agent_that_never_wrote_is_told_from_one_that_has_stopped() {
     );
     says(
         &stopped,
-        &[
-            "an agent has served here before",
-            "journalctl -u careen-agent",
-        ],
+        &["an agent ran here before", "journalctl -u careen-agent"],
     );
     let away = asked_at("2025-11-22T08:20:00Z", ready_unknown());
     says(
         &away,
         &[
             "its kubelet is silent too",
-            "has not been heard of since 2025-11-22 07:30:00Z",
+            "has not reported since 2025-11-22 07:30:00Z",
         ],
     );
 }
@@ -286,9 +283,7 @@ fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_
     );
     let text = told(&node);
     assert!(
-        text.starts_with(
-            "worker-1: Failed: it was upgraded, and the system from before runs again"
-        ),
+        text.starts_with("worker-1: Failed: it was upgraded, but the earlier system runs again"),
         "{text}"
     );
     assert!(!text.contains("proven"), "{text}");
@@ -300,14 +295,17 @@ fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_
 #[test]
 fn a_cordon_of_others_is_left_to_them() {
     let change = json!({ "spec": { "unschedulable": true } });
-    says(&node("worker-1", change), &["cordoned by somebody else"]);
+    says(
+        &node("worker-1", change),
+        &["cordoned by something other than Careen"],
+    );
     let mut annotations = answer_to("k-1", "InProgress", json!({ "phase": "Drained" }));
     annotations[names::CORDONED_BY] = json!("k-1");
     let change =
         json!({ "metadata": { "annotations": annotations }, "spec": { "unschedulable": true } });
     says(
         &node("worker-1", change),
-        &["cordoned by this upgrade, which lifts it"],
+        &["cordoned by this upgrade, which removes the cordon"],
     );
 }
 
@@ -322,11 +320,11 @@ fn the_cordon_that_a_halted_upgrade_has_left_is_not_called_somebody_elses_behind
     says(
         &node,
         &[
-            "cordoned by upgrade k-1, which left it",
-            "the next request that is accepted lifts it, as `kubectl uncordon worker-1` does",
+            "cordoned by upgrade k-1, which left the cordon",
+            "the next accepted request removes it, as `kubectl uncordon worker-1` does",
         ],
     );
-    assert!(!told(&node).contains("somebody else"));
+    assert!(!told(&node).contains("other than Careen"));
 }
 
 #[test]
@@ -339,10 +337,7 @@ fn a_request_behind_another_and_one_that_was_taken_back_are_told() {
     );
     let mut annotations = answer_to("k-1", "InProgress", json!({ "phase": "Trial" }));
     annotations.as_object_mut().unwrap().remove(names::REQUEST);
-    says(
-        &annotated("worker-1", annotations),
-        &["taken back too late"],
-    );
+    says(&annotated("worker-1", annotations), &["withdrawn too late"]);
 }
 
 #[test]
@@ -360,23 +355,26 @@ fn what_makes_no_sense_is_named_as_such() {
         "worker-1",
         json!({ names::STATUS: "{", names::ANSWER: "InProgress" }),
     );
-    says(&garbled, &["careen.dev/status is there and cannot be read"]);
+    says(&garbled, &["careen.dev/status cannot be read"]);
     let mut annotations = request("k-1");
     annotations[names::IMAGE] = json!("docker.io/os:latest");
     says(
         &annotated("worker-1", annotations),
-        &["not of a form that this version knows", "accepted is"],
+        &["a form that this version does not know", "accepted is"],
     );
     let mut annotations = request("k-1");
     annotations[names::IMAGE] = json!(names::KEPT_IMAGE);
-    assert!(!told(&annotated("worker-1", annotations)).contains("not of a form"));
+    assert!(!told(&annotated("worker-1", annotations)).contains("a form that this version"));
 }
 
 #[test]
 fn a_node_of_which_nothing_was_asked_says_how_to_ask() {
     says(
         &node("worker-1", json!({})),
-        &["nothing was asked of it", "kubectl careen upgrade worker-1"],
+        &[
+            "no upgrade was requested",
+            "kubectl careen upgrade worker-1",
+        ],
     );
 }
 
@@ -390,7 +388,7 @@ fn a_node_of_a_machine_is_asked_there() {
         &node,
         &[
             "belongs to Machine site-7xk2p",
-            "the docs have a page of Cluster API",
+            "the page about Cluster API",
         ],
     );
 }
@@ -399,6 +397,6 @@ fn a_node_of_a_machine_is_asked_there() {
 fn where_nobody_knows_since_when_it_was_asked_nothing_is_claimed() {
     says(
         &annotated("worker-1", request("k-1")),
-        &["has not answered; one that runs does within seconds"],
+        &["has not answered; a running agent answers within seconds"],
     );
 }

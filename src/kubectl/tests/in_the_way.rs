@@ -14,7 +14,7 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
     says(
         &annotated("worker-1", annotations),
         &[
-            "asked, and paused",
+            "requested, and paused",
             "paused: an audit",
             "kubectl careen resume worker-1 --any-reason",
         ],
@@ -35,7 +35,7 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
         json!({ "phase": "Trial", "percent": 60 }),
     );
     annotations[names::PAUSED] = json!("an audit");
-    says(&annotated("worker-1", annotations), &["and goes on"]);
+    says(&annotated("worker-1", annotations), &["and continues"]);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn what_looks_like_a_pause_is_named_with_the_command_that_lifts_it() {
     says(
         &node("worker-1", label),
         &[
-            "asked, and paused",
+            "requested, and paused",
             "label careen.dev/paused (\"backup\") looks like a pause",
             "kubectl label node worker-1 careen.dev/paused-",
         ],
@@ -74,7 +74,10 @@ fn a_pause_hides_nothing_else_that_is_in_the_way() {
     };
     assert!(!details("Fetched", "Paused").contains("in the way now"));
     assert!(details("Trial", "KubeadmFailed").contains("in the way now: a sentence"));
-    assert!(details("Reverting", "Unhealthy").contains("it goes back: a sentence"));
+    assert!(
+        details("Reverting", "Unhealthy")
+            .contains("the node goes back to the old system: a sentence")
+    );
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn what_is_in_the_way_is_told_while_it_goes_on() {
         &node,
         &[
             "in the way now: drain: PodDisruptionBudget shop/web",
-            "the drain waits for it",
+            "the drain waits as long as",
         ],
     );
     says(&node, &["upgrades here usually take 1m30s"]);
@@ -93,7 +96,7 @@ fn what_is_in_the_way_is_told_while_it_goes_on() {
     let waited = json!({ "phase": "Trial", "reached": waited });
     let text = told(&answered("a", "InProgress", waited));
     assert!(
-        text.contains("of that waiting") && text.contains("2h29m"),
+        text.contains("of which waiting") && text.contains("2h29m"),
         "{text}"
     );
     assert!(!text.contains("upgrades here usually"), "{text}");
@@ -119,12 +122,15 @@ fn a_budget_in_the_way_of_a_drain_is_not_told_as_a_drain_that_was_given_up() {
 fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_for_the_end() {
     for code in ["Unhealthy", "BudgetBlocks", "NoRoom"] {
         let text = hindered("Reverting", code);
-        assert!(text.contains("it goes back: a sentence"), "{text}");
-        assert!(text.contains("when it says Failed: "), "{text}");
+        assert!(
+            text.contains("the node goes back to the old system: a sentence"),
+            "{text}"
+        );
+        assert!(text.contains("once the phase is Failed: "), "{text}");
     }
     let text = hindered("Reverting", "RecordUnwritten");
     assert!(text.contains("in the way now: a sentence"), "{text}");
-    assert!(!text.contains("when it says Failed"), "{text}");
+    assert!(!text.contains("once the phase is Failed"), "{text}");
 }
 
 #[test]
@@ -139,15 +145,15 @@ fn what_is_in_the_way_of_a_way_back_is_told_beside_what_it_goes_back_for() {
     says(
         &held_up,
         &[
-            "it goes back: the kubelet is silent",
-            "when it says Failed: ",
+            "the node goes back to the old system: the kubelet is silent",
+            "once the phase is Failed: ",
             "in the way now: grubenv is read-only",
-            "see to the node's disk",
+            "check the node's disk",
         ],
     );
     let text = told(&back("Unhealthy", "the kubelet is silent"));
     assert!(
-        text.contains("it goes back: the kubelet is silent"),
+        text.contains("the node goes back to the old system: the kubelet is silent"),
         "{text}"
     );
     assert!(!text.contains("in the way now"), "{text}");

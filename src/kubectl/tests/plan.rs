@@ -111,7 +111,7 @@ fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindra
     );
     assert_eq!(
         verdict(said(None, None)),
-        "verdict        nothing is in its way that can be seen now"
+        "verdict        nothing that can be seen now is in its way"
     );
 }
 
@@ -126,7 +126,7 @@ fn an_image_that_failed_here_before_is_not_called_free_of_hindrances_and_would_b
     assert_eq!(
         lines,
         [
-            "verdict        it would be taken, with what stands below in its way",
+            "verdict        it would be accepted, and then held up as shown below",
             "failed here    before, with Unhealthy; a new request tries it again",
         ]
     );
@@ -153,12 +153,12 @@ fn of_hours_that_are_too_short_it_is_said_when_they_open_again_or_that_they_neve
         said(Some("Sat 22:00 UTC"), None),
         (
             "it would wait until Sat 22:00 UTC".to_owned(),
-            "5m00s left: not enough for a drain, it opens again Sat 22:00 UTC".to_owned()
+            "5m00s left: not enough for a drain; it opens again Sat 22:00 UTC".to_owned()
         )
     );
     let never = "it is never open for more than 25 min";
     let (verdict, window) = said(None, Some(never));
-    assert!(verdict.ends_with("with what stands below in its way"));
+    assert!(verdict.ends_with("held up as shown below"));
     assert_eq!(window, never);
 }
 
@@ -235,7 +235,7 @@ fn unheard(agent: Option<u64>, ready: &str) -> String {
 fn an_agent_that_was_heard_of_lately_is_said_to_look_and_not_to_be_too_old() {
     let lately = unheard(Some(90), "True");
     assert!(
-        lately.starts_with("its agent, heard of 1m30s ago, is still looking"),
+        lately.starts_with("its agent, which wrote 1m30s ago, is still looking"),
         "{lately}"
     );
     let long_ago = unheard(Some(86_400), "True");

@@ -22,7 +22,7 @@ fn only_what_has_failed_and_still_stands_can_be_retried() {
         answer_to("k-1", "Failed", json!({ "code": "Withdrawn" })),
         names::REQUEST,
     );
-    assert!(refused(&annotated("a", gone)).contains("taken back"));
+    assert!(refused(&annotated("a", gone)).contains("has been withdrawn"));
 }
 
 /// The API server lets the first of two writers through, and a rollout of many nodes takes hours.

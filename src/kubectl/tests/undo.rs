@@ -68,7 +68,7 @@ fn a_node_that_fell_back_or_never_began_is_not_led_to_an_older_system() {
     for failed in [(NEW, "Failed", 1), (NEW, "Failed", 0)] {
         let node = with_a_past("a", &[failed, before]);
         assert!(
-            is_refused(&node, "did not go well"),
+            is_refused(&node, "last upgrade failed"),
             "{:?}",
             rollback(&node)
         );
@@ -86,7 +86,7 @@ fn a_node_that_fell_back_or_never_began_is_not_led_to_an_older_system() {
 fn a_node_that_went_back_and_then_failed_on_another_image_is_not_led_forward() {
     let back = (names::KEPT_IMAGE, "Upgraded", 1);
     let node = with_a_past("a", &[(NEW, "Failed", 1), back, (OLD, "Upgraded", 1)]);
-    assert!(is_refused(&node, "did not go well"));
+    assert!(is_refused(&node, "last upgrade failed"));
     let runs_it = with_a_past("a", &[(NEW, "Upgraded", 0), back]);
     let turn = rollback(&runs_it);
     assert!(

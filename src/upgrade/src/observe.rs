@@ -249,7 +249,7 @@ impl Observation {
     pub fn foreign_default(&self) -> Reason {
         let found = self.deployments.first();
         let default = match (self.staged, found) {
-            (true, _) => format!("from the next shutdown on one that is staged ({STAGED})"),
+            (true, _) => format!("a staged deployment, from the next shutdown on ({STAGED})"),
             (false, Some(found)) => found.digest.short().to_owned(),
             (false, None) => "none".to_owned(),
         };

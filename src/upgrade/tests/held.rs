@@ -232,7 +232,7 @@ fn a_healthy_trial_that_somebody_made_the_default_is_left_to_a_person() {
     };
     let text = reason.to_string();
     assert_eq!(reason.code(), "ForeignDefault");
-    assert!(text.contains("somebody else"), "{text}");
+    assert!(text.contains("something other than Careen"), "{text}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn outside_of_the_hours_a_request_is_taken_and_waits_and_says_until_when() {
     assert_eq!(phase_of(&record), Phase::Accepted);
     let soon = asked().now.plus_seconds(3600);
     assert_eq!(act, Act::Wait(Some(soon)), "the clock may be put right");
-    let said = "waits for the maintenance window: it opens Fri 22:00 UTC";
+    let said = "waiting for the maintenance window: it opens Fri 22:00 UTC. No action is needed, unless the window is too short or its time zone is unknown.";
     assert_eq!(waits_for(&record).as_deref(), Some(said));
     let report = report(&Ok(record), &asked(), None).unwrap();
     assert_eq!(report.status.reason.as_deref(), Some(said));

@@ -127,7 +127,7 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
         request: "Now".into(),
         ..scheduled("ostree:careen:os")
     };
-    assert!(refusal(other).to_string().contains("accepted is Scheduled"));
+    assert!(refusal(other).to_string().contains("Use Scheduled"));
     let version = RawRequest {
         kubernetes: Some("1.36".into()),
         ..scheduled("ostree:careen:os")

@@ -36,16 +36,92 @@ fn a_wait_is_known_by_its_code_as_by_its_reason() {
     }
 }
 
+/// The longest part of a sentence before its detail, in characters.
+const HEAD: usize = 240;
+
+/// Words of another century, and "is to be" for what somebody should do.
+const BANNED: [&str; 9] = [
+    "whoever",
+    "anew",
+    "mend",
+    "behind",
+    "stands",
+    "lies",
+    "beforehand",
+    "likewise",
+    "is to be",
+];
+
+/// How a sentence begins that says what to do.
+const ACTIONS: [&str; 26] = [
+    "Ask ",
+    "Boot ",
+    "Build ",
+    "Check ",
+    "Correct ",
+    "Find ",
+    "Fix ",
+    "Keep ",
+    "Leave ",
+    "Let ",
+    "Load ",
+    "Look ",
+    "Make ",
+    "Move ",
+    "Read ",
+    "Remove ",
+    "Set ",
+    "Sign ",
+    "Stop ",
+    "Upgrade ",
+    "Use ",
+    "Run ",
+    "Drain ",
+    "Reboot ",
+    "Wait ",
+    "No action is needed",
+];
+
+/// The words alone, each between two spaces.
+fn words(text: &str) -> String {
+    let parts = text.split(|letter: char| !letter.is_alphanumeric());
+    let words: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+    format!(" {} ", words.join(" ").to_lowercase())
+}
+
+/// `what happened: detail. Action.`
 #[test]
-fn no_sentence_is_empty_ends_in_a_stop_or_shows_how_it_is_made() {
+fn every_sentence_says_what_happened_and_what_to_do_in_plain_english() {
     for reason in all() {
-        let text = reason.to_string();
-        let plain = !text.is_empty() && !text.ends_with('.') && !text.contains("Some(");
-        assert!(plain && !text.contains('\n'), "{text}");
+        let (code, text) = (reason.code(), reason.to_string());
+        assert!(
+            text.ends_with('.') && !text.ends_with("..") && !text.contains('\n'),
+            "{code}: one line that ends with a full stop: {text}"
+        );
+        assert!(!text.contains("Some("), "{code}: {text}");
+        let (happened, actions) = text.split_once(". ").unwrap();
+        let head = happened.split(": ").next().unwrap().chars().count();
+        assert!((1..=HEAD).contains(&head), "{code}: {head}: {text}");
+        let mut sentences = actions.split(". ");
+        assert!(
+            sentences.any(|one| ACTIONS.iter().any(|begin| one.starts_with(begin))),
+            "{code} names no action: {text}"
+        );
+        let words = words(&text);
+        for banned in BANNED {
+            assert!(!words.contains(&format!(" {banned} ")), "{code}: {text}");
+        }
     }
 }
 
-/// What a person needs to mend a bad input: where it stands, what was found there, and what is accepted.
+#[test]
+fn the_full_stop_of_somebody_elses_words_is_not_doubled() {
+    let detail = "The disk is full.\n".to_owned();
+    let text = Reason::ArmFailed { detail }.to_string();
+    assert!(text.contains(": The disk is full. Make /boot"), "{text}");
+}
+
+/// What a person needs to correct a bad input: where it is, what was found there, and what is accepted.
 #[test]
 fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
     let image = "careen.dev/image";
@@ -53,7 +129,7 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
     for (code, words) in [
         (
             "BadRequest",
-            ["careen.dev/upgrade-id", "a b", "accepted is"],
+            ["careen.dev/upgrade-id", "a b", "Use 1 to 63 of a-z"],
         ),
         (
             "BadPolicy",
@@ -70,28 +146,25 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
         ),
         ("UnknownRemote", [image, "theirs", "ostree remote list"]),
         ("RememberedBad", ["image", "bbbb", "careen.dev/upgrade-id"]),
-        ("NothingKept", [image, "kept:", "ask for an image"]),
+        ("NothingKept", [image, "kept:", "Ask for an image"]),
         ("RollbackOff", [image, "kept:", "rollback = true"]),
         ("NoSuchRef", [image, "os/none", "ostree remote refs theirs"]),
-        ("NoSuchCommit", [image, "bbbb", "accepted is"]),
-        ("NoSuchImage", [image, "bbbb", "accepted is"]),
-        ("NotEncapsulated", [image, "bbbb", "accepted is"]),
+        ("NoSuchCommit", [image, "bbbb", "ostree remote refs"]),
+        ("NoSuchImage", [image, "bbbb", "skopeo inspect"]),
+        ("NotEncapsulated", [image, "bbbb", "careen-image"]),
         ("RemoteAway", [image, "theirs", "/etc/ostree/remotes.d"]),
-        ("Unsigned", [image, "bbbb", "accepted is"]),
-        ("WrongSignature", [image, "bbbb", "accepted is"]),
+        ("Unsigned", [image, "bbbb", "keyring"]),
+        ("WrongSignature", [image, "bbbb", "trusted key"]),
         (
             "VerificationOff",
             ["gpg-verify=false", "theirs", "unsigned = true"],
         ),
-        ("NoKernel", ["/usr/lib/modules", "no kernel", "accepted is"]),
+        ("NoKernel", ["/usr/lib/modules", "no kernel", "exactly one"]),
         ("NoImageInfo", [info, "missing", "kubernetes"]),
-        (
-            "NoStage",
-            [info, "\"stage\": 2", "accepted is \"stage\": 1"],
-        ),
+        ("NoStage", [info, "\"stage\": 2", "with \"stage\": 1"]),
         (
             "NoAgent",
-            ["bbbb", "careen-deadman.timer (not enabled)", "accepted is"],
+            ["bbbb", "careen-deadman.timer (not enabled)", "Use an image"],
         ),
         ("WrongArchitecture", [info, "aarch64", "x86_64"]),
         (
@@ -106,9 +179,12 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
         ("RecordDamaged", ["the record", "torn", "remove"]),
         (
             "RecordUnwritten",
-            ["record.a.new", "No space left", "make room"],
+            ["record.a.new", "No space left", "Make room"],
         ),
-        ("MachineUnseen", ["/boot/loader", "Input/output", "mend"]),
+        (
+            "MachineUnseen",
+            ["/boot/loader", "Input/output", "Fix that"],
+        ),
     ] {
         let reason = all().into_iter().find(|reason| reason.code() == code);
         let text = reason.unwrap().to_string();
@@ -123,7 +199,7 @@ fn an_image_without_a_stage_is_told_so_and_an_older_record_is_read() {
     let older = r#"{"code":"NoStage","commit":"bbbb"}"#;
     let reason: Reason = serde_json::from_str(older).unwrap();
     assert!(
-        reason.to_string().contains("nothing of a \"stage\""),
+        reason.to_string().contains("has no \"stage\" in"),
         "{reason}"
     );
 }

@@ -56,7 +56,7 @@ fn refused(asked: &str, bad: Malformed) {
     );
     assert!(asked.contains(&bad.value) && !bad.accepted.is_empty());
     let text = Reason::from(bad).to_string();
-    assert!(text.contains("accepted is"), "{text}");
+    assert!(text.contains(". Use "), "{text}");
 }
 
 fn looked_at(asked: &str, look: &Look, seen: &Observation, found: Found) {

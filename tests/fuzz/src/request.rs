@@ -83,8 +83,5 @@ fn refused(raw: &RawRequest, bad: Malformed) {
     assert!(!bad.accepted.is_empty());
     let field = bad.field;
     let text = Reason::from(bad).to_string();
-    assert!(
-        text.contains(field) && text.contains("accepted is"),
-        "{text}"
-    );
+    assert!(text.contains(field) && text.contains(". Use "), "{text}");
 }

@@ -65,7 +65,7 @@ async fn a_bad_request_is_refused_with_field_value_and_accepted_form() -> Result
     for (word, annotations, field, value) in cases {
         let said = refused(word, annotations).await?;
         assert!(
-            said.starts_with(field) && said.contains(value) && said.contains("accepted is"),
+            said.starts_with(field) && said.contains(value) && said.contains(". Use "),
             "{said}"
         );
     }

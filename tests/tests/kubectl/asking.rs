@@ -131,7 +131,7 @@ async fn a_selector_that_is_none_is_a_wrong_command_line() -> Result<()> {
     ensure!(ran.err.contains("--selector \"a=(b\""), "{ran:?}");
     let line = format!("upgrade nobody --image {NEW_IMAGE} --yes --timeout 5s");
     let ran = careen(&line).await?.with(Exit::Usage)?;
-    ensure!(ran.err.contains("--timeout wants --watch"), "{ran:?}");
+    ensure!(ran.err.contains("--timeout needs --watch"), "{ran:?}");
     Ok(())
 }
 
@@ -326,7 +326,7 @@ async fn a_server_that_is_not_there_is_told_from_one_that_says_no() -> Result<()
     let ran = run(&kubeconfig, "status", None)
         .await?
         .with(Exit::Unreachable)?;
-    ensure!(ran.err.contains("is not reached"), "{ran:?}");
+    ensure!(ran.err.contains("cannot reach the API server"), "{ran:?}");
     run(&folder.path().join("none"), "status", None)
         .await?
         .with(Exit::Unreachable)?;

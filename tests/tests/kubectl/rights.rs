@@ -106,7 +106,7 @@ async fn a_viewer_sees_and_changes_nothing() -> Result<()> {
     let other = TestNode::new("viewed").await?;
     let line = format!("upgrade {} --image {NEW_IMAGE} --dry-run", other.name);
     let ran = viewer.runs(&line).await?.with(Exit::Forbidden)?;
-    ensure!(ran.err.contains("page of kubectl careen"), "{ran:?}");
+    ensure!(ran.err.contains("page about kubectl careen"), "{ran:?}");
     Ok(())
 }
 

@@ -141,7 +141,7 @@ async fn a_request_that_is_taken_back_before_it_is_served_ends_the_watching_and_
     let (ran, cancelled) = tokio::join!(careen(&line), taken_back);
     cancelled?;
     let ran = ran?.with(Exit::Failed)?;
-    ensure!(ran.err.contains("the request was taken back"), "{ran:?}");
+    ensure!(ran.err.contains("the request was withdrawn"), "{ran:?}");
     Ok(())
 }
 
@@ -185,7 +185,7 @@ async fn a_server_that_goes_away_is_waited_for_and_that_is_said_once() -> Result
     let outage = async {
         until(|| captured.out().contains(": Asked")).await;
         node.wire.set(State::Cut);
-        until(|| captured.err().contains("asked again and again")).await;
+        until(|| captured.err().contains("; retrying")).await;
         node.wire.set(State::Open);
         answer(&node, "Upgraded", json!({})).await
     };
@@ -196,7 +196,7 @@ async fn a_server_that_goes_away_is_waited_for_and_that_is_said_once() -> Result
     answered?;
     assert_eq!(ended?, Exit::Done, "{captured:?}");
     let said = captured.err();
-    assert_eq!(said.matches("asked again and again").count(), 1, "{said}");
+    assert_eq!(said.matches("; retrying").count(), 1, "{said}");
     Ok(())
 }
 

@@ -55,7 +55,7 @@ async fn a_node_that_may_not_be_written_is_said_in_the_condition_and_to_core() -
             .call(&bundle, "UpdateMachine/update-machine", call.clone())
             .await?;
         let message = answer["message"].as_str().unwrap_or_default();
-        anyhow::ensure!(message.contains("could not be written"), "{answer}");
+        anyhow::ensure!(message.contains("could not update"), "{answer}");
         anyhow::ensure!(answer["retryAfterSeconds"].as_i64() >= Some(1), "{answer}");
         Ok(())
     };

@@ -41,7 +41,7 @@ async fn a_node_without_an_agent_becomes_a_reason_and_its_machine_gets_its_healt
     let said = scene.until("NoAnswer", silent).await?;
     let message = said["message"].as_str().unwrap_or_default();
     assert!(
-        message.contains("does careen-agent run there?"),
+        message.contains("Check that careen-agent runs there."),
         "{message}"
     );
     scene

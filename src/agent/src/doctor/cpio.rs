@@ -62,7 +62,7 @@ fn number(header: &[u8; HEADER], at: usize) -> io::Result<usize> {
 fn damaged() -> io::Error {
     io::Error::new(
         ErrorKind::InvalidData,
-        "it is no cpio archive of the kernel's kind",
+        "it is not a cpio archive of the kernel's kind",
     )
 }
 

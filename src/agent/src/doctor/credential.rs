@@ -18,30 +18,31 @@ pub(super) fn credential(patient: &Patient) -> Finding {
         Ok(Held::Certificate(found)) => judge(&found, patient.clock.wall),
         Ok(Held::Token) => Finding::ok(
             NAME,
-            format!("{path} has a token, whose end cannot be seen"),
+            format!("{path} has a token; the doctor cannot see when it expires"),
         ),
         Err(Unseen::Kubeconfig(error)) => {
             bad(format!("{path}: {error}"), "join the node: kubeadm join")
         }
         Err(Unseen::NoUser) => bad(
             format!("{path} names no user"),
-            "join the node anew: kubeadm join",
+            "join the node again: kubeadm join",
         ),
         Err(Unseen::Certificate(detail)) => bad(
             format!("{path}: {detail}"),
-            "look at the kubelet: systemctl status kubelet",
+            "check the kubelet: systemctl status kubelet",
         ),
     }
 }
 
 fn judge(found: &Certificate, now: u64) -> Finding {
-    let rotate = "is the kubelet up, and rotateCertificates on? systemctl status kubelet";
+    let rotate =
+        "check that the kubelet runs and that rotateCertificates is on: systemctl status kubelet";
     let user = &found.user;
     if !user.starts_with(NODE) {
         return Finding::bad(
             NAME,
-            format!("it is for {user:?}, not for a node"),
-            "join the node anew: kubeadm join",
+            format!("it belongs to {user:?}, which is not a node"),
+            "join the node again: kubeadm join",
         );
     }
     if now < found.from {

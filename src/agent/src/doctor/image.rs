@@ -16,7 +16,7 @@ pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Fin
             return Finding::bad(
                 NAME,
                 error.to_string(),
-                "Careen upgrades systems that OSTree deployed, and no others",
+                "boot a system that OSTree deployed: Careen upgrades no others",
             );
         }
     };

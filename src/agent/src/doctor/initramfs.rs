@@ -50,8 +50,8 @@ pub(super) fn stage(patient: &Patient, booted: Option<&Deployment>) -> Finding {
         Ok(found) => judge(&found, says),
         Err(error) => Finding::warn(
             NAME,
-            format!("{} cannot be looked into: {error}", path.display()),
-            "look yourself: lsinitrd | grep careen",
+            format!("cannot read {}: {error}", path.display()),
+            "check it by hand: lsinitrd | grep careen",
         ),
     }
 }
@@ -74,7 +74,7 @@ fn judge(found: &BTreeSet<String>, says: bool) -> Finding {
         ),
         (false, false) => Finding::warn(
             NAME,
-            "the running system has no guard; the next one needs it, and the way back to this one would be refused",
+            "the running system has no guard; the next one needs it, and a rollback to this one would be refused",
             mend,
         ),
     }
@@ -100,7 +100,7 @@ fn ours_in(path: &Path) -> io::Result<BTreeSet<String>> {
     let start = input.fill_buf()?;
     let known = PACKERS.iter().find(|(magic, _)| start.starts_with(magic));
     let Some((_, packer)) = known else {
-        return Err(io::Error::other("its compression is not known"));
+        return Err(io::Error::other("unknown compression"));
     };
     // The program shares the file and goes on where it stands.
     let at = input.stream_position()?;

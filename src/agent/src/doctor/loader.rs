@@ -29,11 +29,11 @@ pub(super) fn loader(patient: &Patient) -> Finding {
 fn judge(fitness: Result<(), Reason>, is_vfat: bool, libostree: Option<(u32, u32)>) -> Finding {
     match fitness {
         Ok(()) if is_vfat => on_vfat(libostree),
-        Ok(()) => Finding::ok(NAME, "GRUB boots an entry once and clears it by itself"),
+        Ok(()) => Finding::ok(NAME, "GRUB boots an entry once and clears it"),
         Err(Reason::LoaderUnfit { detail }) => Finding::bad(
             NAME,
             detail,
-            "docs/bootloader.md has what GRUB must do, and where /boot may lie",
+            "fix the boot loader: docs/bootloader.md says what GRUB must do, and where /boot may be",
         ),
         Err(other) => Finding::bad(NAME, other.to_string(), "docs/bootloader.md"),
     }

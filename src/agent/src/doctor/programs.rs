@@ -30,7 +30,7 @@ pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
         );
     }
     if amiss.is_empty() {
-        let seen = format!("all {count} hooks and checks of the operator's own may be run");
+        let seen = format!("all {count} hooks and checks of the operator may run");
         return vec![Finding::ok(NAME, seen)];
     }
     amiss
@@ -54,6 +54,6 @@ fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
 
 fn judge(program: Program, verdict: Verdict) -> Option<Finding> {
     let seen = format!("{}: {}", program.path.display(), program.fault?);
-    let mend = "run that command, or take the program away";
+    let mend = "run that command, or remove the program";
     Some(Finding::new(NAME, verdict, seen, mend))
 }

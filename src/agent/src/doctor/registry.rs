@@ -30,7 +30,7 @@ pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
     if let Err(missing) = Program::Skopeo.below(root) {
         return Some(Finding::bad(
             NAME,
-            format!("the policy speaks of container images, and {missing}"),
+            format!("the policy allows container images, but {missing}"),
             "make an image with the package skopeo, 1.13 or later",
         ));
     }
@@ -39,7 +39,7 @@ pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
     }
     Some(match container_policy(root) {
         // In force in any case, so that no image comes at all.
-        Err(error) => Finding::bad(NAME, error, "mend it: containers-policy.json(5)"),
+        Err(error) => Finding::bad(NAME, error, "fix it: containers-policy.json(5)"),
         Ok(found) => vouched(policy, found.as_ref()),
     })
 }
@@ -50,7 +50,7 @@ fn apart(patient: &Patient) -> Option<Finding> {
     (most.trim() == "0").then(|| {
         Finding::bad(
             NAME,
-            "user.max_user_namespaces is 0, so skopeo cannot be kept apart from other processes",
+            "user.max_user_namespaces is 0, so skopeo cannot be isolated from other processes",
             "set the sysctl user.max_user_namespaces to more than 0",
         )
     })
@@ -66,7 +66,7 @@ fn keys(root: &Path) -> Option<Finding> {
         let others = facts.mode() & 0o007 != 0;
         let group = facts.mode() & 0o040 != 0 && GROUPS.contains(&facts.gid());
         let seen = match (others, group) {
-            (true, _) => "everybody on the node may read",
+            (true, _) => "every user on the node may read",
             (false, true) => return None,
             (false, false) => "skopeo may not read",
         };
@@ -109,8 +109,8 @@ fn vouched(policy: &Policy, found: Option<&ContainerPolicy>) -> Finding {
     if !lets_any_through(policy) {
         return Finding::warn(
             NAME,
-            "no container image is let through: registry.allowed and registry.archives name no place",
-            "name the registries that may be used in the policy's registry.allowed",
+            "no container image is allowed: registry.allowed and registry.archives name no place",
+            "name the allowed registries in the policy's registry.allowed",
         );
     }
     if !wanted.signed_by.is_empty() {
@@ -123,15 +123,15 @@ fn vouched(policy: &Policy, found: Option<&ContainerPolicy>) -> Finding {
     if policy.unsigned {
         return Finding::warn(
             NAME,
-            "container images that nobody signed are let through",
-            "set registry.signed-by, and drop unsigned = true from the policy",
+            "unsigned container images are allowed",
+            "set registry.signed-by, and remove unsigned = true from the policy",
         );
     }
     if !wanted.archives.is_empty() {
         return Finding::bad(
             NAME,
-            "registry.archives is set, and nothing vouches for what comes from an archive",
-            "set registry.signed-by in the policy; the container policy says nothing of archives",
+            "registry.archives is set, but nothing vouches for an image from an archive",
+            "set registry.signed-by in the policy; the container policy does not cover archives",
         );
     }
     by_container_policy(wanted, found)
@@ -145,7 +145,7 @@ fn by_container_policy(wanted: &Registry, found: Option<&ContainerPolicy>) -> Fi
         None => Finding::ok(
             NAME,
             format!(
-                "/{CONTAINER_POLICY} says which are let through: skopeo alone checks it (with registry.signed-by careen-deploy checks the commit itself)"
+                "/{CONTAINER_POLICY} says which are allowed: only skopeo checks it (with registry.signed-by, careen-deploy checks the commit itself)"
             ),
         ),
         Some(place) => Finding::bad(

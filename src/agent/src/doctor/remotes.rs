@@ -48,7 +48,7 @@ fn unknown(field: &str, name: &str) -> Finding {
     Finding::bad(
         NAME,
         format!("the policy's {field} names {name}, which is not configured"),
-        &format!("ostree remote add it, or take it out of the policy's {field}"),
+        &format!("add it with ostree remote add, or remove it from the policy's {field}"),
     )
 }
 
@@ -56,12 +56,12 @@ fn unknown(field: &str, name: &str) -> Finding {
 fn none(policy: &Policy) -> Finding {
     let seen = "no OSTree remote is configured";
     if registry::lets_any_through(policy) {
-        return Finding::ok(NAME, format!("{seen}, images come as container images"));
+        return Finding::ok(NAME, format!("{seen}; images come as container images"));
     }
     Finding::bad(
         NAME,
         format!("{seen}, and the policy names no registry"),
-        "ostree remote add, with the key that images are signed with; or name registries in the policy's registry.allowed",
+        "add one with ostree remote add and the key that signs the images; or name registries in the policy's registry.allowed",
     )
 }
 
@@ -98,15 +98,15 @@ fn judge(group: &Group, places: &Places, policy: &Policy) -> Finding {
         return Finding::bad(
             NAME,
             format!("{name} has no url"),
-            "give it one, in its file below /etc/ostree/remotes.d",
+            "add url= to its file below /etc/ostree/remotes.d",
         );
     };
     if policy.limits.bandwidth_bytes > 0 && group.get("proxy").is_some() {
-        let seen = format!("{name} goes through a proxy, where bandwidth cannot be capped");
+        let seen = format!("{name} uses a proxy, through which the bandwidth cannot be limited");
         return Finding::bad(
             NAME,
             seen,
-            "take away proxy=, or the policy's limits.bandwidth-bytes",
+            "remove proxy=, or the policy's limits.bandwidth-bytes",
         );
     }
     // Absent means true (ostree.repo-config(5)).
@@ -114,8 +114,8 @@ fn judge(group: &Group, places: &Places, policy: &Policy) -> Finding {
     match (verified, policy.unsigned) {
         (false, true) => Finding::warn(
             NAME,
-            format!("{name}: {url}, unsigned images are let through"),
-            "sign them, and drop unsigned = true from the policy",
+            format!("{name}: {url}, unsigned images are allowed"),
+            "sign them, and remove unsigned = true from the policy",
         ),
         (false, false) => Finding::bad(
             NAME,
@@ -131,9 +131,9 @@ fn judge_keys(group: &Group, name: &str, url: &str, places: &Places) -> Finding 
         return Finding::bad(
             NAME,
             format!(
-                "{name}'s gpgkeypath= names {path}, which is not there: no signature is verified then"
+                "{name}'s gpgkeypath= names {path}, which does not exist: no signature can be verified"
             ),
-            "put the keys there, or take that path out of gpgkeypath=",
+            "put the keys there, or remove that path from gpgkeypath=",
         );
     }
     if has_key(group, name, places) {
@@ -141,7 +141,7 @@ fn judge_keys(group: &Group, name: &str, url: &str, places: &Places) -> Finding 
     }
     Finding::bad(
         NAME,
-        format!("{name} has no key to judge signatures by"),
+        format!("{name} has no key to verify signatures with"),
         &format!("ostree remote gpg-import {name} -k <file>"),
     )
 }

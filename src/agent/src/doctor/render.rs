@@ -62,9 +62,9 @@ fn summary(findings: &[Finding]) -> String {
     let (warn, bad) = (count(Verdict::Warn), count(Verdict::Bad));
     match worst(findings) {
         Verdict::Ok => "This node is ready for an upgrade.\n".to_owned(),
-        Verdict::Warn => format!("This node can be upgraded; {warn} to look at.\n"),
+        Verdict::Warn => format!("This node can be upgraded; {warn} to check.\n"),
         Verdict::Bad => {
-            format!("This node is not ready for an upgrade: {bad} bad, {warn} to look at.\n")
+            format!("This node is not ready for an upgrade: {bad} bad, {warn} to check.\n")
         }
     }
 }
@@ -96,7 +96,7 @@ warn  watchdog   none
                  -> load its driver
 bad   boot-room  1 MiB free
                  -> make room
-This node is not ready for an upgrade: 1 bad, 1 to look at.
+This node is not ready for an upgrade: 1 bad, 1 to check.
 ";
         assert_eq!(text(&findings()), expected);
     }

@@ -25,7 +25,7 @@ pub(super) fn boot(patient: &Patient, booted: Option<&Deployment>) -> Finding {
     let Some(booted) = booted else {
         return Finding::warn(
             NAME,
-            "which kernel runs is not known, so neither is how large the next may be",
+            "the running kernel is unknown, so the room for the next one is unknown too",
             "see the check `system`",
         );
     };
@@ -57,13 +57,13 @@ fn judge_boot(free: u64, kernel: u64, spare: usize) -> Finding {
         Finding::warn(
             NAME,
             seen,
-            "the kept system will go before the new one comes; a larger /boot would hold all three",
+            "the kept system is removed before the new one is deployed; a larger /boot would hold all three",
         )
     } else {
         Finding::bad(
             NAME,
             seen,
-            "remove what else lies on /boot, or enlarge it: it should hold three kernels",
+            "remove other files from /boot, or make it larger: it should hold three kernels",
         )
     }
 }

@@ -32,7 +32,7 @@ async fn ask(cluster: &Cluster) -> Result<(Finding, Node), Finding> {
         Err(ApiError::Missing) => Err(Finding::bad(
             NAME,
             format!("{version}, which has no Node {name}"),
-            "see why the kubelet has not registered it: journalctl -u kubelet",
+            "check why the kubelet has not registered it: journalctl -u kubelet",
         )),
         Err(error) => Err(no_answer(error)),
     }
@@ -47,7 +47,7 @@ fn no_answer(error: ApiError) -> Finding {
     Finding::bad(
         NAME,
         error.to_string(),
-        "look at the network, and at the server in kubelet.conf",
+        "check the network, and the server in kubelet.conf",
     )
 }
 
@@ -58,14 +58,17 @@ fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
     let keys = Keys::read(annotations, node.metadata.labels.as_ref().unwrap_or(&none));
     let out = keys.opted_out.map(|why| {
         let seen = format!("this node takes no upgrade: {}", complaint(&why));
-        let remove = format!("take {} off the Node", names::OPT_OUT);
+        let remove = format!("remove {} from the Node", names::OPT_OUT);
         Finding::bad("opt-out", seen, &remove)
     });
     let name = node.metadata.name.clone().unwrap_or_default();
     let paused = keys.pause.map(|pause| {
-        let seen = format!("nothing new is begun here: {}", complaint(&pause.why()));
+        let seen = format!(
+            "nothing new begins on this node: {}",
+            complaint(&pause.why())
+        );
         let remove = match &pause {
-            Pause::Asked(_) => format!("take {} off the Node", names::PAUSED),
+            Pause::Asked(_) => format!("remove {} from the Node", names::PAUSED),
             Pause::Looks(stray) => stray.removal(&name),
         };
         Finding::warn("paused", seen, &remove)

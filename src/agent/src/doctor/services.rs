@@ -22,14 +22,14 @@ const KUBELET: Service = Service {
     name: "kubelet",
     unit: names::KUBELET_UNIT,
     at: kubelet::ADDRESS,
-    mend: "leave healthzBindAddress and healthzPort of its configuration at their defaults; else journalctl -u kubelet",
+    mend: "keep healthzBindAddress and healthzPort of its configuration at their defaults; otherwise see journalctl -u kubelet",
 };
 
 const CONTAINERD: Service = Service {
     name: "containerd",
     unit: names::RUNTIME_UNIT,
     at: RUNTIME,
-    mend: "leave the address of its [grpc] at the default (/etc/containerd/config.toml); else journalctl -u containerd",
+    mend: "keep the address of its [grpc] at the default (/etc/containerd/config.toml); otherwise see journalctl -u containerd",
 };
 
 /// How each is. Of the running system alone: those of another root cannot be asked.
@@ -80,7 +80,10 @@ fn judge(service: &Service, answer: &Check, state: Option<&str>) -> Finding {
         state => {
             let state = state.unwrap_or("not loaded");
             let seen = format!("{why}; {} is {state}", service.unit);
-            let mend = format!("start it and look again: systemctl start {}", service.unit);
+            let mend = format!(
+                "start it and run the doctor again: systemctl start {}",
+                service.unit
+            );
             Finding::warn(service.name, seen, &mend)
         }
     }

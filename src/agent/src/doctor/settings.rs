@@ -24,10 +24,10 @@ pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Vec<Fi
         Err(reason) => Finding::bad(
             NAME,
             reason.to_string(),
-            "mend that line; docs/policy.md lists what is accepted",
+            "fix that line; docs/policy.md lists the accepted values",
         ),
         Ok(_) if patient.policy.exists() => Finding::ok(NAME, format!("{path} holds")),
-        Ok(_) => Finding::ok(NAME, format!("{path} is absent: the defaults hold")),
+        Ok(_) => Finding::ok(NAME, format!("{path} is absent: the defaults apply")),
     }]
 }
 
@@ -38,7 +38,7 @@ pub(super) fn opt_out(patient: &Patient, policy: &Policy) -> Option<Finding> {
     Some(Finding::bad(
         NAME,
         format!("this node takes no upgrade: {}", complaint(why)),
-        &format!("take opt-out out of {}", patient.policy.display()),
+        &format!("remove opt-out from {}", patient.policy.display()),
     ))
 }
 
@@ -47,11 +47,11 @@ pub(super) fn kubelet_state(patient: &Patient) -> Finding {
     const NAME: &str = "kubelet-state";
     let unit = names::RESTORE_UNIT;
     let mend = format!(
-        "journalctl -b -u {unit}; docs/runbook.md#stateowed says how it is put back, or given up"
+        "see journalctl -b -u {unit}; docs/runbook.md#stateowed says how to restore or discard it"
     );
     let bad = |seen: String| Finding::bad(NAME, seen, &mend);
     match saved::none_is_owed(&patient.places) {
-        Ok(Ok(())) => Finding::ok(NAME, "nothing of it is still to be put back"),
+        Ok(Ok(())) => Finding::ok(NAME, "nothing is left to restore"),
         Ok(Err(reason)) => bad(reason.to_string()),
         Err(error) => bad(error.to_string()),
     }
@@ -66,7 +66,7 @@ pub(super) fn record(read: &RecordRead) -> Finding {
             return Finding::bad(
                 NAME,
                 reason.to_string(),
-                "until then every request is left alone",
+                "fix that; until then the agent takes no request",
             );
         }
     };
@@ -75,7 +75,7 @@ pub(super) fn record(read: &RecordRead) -> Finding {
         Some((id, Phase::Halted { reason })) => Finding::bad(
             NAME,
             format!("upgrade {id} is halted: {reason}"),
-            "look at the node, uncordon it, and ask again",
+            "check the node, uncordon it, and ask again",
         ),
         Some((id, phase)) => Finding::ok(NAME, format!("upgrade {id} is {}", phase.name())),
     }

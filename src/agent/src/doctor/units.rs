@@ -41,7 +41,7 @@ pub(super) fn units(patient: &Patient) -> Finding {
         return Finding::bad(
             NAME,
             format!("missing: {}", missing.join(", ")),
-            "put systemd/system of Careen into the image's /usr/lib/systemd/system and run systemctl preset-all there",
+            "put Careen's units into the image's /usr/lib/systemd/system, and run systemctl preset-all there",
         );
     }
     if !masked.is_empty() {
@@ -51,13 +51,13 @@ pub(super) fn units(patient: &Patient) -> Finding {
     }
     if !disabled.is_empty() {
         let disabled = disabled.join(" ");
-        let mend = format!("systemctl enable {disabled}, here and where the image is made");
-        let seen = format!("there, and not enabled, so that no boot starts them: {disabled}");
+        let mend = format!("systemctl enable {disabled}, here and in the image");
+        let seen = format!("present but not enabled, so that no boot starts them: {disabled}");
         return Finding::bad(NAME, seen, &mend);
     }
     Finding::ok(
         NAME,
-        format!("all {} are there and enabled", wanted().count()),
+        format!("all {} are present and enabled", wanted().count()),
     )
 }
 

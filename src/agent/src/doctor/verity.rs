@@ -17,16 +17,18 @@ pub(super) fn verity(patient: &Patient) -> Finding {
 
 fn judge(support: Option<Support>) -> Finding {
     const NAME: &str = "fs-verity";
-    let mend = "tune2fs -O verity on the device of the root, if it is ext4; without it all works, and the guard reads what it checks";
+    let mend = "run tune2fs -O verity on the device of the root, if it is ext4; without it everything works, but the guard reads the files that it checks";
     match support {
         Some(Support::Sealed) => Finding::ok(NAME, "in use"),
-        Some(Support::Able) => Finding::ok(NAME, "the next system will be sealed"),
-        Some(Support::Unable) => {
-            Finding::warn(NAME, "the root file system or the kernel has none", mend)
-        }
+        Some(Support::Able) => Finding::ok(NAME, "the next system can be sealed"),
+        Some(Support::Unable) => Finding::warn(
+            NAME,
+            "the root file system or the kernel does not support it",
+            mend,
+        ),
         None => Finding::warn(
             NAME,
-            format!("there is no /{EXAMPLE} to ask about"),
+            format!("/{EXAMPLE} does not exist, so the doctor cannot test it"),
             "put the kubelet into the image",
         ),
     }

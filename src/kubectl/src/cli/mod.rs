@@ -18,7 +18,7 @@ use crate::pace::{Pace, Width};
 use crate::span::Span;
 use nodes::node_name;
 
-/// Why a node is paused where nobody says why.
+/// Why a node is paused when no reason is given.
 pub const BY_HAND: &str = "paused by hand";
 
 /// For an answer that takes a few small objects of the image, and a rehearsal of the drain.
@@ -27,17 +27,17 @@ const METADATA: Duration = Duration::from_secs(2 * 60);
 /// For one that takes all layers of a container image that the node lacks: a gigabyte at ten megabits a second.
 const LAYERS: Duration = Duration::from_secs(15 * 60);
 
-/// Ask nodes for upgrades, watch them, and see why they are where they are.
+/// Request node upgrades, watch them, and see what holds them up.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "kubectl-careen", bin_name = "kubectl careen", version = upgrade::release::THIS)]
 pub struct Cli {
-    /// The kubeconfig to use, in place of KUBECONFIG and ~/.kube/config.
+    /// The kubeconfig to use instead of KUBECONFIG and ~/.kube/config.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context in it, in place of its current one.
+    /// The context to use instead of the current one.
     #[arg(long, global = true, value_name = "NAME", help_heading = "Connection")]
     pub context: Option<String>,
-    /// How to print data, in place of text for people.
+    /// The output format, instead of text for people.
     #[arg(
         short,
         long,
@@ -46,7 +46,7 @@ pub struct Cli {
         help_heading = "Output"
     )]
     pub output: Option<Format>,
-    /// Colours; `auto` is on a terminal where NO_COLOR is not set.
+    /// When to use colours; `auto` means on a terminal without NO_COLOR.
     #[arg(
         long,
         global = true,
@@ -63,7 +63,7 @@ pub struct Cli {
 /// When to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// Where a person sees it.
+    /// On a terminal.
     Auto,
     /// Always.
     Always,
@@ -85,25 +85,25 @@ pub enum Format {
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Show what an upgrade would do to a node, before anything is touched.
+    /// Show what an upgrade would do to a node, without changing anything.
     Plan(Plan),
-    /// Ask nodes for an upgrade.
+    /// Request an upgrade of nodes.
     Upgrade(Upgrade),
-    /// Show how far nodes are.
+    /// Show the progress of nodes.
     Status(Status),
-    /// Say why a node is where it is, and what to do.
+    /// Explain the state of a node, and what to do.
     Explain(Explain),
-    /// Show the last upgrades of nodes, the latest first.
+    /// Show the last upgrades of nodes, latest first.
     History(History),
-    /// Take a request back; honoured until the node is armed.
+    /// Withdraw a request; possible until the node is armed.
     Cancel(Cancel),
-    /// Ask for the same again where it has failed.
+    /// Repeat a request that has failed.
     Retry(Retry),
-    /// Undo the last upgrade, where that went well: go back to the system that it has kept, which is an upgrade of its own, with drain and trial.
+    /// Undo the last upgrade if it succeeded: go back to the kept system, as an upgrade with its own drain and trial.
     Rollback(Rollback),
-    /// Let nodes begin nothing new: an upgrade that is armed goes on, one that is not waits where it is.
+    /// Pause nodes: they begin nothing new; an armed upgrade continues, any other waits.
     Pause(Pause),
-    /// Lift a pause; those of others stay unless they are named.
+    /// End a pause; pauses with a reason stay unless you name it.
     Resume(Resume),
     /// Print a completion script for a shell.
     Completion(Completion),
@@ -118,7 +118,7 @@ pub struct Plan {
     /// The image, or `kept:` for what `rollback` would do.
     #[arg(long)]
     pub image: Wanted,
-    /// How long to wait for the node's answer; 2m without it, and 15m for a container image, whose missing layers are all fetched.
+    /// How long to wait for the answer (default: 2m, or 15m for a container image, whose missing layers are all fetched).
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
 }
@@ -144,13 +144,13 @@ pub struct Upgrade {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: Chosen,
-    /// The image; best with its commit, so that all nodes get the same.
+    /// The image; name its commit, so that all nodes get the same.
     #[arg(long)]
     pub image: Target,
     /// The version that the image must carry.
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<Version>,
-    /// Also a node on whose last trial this image failed.
+    /// Also request it for a node whose last trial of this image failed.
     #[arg(long)]
     pub again: bool,
     /// How to ask.
@@ -175,11 +175,11 @@ pub struct Rollback {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: Chosen,
-    /// Also a node on which this undoes no upgrade: it changes over to the system that it keeps, whichever that is. One that has gone back already
-    /// goes forward again.
+    /// Also for a node on which this undoes no upgrade: the node changes to the system that it keeps, whichever that is. A node that has already
+    /// gone back goes forward again.
     #[arg(long)]
     pub again: bool,
-    /// Only where the last upgrade was to this image.
+    /// Only nodes whose last upgrade was to this image.
     #[arg(long, value_name = "IMAGE", conflicts_with = "again")]
     pub from: Option<Target>,
     /// How to ask.
@@ -190,28 +190,28 @@ pub struct Rollback {
 /// How to ask.
 #[derive(Args, Clone, Debug)]
 pub struct Asking {
-    /// Show progress until every node has ended.
+    /// Show progress until every node is done.
     #[arg(short, long)]
     pub watch: bool,
-    /// Ask so many nodes, or so many percent of them (10%), and the next when one has ended well. Implies --watch.
+    /// Upgrade N nodes, or N percent of them (10%), at a time, and the next one when one has succeeded. Implies --watch.
     #[arg(long, value_name = "N", group = "width")]
     pub at_once: Option<Width>,
     /// The same as --at-once 1.
     #[arg(long, group = "width")]
     pub one_by_one: bool,
-    /// Ask no other node once so many have not ended well; 1 without it. Those that are asked are watched to their end.
+    /// Stop after N nodes that did not succeed (default: 1). Upgrades under way are watched to their end.
     #[arg(long, value_name = "N", requires = "width")]
     pub stop_after: Option<NonZeroUsize>,
-    /// How long the new system must be healthy before it stays, 24h at most; where the node's policy says longer, that counts.
+    /// How long the new system must be healthy before it stays, at most 24h; a longer time in the node's policy applies instead.
     #[arg(long, value_name = "TIME", value_parser = soak)]
     pub soak: Option<Span>,
-    /// How long to watch at most; with --at-once, each node.
+    /// How long to watch at most; with --at-once, per node.
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
-    /// Do not ask back.
+    /// Skip the confirmation prompt.
     #[arg(short, long)]
     pub yes: bool,
-    /// Let the server check it and change nothing.
+    /// Only let the server validate the change.
     #[arg(long, conflicts_with_all = ["watch", "width"])]
     pub dry_run: bool,
 }
@@ -243,7 +243,7 @@ fn soak(text: &str) -> Result<Span, String> {
     let span: Span = text.parse()?;
     match span.0.as_secs() <= SOAK_MAX {
         true => Ok(span),
-        false => Err("accepted is 24h at most".to_owned()),
+        false => Err("the longest accepted time is 24h".to_owned()),
     }
 }
 
@@ -253,7 +253,7 @@ pub struct Status {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: ChosenOrAll,
-    /// Go on showing changes.
+    /// Keep showing changes.
     #[arg(short, long)]
     pub watch: bool,
 }
@@ -280,7 +280,7 @@ pub struct Cancel {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: Chosen,
-    /// Let the server check it and change nothing.
+    /// Only let the server validate the change.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -291,10 +291,10 @@ pub struct Pause {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: ChosenOrAll,
-    /// Why, for whoever finds it.
+    /// The reason, for other people.
     #[arg(long, value_name = "TEXT", default_value = BY_HAND, value_parser = NonEmptyStringValueParser::new())]
     pub reason: String,
-    /// Let the server check it and change nothing.
+    /// Only let the server validate the change.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -305,13 +305,13 @@ pub struct Resume {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: ChosenOrAll,
-    /// Lift the pauses that were made with this reason; without it, those that were made without one.
+    /// End the pauses with this reason (default: those without a reason).
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub reason: Option<String>,
-    /// Lift every pause, whoever made it and why.
+    /// End every pause, whatever its reason.
     #[arg(long, conflicts_with = "reason")]
     pub any_reason: bool,
-    /// Let the server check it and change nothing.
+    /// Only let the server validate the change.
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -18,7 +18,7 @@ pub struct Chosen {
 #[derive(Args, Clone, Debug)]
 #[group(multiple = false)]
 pub struct ChosenOrAll {
-    /// Names of nodes; all without any.
+    /// Names of nodes (default: all).
     #[arg(value_name = "NODE", value_parser = node_name)]
     nodes: Vec<String>,
     /// All nodes with these labels.
@@ -36,13 +36,13 @@ pub(super) fn node_name(text: &str) -> Result<String, String> {
     if is_name {
         return Ok(name.to_owned());
     }
-    Err("accepted is the name of a Node, as `kubectl get nodes` lists it".to_owned())
+    Err("use the name of a Node, as `kubectl get nodes` lists it".to_owned())
 }
 
 /// To the API server no labels are all nodes; here they are a variable that was not set.
 fn labels(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        return Err("it would select every node; accepted are labels, as role=edge".to_owned());
+        return Err("it would select every node; use labels, for example role=edge".to_owned());
     }
     Ok(text.to_owned())
 }

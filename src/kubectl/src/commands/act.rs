@@ -15,14 +15,14 @@ use crate::render::outcome::{self, Done, Outcome};
 use crate::request::Turn;
 use crate::view::NodeView;
 
-/// How often a write is decided anew because somebody was faster. Where others write the Node fifty times a second, two in
+/// How often a write is decided again because the Node has changed. Where others write the Node fifty times a second, two in
 /// three tries may come too late; that all of these do is out of the question.
 const TRIES: u32 = 50;
 
 /// How many nodes are read or written at once.
 pub const AT_ONCE: usize = 16;
 
-/// Writes what is decided on the node as it is, and decides anew when somebody was faster.
+/// Writes what is decided on the node as it is, and decides again when the Node has changed.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -50,7 +50,7 @@ pub async fn settle(
 pub fn told(node: &str, turn: Turn, done: Done, detail: String, write: Write) -> Outcome {
     let (done, detail, dry_run) = match turn {
         Turn::Write => (done, detail, write == Write::Dry),
-        Turn::Join => (Done::Joined, "asked for this already".to_owned(), false),
+        Turn::Join => (Done::Joined, "this is requested already".to_owned(), false),
         Turn::Done(why) => (Done::Nothing, why, false),
         Turn::Refuse(why) => (Done::Refused, why, false),
     };

@@ -20,7 +20,7 @@ use crate::request::{self, Aim, Errand, Turn};
 use crate::view::NodeView;
 
 /// What is said when a signal ends the watching.
-pub const STANDS: &str = "what was asked for stands, and goes on; `kubectl careen status` shows how far it is, `cancel` takes it back";
+pub const STANDS: &str = "the request stays, and the upgrade continues; `kubectl careen status` shows its progress, `cancel` withdraws it";
 
 /// Asks nodes for what is wanted of them.
 ///
@@ -33,7 +33,7 @@ pub async fn run(
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
     if asking.timeout.is_some() && !asking.watches() {
-        let why = "--timeout wants --watch: without it nothing is waited for";
+        let why = "--timeout needs --watch: without --watch the command does not wait";
         return Err(Failure::Usage(why.to_owned()));
     }
     let choice = Choice::from(nodes);
@@ -67,7 +67,7 @@ async fn ask(
     conclude(session, &outcomes)
 }
 
-/// One question for all of them, where anything is to be asked at all.
+/// One question for all of them, where there is anything to ask for.
 fn consent(
     nodes: &[NodeView],
     errand: &Errand,

@@ -20,7 +20,7 @@ pub async fn run(asked: &Cancel, session: &mut Session<'_>) -> Result<Exit, Fail
     let one = |node: crate::view::NodeView| async move {
         let decide = |node: &_| (request::cancel(node), request::withdrawing(node));
         let (turn, after) = settle(cluster, node, write, decide).await?;
-        let detail = "taken back; `kubectl careen status` shows what comes of it".to_owned();
+        let detail = "withdrawn; `kubectl careen status` shows what follows".to_owned();
         Ok(told(&after.name, turn, Done::Withdrawn, detail, write))
     };
     let outcomes = each(nodes, named, one).await;

@@ -65,7 +65,7 @@ pub async fn to_the_end(
 /// That these have not ended in the time that there was.
 pub fn late(nodes: &[&str]) -> Failure {
     Failure::Timeout(format!(
-        "not ended in time: {}; it goes on all the same, and `kubectl careen status` shows it",
+        "not ended in time: {}; the upgrade continues, and `kubectl careen status` shows it",
         few(nodes)
     ))
 }
@@ -79,13 +79,11 @@ pub fn verdict(awaited: &[Awaited], fleet: &Fleet, session: &mut Session<'_>) ->
             Some(Fate::Well) => continue,
             Some(Fate::Open | Fate::Badly) => (
                 Exit::Failed,
-                format!("`kubectl careen explain {node}` says why, and what to do"),
+                format!("`kubectl careen explain {node}` shows why, and what to do"),
             ),
             Some(Fate::Dropped) => (
                 Exit::Failed,
-                format!(
-                    "{node}: the request was taken back, or replaced by another, before it was served"
-                ),
+                format!("{node}: the request was withdrawn or replaced before the agent took it"),
             ),
             None => (Exit::Missing, format!("{node} is gone from the cluster")),
         };

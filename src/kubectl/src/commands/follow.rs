@@ -144,7 +144,7 @@ impl Following {
                 if let Some(trouble) = trouble(error, &self.fleet)?
                     && !std::mem::replace(&mut self.away, true)
                 {
-                    let line = format!("{trouble}; it is asked again and again");
+                    let line = format!("{trouble}; retrying");
                     session.console.say(&line);
                 }
             }
@@ -193,7 +193,7 @@ async fn until(deadline: Option<Instant>) {
 /// What is said of an error of the watch, if anything; one that will not pass ends it.
 fn trouble(error: watcher::Error, fleet: &Fleet) -> Result<Option<Failure>, Failure> {
     let failure = match error {
-        // Where it left off is forgotten there by now: it begins anew, as after a laptop's sleep.
+        // Where it left off is forgotten there by now: it begins again, as after a laptop's sleep.
         watcher::Error::WatchError(status) if status.code == GONE => return Ok(None),
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)

@@ -26,9 +26,9 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
         let (turn, after) = settle(cluster, node, write, decide).await?;
         let detail = match Standing::of(&after) {
             Standing::Working if after.stage().can_be_withdrawn() => {
-                "paused; the upgrade under way waits where it is, `cancel` gives it up"
+                "paused; the upgrade under way waits where it is, `cancel` withdraws it"
             }
-            Standing::Working => "paused; the upgrade under way is past that, and goes on",
+            Standing::Working => "paused; the upgrade under way is too far for that, and continues",
             _ => "paused",
         };
         Ok(told(
@@ -87,13 +87,13 @@ pub async fn resume(asked: &Resume, session: &mut Session<'_>) -> Result<Exit, F
     conclude(session, &outcomes)
 }
 
-/// Whoever paused with a reason of their own has not said that it is over.
+/// A person who paused with a reason of their own has not said that it is over.
 fn resuming(node: &NodeView, asked: &Resume) -> Turn {
     let Some(why) = &node.paused else {
         return Turn::Done("not paused".to_owned());
     };
     if let Some(command) = &node.unpaused_by {
-        return Turn::Refuse(format!("{why}; `{command}` takes it off"));
+        return Turn::Refuse(format!("{why}; `{command}` removes it"));
     }
     // What is read of a Node was made fit for a terminal.
     let is = |reason: &str| plain::line(reason) == *why;
@@ -103,7 +103,7 @@ fn resuming(node: &NodeView, asked: &Resume) -> Turn {
         Some(_) => Turn::Done(format!("left as it is, paused: {why}")),
         None if is(BY_HAND) => Turn::Write,
         None => Turn::Refuse(format!(
-            "it is paused with a reason of its own: {why}; --reason with these words lifts it, or --any-reason"
+            "it is paused with a reason of its own: {why}; to end that pause, repeat this reason in --reason, or use --any-reason"
         )),
     }
 }

@@ -23,7 +23,7 @@ use crate::span;
 use crate::view::NodeView;
 
 /// What is said when a signal came before the answer.
-const TAKEN_OFF: &str = "the question is taken off the Node";
+const TAKEN_OFF: &str = "the question is removed from the Node";
 
 /// Shows what an upgrade would do.
 ///
@@ -113,7 +113,7 @@ async fn put(asked: &Plan, question: &str, session: &mut Session<'_>) -> Result<
         Err(failure @ (Failure::Unreachable(_) | Failure::Unwell(_))) => {
             if take_off(asked, question, session).await.is_err() {
                 let line = format!(
-                    "note: the question may be left on {0}: `kubectl annotate node {0} {1}-` takes it off",
+                    "note: the question may still be on {0}: `kubectl annotate node {0} {1}-` removes it",
                     asked.node,
                     names::PLAN
                 );

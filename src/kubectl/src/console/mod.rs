@@ -110,7 +110,7 @@ impl Console {
         Ok(self.out.flush()?)
     }
 
-    /// Data in the place of what was drawn before, as it lies on a screen of the size that was measured last.
+    /// Data in the place of what was drawn before, as it is on a screen of the size that was measured last.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -147,7 +147,7 @@ impl Console {
     /// # Errors
     /// When the answer is not yes, or nobody is there to give one.
     pub fn consent(&mut self, question: &str) -> Result<(), Failure> {
-        let nobody = || Failure::Declined("nobody is there to be asked: say --yes".to_owned());
+        let nobody = || Failure::Declined("there is no terminal to ask on: use --yes".to_owned());
         let answers = self.answers.as_mut().ok_or_else(nobody)?;
         let mut line = String::new();
         let question = shown(question);
@@ -156,7 +156,7 @@ impl Console {
         answered.map_err(|_| nobody())?;
         match line.trim() {
             "y" | "Y" | "yes" => Ok(()),
-            _ => Err(Failure::Declined("nothing is asked for".to_owned())),
+            _ => Err(Failure::Declined("nothing was requested".to_owned())),
         }
     }
 }

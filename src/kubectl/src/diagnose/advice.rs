@@ -9,7 +9,7 @@ pub enum Then {
     Another,
     /// The one or the other.
     Either,
-    /// There is nothing to ask for.
+    /// Nothing needs to be asked for.
     Nothing,
 }
 
@@ -24,55 +24,58 @@ pub struct Advice {
 
 /// Where the code is of a newer agent than this program.
 pub const UNKNOWN: Advice = advice(
-    "this version of kubectl careen does not know that reason: the docs of the agent's version do, on their page of reasons",
+    "this version of kubectl careen does not know that reason: read the page of reasons in the docs of the agent's version",
     Then::Retry,
 );
 
 /// Where an upgrade had ended well, and the system from before runs again.
 pub const OVERTAKEN: Advice = advice(
-    "`ostree admin status` on the node: the new system is still the default, so reboot into it; where the node comes up in the former one once \
-     more, the new one's kernel or boot entry is damaged (`journalctl -b` and the console say more): ask for another image",
+    "the new system is still the default (`ostree admin status` on the node shows it), so reboot into it; if the node boots the former system \
+     once more, the new one's kernel or boot entry is damaged (see `journalctl -b` and the console): ask for another image",
     Then::Nothing,
 );
 
 const LOOK_AT_TRIAL: Advice = advice(
-    "on the node, `journalctl -b -1` has the words of the trial, where /var/log/journal is kept; the image is remembered and not tried again unasked: mend the image or the node",
+    "read the trial's journal with `journalctl -b -1` on the node (it needs /var/log/journal), and fix the image or the node; the image is remembered and not tried again unasked",
     Then::Either,
 );
 const LOOK_AT_DRAIN: Advice = advice(
-    "the node was uncordoned and has not rebooted: see to the pod or the budget that is named",
+    "the node was uncordoned and has not rebooted: fix the problem with the pod or the budget named above",
     Then::Retry,
 );
-const LOOK_AT_REQUEST: Advice = advice("correct what the sentence names", Then::Another);
+const LOOK_AT_REQUEST: Advice = advice("correct what the sentence above names", Then::Another);
 const LOOK_AT_IMAGE: Advice = advice(
-    "build or choose an image that has what the sentence names",
+    "build or choose an image that has what the sentence above names",
     Then::Another,
 );
 const LOOK_AT_REMOTE: Advice = advice(
-    "see to the remote that is named: its url and keys under /etc/ostree/remotes.d on the node; for a container image: \
-     credentials and mirrors in /etc/containers, registry.signed-by in /etc/careen/policy.toml",
+    "check the remote named above: its url and keys under /etc/ostree/remotes.d on the node; for a container image also the \
+     credentials and mirrors in /etc/containers and registry.signed-by in /etc/careen/policy.toml",
     Then::Retry,
 );
 const LOOK_AT_DISK: Advice = advice(
-    "see to the node's disk: `df -h / /boot`, `journalctl -u careen-agent` and the kernel's log",
+    "check the node's disk: `df -h / /boot`, `journalctl -u careen-agent` and `journalctl -k`",
     Then::Retry,
 );
 const LOOK_AT_POLICY: Advice = advice(
-    "mend /etc/careen/policy.toml on the node, or ask for what it allows",
+    "correct /etc/careen/policy.toml on the node, or ask for an image that it allows",
     Then::Either,
 );
 const LOOK_AT_VERSIONS: Advice = advice(
-    "upgrade in the order of the skew policy: control plane first, then the nodes",
+    "upgrade in the order of the version skew policy: first the control plane, then the nodes",
     Then::Either,
 );
-const LOOK_AT_SERVER: Advice = advice("see that the node reaches the API server", Then::Retry);
+const LOOK_AT_SERVER: Advice = advice("check that the node reaches the API server", Then::Retry);
 const LOOK_AT_NODE: Advice = advice(
-    "look at the node first: `careen-agent record` prints what it was doing, `ostree admin status` its systems; mend what the sentence names",
+    "check the node: `careen-agent record` prints what it was doing, `ostree admin status` lists its systems; fix what the sentence above names",
     Then::Retry,
 );
-const NOTHING: Advice = advice("nothing is wrong: it was taken back", Then::Nothing);
+const NOTHING: Advice = advice(
+    "no action is needed: the request was withdrawn",
+    Then::Nothing,
+);
 const BY_HAND: Advice = advice(
-    "let the node boot by itself: a trial is armed by the agent, never chosen from the menu",
+    "let the node boot by itself: the agent starts a trial, nobody chooses it in the boot menu",
     Then::Retry,
 );
 
@@ -93,7 +96,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "LoaderUnfit",
         advice(
-            "mend of the boot loader what the sentence names, as the runbook says",
+            "fix the boot loader problem named above, as the runbook describes",
             Then::Retry,
         ),
     ),
@@ -103,50 +106,53 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "RememberedBad",
         advice(
-            "the reason that stands in brackets is the one by which it failed here before; `careen-agent record` on the node \
-             lists the image under `bad`. Ask for a mended one; asking for this one once more tries it again",
+            "the reason in brackets is why the image failed on this node before; `careen-agent record` on the node lists it under `bad`. \
+             Ask for a fixed image; to ask for this one again tries it once more",
             Then::Either,
         ),
     ),
     (
         "NothingKept",
         advice(
-            "ask for the former image by its commit; `kubectl careen history -o wide` names it",
+            "ask for the former image by its commit, which `kubectl careen history -o wide` shows",
             Then::Another,
         ),
     ),
     ("RollbackOff", LOOK_AT_POLICY),
     (
         "ControlPlane",
-        advice("upgrade this node as you did before", Then::Nothing),
+        advice(
+            "remove the request, and upgrade this node the way you did before Careen",
+            Then::Nothing,
+        ),
     ),
     (
         "NoWatchdog",
         advice(
-            "load the driver of the machine's watchdog, or take require-watchdog out of /etc/careen/policy.toml; \
-             `careen-agent doctor` says what was found",
+            "load the driver of the machine's watchdog, or remove require-watchdog from /etc/careen/policy.toml; \
+             `careen-agent doctor` shows what it found",
             Then::Retry,
         ),
     ),
     (
         "StateOwed",
         advice(
-            "mend what the sentence says, drain the node and reboot it (or run `systemctl start careen-restore` with its kubelet stopped); \
-             how to give the saved state up instead say the docs, on their page of what is done by hand",
+            "fix the cause named above, drain the node and reboot it (or run `systemctl start careen-restore` while its kubelet is stopped); \
+             to discard the saved state instead, see the page about operating a node in the docs",
             Then::Retry,
         ),
     ),
     (
         "CheckUntrusted",
         advice(
-            "have the check that is named be root's alone (chown root:root, chmod go-w), with the folders on the way to it, or take it away",
+            "make root the only one who may write the check named above and the folders on the way to it (chown root:root, chmod go-w), or remove the check",
             Then::Retry,
         ),
     ),
     (
         "Paused",
         advice(
-            "`kubectl careen resume` lets it go on, `cancel` gives it up",
+            "`kubectl careen resume` lets the node continue, `kubectl careen cancel` withdraws the request",
             Then::Nothing,
         ),
     ),
@@ -171,8 +177,8 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "NoAgent",
         advice(
-            "see to what the sentence names: in the image, install the package and run `systemctl preset-all` before it is committed; on the node, \
-             `systemctl unmask` or `systemctl enable` what somebody has shut out there; an image without Careen wants the DaemonSet",
+            "in the image, install the package and run `systemctl preset-all` before you commit it; on the node, run `systemctl unmask` or \
+             `systemctl enable` for the units named above that are masked or disabled there; for an image without Careen, install the DaemonSet",
             Then::Either,
         ),
     ),
@@ -181,14 +187,14 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "Downgrade",
         advice(
-            "`kubectl careen rollback --again` goes to the system that is kept, as a rule the one before; any other older one wants downgrade = true in /etc/careen/policy.toml",
+            "to go back to the kept system (usually the one before), run `kubectl careen rollback --again`; for any other older image, set downgrade = true in /etc/careen/policy.toml",
             Then::Either,
         ),
     ),
     (
         "OlderImage",
         advice(
-            "choose an image that was made later; `kubectl careen rollback --again` goes to the system that is kept, as a rule the one before",
+            "choose an image that was made later; to go back to the kept system (usually the one before), run `kubectl careen rollback --again`",
             Then::Another,
         ),
     ),
@@ -199,14 +205,17 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "LockHeld",
         advice(
-            "see who works on the sysroot: `ostree admin status` on the node",
+            "stop the program named above, or let it end; `ostree admin status` on the node shows what it changed",
             Then::Retry,
         ),
     ),
     ("DeployFailed", LOOK_AT_DISK),
     (
         "EtcMerge",
-        advice("see to the file below /etc that is named", Then::Retry),
+        advice(
+            "move the file named above out of /etc on the node, or stop the program that writes it",
+            Then::Retry,
+        ),
     ),
     ("DeployDied", LOOK_AT_DISK),
     ("BudgetBlocks", LOOK_AT_DRAIN),
@@ -220,23 +229,23 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "RebootRefused",
         advice(
-            "`systemd-inhibit --list` on the node names who holds the reboot up",
+            "stop the program that delays the reboot; `systemd-inhibit --list` on the node names it",
             Then::Retry,
         ),
     ),
     (
         "StageRefused",
         advice(
-            "find out whether the disk is damaged or somebody has changed files: `journalctl -k` and `ostree fsck` on the node, and the console of \
-             that boot, for the guard in the initramfs writes no journal; the image is remembered and not tried again unasked",
+            "find out whether the disk is damaged or files were changed: `journalctl -k` and `ostree fsck` on the node, and the console of \
+             that boot (the guard in the initramfs writes no journal); the image is remembered and not tried again unasked",
             Then::Either,
         ),
     ),
     (
         "NoVerdict",
         advice(
-            "`journalctl --list-boots` on the node tells whether the trial got as far as a journal; where it did not, the console alone has its words \
-             (kernel, driver, initramfs). The image is remembered, and may be sound where the power was cut: ask for the same then, else for a mended one",
+            "`journalctl --list-boots` on the node shows whether the trial got as far as a journal; if it did not, only the console has its messages \
+             (kernel, driver, initramfs). The image is remembered: ask for the same one again after a power cut, otherwise for a fixed one",
             Then::Either,
         ),
     ),
@@ -244,7 +253,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "KubeadmFailed",
         advice(
-            "`journalctl -u careen-kubeadm` on the node has kubeadm's words",
+            "fix what kubeadm reports: `journalctl -u careen-kubeadm` on the node has its output",
             Then::Retry,
         ),
     ),
@@ -257,14 +266,14 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "RecordUnwritten",
         advice(
-            "make room on the node's root file system or mend its disk: `df -h /sysroot`, `journalctl -k`; the agent goes on by itself",
+            "make room on the node's root file system or fix its disk: `df -h /sysroot`, `journalctl -k`; the agent then continues by itself",
             Then::Nothing,
         ),
     ),
     (
         "MachineUnseen",
         advice(
-            "look at /boot and the root file system of the node: `ostree admin status`, `ls /boot/loader`, `journalctl -k`; the agent goes on by itself",
+            "check /boot and the root file system of the node: `ostree admin status`, `ls /boot/loader`, `journalctl -k`; once they can be read, the agent continues by itself",
             Then::Nothing,
         ),
     ),
@@ -273,35 +282,35 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "OptedOut",
         advice(
-            "leave it alone, or take away what the sentence names: careen.dev/opt-out on the Node, or opt-out in its policy file",
+            "leave the node alone, or remove what the sentence above names: careen.dev/opt-out on the Node, or opt-out in its policy file",
             Then::Retry,
         ),
     ),
     (
         "WindowClosed",
         advice(
-            "nothing is wrong, unless its hours are never long enough: it begins when the hours of its policy file have room",
+            "no action is needed, unless the hours in the node's policy file are never long enough: the upgrade begins when they have room",
             Then::Nothing,
         ),
     ),
     (
         "Soaking",
         advice(
-            "nothing is wrong: it becomes the default when its time is over",
+            "no action is needed: the new system becomes the default when its time is over",
             Then::Nothing,
         ),
     ),
     (
         "HookFailed",
         advice(
-            "see to what the hook says; it lies in /etc/careen/pre.d on the node, or in /usr/lib/careen/pre.d",
+            "fix what the hook reports, or the hook: it is in /etc/careen/pre.d or /usr/lib/careen/pre.d on the node",
             Then::Retry,
         ),
     ),
     (
         "Unheard",
         advice(
-            "`journalctl -b -1 -u careen-agent` on the node, where /var/log/journal is kept, has the newer version's own sentence: do as that says",
+            "`journalctl -b -1 -u careen-agent` on the node (it needs /var/log/journal) has the newer version's own sentence: do what that says",
             Then::Either,
         ),
     ),

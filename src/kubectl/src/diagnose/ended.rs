@@ -1,4 +1,4 @@
-//! What is to be said of an upgrade that has ended, and where there was none.
+//! What a node says after an upgrade has ended, and where there was none.
 
 use super::advice::{self, Then};
 use super::{Case, Finding, Weight};
@@ -9,7 +9,7 @@ pub(super) fn verdict(case: &Case<'_>) -> Option<Finding> {
     if !case.standing.is_bad() {
         return None;
     }
-    let reason = case.node.reason().unwrap_or("the agent gives no reason");
+    let reason = case.node.reason().unwrap_or("the agent gave no reason");
     let code = case
         .node
         .status
@@ -57,7 +57,7 @@ pub(super) fn nothing(case: &Case<'_>) -> Option<Finding> {
     let name = &case.node.name;
     let (what, so) = match case.standing {
         Standing::Idle => (
-            "no request stands on this Node, and none was ever answered".to_owned(),
+            "this Node has no request, and none was ever answered".to_owned(),
             Some(format!(
                 "`kubectl careen upgrade {name} --image …` asks for one"
             )),
@@ -65,7 +65,7 @@ pub(super) fn nothing(case: &Case<'_>) -> Option<Finding> {
         Standing::Upgraded => {
             let image = case.node.image().unwrap_or("the image that was asked for");
             (
-                format!("{image} is proven and the default; the old system is kept beside it"),
+                format!("{image} is proven and the default; the old system is kept"),
                 None,
             )
         }

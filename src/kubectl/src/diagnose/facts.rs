@@ -27,11 +27,11 @@ pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
         ("asked", asked(case)),
         ("kubelet", Some(versions(node))),
         ("in this phase", in_this_phase(case)),
-        ("in all", elapsed(node, case.now).map(span::short)),
-        ("of that waiting", waiting(case)),
+        ("in total", elapsed(node, case.now).map(span::short)),
+        ("of which waiting", waiting(case)),
         ("usual here", usual(case)),
         ("trial boots", tries(case)),
-        ("last word", heard),
+        ("last message", heard),
     ];
     let known = facts.into_iter().filter_map(|(name, value)| {
         let value = value.filter(|value| !value.is_empty())?;

@@ -1,4 +1,4 @@
-//! What is to be said of the node beside its upgrade.
+//! Findings about the node apart from its upgrade.
 
 use super::{Case, Finding, Weight};
 use crate::span;
@@ -12,7 +12,9 @@ pub(super) fn owned(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         weight: Weight::Note,
         what: format!("it belongs to Machine {machine}: Cluster API asks for its upgrades"),
-        so: Some("change the version there (the docs have a page of Cluster API)".to_owned()),
+        so: Some(
+            "change the version there (see the page about Cluster API in the docs)".to_owned(),
+        ),
     })
 }
 
@@ -21,20 +23,20 @@ pub(super) fn away(case: &Case<'_>) -> Option<Finding> {
     let (word, since) = match &case.node.ready {
         Ready::Yes => return None,
         Ready::No(since) => ("is not Ready", since),
-        Ready::Unknown(since) => ("has not been heard of", since),
+        Ready::Unknown(since) => ("has not reported", since),
     };
     let since = since.map(|at| format!(" since {}", span::moment(span::seconds(at))));
     let what = format!("its kubelet {word}{}", since.unwrap_or_default());
     if case.standing == Standing::Working && reboots(case.node.stage()) {
-        let what = format!("{what}: it reboots, which is part of an upgrade");
-        let so = "a trial that nobody judges goes back to the old system by itself; if it never returns, look at its console";
+        let what = format!("{what}: the node reboots, which is part of an upgrade");
+        let so = "a trial without a verdict goes back to the old system by itself; if the node does not return, check its console";
         return Some(Finding {
             weight: Weight::Held,
             what,
             so: Some(so.to_owned()),
         });
     }
-    let so = "look at the machine's power, console and network, and at its kubelet".to_owned();
+    let so = "check the machine's power, console and network, and its kubelet".to_owned();
     Some(Finding {
         weight: Weight::Bad,
         what,
@@ -61,8 +63,9 @@ pub(super) fn cordon(case: &Case<'_>) -> Option<Finding> {
         Some(mark) => former(case.standing, mark, &uncordon),
         None => Finding {
             weight: Weight::Note,
-            what: "cordoned by somebody else: an upgrade leaves that as it is".to_owned(),
-            so: Some(format!("{uncordon} if nobody wants it so")),
+            what: "cordoned by something other than Careen: an upgrade keeps that cordon"
+                .to_owned(),
+            so: Some(format!("run {uncordon} if it is not wanted")),
         },
     })
 }
@@ -81,16 +84,16 @@ fn ours(standing: Standing) -> Finding {
     let (weight, what) = match standing {
         Standing::Working => (
             Weight::Note,
-            "cordoned by this upgrade, which lifts it at its end",
+            "cordoned by this upgrade, which removes the cordon at its end",
         ),
         // How to lift it is said with the reason.
         Standing::Halted => (
             Weight::Held,
-            "cordoned by this upgrade, and left so for whoever mends the node",
+            "cordoned by this upgrade, until the node is fixed",
         ),
         _ => (
             Weight::Held,
-            "cordoned by an upgrade that has not lifted it yet",
+            "cordoned by an upgrade that has not removed the cordon yet",
         ),
     };
     Finding {
@@ -106,13 +109,13 @@ fn former(standing: Standing, mark: &str, uncordon: &str) -> Finding {
     let (weight, what, so) = match standing {
         Standing::Working => (
             Weight::Note,
-            "which is not the one under way: that leaves it as it is",
-            format!("{uncordon} if nobody wants it so"),
+            "which is not the one under way: that one keeps the cordon",
+            format!("run {uncordon} if it is not wanted"),
         ),
         _ => (
             Weight::Held,
-            "which left it for whoever mends the node",
-            format!("the next request that is accepted lifts it, as {uncordon} does"),
+            "which left the cordon until the node is fixed",
+            format!("the next accepted request removes it, as {uncordon} does"),
         ),
     };
     Finding {
@@ -136,18 +139,17 @@ pub(super) fn other_version(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         weight: Weight::Held,
         what: format!(
-            "its kubelet is {}, though the upgrade brought {brought}: somebody booted or deployed another system since",
+            "its kubelet is {}, though the upgrade brought {brought}: another system was booted or deployed since",
             case.node.kubelet
         ),
-        so: Some("`ostree admin status` on the node names its systems".to_owned()),
+        so: Some("`ostree admin status` on the node lists its systems".to_owned()),
     })
 }
 
 /// Its status cannot be read.
 pub(super) fn garbled(case: &Case<'_>) -> Option<Finding> {
     let what =
-        "careen.dev/status is there and cannot be read: not by an agent that this version knows"
-            .to_owned();
+        "careen.dev/status cannot be read: no agent that this version knows wrote it".to_owned();
     case.node.garbled.then_some(Finding {
         weight: Weight::Bad,
         what,

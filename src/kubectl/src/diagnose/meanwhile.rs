@@ -7,20 +7,21 @@ use crate::stage::Stage;
 const MEANWHILE: &[(&str, &str)] = &[
     (
         "BudgetBlocks",
-        "the drain waits for it as long as `deadline-seconds` of [drain] in the node's policy says: make the application healthy or its budget \
-         wider; `kubectl get pdb -A` shows which allows no disruption",
+        "make the application healthy or its budget wider (`kubectl get pdb -A` shows which budget allows no disruption); the drain waits as long as \
+         `deadline-seconds` of [drain] in the node's policy allows",
     ),
     // Met on the way to an end by the release of the node alone: a drain that is refused ends the upgrade.
     (
         "DrainRefused",
-        "see to the webhook, policy or right that is named: the node's own credential has to change its Node; to take \
-         the cordon off is tried again until it succeeds",
+        "fix the webhook, policy or right named above, so that the node's own credential may change its Node; the agent tries to remove \
+         the cordon until it succeeds",
     ),
     ("ApiAway", GOES_ON),
     ("ApiAwayInTrial", GOES_ON),
 ];
 
-const GOES_ON: &str = "see that the node reaches the API server; it goes on by itself when it does";
+const GOES_ON: &str =
+    "check that the node reaches the API server; the upgrade then continues by itself";
 
 /// What an agent says of itself, whatever the phase: the record could not be asked, or not be written (`report/hindered.rs` of the brain).
 const IN_ANY_PHASE: [&str; 2] = ["RecordUnwritten", "MachineUnseen"];
@@ -39,9 +40,9 @@ pub(super) fn leads_back(stage: Stage, code: &str) -> bool {
 
 /// What to do about what an upgrade goes back for, by its code. The words of a trial, say, lie in the boot before only once it has left it.
 pub(super) fn on_the_way_back(code: &str) -> String {
-    let wait = "it comes to its end by itself";
+    let wait = "the upgrade ends by itself";
     match advice::of(code) {
-        Some(advice) => format!("{wait}; when it says Failed: {}", advice.first),
+        Some(advice) => format!("{wait}; once the phase is Failed: {}", advice.first),
         None => wait.to_owned(),
     }
 }
@@ -55,13 +56,13 @@ mod tests {
     const OF_AN_END: [&str; 6] = [
         "uncordoned",
         "has not rebooted",
-        "words of the trial",
+        "the trial's journal",
         "is remembered",
         "serves",
-        "nothing is wrong: it was taken back",
+        "the request was withdrawn",
     ];
 
-    /// Whatever is tried again can be in the way, but for what a plan alone is answered; and what else stands on a Node while it works: a
+    /// Whatever is tried again can be in the way, but for what a plan alone is answered; and what else a Node says while it works: a
     /// rehearsal's warning, a release that is refused, a clean-up that fails.
     fn hindrances() -> Vec<String> {
         let page =

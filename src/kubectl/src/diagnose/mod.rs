@@ -127,13 +127,13 @@ impl Case<'_> {
 fn headline(case: &Case<'_>) -> String {
     let node = case.node;
     let meaning = match case.is_overtaken() {
-        true => "it was upgraded, and the system from before runs again",
+        true => "it was upgraded, but the earlier system runs again",
         false => node.stage().meaning(),
     };
     match (case.standing, &node.status) {
-        (Standing::Idle, _) => format!("{}: nothing was asked of it", node.name),
-        (Standing::Asked, _) => format!("{}: asked, and not answered yet", node.name),
-        (Standing::Held, _) => format!("{}: asked, and paused", node.name),
+        (Standing::Idle, _) => format!("{}: no upgrade was requested", node.name),
+        (Standing::Asked, _) => format!("{}: requested, not answered yet", node.name),
+        (Standing::Held, _) => format!("{}: requested, and paused", node.name),
         (Standing::Working, Some(status)) => {
             format!(
                 "{}: {}, {} %: {meaning}",

@@ -13,14 +13,14 @@ pub fn unanswered(node: &NodeView, now: u64) -> String {
     let heard = node.heard.map(|at| span::between(span::seconds(at), now));
     match (&node.ready, heard) {
         (Ready::Unknown(_), _) => {
-            "its kubelet has not been heard of either: the node is away".to_owned()
+            "its kubelet does not report either: the node is away".to_owned()
         }
         (Ready::Yes | Ready::No(_), None) => {
             "no agent has ever written to this Node: is careen-agent in its image, and running?"
                 .to_owned()
         }
         (Ready::Yes | Ready::No(_), Some(ago)) if ago <= LATELY => format!(
-            "its agent, heard of {} ago, is still looking at the image: ask again with a longer --timeout",
+            "its agent, which wrote {} ago, is still looking at the image: ask again with a longer --timeout",
             span::short(ago)
         ),
         (Ready::Yes | Ready::No(_), Some(_)) => {

@@ -22,7 +22,7 @@ pub(super) fn way_back(case: &Case<'_>) -> Option<Finding> {
     let cause = at_work(case)?.reverts_for.as_ref()?;
     Some(Finding {
         weight: Weight::Held,
-        what: format!("it goes back: {}", cause.reason),
+        what: format!("the node goes back to the old system: {}", cause.reason),
         so: Some(meanwhile::on_the_way_back(&cause.code)),
     })
 }
@@ -43,9 +43,10 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
     }
     let (what, so) = match &status.reverts_for {
         Some(cause) if cause.reason == reason => return None,
-        None if meanwhile::leads_back(case.node.stage(), code) => {
-            ("it goes back", Some(meanwhile::on_the_way_back(code)))
-        }
+        None if meanwhile::leads_back(case.node.stage(), code) => (
+            "the node goes back to the old system",
+            Some(meanwhile::on_the_way_back(code)),
+        ),
         Some(_) | None => (
             "in the way now",
             meanwhile::in_the_way(code).map(str::to_owned),
@@ -65,14 +66,14 @@ pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
         Standing::Working if case.node.stage().can_be_withdrawn() => {
             "; the upgrade under way waits where it is"
         }
-        Standing::Working => "; the upgrade under way is past that, and goes on",
+        Standing::Working => "; the upgrade under way is too far for that, and continues",
         _ => "",
     };
     Some(Finding {
         weight: Weight::Held,
-        what: format!("paused: {why}; nothing new is begun{goes_on}"),
+        what: format!("paused: {why}; nothing new begins{goes_on}"),
         so: Some(match &case.node.unpaused_by {
-            Some(command) => format!("where that is not meant, `{command}` takes it off"),
+            Some(command) => format!("if that is not intended, `{command}` removes it"),
             None => lifting(&case.node.name, why),
         }),
     })
@@ -84,18 +85,20 @@ pub(super) fn unknown_keys(case: &Case<'_>) -> Option<Finding> {
     (!keys.is_empty()).then(|| Finding {
         weight: Weight::Note,
         what: format!(
-            "it has keys that Careen does not know on a Node: {}",
+            "the Node has keys that Careen does not know: {}",
             keys.join(", ")
         ),
-        so: Some("correct what is misspelt, or take it off".to_owned()),
+        so: Some("correct or remove them".to_owned()),
     })
 }
 
 /// A reason of its own is somebody's, who may still want it.
 fn lifting(node: &str, why: &str) -> String {
     match why {
-        BY_HAND => format!("`kubectl careen resume {node}` lifts it"),
-        _ => format!("where that is over, `kubectl careen resume {node} --any-reason` lifts it"),
+        BY_HAND => format!("`kubectl careen resume {node}` ends the pause"),
+        _ => {
+            format!("once that is over, `kubectl careen resume {node} --any-reason` ends the pause")
+        }
     }
 }
 
@@ -104,7 +107,10 @@ pub(super) fn not_taken(case: &Case<'_>) -> Option<Finding> {
     let word = untaken(case.node)?;
     Some(Finding {
         weight: Weight::Held,
-        what: format!("{}: not taken yet: {}", word.code, word.sentence),
+        what: format!(
+            "{}: the request is not accepted yet: {}",
+            word.code, word.sentence
+        ),
         so: Some(about(word)),
     })
 }
@@ -122,7 +128,7 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
     let since = case.node.asked.as_ref()?.since.map(span::seconds);
     let waited = since.map(|since| span::between(since, case.now));
     if waited.is_some_and(|waited| waited <= PROMPT) {
-        let what = "it was asked just now; an agent answers within seconds".to_owned();
+        let what = "the request was written just now; an agent answers within seconds".to_owned();
         return Some(Finding {
             weight: Weight::Note,
             what,
@@ -136,12 +142,15 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
         ),
         None => (
             Weight::Held,
-            "the agent has not answered; one that runs does within seconds".to_owned(),
+            "the agent has not answered; a running agent answers within seconds".to_owned(),
         ),
     };
     let (what, so) = match last_word(case.node) {
         Some(word) => (
-            format!("{what}; its last word was {}: {}", word.code, word.sentence),
+            format!(
+                "{what}; its last message was {}: {}",
+                word.code, word.sentence
+            ),
             format!("{}; or {}", about(word), who_is_silent(case)),
         ),
         None => (what, who_is_silent(case)),
@@ -154,15 +163,15 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
 fn who_is_silent(case: &Case<'_>) -> String {
     let node = case.node;
     if matches!(node.ready, Ready::Unknown(_)) {
-        return "its kubelet is silent too: look at the machine's power, console and network"
+        return "its kubelet is silent too: check the machine's power, console and network"
             .to_owned();
     }
     if node.heard.is_some() || node.answer.is_some() {
-        return "an agent has served here before: on the node, `systemctl status careen-agent` and \
+        return "an agent ran here before: on the node, check `systemctl status careen-agent` and \
                 `journalctl -u careen-agent`"
             .to_owned();
     }
-    "no agent has ever written to this Node: see that its image has careen-agent and that the unit is enabled \
+    "no agent has ever written to this Node: check that its image has careen-agent and that the unit is enabled \
      (`systemctl status careen-agent` on the node)"
         .to_owned()
 }
@@ -177,7 +186,7 @@ pub(super) fn malformed(case: &Case<'_>) -> Option<Finding> {
     }
     Some(Finding {
         weight: Weight::Bad,
-        what: format!("the request is not of a form that this version knows: {bad}"),
+        what: format!("the request has a form that this version does not know: {bad}"),
         so: Some("correct the annotation, or ask with `kubectl careen upgrade`".to_owned()),
     })
 }
@@ -189,9 +198,9 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let what = if node.stage().can_be_withdrawn() {
-        "the request was taken back: the agent is about to clear up"
+        "the request was withdrawn: the agent is about to clean up"
     } else {
-        "the request was taken back too late to be heeded: the upgrade comes to its own verdict"
+        "the request was withdrawn too late: the upgrade continues to its own verdict"
     };
     Some(Finding {
         weight: Weight::Note,
@@ -204,7 +213,7 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn behind_another(case: &Case<'_>) -> Option<Finding> {
     let waits =
         case.standing == Standing::Working && case.node.asked.is_some() && !is_answered(case.node);
-    let what = "the request that stands is newer than the upgrade under way: that one is stopped if it still can be, and this one follows";
+    let what = "the current request is newer than the upgrade under way: that one stops if it still can, and this one follows";
     waits.then(|| Finding {
         weight: Weight::Note,
         what: what.to_owned(),
@@ -223,7 +232,7 @@ pub(super) fn longer_than_usual(case: &Case<'_>) -> Option<Finding> {
     }
     Some(Finding {
         weight: Weight::Held,
-        what: format!("it is at work for {}, upgrades here usually take {}", span::short(taken), span::short(usual)),
-        so: Some("every step has its deadline, so it ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
+        what: format!("the upgrade has taken {} so far; upgrades here usually take {}", span::short(taken), span::short(usual)),
+        so: Some("every step has a deadline, so the upgrade ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
     })
 }

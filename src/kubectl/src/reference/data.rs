@@ -5,8 +5,8 @@ use std::fmt::Write;
 /// A field, and what it says.
 type Field = (&'static str, &'static str);
 
-const HEAD: &str = "## Data for programs\n\nWith `-o json` or `-o yaml`. What is not known is `null` or left out. Times (`…At`, `began`, `ended`) are in seconds since 1970; those that \
-a node writes are by its own clock. `plan` prints the node, the image, and under `plan` what the [agent answers](plan.md).\n\n";
+const HEAD: &str = "## Data for programs\n\nWith `-o json` or `-o yaml`. An unknown value is `null` or left out. Times (`…At`, `began`, `ended`) are in seconds since 1970; a node \
+writes its own by its own clock. `plan` prints the node, the image, and under `plan` what the [agent answers](plan.md).\n\n";
 
 /// Of a node: [`crate::render::report::NodeReport`].
 const NODE: &[Field] = &[
@@ -17,9 +17,9 @@ const NODE: &[Field] = &[
     ),
     (
         "phase",
-        "the [phase](state-machine.md) of the request that stands; nothing before the agent has answered it",
+        "the [phase](state-machine.md) of the current request; empty until the agent has answered it",
     ),
-    ("percent", "how far it is"),
+    ("percent", "the progress"),
     (
         "code",
         "the code of the [reason](reasons.md): what is in the way, or why it failed",
@@ -27,53 +27,50 @@ const NODE: &[Field] = &[
     ("reason", "its sentence"),
     (
         "elapsedSeconds",
-        "how long the upgrade is under way, or was; not with `--watch`",
+        "how long the upgrade takes so far, or took; not with `--watch`",
     ),
     (
         "waitedSeconds",
-        "how much of that it waited for its hours or the end of a pause; not with `--watch`",
+        "how much of that it waited for the maintenance window or the end of a pause; not with `--watch`",
     ),
     (
         "expectedSeconds",
-        "how long upgrades are at work here, while one is under way",
+        "how long upgrades usually work here, while one is under way",
     ),
     (
         "remainingSeconds",
-        "what is left of that, 0 when it works longer already; not with `--watch`",
+        "how much of that is left, 0 once the upgrade takes longer; not with `--watch`",
     ),
-    ("kubelet", "the version of the kubelet that runs"),
+    ("kubelet", "the version of the running kubelet"),
     ("toVersion", "the version of the image, once it is known"),
-    ("image", "the image that is asked for"),
-    (
-        "id",
-        "the id of the request that stands, or of the last answer",
-    ),
+    ("image", "the requested image"),
+    ("id", "the id of the current request, or of the last answer"),
     (
         "soakSeconds",
-        "for how long the new system must be healthy at least, where the request says that",
+        "how long the new system must be healthy at least, if the request says so",
     ),
     ("tries", "trial boots so far"),
     ("ready", "whether the Node is Ready"),
-    ("cordoned", "whether it takes no pods"),
+    ("cordoned", "whether it is cordoned"),
     (
         "cordonedBy",
-        "the upgrade that has cordoned it; a cordon without it is somebody else's",
+        "the upgrade that cordoned it; a cordon without this is not Careen's",
     ),
     (
         "paused",
-        "why nothing new is begun, whether something is asked or not",
+        "why nothing new begins, with or without a request",
     ),
     (
         "doing",
-        "what the step under way says of itself, for people",
+        "the progress message of the step under way, for people",
     ),
     (
         "askedAt",
-        "when the request was written last, by the API server",
+        "when the request was last written, by the API server's clock",
     ),
     ("phaseAt", "when the phase was reached"),
-    ("heardAt", "when the agent wrote last; not with `--watch`"),
-    ("machine", "the Machine of Cluster API that it is"),
+    ("heardAt", "when the agent last wrote; not with `--watch`"),
+    ("machine", "its Machine of Cluster API"),
 ];
 
 /// Of an upgrade that has ended: [`crate::past::Told`].
@@ -81,18 +78,18 @@ const PAST: &[Field] = &[
     ("node", "the node"),
     ("id", "the request's id"),
     ("answer", "`Upgraded`, `Failed`"),
-    ("image", "the image as it was asked for"),
+    ("image", "the image as requested"),
     ("from", "the Kubernetes version before"),
-    ("to", "that of the image, once it was known"),
+    ("to", "the version of the image, once it was known"),
     ("began", "when it began"),
     ("ended", "when it ended"),
     (
         "seconds",
-        "`working`, `waiting` (for its hours or the end of a pause), `cordoned`, `drained`, `notReady`; nothing from an agent that did not count them",
+        "`working`, `waiting` (for the maintenance window or the end of a pause), `cordoned`, `drained`, `notReady`; empty if the agent did not count them",
     ),
     ("tries", "trial boots"),
-    ("code", "the code of the reason, where it failed"),
-    ("reason", "its sentence, perhaps cut"),
+    ("code", "the code of the reason, if it failed"),
+    ("reason", "its sentence, possibly cut"),
 ];
 
 /// Of what was written to a node: [`crate::render::outcome::Outcome`].
@@ -100,11 +97,11 @@ const OUTCOME: &[Field] = &[
     ("node", "the node"),
     (
         "done",
-        "`asked`, `joined` (the same was asked before, and the answer is yet to come), `withdrawn`, `paused`, `resumed`, `nothing` (there was nothing to do), `refused`, `failed`",
+        "`asked`, `joined` (the same request was there already, not answered yet), `withdrawn`, `paused`, `resumed`, `nothing` (there was nothing to do), `refused`, `failed`",
     ),
-    ("id", "the id of the request that stands now"),
-    ("detail", "what there is to say, for people"),
-    ("dryRun", "whether the server has only tried it"),
+    ("id", "the id of the current request"),
+    ("detail", "a message for people"),
+    ("dryRun", "whether the server only validated it"),
 ];
 
 /// The section of the page.
@@ -112,13 +109,16 @@ pub(super) fn section() -> String {
     let mut text = HEAD.to_owned();
     let tables = [
         (
-            "**A node**: `status` prints a list of them, and with `--watch` (as `upgrade`, `retry` and `rollback` with it) one a line for each change. `explain` \
-             prints one, with `headline`, `facts`, `findings` and `runbook` (the runbook's section about `code`, as Markdown) beside these.",
+            "**A node**: `status` prints a list of them, and with `--watch` one object a line for each change, as do `upgrade`, `retry` and `rollback` with `--watch`. `explain` \
+             prints one, with `headline`, `facts`, `findings` and `runbook` (the runbook's section about `code`, as Markdown) in addition.",
             NODE,
         ),
-        ("**An upgrade that has ended**: `history`, a list.", PAST),
         (
-            "**What was written**: a list, by `cancel`, `pause`, `resume`, and by `upgrade`, `retry` and `rollback` without `--watch`.",
+            "**A finished upgrade**: `history` prints a list of them.",
+            PAST,
+        ),
+        (
+            "**What was written**: a list, printed by `cancel`, `pause`, `resume`, and by `upgrade`, `retry` and `rollback` without `--watch`.",
             OUTCOME,
         ),
     ];

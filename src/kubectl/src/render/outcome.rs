@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(
             complaints(&all),
             [
-                "error: b, d: the API server is not reached: no route",
+                "error: b, d: cannot reach the API server: no route",
                 "error: c: no c"
             ]
         );

@@ -125,7 +125,7 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
                 "guard",
                 toned(
                     Tone::Held,
-                    "none in the image's initramfs, as the node's policy allows: a hang there wants a person",
+                    "none in the image's initramfs, as the node's policy allows: a hang there needs a person",
                 ),
             ));
         }
@@ -139,11 +139,13 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
     lines
 }
 
-/// The node has tried this image; who asks for it anew has it tried again.
+/// The node has tried this image; a new request tries it again.
 fn failed(failure: &Failure) -> Cell {
     let code = &failure.code;
     let why = failure.reason.as_ref();
-    let why = why.map_or_else(String::new, |reason| format!(": {reason}"));
+    let why = why.map_or_else(String::new, |reason| {
+        format!(": {}", reason.trim_end_matches('.'))
+    });
     toned(
         Tone::Held,
         format!("before, with {code}{why}; a new request tries it again"),
@@ -164,7 +166,7 @@ fn window(plan: &Plan, expected: Option<u64>) -> Option<Cell> {
         (Some(why), ..) => Some(toned(Tone::Bad, why)),
         (None, Some(left), Some(opens)) => {
             let left = span::short(left);
-            let text = format!("{left} left: not enough for a drain, it opens again {opens}");
+            let text = format!("{left} left: not enough for a drain; it opens again {opens}");
             Some(toned(Tone::Held, text))
         }
         (None, Some(left), None) => Some(window_left(left, expected)),
@@ -178,7 +180,7 @@ fn verdict(plan: &Plan, expected: Option<u64>) -> Cell {
         (None, None) => unrefused(plan, expected),
         (code, reason) => {
             let code = code.as_deref().unwrap_or("refused");
-            let reason = reason.as_deref().unwrap_or("no reason is given");
+            let reason = reason.as_deref().unwrap_or("no reason was given");
             toned(Tone::Bad, format!("{code}: {reason}"))
         }
     }
@@ -191,13 +193,13 @@ fn unrefused(plan: &Plan, expected: Option<u64>) -> Cell {
         return match hindered {
             true => toned(
                 Tone::Held,
-                "it would be taken, with what stands below in its way",
+                "it would be accepted, and then held up as shown below",
             ),
-            false => toned(Tone::Good, "nothing is in its way that can be seen now"),
+            false => toned(Tone::Good, "nothing that can be seen now is in its way"),
         };
     };
     let more = match hindered {
-        true => ", and then has in its way what stands below",
+        true => ", and then be held up as shown below",
         false => "",
     };
     toned(Tone::Held, format!("it would wait until {until}{more}"))
@@ -332,7 +334,7 @@ fn why_none(plan: &Plan) -> &'static str {
     match runs_it_already(plan) {
         true => "none: it runs this image already",
         false => {
-            "none, by the node's own word: none has to go, or drain.skip in its policy lets them go down with it"
+            "none, as the node reports: no pod has to move, or drain.skip in its policy lets them end with the node"
         }
     }
 }
@@ -350,7 +352,7 @@ fn moving(one: &Moving) -> Cell {
         ),
         (None, true) => toned(
             Tone::Held,
-            format!("{}: nobody makes it anew elsewhere", one.pod),
+            format!("{}: no controller starts it elsewhere", one.pod),
         ),
         (None, false) => plain(&one.pod),
     }

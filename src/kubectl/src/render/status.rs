@@ -196,7 +196,7 @@ fn says(node: &NodeView, now: u64) -> Cell {
             None => plain(doing().unwrap_or_else(|| meaning(node))),
         },
         Standing::Failed | Standing::Refused | Standing::Halted => {
-            toned(Tone::Bad, node.reason().unwrap_or("no reason is given"))
+            toned(Tone::Bad, node.reason().unwrap_or("no reason was given"))
         }
     }
 }

@@ -13,13 +13,13 @@ use crate::view::NodeView;
 pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
     let image: Target = image.parse().ok()?;
     let past = failed(node, &image)?;
-    let code = past.code.as_deref().unwrap_or("no code is given");
+    let code = past.code.as_deref().unwrap_or("no code was given");
     let or = match image.is_pinned() {
         true => "",
-        false => "; what it leads to by now is asked for by its commit",
+        false => "; to request what it resolves to by now, name that commit",
     };
     Some(format!(
-        "{} has failed on it on trial, at {}: {code}; `--again` asks for it all the same{or}",
+        "{} failed its trial on this node at {}: {code}; `--again` requests it all the same{or}",
         past.image,
         span::moment(past.ended),
     ))

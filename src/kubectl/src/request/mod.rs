@@ -90,7 +90,7 @@ pub fn new_id(now: Timestamp) -> Result<UpgradeId, Malformed> {
     format!("k-{}-{millisecond:03}", now.strftime("%Y%m%dT%H%M%S")).parse()
 }
 
-/// Whether a node is to be asked for this.
+/// Whether to ask a node for this.
 #[must_use]
 pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
     let same = asks_for(node, wish);
@@ -102,9 +102,10 @@ pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
         Standing::Failed | Standing::Refused | Standing::Halted
             if same && !wish.despite_failure =>
         {
-            let why = node.reason().unwrap_or("no reason is given");
+            let why = node.reason().unwrap_or("no reason was given");
             Turn::Refuse(format!(
-                "it has answered this with Failed: {why}; `kubectl careen retry {}` asks again",
+                "this request has failed: {}. `kubectl careen retry {}` repeats it",
+                why.trim_end_matches('.'),
                 node.name
             ))
         }
@@ -160,7 +161,7 @@ fn under_way(node: &NodeView) -> String {
         .map_or("unknown", |status| status.phase.as_str());
     let image = node
         .image()
-        .unwrap_or("an image that is not asked for any more");
+        .unwrap_or("an image that is no longer requested");
     format!(
         "an upgrade to {image} is under way ({phase}, {percent} %): wait for its end, or cancel it"
     )
@@ -173,9 +174,9 @@ pub fn cancel(node: &NodeView) -> Turn {
     if node.asked.is_none() {
         return Turn::Done(match standing {
             Standing::Working => {
-                "it is taken back already, and on its way to the old system".to_owned()
+                "its request is withdrawn already, and it goes back to the old system".to_owned()
             }
-            _ => "nothing is asked of it".to_owned(),
+            _ => "it has no request".to_owned(),
         });
     }
     match (standing, node.stage()) {
@@ -185,7 +186,7 @@ pub fn cancel(node: &NodeView) -> Turn {
         (Standing::Working, _) if !is_answered(node) => Turn::Write,
         (Standing::Working, Stage::Other) => Turn::Write,
         (Standing::Working, stage) if !stage.can_be_withdrawn() => Turn::Refuse(format!(
-            "too late, {}; it comes to its own verdict, and to the old system if that is bad",
+            "too late, {}; it continues to its own verdict, and goes back to the old system if that is bad",
             stage.meaning()
         )),
         _ => Turn::Write,

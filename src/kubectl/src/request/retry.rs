@@ -16,16 +16,16 @@ pub(super) fn wish(first: &NodeView, node: &NodeView) -> Result<Wish, Wishless> 
         }
     }
     match (&node.asked, &first.asked) {
-        (None, _) => refuse("its request was taken back since: ask with `kubectl careen upgrade`"),
+        (None, _) => refuse("its request has been withdrawn since: use `kubectl careen upgrade`"),
         (Some(asked), Some(first)) if asked.raw == first.raw => wish_of(asked),
         (Some(_), _) => refuse(
-            "another request than the one that was to be asked for again has failed on it by now: see what it is, and say it once more",
+            "a different request has failed on it in the meantime: check that request, and repeat the command",
         ),
     }
 }
 
 fn wish_of(asked: &Asked) -> Result<Wish, Wishless> {
-    let why = "its request names no image: ask with `kubectl careen upgrade`";
+    let why = "its request names no image: use `kubectl careen upgrade`";
     let image = asked.raw.image.clone();
     let image = image.ok_or_else(|| Wishless::Refuse(why.to_owned()))?;
     Ok(Wish {

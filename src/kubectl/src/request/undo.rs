@@ -76,12 +76,12 @@ pub fn undone(node: &NodeView) -> Result<&str, Wishless> {
         Standing::Idle => Err(nothing(node, "nothing was ever upgraded on it")),
         Standing::Working => Err(nothing(node, "its upgrade has not ended")),
         Standing::Asked | Standing::Held => Err(Wishless::Refuse(
-            "it has not answered what it is asked for: `kubectl careen cancel` takes that back"
+            "it has not answered its request yet: `kubectl careen cancel` withdraws that"
                 .to_owned(),
         )),
         Standing::Halted => Err(nothing(node, "a person must look at it first")),
         Standing::Failed if node.stage() == Stage::Upgraded => {
-            Err(nothing(node, "the system from before runs already"))
+            Err(nothing(node, "the earlier system runs already"))
         }
         Standing::Upgraded | Standing::Failed | Standing::Refused => of_the_past(node),
     }
@@ -92,11 +92,10 @@ fn of_the_past(node: &NodeView) -> Result<&str, Wishless> {
     match verdicts.iter().find(|verdict| verdict.tells()) {
         Some(last) if last.answer != Answer::Upgraded => Err(nothing(
             node,
-            "its last upgrade did not go well, and it runs what it ran before that",
+            "its last upgrade failed, and it runs what it ran before",
         )),
         Some(last) if last.image == names::KEPT_IMAGE => Err(Wishless::Done(
-            "it has gone back already; `--again` changes over once more, to the system that it left"
-                .to_owned(),
+            "it has gone back already; `--again` changes to the system that it left".to_owned(),
         )),
         Some(last) => Ok(last.image),
         // Of an agent that keeps no history: a way back that has failed was meant.
@@ -158,14 +157,14 @@ pub(super) fn is_clear(nodes: &[NodeView], rollback: &Rollback) -> Result<(), St
     let told = by_image.iter();
     let told = told.map(|(image, names)| format!("{image} ({})", few(names)));
     Err(format!(
-        "the last upgrades of these nodes were to different images: {}; `--from` with one of them says which is to be undone",
+        "the last upgrades of these nodes were to different images: {}; name the one to undo with `--from`",
         told.collect::<Vec<_>>().join(", ")
     ))
 }
 
 fn nothing(node: &NodeView, why: &str) -> Wishless {
     Wishless::Needless(format!(
-        "there is nothing to undo: {why}; `--again` asks for the system that it keeps all the same, and `kubectl careen plan {} --image {}` \
+        "there is nothing to undo: {why}; `--again` requests the kept system all the same, and `kubectl careen plan {} --image {}` \
          shows what that does",
         node.name,
         names::KEPT_IMAGE

@@ -185,7 +185,7 @@ fn a_signal_ends_the_watching_and_leaves_what_was_asked_for() {
         watching.signal(signal);
         let (code, said) = watching.end();
         assert_eq!(code, Some(130), "{said}");
-        assert!(said.contains("what was asked for stands"), "{said}");
+        assert!(said.contains("the request stays"), "{said}");
         assert_eq!(server.annotation("idle", names::UPGRADE_ID), Some(id));
         assert_eq!(
             server.annotation("idle", names::IMAGE).as_deref(),

@@ -175,7 +175,7 @@ fn a_retry_does_not_put_the_old_request_over_one_that_came_meanwhile() {
     server.annotate("a", answer(&id_of(&server, "a"), "Upgraded", "Upgraded"));
     let (code, said) = retry.end();
     assert_eq!(code, Some(6), "{said}");
-    assert!(said.contains("another request"), "{said}");
+    assert!(said.contains("a different request"), "{said}");
     assert_eq!(id_of(&server, "b"), "k-9");
     assert_eq!(
         server.annotation("b", names::IMAGE).as_deref(),

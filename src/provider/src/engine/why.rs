@@ -1,4 +1,4 @@
-//! Why an upgrade does not go on: one typed reason, one text for the hook's message, the condition, the log.
+//! Why an upgrade does not continue: one typed reason, one text for the hook's message, the condition, the log.
 
 use thiserror::Error;
 use upgrade::Version;
@@ -7,17 +7,17 @@ use super::Kubelet;
 
 /// What is in the way. Decisions are taken on the variant, never on the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-// A field is named by the message it stands in.
+// A field is named by its message.
 #[allow(missing_docs)]
 pub enum Why {
     /// The catalogue has nothing for it.
     #[error(
-        "no ImageCatalogue has an entry for {version} that fits {machine}; add one (kubectl edit imagecatalogues)"
+        "no ImageCatalogue has an entry for {version} that fits {machine}. Add one (kubectl edit imagecatalogues)."
     )]
     NoImage { version: String, machine: String },
     /// Two entries fit equally well.
     #[error(
-        "two ImageCatalogue entries for {version} fit {machine} equally well: {first} and {second}; keep one"
+        "two ImageCatalogue entries for {version} fit {machine} equally well: {first} and {second}. Keep one of them."
     )]
     TwoImages {
         version: String,
@@ -26,10 +26,12 @@ pub enum Why {
         second: String,
     },
     /// The Machine's version cannot be read.
-    #[error("the Machine's version {version:?} is not of the form vMAJOR.MINOR.PATCH")]
+    #[error(
+        "the Machine's version {version:?} does not have the form vMAJOR.MINOR.PATCH. Correct it."
+    )]
     BadVersion { version: String },
     /// A field that names an image cannot be read.
-    #[error("{field} is {value:?}; accepted is {accepted}")]
+    #[error("{field} is {value:?}, which is not valid. Use {accepted}.")]
     BadImage {
         field: String,
         value: String,
@@ -37,21 +39,25 @@ pub enum Why {
     },
     /// The workload cluster cannot be seen.
     #[error(
-        "the API server of cluster {cluster} is away ({detail}); nothing is judged or written until it is back"
+        "the API server of cluster {cluster} is away: {detail}. Check that server; nothing is judged or written until it is back."
     )]
     ApiAway { cluster: String, detail: String },
     /// The control plane's version is not known.
-    #[error("the version of cluster {cluster}'s control plane is not known yet")]
+    #[error(
+        "the version of cluster {cluster}'s control plane is not known yet. No action is needed."
+    )]
     ControlPlaneUnknown { cluster: String },
     /// The Machine has no Node yet.
-    #[error("the Machine has no Node yet")]
+    #[error("the Machine has no Node yet. No action is needed, unless the Node never joins.")]
     NoNode,
     /// Its Node is gone.
-    #[error("Node {node} does not exist in cluster {cluster}")]
+    #[error(
+        "Node {node} does not exist in cluster {cluster}. Check why it was deleted, or delete its Machine."
+    )]
     NodeMissing { node: String, cluster: String },
     /// The Node is somebody else's.
     #[error(
-        "Node {node} has provider id {found:?}, the Machine has {wanted:?}; nothing is asked of it"
+        "Node {node} has provider id {found:?}, but the Machine has {wanted:?}. Correct the wrong one; until then the node is not upgraded."
     )]
     NodeMismatch {
         node: String,
@@ -60,7 +66,7 @@ pub enum Why {
     },
     /// Workers come after the control plane.
     #[error(
-        "{wanted} is ahead of the control plane's {control_plane}; it goes on when the control plane is there"
+        "{wanted} is ahead of the control plane's {control_plane}. Upgrade the control plane first; this Machine then continues."
     )]
     AheadOfControlPlane {
         wanted: Version,
@@ -68,7 +74,7 @@ pub enum Why {
     },
     /// Too many minor versions at once.
     #[error(
-        "from {from} to {wanted} is more than {allowed} minor version(s) at once; go there in steps"
+        "from {from} to {wanted} is more than {allowed} minor version(s) at once. Upgrade in steps."
     )]
     StepTooLarge {
         from: Version,
@@ -77,7 +83,7 @@ pub enum Why {
     },
     /// Kubelets would be too old for the control plane.
     #[error(
-        "{wanted} would leave the kubelet of Node {} at {}, more than {allowed} minor versions behind the control plane; upgrade such nodes first, or go on without this one: annotate Machine {} careen.dev/leave-out: <why>",
+        "{wanted} would leave the kubelet of Node {} at {}, more than {allowed} minor versions older than the control plane. Upgrade such nodes first, or continue without this one: annotate Machine {} careen.dev/leave-out: <why>",
         oldest.node, oldest.version, oldest.machine
     )]
     WorkersBehind {
@@ -86,11 +92,13 @@ pub enum Why {
         allowed: u32,
     },
     /// Others go first.
-    #[error("waits for its turn: {allowed} of {group} may be upgraded at once")]
+    #[error(
+        "waiting for its turn: {allowed} of {group} may be upgraded at once. No action is needed."
+    )]
     NotItsTurn { group: String, allowed: usize },
     /// One of those that go first does not come to an end.
     #[error(
-        "waits for its turn in {group}: Node {node} does not come to an end of its work; look at it, or go on without it: annotate Machine {machine} careen.dev/leave-out: <why>"
+        "waiting for its turn in {group}: Node {node} does not finish its upgrade. Check that node, or continue without it: annotate Machine {machine} careen.dev/leave-out: <why>"
     )]
     TurnKept {
         group: String,
@@ -99,12 +107,12 @@ pub enum Why {
     },
     /// A person left it out.
     #[error(
-        "the Machine is annotated careen.dev/leave-out, so nothing new is asked of its node; take the annotation off to have it upgraded"
+        "the Machine is annotated careen.dev/leave-out, so its node gets no new request. Remove the annotation to upgrade it."
     )]
     LeftOut,
     /// Others have failed at it.
     #[error(
-        "{failed} of {group} failed, Machine {machine} among them, and {allowed} may be away at once: change their image, try them again (careen.dev/retry), ask no more for them, or go on without them (careen.dev/leave-out)"
+        "{failed} of {group} failed, Machine {machine} among them, and {allowed} may be away at once. Change their image, retry them (careen.dev/retry), withdraw their upgrade, or continue without them (careen.dev/leave-out)."
     )]
     OthersFailed {
         group: String,
@@ -113,19 +121,19 @@ pub enum Why {
         allowed: usize,
     },
     /// The node works for somebody else.
-    #[error("Node {node} works on another request ({id}) first")]
+    #[error("Node {node} works on another request ({id}) first. No action is needed.")]
     OtherRequest { node: String, id: String },
     /// The node is paused.
-    #[error("Node {node} is paused: {reason}")]
+    #[error("Node {node} is paused: {reason}. End the pause to continue (kubectl careen resume).")]
     NodePaused { node: String, reason: String },
     /// No agent takes the request up.
     #[error(
-        "Node {node} has not taken up the request for {seconds} s; does careen-agent run there?"
+        "Node {node} has not accepted the request for {seconds} s. Check that careen-agent runs there."
     )]
     NoAnswer { node: String, seconds: i64 },
     /// The upgrade does not come to an end.
     #[error(
-        "Node {node} is still at {phase} after {seconds} s; look at its condition CareenUpgrading and the agent's journal"
+        "Node {node} is still at {phase} after {seconds} s. Check its condition CareenUpgrading and the agent's journal."
     )]
     Stalled {
         node: String,
@@ -134,29 +142,31 @@ pub enum Why {
     },
     /// The agent does not speak the protocol of this request.
     #[error(
-        "the agent on Node {node} answers without naming the request ({detail}): it is too old or too new; update careen-agent there"
+        "the agent on Node {node} is too old or too new, for it answers without naming the request: {detail}. Update careen-agent there."
     )]
     AgentUnfit { node: String, detail: String },
     /// Answered, but not seen to be so.
-    #[error("the agent says Upgraded; waiting until {detail}")]
+    #[error("the agent says Upgraded; waiting until {detail}. No action is needed.")]
     Unverified { detail: String },
     /// What is due is not taken.
-    #[error("what is due could not be written: {detail}")]
+    #[error("could not update the object: {detail}. Fix the cause; the write is retried.")]
     Unwritten { detail: String },
     /// The node's answer is no.
     #[error("{reason}")]
     Node { code: String, reason: String },
     /// The Machine goes.
-    #[error("the Machine is being deleted")]
+    #[error("the Machine is being deleted. No action is needed.")]
     Deleted,
     /// Somebody paused it.
-    #[error("{what} is paused")]
+    #[error("{what} is paused. End its pause to continue.")]
     Paused { what: String },
     /// The annotation was taken away, or core stopped.
-    #[error("it is no longer asked for")]
+    #[error("the upgrade is no longer requested. No action is needed.")]
     Withdrawn,
     /// The InfraMachine's kind cannot say its version.
-    #[error("{kind} has no field status.version, which the annotation flow needs")]
+    #[error(
+        "{kind} has no field status.version, which the annotation flow needs. Use a kind that has it."
+    )]
     NoVersionField { kind: String },
 }
 

@@ -235,7 +235,7 @@ async fn a_write_that_is_refused_is_said_and_not_shown_as_a_wait_for_the_node() 
     let response = call_with(&world, &sample("updatemachine"));
     assert_eq!(
         response["message"],
-        "held: what is due could not be written: refused: nodes is forbidden (403)"
+        "held: could not update the object: refused: nodes is forbidden (403). Fix the cause; the write is retried."
     );
     assert_eq!(world.queue.depth(), 1, "and it is tried again");
     world.wrote(&key, None);

@@ -42,7 +42,9 @@ pub(super) fn was_tried(up: &Upgrade, s: &Situation<'_>) -> bool {
 pub(super) fn moved(s: &Situation<'_>) -> Reason {
     let booted = s.seen.booted.digest.short();
     Reason::ForeignDefault {
-        default: format!("{booted}, the system on trial, which somebody else has made that"),
+        default: format!(
+            "{booted}, the system on trial, which something other than Careen made the default"
+        ),
     }
 }
 

@@ -227,7 +227,7 @@ fn drain_anew(up: &mut Upgrade, seen: &Observation, policy: &Policy) -> Act {
 pub(super) fn back_before_the_drain(up: &mut Upgrade, policy: &Policy) -> Result<(), Reason> {
     if up.recordoned >= policy.tries {
         let detail = format!(
-            "the cordon was taken off {} times after the drain; find out who uncordons this Node, and ask again",
+            "the cordon was removed {} times after the drain; find out who uncordons this Node",
             up.recordoned
         );
         return Err(Reason::DrainRefused { detail });
@@ -256,14 +256,14 @@ fn redeploy(
 fn keeps_changing(times: u32, seen: &Observation) -> Reason {
     if seen.etc_stale {
         let detail = format!(
-            "something keeps changing it: it was other than before after each of {times} deployments in a row; find out what writes there"
+            "something keeps changing it: it still differed after {times} deployments in a row; find the program that modifies it"
         );
         return Reason::EtcMerge { detail };
     }
     Reason::DeployFailed {
         verb: "deploy".to_owned(),
         detail: format!(
-            "something keeps taking the pin off the running system, which a trial falls back to: it was gone after each of {times} deployments in a row; find out what runs `ostree admin pin --unpin`"
+            "something keeps removing the pin of the running system, which a trial falls back to: the pin was missing after {times} deployments in a row; find what runs `ostree admin pin --unpin`"
         ),
     }
 }

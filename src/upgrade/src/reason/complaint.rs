@@ -8,7 +8,7 @@ use crate::plain;
 const SHOWN: usize = 500;
 
 /// The longest sentence that a Node is told, in bytes. All annotations of an object take 256 KiB together, those of others among them, and
-/// the API server refuses the whole report beyond that; the same sentence stands in three places of it.
+/// the API server refuses the whole report beyond that; the same sentence is in three places of it.
 pub const LONGEST: usize = 4096;
 
 /// What stands where a sentence was cut.

@@ -24,17 +24,17 @@ pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
-use words::{found_instead, held_by, place_in_file, said_of_stage, span};
+use words::{bare, found_instead, held_by, place_in_file, said_of_stage, span};
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(tag = "code")]
-// A field is named by the message it stands in.
+// A field is named by its message.
 #[allow(missing_docs)]
 pub enum Reason {
     // Refused before anything is touched.
     /// An annotation is not of its accepted form.
-    #[error("{field} is {value:?}; accepted is {accepted}")]
+    #[error("{field} is {value:?}, which is not valid. Use {}.", bare(.accepted))]
     BadRequest {
         field: String,
         value: String,
@@ -42,8 +42,9 @@ pub enum Reason {
     },
     /// The policy file does not parse, holds a value out of range, or may be written by others than root. A line of 0 is the whole file.
     #[error(
-        "{file}{}: {detail}; mend it and ask again with a new careen.dev/upgrade-id",
-        place_in_file(*line, *column)
+        "{file}{}: {}. Correct it and ask again with a new careen.dev/upgrade-id.",
+        place_in_file(*line, *column),
+        bare(.detail)
     )]
     BadPolicy {
         file: String,
@@ -53,52 +54,56 @@ pub enum Reason {
     },
     /// The boot loader cannot boot an entry just once.
     #[error(
-        "this node's boot loader cannot be trusted with a trial boot: {detail}; mend it and ask again with a new careen.dev/upgrade-id"
+        "this node's boot loader cannot be trusted with a trial boot: {}. Fix it and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
     )]
     LoaderUnfit { detail: String },
     /// The policy does not let this remote be used.
     #[error(
-        "careen.dev/image names remote {remote:?}, but the policy says {allowed}; use one of them or allow it there, and ask again"
+        "careen.dev/image names remote {remote:?}, but the policy says {allowed}. Use an allowed remote, or allow this one in the policy, and ask again."
     )]
     RemoteNotAllowed { remote: String, allowed: String },
     /// The policy does not let an image of this branch be used.
     #[error(
-        "careen.dev/image leads to {found}, but the policy says {allowed}; ask for an image of such a branch, or allow this one there, and ask again with a new careen.dev/upgrade-id"
+        "careen.dev/image resolves to {found}, but the policy says {allowed}. Ask for an image of an allowed branch, or allow this branch in the policy, and ask again with a new careen.dev/upgrade-id."
     )]
     BranchNotAllowed { found: String, allowed: String },
     /// The node has no such remote.
     #[error(
-        "careen.dev/image names remote {remote:?}, which is not configured on this node; use one that `ostree remote list` knows, or add it under /etc/ostree/remotes.d"
+        "remote {remote:?} is not configured on this node. Use one that `ostree remote list` shows (in careen.dev/image, or in the policy's registry.signed-by), or add this one under /etc/ostree/remotes.d."
     )]
     UnknownRemote { remote: String },
     /// This very image failed before and nobody asked for it again.
     #[error(
-        "image {digest} failed here before ({before}); ask again with a new careen.dev/upgrade-id"
+        "image {digest} failed on this node before ({before}). Ask for a fixed image, or ask again with a new careen.dev/upgrade-id to try this one once more."
     )]
     RememberedBad { digest: String, before: String },
     /// No former system lies pinned here.
     #[error(
-        "careen.dev/image is \"kept:\", but no former system is kept on this node: the first upgrade keeps one, and one that is short of room on /boot gives it up; ask for an image instead"
+        "careen.dev/image is \"kept:\", but this node keeps no earlier system: no upgrade has succeeded yet, or the kept system was removed to make room on /boot. Ask for an image instead."
     )]
     NothingKept,
     /// The policy does not let a requester go back.
     #[error(
-        "careen.dev/image is \"kept:\", but the policy says rollback = false; ask for an image instead, or set rollback = true there, and ask again with a new careen.dev/upgrade-id"
+        "careen.dev/image is \"kept:\", but the policy says rollback = false. Ask for an image instead, or set rollback = true in the policy, and ask again with a new careen.dev/upgrade-id."
     )]
     RollbackOff,
     /// Control planes are not handled yet.
     #[error(
-        "this node runs a control plane ({sign}), which this version does not upgrade in place"
+        "this node runs a control plane, which this version does not upgrade in place: {}. Remove the request and upgrade this node another way.",
+        bare(.sign)
     )]
     ControlPlane { sign: String },
     /// The policy demands a watchdog, and there is none to rely on.
     #[error(
-        "the policy says require-watchdog = true, but this node has {found}; accepted is a hardware watchdog that runs on across a reboot (its driver loaded, watchdog.stop_on_reboot=0 on the kernel's command line): mend it and ask again with a new careen.dev/upgrade-id"
+        "the policy says require-watchdog = true, but this node has no hardware watchdog that keeps running across a reboot: found {}. Load its driver, boot with watchdog.stop_on_reboot=0, and ask again with a new careen.dev/upgrade-id.",
+        bare(.found)
     )]
     NoWatchdog { found: String },
     /// What the last trial has changed of the kubelet's state could not be put back yet.
     #[error(
-        "the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}; it is kept in {kept}: mend what is said here, drain the node, reboot it (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id",
+        "the kubelet's state from before the trial of upgrade {id} is not restored yet: {}. The saved state is in {kept}. Fix the cause, drain the node, reboot it (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail),
         unit = names::RESTORE_UNIT
     )]
     StateOwed {
@@ -108,13 +113,14 @@ pub enum Reason {
     },
     /// A trial would fail by a check that is not run.
     #[error(
-        "required check {name} could be run in no trial: {detail}; mend that (chown root:root, chmod go-w), or take the check away, and ask again with a new careen.dev/upgrade-id"
+        "required check {name} cannot run during a trial: {}. Fix that (chown root:root, chmod go-w) or remove the check, and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
     )]
     CheckUntrusted { name: String, detail: String },
 
     // Waiting.
     /// The requester has paused the Node.
-    #[error("paused: {why}; nothing new is begun until {} is taken off the Node", held_by(.by))]
+    #[error("paused: {}. Remove {} from the Node to continue; until then nothing new begins.", bare(.why), held_by(.by))]
     Paused {
         why: String,
         /// What is taken off, where that is not the annotation itself.
@@ -123,24 +129,25 @@ pub enum Reason {
     },
     /// A plan is asked for while an upgrade is under way.
     #[error(
-        "an upgrade is under way on this node ({phase}); ask for the plan again when it has ended"
+        "an upgrade is under way on this node: {phase}. Ask for the plan again when it has ended."
     )]
     Busy { phase: String },
 
     // Fetching.
     /// The remote has no such ref, or does not give it to this node: libostree has one code for 403 and 404.
     #[error(
-        "careen.dev/image names ref {reference:?}, which remote {remote:?} has not, or keeps from this node; accepted is one that `ostree remote refs {remote}` lists"
+        "careen.dev/image names ref {reference:?}, which remote {remote:?} does not have or does not show to this node. Use one that `ostree remote refs {remote}` lists."
     )]
     NoSuchRef { remote: String, reference: String },
     /// The remote has no such commit on the ref.
     #[error(
-        "careen.dev/image names commit {commit}, which remote {remote:?} has not on that ref, or keeps from this node; accepted is one that `ostree remote refs --revision {remote}` lists, or one behind it that was not pruned"
+        "careen.dev/image asks for commit {commit}, which remote {remote:?} does not have on that ref or does not show to this node. Use one that `ostree remote refs --revision {remote}` lists, or an ancestor of it that was not pruned."
     )]
     NoSuchCommit { remote: String, commit: String },
     /// There is no such container image.
     #[error(
-        "careen.dev/image names {image}, which is not there{}; accepted is the digest of one that is, as `skopeo inspect --format {{{{.Digest}}}}` tells it", found_instead(.found)
+        "careen.dev/image names {image}, which does not exist{}. Use the digest of an image that exists, as `skopeo inspect --format {{{{.Digest}}}}` shows it.",
+        found_instead(.found)
     )]
     NoSuchImage {
         image: String,
@@ -149,22 +156,25 @@ pub enum Reason {
     },
     /// A container image that is no OSTree commit.
     #[error(
-        "careen.dev/image names {image}, which cannot be deployed: {detail}; accepted is one that careen-image or `ostree container encapsulate` has made"
+        "careen.dev/image names {image}, which cannot be deployed: {}. Use an image that careen-image or `ostree container encapsulate` made.",
+        bare(.detail)
     )]
     NotEncapsulated { image: String, detail: String },
     /// The remote does not answer.
     #[error(
-        "careen.dev/image names remote {remote:?}, which does not answer: {detail}; look at its url under /etc/ostree/remotes.d (a registry: at its credentials and /etc/containers/registries.conf)"
+        "cannot fetch careen.dev/image from remote {remote:?}: {}. Check its url under /etc/ostree/remotes.d (for a registry: its credentials and /etc/containers/registries.conf), and ask again if the upgrade fails.",
+        bare(.detail)
     )]
     RemoteAway { remote: String, detail: String },
     /// The commit has no signature.
     #[error(
-        "careen.dev/image leads to commit {commit} on remote {remote:?}, which is not signed; accepted is one signed with a key of the remote's keyring (from a registry: of the one that the policy's registry.signed-by names, or as /etc/containers/policy.json demands)"
+        "careen.dev/image resolves to {commit} on remote {remote:?}, which has no signature that this node verifies. Sign the commit with a key of the remote's keyring (for a registry: of the one in the policy's registry.signed-by, or as /etc/containers/policy.json demands)."
     )]
     Unsigned { remote: String, commit: String },
     /// The commit's signature is not by a key that the node trusts.
     #[error(
-        "careen.dev/image leads to commit {commit} on remote {remote:?}, which has no valid signature by a trusted key: {detail}; accepted is one signed with a key of the remote's keyring (from a registry: as for Unsigned)"
+        "careen.dev/image resolves to {commit} on remote {remote:?}, whose signature could not be verified with a trusted key: {}. Find out who published it; sign it with a trusted key, or bring the new public key to the node, and ask again.",
+        bare(.detail)
     )]
     WrongSignature {
         remote: String,
@@ -173,24 +183,25 @@ pub enum Reason {
     },
     /// The remote is configured not to verify signatures and the policy demands them.
     #[error(
-        "remote {remote:?} has gpg-verify=false; images must be signed unless the policy sets unsigned = true"
+        "remote {remote:?} has gpg-verify=false, but the policy requires signed images. Set gpg-verify=true and gpgkeypath for the remote, or unsigned = true in the policy, and ask again."
     )]
     VerificationOff { remote: String },
 
     // Verifying.
     /// No kernel with an initramfs in the image.
     #[error(
-        "image {commit} has no kernel with an initramfs, or has a second one; accepted is exactly one /usr/lib/modules/<version> with a vmlinuz, and initramfs.img beside it"
+        "image {commit} has no kernel with an initramfs, or has more than one. Build an image with exactly one /usr/lib/modules/<version> that has a vmlinuz and an initramfs.img."
     )]
     NoKernel { commit: String },
     /// No image.json.
     #[error(
-        "image {commit} has no readable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {detail}; accepted is JSON with format, kubernetes and architecture"
+        "image {commit} has no usable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {}. Build an image with that file: JSON with format, kubernetes and architecture.",
+        bare(.detail)
     )]
     NoImageInfo { commit: String, detail: String },
     /// The initramfs has no stage of ours.
     #[error(
-        "image {commit} says {} in /usr/lib/careen/image.json; accepted is \"stage\": {}, an initramfs with a guard that this version knows (or the policy's unguarded = true)",
+        "image {commit} has {} in /usr/lib/careen/image.json, so its initramfs has no guard that this version knows. Build an image with \"stage\": {} and that guard, or set unguarded = true in the policy.",
         said_of_stage(.found),
         STAGE_PROTOCOL
     )]
@@ -201,12 +212,13 @@ pub enum Reason {
     },
     /// Nobody would judge or end a trial of it.
     #[error(
-        "a trial of image {commit} on this node would lack who judges it, or ends it when nobody does: {lacks}; accepted is an image with Careen's programs and with its units, each there and enabled when the node's /etc is merged in, or one without any of them on a node that a DaemonSet has brought Careen to"
+        "image {commit} cannot be tried on this node, because nothing would evaluate the trial or time it out: {}. Use an image with all of Careen's programs and its units enabled together with this node's /etc, or one without any of them on a node that has Careen from a DaemonSet.",
+        bare(.lacks)
     )]
     NoAgent { commit: String, lacks: String },
     /// The image is for another machine.
     #[error(
-        "image {commit} says \"architecture\": {image:?} in /usr/lib/careen/image.json; accepted on this machine is {machine:?}"
+        "image {commit} says \"architecture\": {image:?} in /usr/lib/careen/image.json, but this machine is {machine:?}. Ask for the image of this architecture."
     )]
     WrongArchitecture {
         commit: String,
@@ -215,17 +227,17 @@ pub enum Reason {
     },
     /// The image carries another version than the request says.
     #[error(
-        "careen.dev/kubernetes-version is {wanted}, but the image carries {carried}; accepted is that, or no such annotation"
+        "careen.dev/kubernetes-version is {wanted}, but the image carries {carried}. Correct or remove the annotation, or ask for an image with that version."
     )]
     VersionMismatch { wanted: Version, carried: Version },
     /// The image carries an older Kubernetes than the node runs.
     #[error(
-        "careen.dev/image carries {to}, older than this node's {from}; accepted is that or newer, or \"kept:\" to go back (or the policy's downgrade = true)"
+        "careen.dev/image carries {to}, older than this node's {from}. Ask for that version or newer, for \"kept:\" to go back, or set downgrade = true in the policy."
     )]
     Downgrade { from: Version, to: Version },
     /// The image was made before the one that runs.
     #[error(
-        "careen.dev/image leads to commit {commit}, made {} before {running}, which runs here; accepted is a newer one, or \"kept:\" to go back (or the policy's downgrade = true)", span(*.seconds)
+        "careen.dev/image resolves to commit {commit}, made {} before {running}, which runs here. Ask for a newer image, for \"kept:\" to go back, or set downgrade = true in the policy.", span(*.seconds)
     )]
     OlderImage {
         commit: String,
@@ -234,12 +246,12 @@ pub enum Reason {
     },
     /// The kubelet would be newer than the API server.
     #[error(
-        "careen.dev/image carries kubelet {kubelet}; accepted is none newer than the API server's {server}: upgrade the control plane first"
+        "careen.dev/image carries kubelet {kubelet}, newer than the API server's {server}. Upgrade the control plane first, then ask again."
     )]
     NewerThanApiServer { kubelet: Version, server: Version },
     /// The kubelet would be too old for the API server.
     #[error(
-        "careen.dev/image carries kubelet {kubelet}; accepted by the policy's skew = {allowed} is one at most {allowed} minor versions behind the API server's {server}"
+        "careen.dev/image carries kubelet {kubelet}, more than {allowed} minor versions older than the API server's {server} (the policy's skew = {allowed}). Ask for an image with a newer Kubernetes."
     )]
     SkewTooLarge {
         kubelet: Version,
@@ -247,30 +259,47 @@ pub enum Reason {
         allowed: u32,
     },
     /// The commit's objects are damaged on this node.
-    #[error("the fetched commit {commit} is damaged on disk: {detail}")]
+    #[error(
+        "commit {commit} is damaged on this node's disk: {}. Check the disk (`journalctl -k`), and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     Damaged { commit: String, detail: String },
     /// A file system has no room.
-    #[error("{place} has {free} bytes free, {need} are needed; make room and ask again")]
+    #[error(
+        "not enough room on {place}: {free} bytes free, {need} are needed. Make room and ask again."
+    )]
     NoRoom { place: String, need: u64, free: u64 },
 
     // Deploying and clean-up.
     /// Somebody else holds the sysroot lock.
-    #[error("the OSTree sysroot is locked by {holder} for more than {seconds} s")]
+    #[error(
+        "the OSTree sysroot has been locked for more than {seconds} s: held by {}. Let that program end or stop it, and ask again if the upgrade fails.",
+        bare(.holder)
+    )]
     LockHeld { holder: String, seconds: u64 },
     /// libostree could not do it.
-    #[error("{verb} failed: {detail}")]
+    #[error(
+        "{verb} failed: {}. Fix the cause (`journalctl -u 'careen-deploy-*'` on the node may say more), and ask again.",
+        bare(.detail)
+    )]
     DeployFailed { verb: String, detail: String },
     /// A file in /etc cannot be merged into the new system.
-    #[error("/etc cannot be merged into the new system: {detail}")]
+    #[error(
+        "/etc cannot be merged into the new system: {}. Move the file away or stop the program that writes it, and ask again.",
+        bare(.detail)
+    )]
     EtcMerge { detail: String },
     /// careen-deploy ended without a verdict, killed or crashed.
-    #[error("careen-deploy {verb} ended without an answer: {detail}")]
+    #[error(
+        "{verb} ended without a result: {}. Check whether it was killed or crashed (`journalctl -k` and `journalctl -u 'careen-deploy-*'` on the node), and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     DeployDied { verb: String, detail: String },
 
     // Draining.
     /// A PodDisruptionBudget did not allow an eviction in time.
     #[error(
-        "drain: PodDisruptionBudget {pdb} does not allow evicting pod {pod} (waited {seconds} s)"
+        "PodDisruptionBudget {pdb} does not allow evicting pod {pod} (waited {seconds} s). Make the application healthy or the budget wider, and ask again if the upgrade fails."
     )]
     BudgetBlocks {
         pdb: String,
@@ -278,95 +307,137 @@ pub enum Reason {
         seconds: u64,
     },
     /// Pods were still there at the deadline.
-    #[error("drain: still there after {seconds} s: {pods}")]
+    #[error(
+        "pods were still on the node at the drain's deadline of {seconds} s: {}. Let them end, delete them or give the drain more time in the policy, and ask again.",
+        bare(.pods)
+    )]
     DrainDeadline { pods: String, seconds: u64 },
     /// The API server refuses what draining needs.
-    #[error("drain: the API server refuses: {detail}")]
+    #[error(
+        "this node could not be cordoned, drained or uncordoned as needed: {}. Fix the cause (for example a webhook, a policy or a missing right), and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     DrainRefused { detail: String },
     /// The API server does not answer.
-    #[error("the API server does not answer: {detail}")]
+    #[error(
+        "the agent cannot work with the API server: {}. Check the server and the network path to it, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     ApiAway { detail: String },
     /// The requester took the request back.
-    #[error("withdrawn: the request was removed before the node was armed")]
+    #[error(
+        "withdrawn: the request was removed or replaced before the node was armed. No action is needed; ask again if that was not intended."
+    )]
     Withdrawn,
 
     // Arming.
     /// The kubelet's state could not be saved.
-    #[error("the kubelet's state could not be saved: {detail}")]
+    #[error(
+        "the kubelet's state could not be saved: {}. Fix that or make room below /sysroot, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     SnapshotFailed { detail: String },
     /// The one-shot could not be written.
-    #[error("the one-shot boot entry could not be written: {detail}")]
+    #[error(
+        "the one-shot boot entry could not be written or cleared: {}. Make /boot writable, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     ArmFailed { detail: String },
     /// The new deployment lies not where the boot loader would find it.
-    #[error("the new deployment {commit} has vanished from the boot menu")]
+    #[error(
+        "deployment {commit} is no longer in the boot menu. Keep other updaters off this node, and ask again."
+    )]
     TargetVanished { commit: String },
     /// logind refused to reboot.
-    #[error("the reboot was refused or did not begin: {detail}")]
+    #[error(
+        "the reboot was refused or did not happen: {}. Stop what delays it (`systemd-inhibit --list` and `systemctl list-jobs` on the node), and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     RebootRefused { detail: String },
 
     // The trial.
     /// The stage in the initramfs refused the new system.
-    #[error("the guard in the initramfs refused the new system: {detail}")]
+    #[error(
+        "the guard in the initramfs refused the new system: {}. Find out whether the disk is damaged or files were changed (`journalctl -k` and `ostree fsck` on the node), then ask again.",
+        bare(.detail)
+    )]
     StageRefused { detail: String },
     /// The trial ended without any verdict.
     #[error(
-        "{tries} trial boots of {commit} ended without a verdict (panic, hang or power cut); the old system is back"
+        "{tries} trial boots of {commit} ended without a verdict (panic, hang or power cut), and the old system is back. Check `journalctl --list-boots` and the console; ask again after a power cut, else for a fixed image."
     )]
     NoVerdict { commit: String, tries: u32 },
     /// A check did not pass before the deadline.
-    #[error("the new system is not healthy after {seconds} s: {check}: {detail}")]
+    #[error(
+        "the new system is not healthy after {seconds} s: {check}: {}. Fix the image or the node and ask again; the trial's journal is in `journalctl -b -1` of the old system.",
+        bare(.detail)
+    )]
     Unhealthy {
         check: String,
         detail: String,
         seconds: u64,
     },
     /// kubeadm did not upgrade the new system's node.
-    #[error("kubeadm upgrade node has not succeeded: {detail}")]
+    #[error(
+        "kubeadm upgrade node has not succeeded: {}. Fix what kubeadm names, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     KubeadmFailed { detail: String },
     /// A user's check failed.
-    #[error("required check {name} failed: {detail}")]
+    #[error(
+        "required check {name} failed: {}. Fix the image, the node or the check, and ask again.",
+        bare(.detail)
+    )]
     UserCheck { name: String, detail: String },
     /// The API server was away for the whole trial.
     #[error(
-        "the API server could not be reached from the new system for {seconds} s, or knew no such Node, so the system could not be judged"
+        "the trial could not be evaluated: for {seconds} s the new system did not reach the API server, or the server did not have this Node. Check the server, the Node and the network, and ask again if the upgrade fails."
     )]
     ApiAwayInTrial { seconds: u64 },
     /// The old system reaches the API server and the new one does not.
     #[error(
-        "the new system does not reach the API server, the old one does: look for a lost driver, network or clock"
+        "the new system did not reach the API server, and the cause is in the new system. Look there for a lost network driver, a broken network configuration or a wrong clock, and ask for a fixed image."
     )]
     NoApiFromNewSystem,
     /// The new system was booted by hand, without the guard.
     #[error(
-        "the new system was booted from the menu by hand, unguarded; it is not judged that way"
+        "the new system was booted without its guard, so it is not evaluated: it was picked in the boot menu, or the guard could not write. Leave the boot menu alone during an upgrade, and ask again if the upgrade fails."
     )]
     UnguardedBoot,
 
     // A person must look.
     /// The record was written by a newer version.
     #[error(
-        "the record is of format {format}, this version reads up to {known}; boot or install the newer version"
+        "the record has format {format}, but this version reads up to {known}. Boot or install the newer version."
     )]
     RecordNewer { format: u32, known: u32 },
     /// What is on the disk of the record cannot be made out; the detail says what to do.
-    #[error("the record cannot be read: {detail}")]
-    RecordDamaged { detail: String },
-    /// The disk does not take the record. It stands on the Node alone, for there is no record to write it to.
     #[error(
-        "the record cannot be written, so nothing is begun or ended: {detail}; make room below /sysroot or mend its disk, and the agent goes on by itself"
+        "the record cannot be read: {}. Check the node's disk, and read the runbook first.",
+        bare(.detail)
+    )]
+    RecordDamaged { detail: String },
+    /// The disk does not take the record. Only the Node has it, for there is no record to write it to.
+    #[error(
+        "the record cannot be written, so no upgrade begins or continues: {}. Make room below /sysroot or fix its disk; the agent then continues by itself.",
+        bare(.detail)
     )]
     RecordUnwritten { detail: String },
-    /// What runs, or what would boot next, cannot be told. It stands on the Node alone: nothing is decided by half a view.
+    /// What runs, or what would boot next, cannot be told. Only the Node has it: nothing is decided by half a view.
     #[error(
-        "this machine cannot be made out, so nothing is begun or ended: {detail}; mend that, and the agent goes on by itself"
+        "cannot read this machine's boot state, so no upgrade begins or continues: {}. Fix that; the agent then continues by itself.",
+        bare(.detail)
     )]
     MachineUnseen { detail: String },
     /// Neither the old nor the new system runs.
-    #[error("the booted deployment {booted} is neither the old nor the new system of this upgrade")]
+    #[error(
+        "the running deployment {booted} is neither the old nor the new system of this upgrade. Make the system that should stay the default, boot it, and ask again with a new careen.dev/upgrade-id."
+    )]
     UnknownSystem { booted: String },
     /// The default is not what it must be.
     #[error(
-        "the default deployment is {default}, with which this upgrade cannot go on; make the system that is to stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it and ask again with a new careen.dev/upgrade-id",
+        "the default deployment and the running one are not what this upgrade needs: the default is {}. Make the system that should stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it, and ask again with a new careen.dev/upgrade-id.",
+        bare(.default),
         variable = names::GENERATOR_VARIABLE,
         generator = names::GENERATOR
     )]
@@ -375,19 +446,25 @@ pub enum Reason {
     // The operator's own rules.
     /// The node takes part in no upgrade.
     #[error(
-        "this node takes no upgrade: {by} says {why:?}; take that away and ask again with a new careen.dev/upgrade-id"
+        "this node takes no upgrade: {by} says {why:?}. Remove that if upgrades are wanted, and ask again with a new careen.dev/upgrade-id."
     )]
     OptedOut { by: String, why: String },
     /// It is none of the operator's hours.
-    #[error("waits for the maintenance window: {opens}")]
+    #[error(
+        "waiting for the maintenance window: {}. No action is needed, unless the window is too short or its time zone is unknown.",
+        bare(.opens)
+    )]
     WindowClosed { opens: String },
     /// The new system is well, and the operator or the requester wants to see more of it.
     #[error(
-        "the new system is healthy, and is watched for {seconds} s before it becomes the default"
+        "the new system is healthy, and is watched for {seconds} s before it becomes the default. No action is needed."
     )]
     Soaking { seconds: u64 },
     /// A hook did not succeed.
-    #[error("hook {hook} failed: {detail}")]
+    #[error(
+        "hook {hook} failed: {}. Fix the hook or what it reports, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
     HookFailed { hook: String, detail: String },
 
     // Read, never given.
@@ -395,7 +472,7 @@ pub enum Reason {
     /// an end with it all the same.
     #[serde(other)]
     #[error(
-        "the newer version of Careen gave up for a reason that this one has no words for; look into the journal of the boot before"
+        "the newer version of Careen gave up for a reason that this version does not know. Read the previous boot's journal (`journalctl -b -1 -u careen-agent` on the node) and do what it says."
     )]
     Unheard,
 }

@@ -16,7 +16,7 @@ pub enum Wait {
 impl Wait {
     const ALL: [Self; 3] = [Self::Pause, Self::Window, Self::Soak];
 
-    /// The code of the reason that says so, as it stands in a Node's status.
+    /// The code of the reason that says so, as a Node's status has it.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {

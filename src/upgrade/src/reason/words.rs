@@ -10,10 +10,15 @@ pub(super) fn place_in_file(line: usize, column: usize) -> String {
     }
 }
 
+/// A part that others wrote, without the full stop that the sentence sets after it.
+pub(super) fn bare(text: &str) -> &str {
+    text.trim_end_matches(|letter: char| letter == '.' || letter.is_whitespace())
+}
+
 pub(super) fn found_instead(found: &Option<String>) -> String {
     found
         .as_ref()
-        .map_or_else(String::new, |found| format!(" ({found} lies there)"))
+        .map_or_else(String::new, |found| format!(" (found {found} instead)"))
 }
 
 pub(super) fn held_by(by: &Option<String>) -> &str {
@@ -22,7 +27,7 @@ pub(super) fn held_by(by: &Option<String>) -> &str {
 
 pub(super) fn said_of_stage(found: &Option<u32>) -> String {
     found.map_or_else(
-        || "nothing of a \"stage\"".to_owned(),
+        || "no \"stage\"".to_owned(),
         |protocol| format!("\"stage\": {protocol}"),
     )
 }

@@ -45,7 +45,7 @@ pub fn all() -> Vec<Reason> {
         Reason::RollbackOff,
         Reason::ControlPlane { sign: x() },
         Reason::NoWatchdog {
-            found: "no watchdog".into(),
+            found: "none".into(),
         },
         Reason::StateOwed {
             id: "u1".into(),

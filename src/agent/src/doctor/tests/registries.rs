@@ -89,7 +89,7 @@ fn where_the_container_policy_vouches_it_says_who_checks_that() {
     node.container_policy(SIGNED_HERE);
     node.policy(ALLOWED);
     let found = node.found("registry");
-    assert!(found.seen.contains("skopeo alone checks"), "{found:?}");
+    assert!(found.seen.contains("only skopeo checks"), "{found:?}");
 }
 
 #[test]

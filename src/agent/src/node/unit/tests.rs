@@ -313,7 +313,7 @@ fn a_blessing_that_hung_is_told_with_the_time_that_it_had() {
     };
     let told = run.with_its_time(died).to_string();
     assert!(
-        told.ends_with("see journalctl; it may take 960 s"),
+        told.contains("see journalctl; it may take 960 s. "),
         "{told}"
     );
 }
@@ -380,7 +380,7 @@ fn a_fetch_that_was_stopped_is_told_with_its_time_and_what_it_said_itself_withou
     };
     let told = run.with_its_time(died).to_string();
     assert!(
-        told.ends_with("stopped by a signal; it may take limits.fetch-seconds = 3600 s"),
+        told.contains("stopped by a signal; it may take limits.fetch-seconds = 3600 s. "),
         "{told}"
     );
     let remote = "images".to_owned();

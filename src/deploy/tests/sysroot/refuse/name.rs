@@ -67,7 +67,7 @@ fn a_ref_that_is_in_the_remotes_summary_and_is_withheld_is_not_said_to_be_missin
     let repo = format!("--repo={}", world.path("repo").display());
     world.ostree(&[&repo, "summary", "-u"]);
     world.server.plays(Trick::Forbidden, ".commit");
-    let words = ["remote", REMOTE, "does not answer"];
+    let words = ["remote", REMOTE, "cannot fetch"];
     let reason = refused(&world, &fetch(REMOTE, BRANCH), &words);
     assert!(matches!(reason, Reason::RemoteAway { .. }), "{reason}");
 }
@@ -94,7 +94,7 @@ fn a_remote_that_does_not_answer_is_away() {
     let world = world();
     world.server.go_away();
     for arguments in [fetch(REMOTE, BRANCH), pinned(&"ab".repeat(32))] {
-        let reason = refused(&world, &arguments, &["remote", REMOTE, "does not answer"]);
+        let reason = refused(&world, &arguments, &["remote", REMOTE, "cannot fetch"]);
         assert!(matches!(reason, Reason::RemoteAway { .. }), "{reason}");
     }
 }
