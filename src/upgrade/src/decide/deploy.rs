@@ -33,14 +33,14 @@ pub(super) fn again_when_drained(up: &Upgrade, s: &Situation<'_>) -> Move {
 fn keeps_changing(times: u32, s: &Situation<'_>) -> Reason {
     if s.seen.etc_stale {
         let detail = format!(
-            "something keeps changing it: it was other than before after each of {times} deployments in a row; find out what writes there"
+            "something keeps changing it: it still differed after {times} deployments in a row; find the program that modifies it"
         );
         return Reason::EtcMerge { detail };
     }
     Reason::DeployFailed {
         verb: "deploy".to_owned(),
         detail: format!(
-            "something keeps taking the pin off the running system, which a trial falls back to: it was gone after each of {times} deployments in a row; find out what runs `ostree admin pin --unpin`"
+            "something keeps removing the pin of the running system, which a trial falls back to: the pin was missing after {times} deployments in a row; find what runs `ostree admin pin --unpin`"
         ),
     }
 }

@@ -58,7 +58,7 @@ fn drain(taken: &mut Taken, s: &Situation<'_>) -> Step {
 pub(super) fn again(up: &Upgrade, s: &Situation<'_>) -> Result<Vec<Change>, Reason> {
     if up.redo.drained >= s.policy.tries {
         let detail = format!(
-            "the cordon was taken off {} times after the drain; find out who uncordons this Node, and ask again",
+            "the cordon was removed {} times after the drain; find out who uncordons this Node",
             up.redo.drained
         );
         return Err(Reason::DrainRefused { detail });

@@ -18,8 +18,8 @@ pub(super) fn renamed(up: &Upgrade, seen: &Observation) -> Option<Reason> {
     let is = seen.node.as_ref()?;
     (was != is).then(|| Reason::DrainRefused {
         detail: format!(
-            "this machine is Node {is} now, and was Node {was} when it was taken from its users; its credential reaches {was} no more, \
-             and what was cordoned there stays so: uncordon or delete {was} by hand, and ask again"
+            "this machine is Node {is} now, and was Node {was} when it was cordoned; its credential no longer reaches {was}, \
+             which stays cordoned: uncordon or delete {was} by hand"
         ),
     })
 }

@@ -35,7 +35,9 @@ pub(super) fn was_tried(up: &Upgrade, seen: &Observation) -> bool {
 pub(super) fn moved(seen: &Observation) -> Reason {
     let booted = seen.booted.digest.short();
     Reason::ForeignDefault {
-        default: format!("{booted}, the system on trial, which somebody else has made that"),
+        default: format!(
+            "{booted}, the system on trial, which something other than Careen made the default"
+        ),
     }
 }
 
