@@ -12,8 +12,6 @@ pub mod deadman;
 pub mod decide;
 pub mod deploy;
 pub mod exit;
-#[cfg(feature = "compare")]
-mod former;
 pub mod history;
 pub mod id;
 pub mod image;

@@ -4,7 +4,6 @@
 use careen_model::check::explore;
 use careen_model::mutant::MUTANTS;
 use careen_model::runs;
-use upgrade::decide::compared;
 
 #[test]
 fn every_broken_brain_is_caught() {
@@ -15,7 +14,6 @@ fn every_broken_brain_is_caught() {
             None => escaped.push(mutant),
         }
     }
-    println!("compared with the former way to decide: {:?}", compared());
     assert!(escaped.is_empty(), "not caught: {escaped:?}");
 }
 

@@ -15,8 +15,6 @@ mod bless;
 mod change;
 mod close;
 mod comeback;
-#[cfg(feature = "compare")]
-mod compare;
 mod decision;
 mod deploy;
 mod drain;
@@ -47,8 +45,6 @@ pub(crate) mod wanted;
 mod withdrawn;
 mod write;
 
-#[cfg(feature = "compare")]
-pub use compare::{Compared, compared, decide};
 pub use decision::{Act, Decision, Journal};
 
 use change::{Move, Then};
@@ -74,12 +70,7 @@ const ANSWER: u64 = 1;
 const MOVES: usize = 8;
 
 /// What to do next. Total: there is a decision for every record, observation and policy.
-#[cfg(not(feature = "compare"))]
 pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Decision {
-    decided(seen, read, policy)
-}
-
-fn decided(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Decision {
     let Ok(record) = read else {
         let s = Situation::of(seen, policy, in_force(policy));
         return Decision::new(None, without_a_record(&s));
