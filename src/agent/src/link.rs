@@ -6,8 +6,8 @@ use upgrade::keys::Stray;
 use upgrade::observe::Check;
 use upgrade::report::{IDLE, Status};
 use upgrade::{
-    Api, Asked, BootId, Observation, Pause, Phase, Reason, Record, SinceBoot, UpgradeId, Version,
-    names,
+    Api, Asked, BootId, Machine, NodeView, Observation, Pause, Phase, Reason, Record, SinceBoot,
+    Turn, UpgradeId, Version, names,
 };
 
 use crate::cluster::seen::NodeSeen;
@@ -162,7 +162,8 @@ impl Link {
     #[must_use]
     pub fn hindrance(&self, record: &Record, seen: &Observation) -> Option<Reason> {
         let up = record.upgrade.as_ref()?;
-        let stands = up.phase == Phase::Verified && seen.running.is_none() && self.is_reached();
+        let stands =
+            up.phase == Phase::Verified && seen.turn.running.is_none() && self.is_reached();
         let detail = self.unversioned.clone().filter(|_| stands)?;
         Some(Reason::ApiAway { detail })
     }
@@ -273,40 +274,13 @@ mod tests {
     fn seen() -> Observation {
         let booted = verified().upgrade.unwrap().from;
         Observation {
-            home: upgrade::Home::Agent,
-            now: SinceBoot(0),
-            started: SinceBoot(0),
-            wall: 0,
-            boot: "b007".parse().unwrap(),
-            booted,
-            version: None,
-            trial: false,
-            deployments: Vec::new(),
-            one_shot: upgrade::OneShot::Clear,
-            loader: Ok(()),
-            watchdog: Ok(()),
-            restored: Ok(()),
-            checks: Ok(()),
-            control_plane: None,
-            machine: String::new(),
-            etc_stale: false,
-            staged: false,
-            node: None,
-            request: Asked::Unknown,
-            paused: None,
-            opted_out: None,
-            strays: Vec::new(),
-            uncordoned: false,
-            own_cordon: false,
-            own_exclusion: false,
-            stale_mark: false,
-            hooks: upgrade::Hooks::default(),
-            api: Api::Away,
-            network: Ok(()),
-            running: None,
-            finished: None,
-            health: upgrade::Health::unknown(),
-            integrity: None,
+            machine: Machine {
+                deployments: Vec::new(),
+                architecture: String::new(),
+                ..Machine::quiet(booted)
+            },
+            node: NodeView::default(),
+            turn: Turn::quiet(upgrade::Home::Agent, "b007".parse().unwrap(), SinceBoot(0)),
         }
     }
 
@@ -386,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_node_that_is_deleted_in_the_trial_is_named_and_condemns_no_image() {
-        let (mut link, boot) = (Link::default(), seen().boot);
+        let (mut link, boot) = (Link::default(), seen().turn.boot);
         link.take(News::Reached(None, None), SinceBoot(1_000));
         link.take(ready("b007"), SinceBoot(2_000));
         assert_eq!(link.ready(&boot), Check::Pass);
@@ -402,7 +376,7 @@ mod tests {
 
     #[test]
     fn what_a_kubelet_said_before_its_restart_proves_nothing_of_the_one_behind_it() {
-        let (mut link, boot) = (Link::default(), seen().boot);
+        let (mut link, boot) = (Link::default(), seen().turn.boot);
         link.take(News::Reached(None, None), SinceBoot(1_000));
         let old = || ready_at("b007", Some("2026-11-27T10:00:00Z"));
         link.take(old(), SinceBoot(2_000));

@@ -1,7 +1,7 @@
 //! Putting together what the machine, the API server, the step under way and the checks show.
 
 use upgrade::decide::RecordRead;
-use upgrade::{Finished, Health, Observation, Step};
+use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, Step, Turn};
 
 use crate::hands::Local;
 use crate::link::Link;
@@ -20,45 +20,45 @@ pub struct Around<'a> {
 
 /// The observation of this moment: what the machine shows, and what the loop knows.
 #[must_use]
-pub fn observation(machine: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
+pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
     let link = around.link;
-    let api = match around.local {
-        Some(_) => link.api_in_trial(),
-        None => link.api.clone(),
-    };
-    let network = around
-        .local
-        .as_ref()
-        .map_or(Ok(()), |local| local.network.clone());
-    let health = health(around.local, &machine, link, read);
+    let trial = around.local.as_ref();
     Observation {
-        node: link.node.as_ref().map(|node| node.name.clone()),
+        machine: seen.machine,
+        node: NodeView {
+            api: trial.map_or_else(|| link.api.clone(), |_| link.api_in_trial()),
+            ..node(link, read)
+        },
+        turn: Turn {
+            running: around.running,
+            finished: around.finished,
+            network: trial.map_or(Ok(()), |local| local.network.clone()),
+            health: health(around.local, &seen.turn.boot, link, read),
+            ..seen.turn
+        },
+    }
+}
+
+/// Our Node as the watch has shown it.
+fn node(link: &Link, read: &RecordRead) -> NodeView {
+    let of_the_record = |holds: &dyn Fn(&Record) -> bool| read.as_ref().is_ok_and(holds);
+    NodeView {
+        name: link.node.as_ref().map(|node| node.name.clone()),
         request: link.asked.clone(),
         paused: link.paused.clone(),
         opted_out: link.opted_out.clone(),
         strays: link.strays.clone(),
         uncordoned: link.is_schedulable()
-            || read
-                .as_ref()
-                .is_ok_and(|record| link.is_cordoned_by_others(record)),
-        own_cordon: read
-            .as_ref()
-            .is_ok_and(|record| link.is_cordoned_for(record)),
-        own_exclusion: read
-            .as_ref()
-            .is_ok_and(|record| link.is_excluded_for(record)),
+            || of_the_record(&|record| link.is_cordoned_by_others(record)),
+        own_cordon: of_the_record(&|record| link.is_cordoned_for(record)),
+        own_exclusion: of_the_record(&|record| link.is_excluded_for(record)),
         stale_mark: link.has_left_mark(),
-        api,
-        network,
-        running: around.running,
-        finished: around.finished,
-        health,
-        ..machine
+        api: link.api.clone(),
     }
 }
 
-fn health(local: Option<Local>, machine: &Observation, link: &Link, read: &RecordRead) -> Health {
-    let ready = link.ready(&machine.boot);
+fn health(local: Option<Local>, boot: &BootId, link: &Link, read: &RecordRead) -> Health {
+    let ready = link.ready(boot);
     let (Some(local), Ok(record)) = (local, read) else {
         // Outside a trial nothing is judged, but how long the node was away is counted.
         return Health {
@@ -72,7 +72,7 @@ fn health(local: Option<Local>, machine: &Observation, link: &Link, read: &Recor
         credential: local.credential,
         kubeadm: local.kubeadm,
         ready,
-        version: link.version(&machine.boot, record),
+        version: link.version(boot, record),
         required: local.required,
     }
 }

@@ -151,13 +151,13 @@ impl Planner {
         };
         self.answer = Some(match seen {
             Ok((found, pods)) => plan::answer(&case, found, pods),
-            Err(reason) => plan::refusal(case.asked, case.seen.wall, &reason),
+            Err(reason) => plan::refusal(case.asked, case.seen.turn.wall, &reason),
         });
     }
 
     fn tell<H>(&mut self, tools: &Tools<H>, node: &NodeSeen, asked: &Asked<'_>) {
         self.again = None;
-        let reached = matches!(asked.seen.api, upgrade::Api::Reached { .. });
+        let reached = matches!(asked.seen.node.api, upgrade::Api::Reached { .. });
         let idle = reached && self.telling.is_none();
         let Some(wanted) = self.wanted(node).filter(|_| idle) else {
             return;

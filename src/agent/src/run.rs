@@ -211,7 +211,7 @@ impl<H: Hands> Agent<H> {
                     .ok()
                     .and_then(|record| record.upgrade.as_ref());
                 let node = self.link.node.as_ref().map(|node| node.name.clone());
-                seen.running = Some(step.clone());
+                seen.turn.running = Some(step.clone());
                 let policy = Arc::new(in_force(&policy).clone());
                 self.work = Some(Work::begin(self.tools.clone(), step, upgrade, node, policy));
                 Wake::OnNews
@@ -224,7 +224,7 @@ impl<H: Hands> Agent<H> {
             Act::Wait(Some(due)) => {
                 // One millisecond more: to wake just before the moment would decide the same once more.
                 Wake::At(Duration::from_millis(
-                    due.0.saturating_sub(seen.now.0).saturating_add(1),
+                    due.0.saturating_sub(seen.turn.now.0).saturating_add(1),
                 ))
             }
         }
@@ -364,7 +364,7 @@ impl<H: Hands> Agent<H> {
 
 /// What is left to tell is told now.
 const fn is_rebooting(seen: &Observation) -> bool {
-    matches!(seen.running, Some(Step::Reboot { .. }))
+    matches!(seen.turn.running, Some(Step::Reboot { .. }))
 }
 
 async fn working(work: &mut Option<Work>) -> Option<Finished> {

@@ -84,6 +84,6 @@ fn on_trial(read: &RecordRead, machine: &Observation) -> Option<UpgradeId> {
     let record = read.as_ref().ok()?;
     let to = record.upgrade.as_ref()?.to.as_ref()?;
     kubeadm::on_trial(record)
-        .filter(|_| to.same(&machine.booted))
+        .filter(|_| to.same(&machine.machine.booted))
         .cloned()
 }

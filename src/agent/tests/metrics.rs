@@ -191,10 +191,7 @@ fn a_night_that_is_waited_for_is_no_work_of_its_phase() {
     up.reached = vec![reached("Accepted", 0), reached("Deployed", 40_000)];
     up.reached[0].waited = 39_900;
     up.bill.waiting = watch(39_900);
-    let seen = Observation {
-        wall: WALL + 40_020,
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.turn.wall = WALL + 40_020);
     let text = text(&shown(record, seen));
     let of =
         |phase: &str| format!("careen_agent_upgrade_phase_duration_seconds{{phase=\"{phase}\"}}");
@@ -209,17 +206,15 @@ fn while_it_waits_only_the_waiting_grows() {
     let mut record = upgrade_in(Phase::Accepted);
     let up = record.upgrade.as_mut().unwrap();
     up.reached = vec![reached("Accepted", 0)];
-    let waits = Observation {
-        now: quiet().now.plus_seconds(10),
-        wall: WALL + 10,
-        ..quiet()
-    };
+    let waits = quiet().with(|seen| {
+        seen.turn.now = quiet().turn.now.plus_seconds(10);
+        seen.turn.wall = WALL + 10;
+    });
     up.bill.waiting.start(Now::from(&waits));
-    let later = Observation {
-        now: waits.now.plus_seconds(7_200),
-        wall: waits.wall + 7_200,
-        ..waits
-    };
+    let later = waits.with(|seen| {
+        seen.turn.now = seen.turn.now.plus_seconds(7_200);
+        seen.turn.wall = seen.turn.wall + 7_200;
+    });
     let text = text(&shown(record, later));
     has(&text, "careen_agent_upgrade_working_seconds", 10.0);
     has(&text, "careen_agent_upgrade_waiting_seconds", 7_200.0);
@@ -232,16 +227,15 @@ fn the_present_phase_and_a_running_watch_go_up_to_now() {
     up.reached = vec![reached("Drained", 0)];
     let before = quiet();
     let now = Now {
-        boot: &before.boot,
-        at: before.now,
-        wall: before.wall,
+        boot: &before.turn.boot,
+        at: before.turn.now,
+        wall: before.turn.wall,
     };
     up.bill.cordoned.start(now);
-    let later = Observation {
-        now: before.now.plus_seconds(30),
-        wall: WALL + 30,
-        ..quiet()
-    };
+    let later = quiet().with(|seen| {
+        seen.turn.now = before.turn.now.plus_seconds(30);
+        seen.turn.wall = WALL + 30;
+    });
     let text = text(&shown(record, later));
     has(
         &text,
@@ -256,11 +250,10 @@ fn the_present_phase_and_a_running_watch_go_up_to_now() {
 fn after_a_reboot_the_record_alone_says_the_same() {
     let bytes = serde_json::to_vec(&fallen()).unwrap();
     let read: Record = serde_json::from_slice(&bytes).unwrap();
-    let other_boot = Observation {
-        boot: boot(9),
-        now: SinceBoot(5),
-        ..quiet()
-    };
+    let other_boot = quiet().with(|seen| {
+        seen.turn.boot = boot(9);
+        seen.turn.now = SinceBoot(5);
+    });
     assert_eq!(
         text(&shown(read, other_boot)),
         text(&shown(fallen(), quiet()))
@@ -317,7 +310,7 @@ fn the_operators_hours_are_shown_with_their_next_change() {
     let closed = text(&shown);
     has(&closed, open, 0.0);
     has(&closed, changes, (WALL + 18 * 3600) as f64);
-    shown.seen.wall = WALL + 19 * 3600;
+    shown.seen.turn.wall = WALL + 19 * 3600;
     let within = text(&shown);
     has(&within, open, 1.0);
     has(&within, changes, (WALL + 20 * 3600) as f64);

@@ -116,7 +116,7 @@ fn trial(args: &Args) -> Trial {
             proven: deadman::is_proven(&seen, &read),
         };
     };
-    if seen.one_shot == OneShot::Set {
+    if seen.machine.one_shot == OneShot::Set {
         strict::clear_one_shot(&args.places, !args.dry_run);
     }
     match read {

@@ -3,7 +3,7 @@
 use host::boot::{self, Link};
 use host::cmdline::Cmdline;
 use host::{Error, Places, Result, grubenv, os};
-use upgrade::{Api, Asked, Deployment, Health, Home, Hooks, Observation, SinceBoot};
+use upgrade::{Deployment, Home, Machine, NodeView, Observation, SinceBoot, Turn};
 
 use crate::args::Args;
 
@@ -45,40 +45,19 @@ pub fn observe(
 ) -> Result<Observation> {
     let places: &Places = &args.places;
     Ok(Observation {
-        home: Home::Stage,
-        now: now(args),
-        started: now(args),
-        wall: os::wall(),
-        boot: os::boot_id(&args.boot_id)?,
-        booted,
-        version: None,
-        trial: is_trial(args),
-        // A /boot of its own is out of the initramfs' sight; then no order of deployments is known.
-        deployments: boot::default_first(places).unwrap_or_default(),
-        one_shot: grubenv::one_shot(&places.grubenv()),
-        loader: Ok(()),
-        watchdog: Ok(()),
-        restored: Ok(()),
-        checks: Ok(()),
-        control_plane: None,
-        machine: os::machine()?,
-        etc_stale: false,
-        staged: false,
-        node: None,
-        request: Asked::Unknown,
-        paused: None,
-        opted_out: None,
-        strays: Vec::new(),
-        uncordoned: false,
-        own_cordon: false,
-        own_exclusion: false,
-        stale_mark: false,
-        hooks: Hooks::default(),
-        api: Api::Away,
-        network: Ok(()),
-        running: None,
-        finished: None,
-        health: Health::unknown(),
-        integrity,
+        machine: Machine {
+            trial: is_trial(args),
+            // A /boot of its own is out of the initramfs' sight; then no order of deployments is known.
+            deployments: boot::default_first(places).unwrap_or_default(),
+            one_shot: grubenv::one_shot(&places.grubenv()),
+            architecture: os::machine()?,
+            integrity,
+            ..Machine::quiet(booted)
+        },
+        node: NodeView::default(),
+        turn: Turn {
+            wall: os::wall(),
+            ..Turn::quiet(Home::Stage, os::boot_id(&args.boot_id)?, now(args))
+        },
     })
 }

@@ -11,10 +11,7 @@ use crate::{look, mark};
 pub fn running(args: &Args) -> Option<Observation> {
     let (booted, _) = boot::booted(&args.places.sysroot, &args.places.root).ok()?;
     let seen = look::observe(args, booted, None).ok()?;
-    Some(Observation {
-        home: Home::Agent,
-        ..seen
-    })
+    Some(seen.with(|seen| seen.turn.home = Home::Agent))
 }
 
 /// Whether it has passed; nothing where it cannot even say what it is.
@@ -26,5 +23,5 @@ pub fn has_passed(args: &Args) -> Option<bool> {
     let read = Store::new(&args.places.sysroot).read();
     // The record speaks of the latest upgrade. The argument of a trial outlives the blessing until the next reboot, and a
     // further upgrade may be in the record by then: what is the default is no trial, whatever is written there.
-    Some(!seen.on_trial() || deadman::is_proven(&seen, &read))
+    Some(!seen.machine.on_trial() || deadman::is_proven(&seen, &read))
 }

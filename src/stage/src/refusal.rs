@@ -10,9 +10,12 @@ pub fn of(args: &Args, seen: &Observation) -> String {
     match Store::new(&args.places.sysroot).read() {
         Err(reason) => format!("its record cannot be read: {reason}"),
         Ok(record) => {
-            let meant = record
-                .upgrade
-                .filter(|upgrade| upgrade.to.as_ref().is_some_and(|to| to.same(&seen.booted)));
+            let meant = record.upgrade.filter(|upgrade| {
+                upgrade
+                    .to
+                    .as_ref()
+                    .is_some_and(|to| to.same(&seen.machine.booted))
+            });
             meant.map_or_else(
                 || "no trial of this system was armed".to_owned(),
                 |upgrade| by_phase(&upgrade.phase),

@@ -147,9 +147,9 @@ impl Since {
 impl<'a> From<&'a Observation> for Now<'a> {
     fn from(seen: &'a Observation) -> Self {
         Self {
-            boot: &seen.boot,
-            at: seen.now,
-            wall: seen.wall,
+            boot: &seen.turn.boot,
+            at: seen.turn.now,
+            wall: seen.turn.wall,
         }
     }
 }

@@ -13,7 +13,7 @@ const SLACK: u64 = 60;
 #[must_use]
 pub fn due(seen: &Observation, read: &RecordRead) -> Option<SinceBoot> {
     // A system that is the default was blessed in this boot: its argument stays on the command line, its trial is over.
-    if !seen.on_trial() || is_proven(seen, read) {
+    if !seen.machine.on_trial() || is_proven(seen, read) {
         return None;
     }
     let mine = last(read).filter(|up| leads_here(up, seen));
@@ -29,7 +29,7 @@ pub fn is_proven(seen: &Observation, read: &RecordRead) -> bool {
         if leads_here(up, seen) {
             up.phase.is_proven()
         } else {
-            up.from.same(&seen.booted)
+            up.from.same(&seen.machine.booted)
         }
     })
 }
@@ -41,13 +41,15 @@ fn last(read: &RecordRead) -> Option<&Upgrade> {
 }
 
 fn leads_here(up: &Upgrade, seen: &Observation) -> bool {
-    up.to.as_ref().is_some_and(|to| to.same(&seen.booted))
+    up.to
+        .as_ref()
+        .is_some_and(|to| to.same(&seen.machine.booted))
 }
 
 /// Whether it must reboot now.
 #[must_use]
 pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
-    due(seen, read).is_some_and(|at| seen.now >= at)
+    due(seen, read).is_some_and(|at| seen.turn.now >= at)
 }
 
 /// When a trial ends of which nothing else can be known: neither what runs, nor what its record says.
@@ -70,6 +72,6 @@ const fn over(deadline_seconds: u64) -> SinceBoot {
 
 /// The agent waits for the API server and has said until when, in this boot.
 fn held(up: &Upgrade, seen: &Observation) -> SinceBoot {
-    let hold = up.hold.as_ref().filter(|hold| hold.boot == seen.boot);
+    let hold = up.hold.as_ref().filter(|hold| hold.boot == seen.turn.boot);
     hold.map_or(SinceBoot(0), |hold| hold.at)
 }

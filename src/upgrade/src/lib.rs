@@ -43,7 +43,9 @@ pub use decide::{Act, Decision, Journal, RecordRead, decide};
 pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use keys::{Keys, Pause};
-pub use observe::{Api, Asked, Check, Health, Hooks, NoNetwork, Observation, OneShot};
+pub use observe::{
+    Api, Asked, Check, Health, Hooks, Machine, NoNetwork, NodeView, Observation, OneShot, Turn,
+};
 pub use phase::Phase;
 pub use policy::{Broken, Policy, PolicyRead};
 pub use reason::{Disposition, Reason};

@@ -112,12 +112,12 @@ pub struct Moment<'a> {
 impl<'a> From<&'a Observation> for Moment<'a> {
     fn from(seen: &'a Observation) -> Self {
         Self {
-            boot: Some(&seen.boot),
-            booted: Some(&seen.booted),
-            request: &seen.request,
-            paused: seen.paused.as_ref(),
-            strays: &seen.strays,
-            running: seen.running.as_ref(),
+            boot: Some(&seen.turn.boot),
+            booted: Some(&seen.machine.booted),
+            request: &seen.node.request,
+            paused: seen.node.paused.as_ref(),
+            strays: &seen.node.strays,
+            running: seen.turn.running.as_ref(),
         }
     }
 }

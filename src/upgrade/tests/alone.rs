@@ -26,24 +26,20 @@ fn policy() -> PolicyRead {
 /// Only what needs the API server is open.
 fn away(seconds: u64) -> Observation {
     let open = || Check::Pending("no API server".into());
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        api: Api::Away,
-        health: Health {
+    on_trial().with(|seen| {
+        seen.turn.now = SinceBoot(0).plus_seconds(seconds);
+        seen.node.api = Api::Away;
+        seen.turn.health = Health {
             kubeadm: open(),
             ready: open(),
             version: open(),
             ..healthy()
-        },
-        ..on_trial()
-    }
+        };
+    })
 }
 
 fn reached(seconds: u64) -> Observation {
-    Observation {
-        api: on_trial().api,
-        ..away(seconds)
-    }
+    away(seconds).with(|seen| seen.node.api = on_trial().node.api)
 }
 
 fn lacks() -> [NoNetwork; 4] {
@@ -62,12 +58,11 @@ fn lacks() -> [NoNetwork; 4] {
 
 /// In the old system again, with its API server or without.
 fn back(api: Api) -> Observation {
-    Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        api,
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+        seen.node.api = api;
+    })
 }
 
 #[test]
@@ -90,7 +85,7 @@ fn a_second_trial_without_the_server_is_bad_by_any_policy() {
         Act::Wait(None),
         "the old system has not reached it yet"
     );
-    let (second, act) = next_with(&back(quiet().api), &waits, &policy());
+    let (second, act) = next_with(&back(quiet().node.api), &waits, &policy());
     assert_eq!(begun(&act), Some("Snapshot"));
     let mut second = second;
     let up = second.upgrade.as_mut().unwrap();
@@ -135,37 +130,26 @@ fn the_old_system_notes_that_it_has_reached_the_server() {
     let noted = |record: &Record| record.upgrade.as_ref().unwrap().api_seen_from_old;
     assert!(noted(&next(&asked(), &Record::default()).0), "accepted");
     for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
-        let seen = Observation {
-            deployments: on_trial().deployments,
-            ..asked()
-        };
+        let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
         assert!(
             noted(&next(&seen, &upgrade_in(phase.clone())).0),
             "{phase:?}"
         );
-        let unseen = Observation {
-            api: Api::Away,
-            ..seen
-        };
+        let unseen = seen.with(|seen| seen.node.api = Api::Away);
         assert!(
             !noted(&next(&unseen, &upgrade_in(phase.clone())).0),
             "{phase:?}"
         );
     }
-    let drained = Observation {
-        finished: finished(drain(), Outcome::Done(Effect::Plain)),
-        ..back(Api::Away)
-    };
+    let drained = back(Api::Away)
+        .with(|seen| seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain)));
     assert!(noted(&next(&drained, &upgrade_in(Phase::Deployed)).0));
 }
 
 #[test]
 fn a_node_without_a_network_is_never_blessed_alone() {
     for network in lacks() {
-        let cut_off = |seconds| Observation {
-            network: Err(network.clone()),
-            ..away(seconds)
-        };
+        let cut_off = |seconds| away(seconds).with(|seen| seen.turn.network = Err(network.clone()));
         // Not even where the old system never reached a server, nor where this one did before.
         for record in [trial(), next_with(&reached(60), &compared(), &policy()).0] {
             let (record, act) = next_with(&cut_off(600), &record, &policy());
@@ -183,10 +167,7 @@ fn a_node_without_a_network_is_never_blessed_alone() {
 #[test]
 fn a_node_without_a_network_is_no_absent_server() {
     let [network, ..] = lacks();
-    let cut_off = Observation {
-        network: Err(network),
-        ..away(1500)
-    };
+    let cut_off = away(1500).with(|seen| seen.turn.network = Err(network));
     let (first, _) = next(&cut_off, &compared());
     assert_eq!(
         first.upgrade.as_ref().unwrap().given_up,
@@ -195,7 +176,7 @@ fn a_node_without_a_network_is_no_absent_server() {
     // A cable may be out: the old system is asked, and a second trial is made.
     let (waits, act) = next(&back(Api::Away), &first);
     assert_eq!(act, Act::Wait(None));
-    let (second, act) = next(&back(quiet().api), &waits);
+    let (second, act) = next(&back(quiet().node.api), &waits);
     assert_eq!(begun(&act), Some("Snapshot"));
     assert!(second.upgrade.unwrap().api_reached_from_old);
     // Where the policy allows one trial alone, that is the verdict.
@@ -203,7 +184,7 @@ fn a_node_without_a_network_is_no_absent_server() {
         trials: 1,
         ..Policy::default()
     });
-    let (record, _) = next_with(&back(quiet().api), &first, &once);
+    let (record, _) = next_with(&back(quiet().node.api), &first, &once);
     let reason = Reason::NoApiFromNewSystem;
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
 }
@@ -215,10 +196,7 @@ fn a_cut_in_a_long_soak_is_asked_about_at_its_end() {
     let (record, _) = next_with(&reached(60), &compared(), &policy);
     let (record, _) = next_with(&away(600), &record, &policy);
     let [network, ..] = lacks();
-    let cut_off = |seconds| Observation {
-        network: Err(network.clone()),
-        ..away(seconds)
-    };
+    let cut_off = |seconds| away(seconds).with(|seen| seen.turn.network = Err(network.clone()));
     let (record, act) = next_with(&cut_off(2_000), &record, &policy);
     assert_eq!(act, Act::Wait(Some(SinceBoot(4_200_000))), "not begun anew");
     let (record, _) = next_with(&cut_off(4_200), &record, &policy);

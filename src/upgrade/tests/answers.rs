@@ -171,14 +171,13 @@ fn full() -> Value {
         waited: 0,
     }];
     up.bill.waiting.start(bill::Now::from(&asked()));
-    let seen = Observation {
-        paused: Some("an audit".into()),
-        strays: Keys::read(&key(NEARLY), &key(names::IMAGE)).strays,
-        running: Some(Step::Deploy {
+    let seen = asked().with(|seen| {
+        seen.node.paused = Some("an audit".into());
+        seen.node.strays = Keys::read(&key(NEARLY), &key(names::IMAGE)).strays;
+        seen.turn.running = Some(Step::Deploy {
             commit: digest('b'),
-        }),
-        ..asked()
-    };
+        });
+    });
     let doing = Doing {
         percent: 40,
         text: "checking out".into(),

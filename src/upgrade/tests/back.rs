@@ -7,10 +7,7 @@ use scene::*;
 use upgrade::*;
 
 fn at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        ..asked()
-    }
+    asked().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
 fn reverting() -> Record {
@@ -21,22 +18,18 @@ fn reverting() -> Record {
 
 /// The agent has just started in the old system, `seconds` after the boot, and reaches no API server.
 fn without_api(seconds: u64) -> Observation {
-    Observation {
-        boot: boot(3),
-        api: Api::Away,
-        deployments: on_trial().deployments,
-        ..at(seconds)
-    }
+    at(seconds).with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.node.api = Api::Away;
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 #[test]
 fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
     let (record, act) = next(&without_api(30), &reverting());
     assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
-    let reached = Observation {
-        api: quiet().api,
-        ..without_api(32)
-    };
+    let reached = without_api(32).with(|seen| seen.node.api = quiet().node.api);
     assert_eq!(next(&reached, &record).1, Act::Begin(Step::Release));
 }
 
@@ -45,18 +38,14 @@ fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
     let commit = Some(digest('b'));
     let (_, act) = next(&without_api(95), &reverting());
     assert_eq!(act, Act::Begin(Step::Undo { commit }));
-    let blessed = Observation {
-        boot: boot(3),
-        api: Api::Away,
-        deployments: vec![deployment('b'), deployment('a')],
-        ..on_trial()
-    };
+    let blessed = on_trial().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.node.api = Api::Away;
+        seen.machine.deployments = vec![deployment('b'), deployment('a')];
+    });
     let clean = |seconds| {
         let now = SinceBoot(0).plus_seconds(seconds);
-        let seen = Observation {
-            now,
-            ..blessed.clone()
-        };
+        let seen = blessed.clone().with(|seen| seen.turn.now = now);
         next(&seen, &upgrade_in(Phase::Blessed)).1
     };
     assert_eq!(clean(30), Act::Wait(Some(SinceBoot(95_000))));
@@ -66,10 +55,7 @@ fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
 /// The kubelet's state is put back before the agent starts, and that may take minutes.
 #[test]
 fn an_agent_that_starts_late_waits_as_long_as_one_that_starts_early() {
-    let late = |seen: Observation| Observation {
-        started: SinceBoot(400_000),
-        ..seen
-    };
+    let late = |seen: Observation| seen.with(|seen| seen.turn.started = SinceBoot(400_000));
     let wait = Act::Wait(Some(SinceBoot(490_000)));
     assert_eq!(next(&late(without_api(401)), &reverting()).1, wait);
     let on_trial = upgrade_in(Phase::Trial { boot: boot(2) });
@@ -81,22 +67,21 @@ fn an_agent_that_starts_late_waits_as_long_as_one_that_starts_early() {
 
 #[test]
 fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
-    let mut seen = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let mut seen = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (saving, act) = next(&seen, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(
         begun(&act),
         Some("Snapshot"),
         "the first trial left no verdict: a second is due"
     );
-    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+    seen.turn.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
     let (second, act) = next(&seen, &saving);
     assert_eq!(begun(&act), Some("Arm"));
     assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
-    (seen.boot, seen.finished) = (boot(5), None);
+    (seen.turn.boot, seen.turn.finished) = (boot(5), None);
     let (third, _) = next(&seen, &second);
     assert!(matches!(
         phase_of(&third),
@@ -109,11 +94,10 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
 /// careen-deploy was killed behind its swap; the new system was seen to be the default, and the power took that back.
 #[test]
 fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
-    let back = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let back = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     for released in [false, true] {
         let mut record = upgrade_in(Phase::Blessed);
         let up = record.upgrade.as_mut().unwrap();
@@ -122,10 +106,9 @@ fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
         let Act::Begin(step @ Step::Deploy { .. }) = act else {
             panic!("{act:?}: what is said of the blessing is not taken back");
         };
-        let deployed = Observation {
-            finished: finished(step, Outcome::Done(Effect::Deployed(deployment('b')))),
-            ..back.clone()
-        };
+        let deployed = back.clone().with(|seen| {
+            seen.turn.finished = finished(step, Outcome::Done(Effect::Deployed(deployment('b'))))
+        });
         let (record, act) = next(&deployed, &record);
         assert_eq!(begun(&act), Some("Drain"), "pods may be back");
         let up = record.upgrade.as_ref().unwrap();
@@ -136,10 +119,7 @@ fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
 
 /// Back from the first trial, the agent just started.
 fn back_unheard(seconds: u64) -> Observation {
-    Observation {
-        request: Asked::Unknown,
-        ..without_api(seconds)
-    }
+    without_api(seconds).with(|seen| seen.node.request = Asked::Unknown)
 }
 
 #[test]
@@ -149,11 +129,10 @@ fn before_the_second_trial_the_requester_is_heard() {
         &upgrade_in(Phase::Trial { boot: boot(2) }),
     );
     assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
-    let withdrawn = Observation {
-        request: Asked::Nothing,
-        api: quiet().api,
-        ..back_unheard(32)
-    };
+    let withdrawn = back_unheard(32).with(|seen| {
+        seen.node.request = Asked::Nothing;
+        seen.node.api = quiet().node.api;
+    });
     let reason = Reason::Withdrawn;
     let (record, _) = next(&withdrawn, &waiting);
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
@@ -169,20 +148,17 @@ fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
 
 #[test]
 fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_last() {
-    let back = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let back = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (record, act) = next(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(
         (phase_of(&record), begun(&act)),
         (Phase::Drained, Some("Snapshot"))
     );
-    let drained_anew = Observation {
-        finished: finished(drain(), Outcome::Done(Effect::Plain)),
-        ..back
-    };
+    let drained_anew =
+        back.with(|seen| seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain)));
     let mut given_back = upgrade_in(Phase::Deployed);
     given_back.upgrade.as_mut().unwrap().snapshot = true;
     assert_eq!(begun(&next(&drained_anew, &given_back).1), Some("Snapshot"));
@@ -190,11 +166,10 @@ fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_
 
 #[test]
 fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
-    let gone = Observation {
-        deployments: vec![held('a')],
-        ..asked()
-    };
-    let armed = upgrade_in(Phase::Armed { boot: asked().boot });
+    let gone = asked().with(|seen| seen.machine.deployments = vec![held('a')]);
+    let armed = upgrade_in(Phase::Armed {
+        boot: asked().turn.boot,
+    });
     let (record, _) = next(&gone, &armed);
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
     assert_eq!(record.upgrade.unwrap().tries, 0);
@@ -202,19 +177,22 @@ fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
 
 #[test]
 fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
-    let back = Observation {
-        boot: boot(3),
-        etc_stale: true,
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let back = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.etc_stale = true;
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     for phase in phases()
         .into_iter()
         .filter(|phase| matches!(phase, Phase::Armed { .. } | Phase::Trial { .. }))
     {
         let record = upgrade_in(phase);
         let up = record.upgrade.as_ref().unwrap();
-        assert!(up.may_arm_next(&back.booted), "asked for in {:?}", up.phase);
+        assert!(
+            up.may_arm_next(&back.machine.booted),
+            "asked for in {:?}",
+            up.phase
+        );
         assert!(
             !up.may_arm_next(&deployment('b')),
             "only the old system arms"
@@ -230,33 +208,30 @@ fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_befo
     let up = record.upgrade.as_mut().unwrap();
     assert!(!up.may_arm_next(&deployment('a')), "a snapshot comes first");
     let mut seen = back_unheard(100);
-    seen.request = Asked::This(pinned('b'));
-    seen.finished = finished(drain(), Outcome::Done(Effect::Plain));
+    seen.node.request = Asked::This(pinned('b'));
+    seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain));
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Snapshot"));
     let up = record.upgrade.as_ref().unwrap();
-    assert!(up.may_arm_next(&seen.booted), "so /etc is looked at");
-    seen.etc_stale = true;
-    seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+    assert!(
+        up.may_arm_next(&seen.machine.booted),
+        "so /etc is looked at"
+    );
+    seen.machine.etc_stale = true;
+    seen.turn.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
     assert_eq!(begun(&next(&seen, &record).1), Some("Deploy"));
 }
 
 #[test]
 fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_told_the_truth() {
     let blessed = vec![deployment('b'), deployment('a')];
-    let away = Observation {
-        deployments: blessed.clone(),
-        ..without_api(200)
-    };
+    let away = without_api(200).with(|seen| seen.machine.deployments = blessed.clone());
     for phase in [Phase::Blessed, Phase::Healthy { boot: boot(2) }] {
         let (record, act) = next(&away, &upgrade_in(phase));
         assert_eq!(act, Act::Wait(None), "the cordon waits for the API server");
-        let mut seen = Observation {
-            api: quiet().api,
-            ..away.clone()
-        };
+        let mut seen = away.clone().with(|seen| seen.node.api = quiet().node.api);
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
-        seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+        seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
         let (record, act) = next(&seen, &record);
         assert_eq!(act, Act::Wait(None), "nothing is undone, nothing armed");
         let default = digest('b').short().to_owned();
@@ -270,8 +245,8 @@ fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_t
 fn a_node_that_was_upgraded_and_runs_its_former_system_does_not_say_upgraded() {
     let told = |booted: char| {
         let mut seen = quiet();
-        (seen.booted, seen.boot) = (deployment(booted), boot(9));
-        seen.deployments = ['b', 'a'].map(deployment).to_vec();
+        (seen.machine.booted, seen.turn.boot) = (deployment(booted), boot(9));
+        seen.machine.deployments = ['b', 'a'].map(deployment).to_vec();
         report(&Ok(upgrade_in(Phase::Upgraded)), &seen, None).unwrap()
     };
     assert_eq!(told('b').answer, Some(report::Answer::Upgraded));
@@ -288,11 +263,10 @@ fn a_node_that_was_upgraded_and_runs_its_former_system_does_not_say_upgraded() {
 
 #[test]
 fn a_boot_past_the_guard_says_nothing_of_the_api_server() {
-    let old = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let old = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let mut record = upgrade_in(Phase::Trial { boot: boot(2) });
     record.upgrade.as_mut().unwrap().given_up = Some(Reason::UnguardedBoot);
     let (record, act) = next(&old, &record);

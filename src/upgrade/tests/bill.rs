@@ -11,34 +11,28 @@ use upgrade::*;
 fn bill(record: &Record, seen: &Observation) -> [u64; 3] {
     let bill = &record.upgrade.as_ref().unwrap().bill;
     let now = Now {
-        boot: &seen.boot,
-        at: seen.now,
-        wall: seen.wall,
+        boot: &seen.turn.boot,
+        at: seen.turn.now,
+        wall: seen.turn.wall,
     };
     [&bill.cordoned, &bill.drained, &bill.not_ready].map(|watch| watch.shows(now))
 }
 
 fn at(seconds: u64, seen: &Observation) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        wall: WALL + seconds,
-        ..seen.clone()
-    }
+    seen.clone().with(|seen| {
+        seen.turn.now = SinceBoot(0).plus_seconds(seconds);
+        seen.turn.wall = WALL + seconds;
+    })
 }
 
 fn done(step: Step, seen: &Observation) -> Observation {
-    Observation {
-        finished: finished(step, Outcome::Done(Effect::Plain)),
-        ..seen.clone()
-    }
+    seen.clone()
+        .with(|seen| seen.turn.finished = finished(step, Outcome::Done(Effect::Plain)))
 }
 
 /// The old system with the new one beside it.
 fn old() -> Observation {
-    Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments)
 }
 
 /// Drained from second 100 to 160, armed and about to reboot at second 200.
@@ -49,11 +43,10 @@ fn rebooting() -> Record {
     assert_eq!(phase_of(&record), Phase::Drained);
     record.upgrade.as_mut().unwrap().snapshot = true;
     let (record, _) = next(&at(190, &old()), &record);
-    let armed = Observation {
-        one_shot: OneShot::Set,
-        finished: just_armed(),
-        ..old()
-    };
+    let armed = old().with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = just_armed();
+    });
     let (record, act) = next(&at(200, &armed), &record);
     assert_eq!(begun(&act), Some("Reboot"));
     record
@@ -61,11 +54,10 @@ fn rebooting() -> Record {
 
 /// The new system, in a boot that began at second 230.
 fn tried(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds - 230),
-        wall: WALL + seconds,
-        ..on_trial()
-    }
+    on_trial().with(|seen| {
+        seen.turn.now = SinceBoot(0).plus_seconds(seconds - 230);
+        seen.turn.wall = WALL + seconds;
+    })
 }
 
 #[test]
@@ -80,10 +72,7 @@ fn the_bill_goes_on_across_the_reboot_until_the_node_is_ready_again() {
     assert_eq!(bill(&record, &tried(250)), [150, 90, 50], "not Ready yet");
     let mut record = record;
     record.upgrade.as_mut().unwrap().guarded = Some(boot(2));
-    let well = Observation {
-        health: healthy(),
-        ..tried(260)
-    };
+    let well = tried(260).with(|seen| seen.turn.health = healthy());
     let (record, _) = next(&well, &record);
     assert_eq!(bill(&record, &tried(300)), [200, 140, 60], "Ready at 260");
 }
@@ -96,33 +85,23 @@ fn a_bad_trial_and_the_way_back_are_on_the_bill_until_the_old_system_is_ready() 
         kubelet: Check::Fail("down".into()),
         ..healthy()
     };
-    let ill = Observation {
-        health: ready.clone(),
-        ..tried(250)
-    };
+    let ill = tried(250).with(|seen| seen.turn.health = ready.clone());
     let (record, _) = next(&ill, &record);
-    let late = Observation {
-        health: ready,
-        ..tried(900)
-    };
+    let late = tried(900).with(|seen| seen.turn.health = ready);
     let (record, act) = next(&late, &record);
     assert_eq!(begun(&act), Some("Reboot"));
-    let back = Observation {
-        boot: boot(3),
-        now: SinceBoot(40_000),
-        wall: WALL + 970,
-        health: Health {
+    let back = old().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.turn.now = SinceBoot(40_000);
+        seen.turn.wall = WALL + 970;
+        seen.turn.health = Health {
             ready: Check::Pass,
             ..Health::unknown()
-        },
-        ..old()
-    };
+        };
+    });
     let (record, _) = next(&back, &record);
     assert_eq!(bill(&record, &back)[2], 770);
-    let later = Observation {
-        wall: WALL + 2_000,
-        ..back
-    };
+    let later = back.with(|seen| seen.turn.wall = WALL + 2_000);
     assert_eq!(bill(&record, &later)[2], 770, "no more");
 }
 
@@ -131,12 +110,11 @@ fn with_the_cordon_off_nothing_is_counted_any_more() {
     let mut record = rebooting();
     let up = record.upgrade.as_mut().unwrap();
     up.phase = Phase::Blessed;
-    up.configured = Some(tried(280).boot);
-    let serving = Observation {
-        deployments: vec![deployment('b'), deployment('a')],
-        health: healthy(),
-        ..tried(280)
-    };
+    up.configured = Some(tried(280).turn.boot);
+    let serving = tried(280).with(|seen| {
+        seen.machine.deployments = vec![deployment('b'), deployment('a')];
+        seen.turn.health = healthy();
+    });
     let (record, act) = next(&serving, &record);
     assert_eq!(begun(&act), Some("Release"));
     let (record, _) = next(&done(Step::Release, &serving), &record);
@@ -147,27 +125,22 @@ fn with_the_cordon_off_nothing_is_counted_any_more() {
 fn a_reboot_that_never_came_is_not_on_the_bill() {
     let record = rebooting();
     let refused = Outcome::Failed(Reason::RebootRefused { detail: "x".into() });
-    let seen = Observation {
-        finished: finished(Step::Reboot { force: false }, refused),
-        one_shot: OneShot::Set,
-        health: healthy(),
-        ..at(230, &old())
-    };
+    let seen = at(230, &old()).with(|seen| {
+        seen.turn.finished = finished(Step::Reboot { force: false }, refused);
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.health = healthy();
+    });
     let (record, _) = next(&seen, &record);
-    let again = Observation {
-        one_shot: OneShot::Set,
-        finished: just_armed(),
-        ..at(400, &old())
-    };
+    let again = at(400, &old()).with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = just_armed();
+    });
     let mut record = record;
     record.upgrade.as_mut().unwrap().phase = Phase::Armed { boot: boot(1) };
     record.upgrade.as_mut().unwrap().retry = None;
     let (record, act) = next(&again, &record);
     assert_eq!(begun(&act), Some("Reboot"));
-    let seen = Observation {
-        now: SinceBoot(20_000),
-        ..tried(450)
-    };
+    let seen = tried(450).with(|seen| seen.turn.now = SinceBoot(20_000));
     assert_eq!(bill(&record, &seen)[2], 50, "since second 400");
 }
 
@@ -175,7 +148,7 @@ fn a_reboot_that_never_came_is_not_on_the_bill() {
 fn a_clock_that_jumps_across_the_reboot_leaves_the_time_of_this_boot() {
     let record = rebooting();
     for wall in [0, WALL - 5_000, WALL * 2] {
-        let seen = Observation { wall, ..tried(250) };
+        let seen = tried(250).with(|seen| seen.turn.wall = wall);
         assert_eq!(bill(&record, &seen)[2], 20, "at {wall}");
     }
 }
@@ -183,11 +156,10 @@ fn a_clock_that_jumps_across_the_reboot_leaves_the_time_of_this_boot() {
 #[test]
 fn looking_again_at_the_same_moment_writes_nothing_more() {
     let record = rebooting();
-    let seen = Observation {
-        running: Some(Step::Reboot { force: false }),
-        one_shot: OneShot::Set,
-        ..at(201, &old())
-    };
+    let seen = at(201, &old()).with(|seen| {
+        seen.turn.running = Some(Step::Reboot { force: false });
+        seen.machine.one_shot = OneShot::Set;
+    });
     assert_eq!(next(&seen, &record).0, record);
 }
 
@@ -215,7 +187,7 @@ fn a_fall_back_is_told_from_a_failure_before_any_trial_by_reason() {
 #[test]
 fn refusals_are_counted_by_reason() {
     let loader = Err(Reason::LoaderUnfit { detail: "x".into() });
-    let seen = Observation { loader, ..asked() };
+    let seen = asked().with(|seen| seen.machine.loader = loader);
     let (record, _) = next(&seen, &Record::default());
     assert_eq!(record.tally.refused["LoaderUnfit"], 1);
     let (again, _) = next(&seen, &record);

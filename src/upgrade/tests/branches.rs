@@ -24,11 +24,10 @@ fn asking_for(image: &str) -> Observation {
         kept: true,
         ..deployment('b')
     };
-    Observation {
-        request: Asked::This(raw(image)),
-        deployments: vec![held('a'), kept],
-        ..quiet()
-    }
+    quiet().with(|seen| {
+        seen.node.request = Asked::This(raw(image));
+        seen.machine.deployments = vec![held('a'), kept];
+    })
 }
 
 fn of(branches: &[&str]) -> ImageFacts {
@@ -57,10 +56,8 @@ fn verified(image: &str, branches: &[&str], policy: &PolicyRead) -> Phase {
             Step::Verify { .. } => Effect::Verified(of(branches)),
             _ => return phase_of(&record),
         };
-        let seen = Observation {
-            finished: finished(step, Outcome::Done(effect)),
-            ..asking_for(image)
-        };
+        let seen = asking_for(image)
+            .with(|seen| seen.turn.finished = finished(step, Outcome::Done(effect)));
         (record, act) = next_with(&seen, &record, policy);
     }
 }

@@ -12,18 +12,15 @@ const BOTH: Hooks = Hooks {
 };
 
 fn with_hooks() -> Observation {
-    Observation {
-        hooks: BOTH,
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.machine.hooks = BOTH;
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 fn ended(step: Step, outcome: Outcome, seen: &Observation) -> Observation {
-    Observation {
-        finished: finished(step, outcome),
-        ..seen.clone()
-    }
+    seen.clone()
+        .with(|seen| seen.turn.finished = finished(step, outcome))
 }
 
 fn done(step: Step, seen: &Observation) -> Observation {
@@ -47,18 +44,12 @@ fn pre_hooks_come_before_the_node_is_taken_from_its_users() {
 
 #[test]
 fn without_hooks_none_are_run() {
-    let seen = Observation {
-        hooks: Hooks::default(),
-        ..with_hooks()
-    };
+    let seen = with_hooks().with(|seen| seen.machine.hooks = Hooks::default());
     assert_eq!(
         next(&seen, &upgrade_in(Phase::Deployed)).1,
         Act::Begin(drain())
     );
-    let seen = Observation {
-        hooks: Hooks::default(),
-        ..new_runs()
-    };
+    let seen = new_runs().with(|seen| seen.machine.hooks = Hooks::default());
     assert_eq!(begun(&next(&seen, &blessed()).1), Some("Release"));
 }
 
@@ -70,7 +61,7 @@ fn a_pre_hook_that_fails_is_tried_again_and_in_the_end_nothing_was_drained() {
     while !phase_of(&record).is_end() {
         let (after, act) = next(&seen, &record);
         record = after;
-        seen.finished = None;
+        seen.turn.finished = None;
         match act {
             Act::Begin(step) => {
                 steps.push(step.name());
@@ -78,9 +69,9 @@ fn a_pre_hook_that_fails_is_tried_again_and_in_the_end_nothing_was_drained() {
                     Step::PreHooks => hook_failed(),
                     _ => Outcome::Done(Effect::Plain),
                 };
-                seen.finished = finished(step, outcome);
+                seen.turn.finished = finished(step, outcome);
             }
-            Act::Wait(Some(until)) => seen.now = until,
+            Act::Wait(Some(until)) => seen.turn.now = until,
             Act::Wait(None) | Act::Cancel => {}
         }
     }
@@ -104,11 +95,10 @@ fn blessed() -> Record {
 }
 
 fn new_runs() -> Observation {
-    Observation {
-        hooks: BOTH,
-        deployments: vec![deployment('b'), deployment('a')],
-        ..on_trial()
-    }
+    on_trial().with(|seen| {
+        seen.machine.hooks = BOTH;
+        seen.machine.deployments = vec![deployment('b'), deployment('a')];
+    })
 }
 
 #[test]
@@ -139,8 +129,8 @@ fn post_hooks_that_keep_failing_keep_nobody_from_the_node() {
                 seen = ended(step, hook_failed(), &seen);
             }
             Act::Wait(Some(until)) => {
-                seen.now = until;
-                seen.finished = None;
+                seen.turn.now = until;
+                seen.turn.finished = None;
             }
             other => break other,
         }
@@ -150,10 +140,7 @@ fn post_hooks_that_keep_failing_keep_nobody_from_the_node() {
 
 #[test]
 fn a_request_that_never_touched_the_users_runs_no_post_hooks() {
-    let taken_back = Observation {
-        request: Asked::Nothing,
-        ..with_hooks()
-    };
+    let taken_back = with_hooks().with(|seen| seen.node.request = Asked::Nothing);
     let (_, act) = next(&taken_back, &upgrade_in(Phase::Verified));
     assert_eq!(begun(&act), Some("Release"));
 }
@@ -170,9 +157,9 @@ fn load_balancers_are_asked_to_leave_the_node_out_and_given_time_before_the_drai
     let (record, act) = next_with(&seen, &upgrade_in(Phase::Deployed), &careful());
     assert_eq!(act, Act::Begin(Step::Exclude));
     let (record, act) = next_with(&done(Step::Exclude, &seen), &record, &careful());
-    let later = seen.now.plus_seconds(30);
+    let later = seen.turn.now.plus_seconds(30);
     assert_eq!(act, Act::Wait(Some(later)));
-    let seen = Observation { now: later, ..seen };
+    let seen = seen.with(|seen| seen.turn.now = later);
     let (_, act) = next_with(&seen, &record, &careful());
     assert_eq!(
         act,
@@ -209,11 +196,10 @@ fn where_no_pod_is_evicted_no_drain_is_rehearsed() {
 
 /// On trial and well, so many seconds after the boot.
 fn well_at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(seconds * 1000),
-        health: healthy(),
-        ..on_trial()
-    }
+    on_trial().with(|seen| {
+        seen.turn.now = SinceBoot(seconds * 1000);
+        seen.turn.health = healthy();
+    })
 }
 
 fn soaking(seconds: u64) -> PolicyRead {
@@ -244,7 +230,7 @@ fn a_check_that_fails_in_between_begins_the_soak_anew_and_one_that_is_not_known_
     let (record, _) = next_with(&well_at(60), &trial(), &soaking(300));
     let with = |ready| {
         let mut seen = well_at(100);
-        seen.health.ready = ready;
+        seen.turn.health.ready = ready;
         let (record, _) = next_with(&seen, &record, &soaking(300));
         next_with(&well_at(200), &record, &soaking(300)).1
     };
@@ -269,7 +255,7 @@ fn a_soak_beyond_the_deadline_asks_the_deadman_for_patience() {
 fn a_system_that_falls_ill_in_its_soak_is_left() {
     let (record, _) = next_with(&well_at(500), &trial(), &soaking(3600));
     let mut ill = well_at(1500);
-    ill.health.required = vec![("10-disk".into(), Check::Broken("no spindle".into()))];
+    ill.turn.health.required = vec![("10-disk".into(), Check::Broken("no spindle".into()))];
     let (_, act) = next_with(&ill, &record, &soaking(3600));
     assert_eq!(begun(&act), Some("Reboot"));
 }
@@ -291,14 +277,14 @@ fn an_api_server_that_blinks_or_an_agent_that_starts_anew_ends_no_soak() {
         begun(&next_with(&well_at(3_660), &record, &soaking(3600)).1)
     };
     let blinks = |seen: &mut Observation| {
-        seen.api = Api::Away;
-        (seen.health.ready, seen.health.version) = (unknown(), unknown());
+        seen.node.api = Api::Away;
+        (seen.turn.health.ready, seen.turn.health.version) = (unknown(), unknown());
     };
     let starts_anew = |seen: &mut Observation| {
         blinks(seen);
-        seen.health.required = vec![("10-disk".into(), unknown())];
+        seen.turn.health.required = vec![("10-disk".into(), unknown())];
     };
-    let reconnects = |seen: &mut Observation| seen.health.ready = unknown();
+    let reconnects = |seen: &mut Observation| seen.turn.health.ready = unknown();
     for blind in [
         &blinks as &dyn Fn(&mut Observation),
         &starts_anew,
@@ -312,13 +298,13 @@ fn an_api_server_that_blinks_or_an_agent_that_starts_anew_ends_no_soak() {
 fn an_api_server_that_is_away_at_the_soaks_end_is_waited_for_and_then_blames_no_image() {
     let (record, _) = next_with(&well_at(60), &trial(), &soaking(3600));
     let mut away = well_at(3_700);
-    away.api = Api::Away;
-    away.health.ready = Check::Pending("the API server is not reached".into());
+    away.node.api = Api::Away;
+    away.turn.health.ready = Check::Pending("the API server is not reached".into());
     let (record, act) = next_with(&away, &record, &soaking(3600));
     let hold = Policy::default().health.api_away_hold_seconds;
     let over = SinceBoot(3_660_000).plus_seconds(hold);
     assert_eq!(act, Act::Wait(Some(over)));
-    let later = Observation { now: over, ..away };
+    let later = away.with(|seen| seen.turn.now = over);
     let (record, act) = next_with(&later, &record, &soaking(3600));
     let given_up = record.upgrade.unwrap().given_up.unwrap();
     assert_eq!(
@@ -359,10 +345,7 @@ fn refused(seen: &Observation, policy: &Policy) -> String {
 
 #[test]
 fn a_node_that_is_left_out_refuses_and_says_who_wants_it_so() {
-    let on_the_node = Observation {
-        opted_out: Some("holds the only GPU".into()),
-        ..asked()
-    };
+    let on_the_node = asked().with(|seen| seen.node.opted_out = Some("holds the only GPU".into()));
     let said = refused(&on_the_node, &Policy::default());
     assert!(
         said.contains("careen.dev/opt-out says \"holds the only GPU\""),
@@ -381,19 +364,15 @@ fn a_node_that_is_left_out_refuses_and_says_who_wants_it_so() {
 
 #[test]
 fn a_node_that_is_left_out_answers_for_what_it_runs_and_ends_what_is_under_way() {
-    let runs_it = Observation {
-        request: Asked::This(pinned('a')),
-        opted_out: Some("bench".into()),
-        ..quiet()
-    };
+    let runs_it = quiet().with(|seen| {
+        seen.node.request = Asked::This(pinned('a'));
+        seen.node.opted_out = Some("bench".into());
+    });
     assert_eq!(
         phase_of(&next(&runs_it, &Record::default()).0),
         Phase::Upgraded
     );
-    let under_way = Observation {
-        opted_out: Some("bench".into()),
-        ..asked()
-    };
+    let under_way = asked().with(|seen| seen.node.opted_out = Some("bench".into()));
     let (_, act) = next(&under_way, &upgrade_in(Phase::Deployed));
     assert_eq!(begun(&act), Some("Drain"));
 }

@@ -14,19 +14,19 @@ fn moments() -> Vec<Observation> {
     let now = |seconds| SinceBoot(0).plus_seconds(seconds);
     let base = [quiet(), asked(), on_trial()];
     let late = |seen: &Observation| {
-        [30, 599, 600, 3000].map(|seconds| Observation {
-            now: now(seconds),
-            health: healthy(),
-            ..seen.clone()
+        [30, 599, 600, 3000].map(|seconds| {
+            seen.clone().with(|seen| {
+                seen.turn.now = now(seconds);
+                seen.turn.health = healthy();
+            })
         })
     };
     let all = base.iter().flat_map(late);
     all.flat_map(|seen| {
-        let back = Observation {
-            boot: boot(3),
-            deployments: on_trial().deployments,
-            ..seen.clone()
-        };
+        let back = seen.clone().with(|seen| {
+            seen.turn.boot = boot(3);
+            seen.machine.deployments = on_trial().machine.deployments;
+        });
         [seen, back]
     })
     .collect()
@@ -53,10 +53,7 @@ fn whatever_the_clock_on_the_wall_says_the_same_is_decided() {
             let record = upgrade_in(phase.clone());
             let decided = without_times(next(&seen, &record));
             for wall in WALLS {
-                let other = Observation {
-                    wall,
-                    ..seen.clone()
-                };
+                let other = seen.clone().with(|seen| seen.turn.wall = wall);
                 let found = without_times(next(&other, &record));
                 assert_eq!(found, decided, "{phase:?} at {wall}");
             }
@@ -66,10 +63,11 @@ fn whatever_the_clock_on_the_wall_says_the_same_is_decided() {
 
 #[test]
 fn a_clock_that_jumps_in_the_drain_neither_ends_nor_lengthens_it() {
-    let at = |seconds, wall| Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        wall,
-        ..asked()
+    let at = |seconds, wall| {
+        asked().with(|seen| {
+            seen.turn.now = SinceBoot(0).plus_seconds(seconds);
+            seen.turn.wall = wall;
+        })
     };
     let (begun, _) = next(&at(100, WALL), &upgrade_in(Phase::Deployed));
     for wall in WALLS {

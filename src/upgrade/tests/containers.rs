@@ -18,11 +18,10 @@ fn from_a_registry(phase: Phase) -> Record {
 
 fn seen(record: &Record) -> Observation {
     let request = record.upgrade.as_ref().unwrap().request.clone();
-    Observation {
-        request: Asked::This(request),
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.node.request = Asked::This(request);
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 /// A policy that allows the registry.

@@ -14,10 +14,7 @@ fn trial() -> Record {
 }
 
 fn at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        ..on_trial()
-    }
+    on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
 #[test]
@@ -67,10 +64,7 @@ fn the_agent_may_ask_for_patience_in_this_boot_alone() {
 
 #[test]
 fn a_healthy_system_that_nobody_makes_the_default_has_an_hour_for_it_and_then_ends() {
-    let well = Observation {
-        health: healthy(),
-        ..at(200)
-    };
+    let well = at(200).with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&well, &trial());
     assert_eq!(begun(&act), Some("Bless"));
     assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
@@ -82,16 +76,11 @@ fn a_healthy_system_that_nobody_makes_the_default_has_an_hour_for_it_and_then_en
 #[test]
 fn a_system_that_is_the_default_is_left_alone_for_ever() {
     assert!(!is_due(&at(90_000), &Ok(upgrade_in(Phase::Blessed))));
-    let blessed = Observation {
-        deployments: vec![deployment('b'), deployment('a')],
-        ..at(90_000)
-    };
+    let blessed =
+        at(90_000).with(|seen| seen.machine.deployments = vec![deployment('b'), deployment('a')]);
     assert!(!is_due(&blessed, &Ok(upgrade_in(Phase::Accepted))));
     assert!(!is_due(
-        &Observation {
-            trial: false,
-            ..at(90_000)
-        },
+        &at(90_000).with(|seen| seen.machine.trial = false),
         &Ok(trial())
     ));
 }
@@ -100,10 +89,7 @@ fn a_system_that_is_the_default_is_left_alone_for_ever() {
 /// `c` the default, or the boot menu cannot be read.
 fn no_longer_the_default() -> [Observation; 2] {
     let menus = [vec![deployment('c'), deployment('b')], vec![]];
-    menus.map(|deployments| Observation {
-        deployments,
-        ..at(90_000)
-    })
+    menus.map(|deployments| at(90_000).with(|seen| seen.machine.deployments = deployments))
 }
 
 fn with(from: Deployment, to: Option<Deployment>, phase: Phase) -> Record {

@@ -140,17 +140,11 @@ fn events() -> Vec<(&'static str, Observation)> {
 
 /// The old system, asked for the new one, which lies there.
 fn old() -> Observation {
-    Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments)
 }
 
 fn steps_end() -> Vec<(&'static str, Observation)> {
-    let ended = |step, outcome| Observation {
-        finished: finished(step, outcome),
-        ..old()
-    };
+    let ended = |step, outcome| old().with(|seen| seen.turn.finished = finished(step, outcome));
     let told = |(step, effect): (Step, Effect)| {
         let event = match step {
             Step::Fetch { .. } => "fetched",
@@ -171,18 +165,9 @@ fn steps_end() -> Vec<(&'static str, Observation)> {
 }
 
 fn old_runs() -> Vec<(&'static str, Observation)> {
-    let withdrawn = Observation {
-        request: Asked::Nothing,
-        ..old()
-    };
-    let back = Observation {
-        boot: boot(3),
-        ..old()
-    };
-    let other = Observation {
-        booted: deployment('c'),
-        ..asked()
-    };
+    let withdrawn = old().with(|seen| seen.node.request = Asked::Nothing);
+    let back = old().with(|seen| seen.turn.boot = boot(3));
+    let other = asked().with(|seen| seen.machine.booted = deployment('c'));
     vec![
         ("attempt counted, one-shot intended", old()),
         ("withdrawn", withdrawn),
@@ -192,10 +177,11 @@ fn old_runs() -> Vec<(&'static str, Observation)> {
 }
 
 fn guard_looks() -> Vec<(&'static str, Observation)> {
-    let found = |integrity| Observation {
-        home: Home::Stage,
-        integrity: Some(integrity),
-        ..on_trial()
+    let found = |integrity| {
+        on_trial().with(|seen| {
+            seen.turn.home = Home::Stage;
+            seen.machine.integrity = Some(integrity);
+        })
     };
     vec![
         ("guard lets it through", found(Ok(()))),
@@ -204,18 +190,10 @@ fn guard_looks() -> Vec<(&'static str, Observation)> {
 }
 
 fn new_runs() -> Vec<(&'static str, Observation)> {
-    let well = Observation {
-        health: healthy(),
-        ..on_trial()
-    };
-    let ill = Observation {
-        now: SinceBoot(0).plus_seconds(9000),
-        ..on_trial()
-    };
-    let blessed = Observation {
-        deployments: vec![deployment('b'), deployment('a')],
-        ..on_trial()
-    };
+    let well = on_trial().with(|seen| seen.turn.health = healthy());
+    let ill = on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(9000));
+    let blessed =
+        on_trial().with(|seen| seen.machine.deployments = vec![deployment('b'), deployment('a')]);
     vec![
         ("every check passes", well),
         ("a check fails at the deadline", ill),
@@ -271,11 +249,8 @@ fn caused_by(event: &str, seen: &Observation, record: &Record, after: &Phase) ->
     if event == "withdrawn" && !before.can_be_withdrawn() {
         return false;
     }
-    let quietly = Observation {
-        finished: None,
-        ..seen.clone()
-    };
-    if seen.finished.is_some() && phase_of(&next(&quietly, record).0) == *after {
+    let quietly = seen.clone().with(|seen| seen.turn.finished = None);
+    if seen.turn.finished.is_some() && phase_of(&next(&quietly, record).0) == *after {
         return false;
     }
     // The old system in the boot that armed is not "back" from a trial; only boot 3 is.
@@ -283,8 +258,8 @@ fn caused_by(event: &str, seen: &Observation, record: &Record, after: &Phase) ->
         before,
         Phase::Trial { .. } | Phase::Healthy { .. } | Phase::Blessed
     );
-    let came_back = seen.boot == boot(3) || !seen.booted.same(&deployment('a'));
-    !tried || came_back || seen.finished.is_some()
+    let came_back = seen.turn.boot == boot(3) || !seen.machine.booted.same(&deployment('a'));
+    !tried || came_back || seen.turn.finished.is_some()
 }
 
 /// What the page of concepts draws: chains of phases with an arrow between them.

@@ -19,20 +19,16 @@ fn halted() -> Record {
 
 /// That system runs by now, and `image` is asked for.
 fn asks_for(image: char) -> Observation {
-    Observation {
-        boot: boot(3),
-        booted: deployment('d'),
-        deployments: vec![deployment('d'), deployment('a'), deployment('b')],
-        request: Asked::This(pinned(image)),
-        ..quiet()
-    }
+    quiet().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.booted = deployment('d');
+        seen.machine.deployments = vec![deployment('d'), deployment('a'), deployment('b')];
+        seen.node.request = Asked::This(pinned(image));
+    })
 }
 
 fn api_away(seen: Observation) -> Observation {
-    Observation {
-        api: Api::Away,
-        ..seen
-    }
+    seen.with(|seen| seen.node.api = Api::Away)
 }
 
 #[test]
@@ -43,7 +39,7 @@ fn a_halted_upgrade_keeps_its_cordon_until_somebody_asks_anew() {
     let mut seen = asks_for('c');
     let (record, act) = next(&seen, &record);
     assert_eq!(act, Act::Begin(Step::Release));
-    seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+    seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Fetch"));
     assert!(!record.upgrade.unwrap().released, "it will have its own");
@@ -56,17 +52,17 @@ fn whoever_uncordons_a_halted_node_gives_it_back_and_nothing_of_ours_stays_on_it
     (up.taken, up.post_hooks_due) = (true, true);
     let mut seen = asks_for('b');
     assert_eq!(next(&seen, &record).1, Act::Wait(None), "nobody has yet");
-    seen.uncordoned = true;
-    seen.hooks.post = true;
+    seen.node.uncordoned = true;
+    seen.machine.hooks.post = true;
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("PostHooks"));
-    seen.finished = finished(
+    seen.turn.finished = finished(
         Step::PostHooks { upgraded: false },
         Outcome::Done(Effect::Plain),
     );
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Release"));
-    seen.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+    seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
     let (record, act) = next(&seen, &record);
     assert_eq!(act, Act::Wait(None));
     assert_eq!(phase_of(&record), phase_of(&halted()), "the answer stays");
@@ -76,7 +72,7 @@ fn whoever_uncordons_a_halted_node_gives_it_back_and_nothing_of_ours_stays_on_it
 #[test]
 fn a_refusal_hides_no_halted_node() {
     let mut seen = asks_for('c');
-    seen.control_plane = Some("etcd.yaml".into());
+    seen.machine.control_plane = Some("etcd.yaml".into());
     let (record, _) = next(&seen, &halted());
     let said = report(&Ok(record), &seen, None).unwrap();
     assert_eq!(said.status.phase, "Halted", "a person is needed as before");
@@ -98,19 +94,19 @@ fn a_cordon_that_cannot_be_lifted_yet_holds_up_the_next_request_without_spinning
     assert_eq!(act, Act::Wait(None), "its return is what wakes us");
     let refused = Outcome::Failed(Reason::ApiAway { detail: "x".into() });
     let mut seen = asks_for('c');
-    seen.finished = finished(Step::Release, refused);
+    seen.turn.finished = finished(Step::Release, refused);
     let (record, act) = next(&seen, &record);
     let Act::Wait(Some(due)) = act else {
         panic!("{act:?}: it spins")
     };
-    (seen.finished, seen.now) = (None, due);
+    (seen.turn.finished, seen.turn.now) = (None, due);
     assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
 }
 
 #[test]
 fn a_request_that_is_refused_lifts_no_halted_cordon() {
     let mut seen = asks_for('c');
-    seen.control_plane = Some("etcd.yaml".into());
+    seen.machine.control_plane = Some("etcd.yaml".into());
     let (record, act) = next(&seen, &halted());
     assert_eq!(act, Act::Wait(None));
     assert!(record.refused.is_some());
@@ -122,10 +118,7 @@ fn left_cordon(phase: Phase) -> (Observation, Record) {
     record.spent = Some(pinned('b'));
     let up = record.upgrade.as_mut().unwrap();
     (up.released, up.cleaned, up.closed) = (true, true, true);
-    let seen = Observation {
-        own_cordon: true,
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.node.own_cordon = true);
     (seen, record)
 }
 
@@ -136,9 +129,9 @@ fn a_cordon_of_ours_that_shows_up_behind_the_end_is_lifted() {
         let (mut seen, record) = left_cordon(phase);
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
         // Also before the next upgrade, which would take it for somebody else's.
-        seen.request = Asked::This(pinned('c'));
+        seen.node.request = Asked::This(pinned('c'));
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
-        seen.own_cordon = false;
+        seen.node.own_cordon = false;
         assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
     }
 }
@@ -146,11 +139,10 @@ fn a_cordon_of_ours_that_shows_up_behind_the_end_is_lifted() {
 /// As [`left_cordon`], but that load balancers leave the Node out.
 fn left_exclusion(phase: Phase) -> (Observation, Record) {
     let (seen, record) = left_cordon(phase);
-    let seen = Observation {
-        own_cordon: false,
-        own_exclusion: true,
-        ..seen
-    };
+    let seen = seen.with(|seen| {
+        seen.node.own_cordon = false;
+        seen.node.own_exclusion = true;
+    });
     (seen, record)
 }
 
@@ -166,9 +158,9 @@ fn load_balancers_that_are_told_behind_the_end_to_leave_the_node_out_are_told_ot
             "the server's return is what wakes us"
         );
         // Also before the next upgrade, which would take it for somebody else's.
-        seen.request = Asked::This(pinned('c'));
+        seen.node.request = Asked::This(pinned('c'));
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
-        seen.own_exclusion = false;
+        seen.node.own_exclusion = false;
         assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
     }
 }
@@ -176,7 +168,7 @@ fn load_balancers_that_are_told_behind_the_end_to_leave_the_node_out_are_told_ot
 #[test]
 fn while_a_halted_upgrade_keeps_the_node_load_balancers_leave_it_out() {
     let mut seen = asks_for('b');
-    seen.own_exclusion = true;
+    seen.node.own_exclusion = true;
     assert_eq!(next(&seen, &halted()).1, Act::Wait(None));
 }
 
@@ -187,11 +179,11 @@ fn a_node_that_is_still_seen_with_the_cordon_that_was_lifted_is_not_released_ove
         Outcome::Failed(Reason::ApiAway { detail: "x".into() }),
     ] {
         let (mut seen, record) = left_cordon(Phase::Upgraded);
-        seen.finished = finished(Step::Release, outcome);
-        let due = seen.now.plus_seconds(60);
+        seen.turn.finished = finished(Step::Release, outcome);
+        let due = seen.turn.now.plus_seconds(60);
         let (record, act) = next(&seen, &record);
         assert_eq!(act, Act::Wait(Some(due)));
-        (seen.finished, seen.now) = (None, due);
+        (seen.turn.finished, seen.turn.now) = (None, due);
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
     }
 }
@@ -205,7 +197,7 @@ fn a_left_cordon_waits_for_an_api_server_that_is_away() {
 #[test]
 fn a_halted_upgrades_own_cordon_is_no_left_one_until_it_was_lifted_once() {
     let mut seen = asks_for('b');
-    seen.own_cordon = true;
+    seen.node.own_cordon = true;
     let mut record = halted();
     assert_eq!(
         next(&seen, &record).1,
@@ -221,20 +213,16 @@ fn refused_reboot() -> Observation {
     let refused = Outcome::Failed(Reason::RebootRefused {
         detail: "held by apt".into(),
     });
-    Observation {
-        finished: finished(Step::Reboot { force: false }, refused),
-        ..on_trial()
-    }
+    on_trial().with(|seen| seen.turn.finished = finished(Step::Reboot { force: false }, refused))
 }
 
 #[test]
 fn a_trial_that_is_not_under_way_is_left_without_spinning_when_the_reboot_is_refused() {
     let seen = refused_reboot();
-    let due = seen.now.plus_seconds(60);
-    let other = Observation {
-        booted: deployment('d'),
-        ..seen.clone()
-    };
+    let due = seen.turn.now.plus_seconds(60);
+    let other = seen
+        .clone()
+        .with(|seen| seen.machine.booted = deployment('d'));
     let unreadable: RecordRead = Err(Reason::RecordDamaged { detail: "x".into() });
     let acts = [
         next(&seen, &halted()).1,
@@ -248,20 +236,18 @@ fn a_trial_that_is_not_under_way_is_left_without_spinning_when_the_reboot_is_ref
     for act in acts {
         assert_eq!(act, Act::Wait(Some(due)));
     }
-    let later = Observation {
-        finished: None,
-        now: due,
-        ..seen
-    };
+    let later = seen.with(|seen| {
+        seen.turn.finished = None;
+        seen.turn.now = due;
+    });
     assert_eq!(begun(&next(&later, &halted()).1), Some("Reboot"));
 }
 
 /// `b` was blessed in this boot; since then somebody has made `c` the default.
 fn default_changed_after_the_blessing() -> Observation {
-    Observation {
-        deployments: vec![deployment('c'), deployment('b'), deployment('a')],
-        ..on_trial()
-    }
+    on_trial().with(|seen| {
+        seen.machine.deployments = vec![deployment('c'), deployment('b'), deployment('a')]
+    })
 }
 
 #[test]

@@ -7,18 +7,14 @@ use scene::*;
 use upgrade::*;
 
 fn at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        ..on_trial()
-    }
+    on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
 fn stage(integrity: Result<(), String>) -> Observation {
-    Observation {
-        home: Home::Stage,
-        integrity: Some(integrity),
-        ..on_trial()
-    }
+    on_trial().with(|seen| {
+        seen.turn.home = Home::Stage;
+        seen.machine.integrity = Some(integrity);
+    })
 }
 
 fn armed() -> Record {
@@ -31,10 +27,7 @@ fn the_guard_lets_an_armed_and_sound_trial_through_once() {
     assert_eq!(act, Act::Begin(Step::Pass));
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
     let (_, act) = next(
-        &Observation {
-            boot: boot(3),
-            ..stage(Ok(()))
-        },
+        &stage(Ok(())).with(|seen| seen.turn.boot = boot(3)),
         &record,
     );
     assert_eq!(
@@ -82,10 +75,7 @@ fn the_guard_refuses_a_damaged_system_and_says_which_file() {
 
 #[test]
 fn the_guard_clears_a_one_shot_that_the_loader_left() {
-    let seen = Observation {
-        one_shot: OneShot::Set,
-        ..stage(Ok(()))
-    };
+    let seen = stage(Ok(())).with(|seen| seen.machine.one_shot = OneShot::Set);
     assert_eq!(next(&seen, &armed()).1, Act::Begin(Step::Disarm));
 }
 
@@ -93,10 +83,7 @@ fn the_guard_clears_a_one_shot_that_the_loader_left() {
 fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
     let damaged = Err(Reason::RecordDamaged { detail: "x".into() });
     for phase in phases() {
-        let seen = Observation {
-            trial: false,
-            ..stage(Err("damaged".into()))
-        };
+        let seen = stage(Err("damaged".into())).with(|seen| seen.machine.trial = false);
         assert_eq!(next(&seen, &upgrade_in(phase)).1, Act::Begin(Step::Pass));
         let act = decide(&seen, &damaged, &Ok(Policy::default())).commit(&mut Memory::default());
         assert_eq!(act.unwrap().1, Act::Begin(Step::Pass));
@@ -105,11 +92,10 @@ fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
 
 /// The system on trial, whose boot entry carries the trial's arguments, as somebody made it the default.
 fn default_on_trial() -> Observation {
-    Observation {
-        boot: boot(3),
-        deployments: vec![deployment('b'), held('a')],
-        ..stage(Ok(()))
-    }
+    stage(Ok(())).with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = vec![deployment('b'), held('a')];
+    })
 }
 
 #[test]
@@ -131,10 +117,7 @@ fn a_default_with_a_trials_arguments_is_not_rebooted_for_ever() {
 /// Where /boot is a file system of its own the guard does not see which system is the default.
 #[test]
 fn the_record_tells_a_default_that_the_guard_cannot_see() {
-    let unseen = Observation {
-        deployments: Vec::new(),
-        ..default_on_trial()
-    };
+    let unseen = default_on_trial().with(|seen| seen.machine.deployments = Vec::new());
     let reboot = Act::Begin(Step::Reboot { force: true });
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     assert_eq!(next(&unseen, &trial).1, reboot);
@@ -143,10 +126,7 @@ fn the_record_tells_a_default_that_the_guard_cannot_see() {
     assert_eq!(next(&unseen, &moved).1, Act::Begin(Step::Pass));
     let proven = upgrade_in(Phase::Upgraded);
     assert_eq!(next(&unseen, &proven).1, Act::Begin(Step::Pass));
-    let old = Observation {
-        booted: deployment('a'),
-        ..unseen
-    };
+    let old = unseen.with(|seen| seen.machine.booted = deployment('a'));
     let armed = upgrade_in(Phase::Armed { boot: boot(2) });
     assert_eq!(next(&old, &armed).1, Act::Begin(Step::Pass), "the old one");
 }
@@ -161,10 +141,7 @@ fn a_default_that_could_not_be_moved_back_halts_in_its_next_boot() {
     (up.default_moved, up.reinstated) = (true, Some(boot(2)));
     let (record, act) = next(&default_on_trial(), &record);
     assert_eq!(act, Act::Begin(Step::Pass));
-    let agent = Observation {
-        home: Home::Agent,
-        ..default_on_trial()
-    };
+    let agent = default_on_trial().with(|seen| seen.turn.home = Home::Agent);
     let (record, act) = next(&agent, &record);
     assert_eq!(act, Act::Wait(None), "no further reboot");
     assert!(matches!(phase_of(&record), Phase::Halted { .. }));

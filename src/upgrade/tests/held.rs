@@ -8,35 +8,25 @@ use upgrade::*;
 
 /// The old system, with its pin taken off.
 fn unpinned() -> Observation {
-    Observation {
-        deployments: vec![deployment('a'), deployment('b')],
-        ..asked()
-    }
+    asked().with(|seen| seen.machine.deployments = vec![deployment('a'), deployment('b')])
 }
 
 fn pinned_again() -> Observation {
-    Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments)
 }
 
 /// The system on trial, which somebody has made the default.
 fn moved() -> Observation {
-    Observation {
-        deployments: vec![deployment('b'), held('a')],
-        ..on_trial()
-    }
+    on_trial().with(|seen| seen.machine.deployments = vec![deployment('b'), held('a')])
 }
 
 fn bad() -> Observation {
-    Observation {
-        health: Health {
+    moved().with(|seen| {
+        seen.turn.health = Health {
             required: vec![("10-app".into(), Check::Broken("exit code 1".into()))],
             ..healthy()
-        },
-        ..moved()
-    }
+        }
+    })
 }
 
 fn trial() -> Record {
@@ -54,10 +44,7 @@ fn ended(seen: Observation, act: &Act, outcome: Outcome) -> Observation {
     let Act::Begin(step) = act else {
         panic!("{act:?}")
     };
-    Observation {
-        finished: finished(step.clone(), outcome),
-        ..seen
-    }
+    seen.with(|seen| seen.turn.finished = finished(step.clone(), outcome))
 }
 
 fn done() -> Outcome {
@@ -85,10 +72,7 @@ fn an_old_system_without_its_pin_gets_it_back_before_the_arming() {
 #[test]
 fn a_pin_that_is_taken_off_once_armed_takes_the_arming_back() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
-    let seen = Observation {
-        one_shot: OneShot::Set,
-        ..unpinned()
-    };
+    let seen = unpinned().with(|seen| seen.machine.one_shot = OneShot::Set);
     let (record, act) = next(&seen, &armed);
     assert_eq!(act, Act::Begin(Step::Disarm));
     let up = record.upgrade.clone().unwrap();
@@ -123,16 +107,10 @@ fn a_bad_trial_that_somebody_made_the_default_makes_the_old_one_that_again() {
     assert_eq!(act, reinstating());
     let up = record.upgrade.clone().unwrap();
     assert_eq!((up.reinstated, up.intent), (Some(boot(2)), None));
-    let back = Observation {
-        health: bad().health,
-        ..on_trial()
-    };
+    let back = on_trial().with(|seen| seen.turn.health = bad().turn.health);
     let (record, act) = next(&ended(back, &act, done()), &record);
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
-    let old = Observation {
-        boot: boot(3),
-        ..pinned_again()
-    };
+    let old = pinned_again().with(|seen| seen.turn.boot = boot(3));
     let (record, act) = next(&old, &record);
     assert_eq!(act, Act::Begin(Step::Release));
     let (record, act) = next(&ended(old.clone(), &act, done()), &record);
@@ -163,11 +141,10 @@ fn where_the_old_one_is_not_made_the_default_a_reboot_follows_and_then_a_person(
     let (record, act) = next(&bad(), &trial());
     let (record, act) = next(&ended(bad(), &act, died()), &record);
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }), "once");
-    let again = Observation {
-        boot: boot(3),
-        trial: false,
-        ..moved()
-    };
+    let again = moved().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.trial = false;
+    });
     let (record, act) = next(&again, &record);
     assert_eq!(act, Act::Wait(None), "not for ever");
     let Phase::Halted { reason } = phase_of(&record) else {
@@ -180,11 +157,10 @@ fn where_the_old_one_is_not_made_the_default_a_reboot_follows_and_then_a_person(
 fn the_old_systems_agent_does_what_the_failed_one_could_not() {
     let (record, act) = next(&bad(), &trial());
     let (record, _) = next(&ended(bad(), &act, died()), &record);
-    let old = Observation {
-        boot: boot(3),
-        deployments: vec![deployment('b'), held('a')],
-        ..asked()
-    };
+    let old = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = vec![deployment('b'), held('a')];
+    });
     let (record, act) = next(&old, &record);
     assert_eq!(act, Act::Begin(Step::Release));
     let (record, act) = next(&ended(old.clone(), &act, done()), &record);
@@ -204,27 +180,20 @@ fn a_trial_without_a_verdict_that_somebody_made_the_default_is_tried_again_from_
         record.upgrade.as_ref().unwrap().default_moved,
         "noted at once"
     );
-    let old = Observation {
-        boot: boot(3),
-        deployments: vec![deployment('b'), held('a')],
-        ..asked()
-    };
+    let old = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = vec![deployment('b'), held('a')];
+    });
     let (record, act) = next(&old, &record);
     assert_eq!(act, reinstating());
-    let back = Observation {
-        boot: boot(3),
-        ..pinned_again()
-    };
+    let back = pinned_again().with(|seen| seen.turn.boot = boot(3));
     let (record, _) = next(&ended(back, &act, done()), &record);
     assert_eq!(phase_of(&record), Phase::Drained);
 }
 
 #[test]
 fn a_healthy_trial_that_somebody_made_the_default_is_left_to_a_person() {
-    let seen = Observation {
-        health: healthy(),
-        ..moved()
-    };
+    let seen = moved().with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&seen, &trial());
     assert_eq!(act, Act::Wait(None), "neither blessed nor left");
     let Phase::Halted { reason } = phase_of(&record) else {
@@ -245,11 +214,10 @@ fn a_swap_that_careen_had_begun_is_its_blessing() {
     });
     for seen in [
         moved(),
-        Observation {
-            boot: boot(3),
-            trial: false,
-            ..moved()
-        },
+        moved().with(|seen| {
+            seen.turn.boot = boot(3);
+            seen.machine.trial = false;
+        }),
     ] {
         assert_eq!(phase_of(&next(&seen, &begun).0), Phase::Blessed);
     }
@@ -257,10 +225,7 @@ fn a_swap_that_careen_had_begun_is_its_blessing() {
 
 #[test]
 fn a_blessing_that_finds_a_foreign_swap_is_none() {
-    let seen = Observation {
-        health: healthy(),
-        ..on_trial()
-    };
+    let seen = on_trial().with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&seen, &trial());
     assert_eq!(begun(&act), Some("Bless"));
     let default = digest('b').short().to_owned();
@@ -272,10 +237,7 @@ fn a_blessing_that_finds_a_foreign_swap_is_none() {
 
 #[test]
 fn what_fails_behind_careens_own_swap_takes_no_blessing_back() {
-    let seen = Observation {
-        health: healthy(),
-        ..on_trial()
-    };
+    let seen = on_trial().with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&seen, &trial());
     let (record, _) = next(&ended(moved(), &act, died()), &record);
     assert_eq!(phase_of(&record), Phase::Blessed);
@@ -284,10 +246,7 @@ fn what_fails_behind_careens_own_swap_takes_no_blessing_back() {
 #[test]
 fn what_somebody_moved_and_moved_back_is_blessed_as_ever() {
     let (record, _) = next(&moved(), &trial());
-    let seen = Observation {
-        health: healthy(),
-        ..on_trial()
-    };
+    let seen = on_trial().with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Bless"));
     let (record, _) = next(&ended(moved(), &act, done()), &record);

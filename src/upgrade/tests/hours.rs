@@ -24,10 +24,7 @@ fn by_night(seen: &Observation, record: &Record) -> (Record, Act) {
 
 /// The same, within the hours; they end in `left` seconds.
 fn in_the_hours(left: u64, seen: Observation) -> Observation {
-    Observation {
-        wall: WALL + TO_THE_HOURS + 8 * 3600 - left,
-        ..seen
-    }
+    seen.with(|seen| seen.turn.wall = WALL + TO_THE_HOURS + 8 * 3600 - left)
 }
 
 fn waits_for(record: &Record) -> Option<String> {
@@ -39,7 +36,7 @@ fn waits_for(record: &Record) -> Option<String> {
 fn outside_of_the_hours_a_request_is_taken_and_waits_and_says_until_when() {
     let (record, act) = by_night(&asked(), &Record::default());
     assert_eq!(phase_of(&record), Phase::Accepted);
-    let soon = asked().now.plus_seconds(3600);
+    let soon = asked().turn.now.plus_seconds(3600);
     assert_eq!(act, Act::Wait(Some(soon)), "the clock may be put right");
     let said = "waiting for the maintenance window: it opens Fri 22:00 UTC. No action is needed, unless the window is too short or its time zone is unknown.";
     assert_eq!(waits_for(&record).as_deref(), Some(said));
@@ -49,10 +46,7 @@ fn outside_of_the_hours_a_request_is_taken_and_waits_and_says_until_when() {
 
 #[test]
 fn a_bad_request_is_refused_at_once_whatever_the_hour() {
-    let seen = Observation {
-        request: Asked::This(raw("nothing")),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.node.request = Asked::This(raw("nothing")));
     let (record, _) = by_night(&seen, &Record::default());
     assert!(record.refused.is_some());
 }
@@ -66,21 +60,15 @@ fn within_the_hours_it_goes_on_and_nothing_is_said_of_them_any_more() {
 
 #[test]
 fn a_wait_for_hours_that_are_near_ends_with_their_first_second() {
-    let seen = Observation {
-        wall: WALL + TO_THE_HOURS - 90,
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.turn.wall = WALL + TO_THE_HOURS - 90);
     let (_, act) = by_night(&seen, &Record::default());
-    assert_eq!(act, Act::Wait(Some(seen.now.plus_seconds(90))));
+    assert_eq!(act, Act::Wait(Some(seen.turn.now.plus_seconds(90))));
 }
 
 #[test]
 fn nothing_of_what_leads_to_the_arming_is_begun_outside() {
     for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
-        let seen = Observation {
-            deployments: on_trial().deployments,
-            ..asked()
-        };
+        let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
         let (_, act) = by_night(&seen, &upgrade_in(phase.clone()));
         // A node that was drained before the hours ended goes back to its users.
         let back = (phase == Phase::Drained).then_some("Release");
@@ -108,35 +96,28 @@ fn what_nobody_notices_may_be_begun_outside_where_the_policy_says_so() {
 
 #[test]
 fn what_is_armed_goes_on_to_its_end() {
-    let armed = Observation {
-        one_shot: OneShot::Set,
-        finished: just_armed(),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let armed = asked().with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = just_armed();
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let decided = by_night(&armed, &upgrade_in(Phase::Armed { boot: boot(1) }));
     assert_eq!(begun(&decided.1), Some("Reboot"));
-    let well = Observation {
-        health: healthy(),
-        ..on_trial()
-    };
+    let well = on_trial().with(|seen| seen.turn.health = healthy());
     let decided = by_night(&well, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(begun(&decided.1), Some("Bless"));
 }
 
 #[test]
 fn a_second_trial_is_not_begun_outside_and_the_old_system_serves_meanwhile() {
-    let back = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let back = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (record, act) = by_night(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(begun(&act), Some("Release"));
-    let released = Observation {
-        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
-        ..back
-    };
+    let released = back
+        .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, act) = by_night(&released, &record);
     assert_eq!((phase_of(&record), begun(&act)), (Phase::Deployed, None));
     let (_, act) = by_night(&in_the_hours(3600, asked()), &record);
@@ -145,28 +126,20 @@ fn a_second_trial_is_not_begun_outside_and_the_old_system_serves_meanwhile() {
 
 #[test]
 fn a_drain_is_stopped_by_the_end_of_the_hours_and_looks_for_it() {
-    let draining = Observation {
-        running: Some(drain()),
-        ..asked()
-    };
+    let draining = asked().with(|seen| seen.turn.running = Some(drain()));
     let record = upgrade_in(Phase::Deployed);
     let (_, act) = by_night(&in_the_hours(60, draining.clone()), &record);
-    assert_eq!(act, Act::Wait(Some(draining.now.plus_seconds(60))));
+    assert_eq!(act, Act::Wait(Some(draining.turn.now.plus_seconds(60))));
     assert_eq!(by_night(&draining, &record).1, Act::Cancel);
 }
 
 #[test]
 fn a_slow_snapshot_of_a_drained_node_is_stopped_by_the_end_of_the_hours_and_the_node_given_back() {
     let record = upgrade_in(Phase::Drained);
-    let saving = Observation {
-        running: Some(Step::Snapshot),
-        ..asked()
-    };
+    let saving = asked().with(|seen| seen.turn.running = Some(Step::Snapshot));
     assert_eq!(by_night(&saving, &record).1, Act::Cancel);
-    let stopped = Observation {
-        finished: finished(Step::Snapshot, Outcome::Cancelled),
-        ..asked()
-    };
+    let stopped =
+        asked().with(|seen| seen.turn.finished = finished(Step::Snapshot, Outcome::Cancelled));
     let (record, act) = by_night(&stopped, &record);
     assert_eq!(begun(&act), Some("Release"));
     assert!(!record.upgrade.unwrap().snapshot, "there is none");
@@ -175,10 +148,7 @@ fn a_slow_snapshot_of_a_drained_node_is_stopped_by_the_end_of_the_hours_and_the_
 #[test]
 fn a_fetch_that_runs_when_the_hours_end_comes_to_its_end() {
     let target = "ostree:careen:os".parse().unwrap();
-    let fetching = Observation {
-        running: Some(Step::Fetch { target }),
-        ..asked()
-    };
+    let fetching = asked().with(|seen| seen.turn.running = Some(Step::Fetch { target }));
     let (_, act) = by_night(&fetching, &upgrade_in(Phase::Accepted));
     assert_eq!(act, Act::Wait(None));
 }
@@ -188,21 +158,14 @@ fn a_drain_that_was_stopped_gives_the_node_back_and_the_next_has_its_whole_time(
     let early = in_the_hours(60, asked());
     let (record, act) = by_night(&early, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Begin(drain()));
-    let stopped = Observation {
-        finished: finished(drain(), Outcome::Cancelled),
-        ..asked()
-    };
+    let stopped = asked().with(|seen| seen.turn.finished = finished(drain(), Outcome::Cancelled));
     let (record, act) = by_night(&stopped, &record);
     assert_eq!(begun(&act), Some("Release"));
-    let released = Observation {
-        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
-        ..asked()
-    };
+    let released = asked()
+        .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, _) = by_night(&released, &record);
-    let much_later = Observation {
-        now: asked().now.plus_seconds(50_000),
-        ..in_the_hours(3600, asked())
-    };
+    let much_later = in_the_hours(3600, asked())
+        .with(|seen| seen.turn.now = asked().turn.now.plus_seconds(50_000));
     let (_, act) = by_night(&much_later, &record);
     assert_eq!(act, Act::Begin(drain()));
 }
@@ -216,13 +179,12 @@ fn a_node_that_was_given_back_is_asked_for_from_the_first_hook_on() {
     let mut record = upgrade_in(Phase::Deployed);
     let up = record.upgrade.as_mut().unwrap();
     (up.post_hooks_due, up.prepared) = (true, true);
-    let given_back = Observation {
-        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
-        hooks,
-        ..asked()
-    };
+    let given_back = asked().with(|seen| {
+        seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
+        seen.machine.hooks = hooks;
+    });
     let (record, _) = by_night(&given_back, &record);
-    let next_night = Observation { hooks, ..asked() };
+    let next_night = asked().with(|seen| seen.machine.hooks = hooks);
     let (_, act) = by_night(&in_the_hours(3600, next_night), &record);
     assert_eq!(act, Act::Begin(Step::PreHooks));
 }
@@ -240,7 +202,7 @@ fn with_hooks(seen: Observation) -> Observation {
         pre: true,
         post: true,
     };
-    Observation { hooks, ..seen }
+    seen.with(|seen| seen.machine.hooks = hooks)
 }
 
 /// The record as an agent leaves it that is killed in this step of those that take the node: its outcome is not known, its effect may be there.
@@ -252,10 +214,7 @@ fn killed_in(step: &str) -> Record {
         match act {
             Act::Begin(begun) if begun.name() != step => {
                 let finished = finished(begun, Outcome::Done(Effect::Plain));
-                let seen = Observation {
-                    finished,
-                    ..within.clone()
-                };
+                let seen = within.clone().with(|seen| seen.turn.finished = finished);
                 now = (seen, record);
             }
             Act::Begin(_) => return record,
@@ -274,7 +233,7 @@ fn whatever_an_agent_is_killed_in_the_end_of_the_hours_gives_the_node_back_behin
         while let (next, Act::Begin(step)) = next_with(&seen, &record, &careful_night()) {
             way_back.push(step.name());
             record = next;
-            seen.finished = finished(step, Outcome::Done(Effect::Plain));
+            seen.turn.finished = finished(step, Outcome::Done(Effect::Plain));
         }
         assert_eq!(way_back, ["PostHooks", "Release"], "killed in {step}");
     }
@@ -295,13 +254,12 @@ fn a_wait_within_the_hours_is_cut_short_by_their_end() {
     let mut record = upgrade_in(Phase::Drained);
     let up = record.upgrade.as_mut().unwrap();
     up.given_up = Some(Reason::ApiAwayInTrial { seconds: 1500 });
-    let away = Observation {
-        api: Api::Away,
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let away = asked().with(|seen| {
+        seen.node.api = Api::Away;
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (_, act) = by_night(&in_the_hours(60, away.clone()), &record);
-    assert_eq!(act, Act::Wait(Some(away.now.plus_seconds(60))));
+    assert_eq!(act, Act::Wait(Some(away.turn.now.plus_seconds(60))));
 }
 
 #[test]
@@ -335,7 +293,7 @@ fn by_hours_of_a_zone_that_this_system_does_not_know_nothing_new_begins_and_the_
     for seen in [asked(), in_the_hours(3600, asked())] {
         let read = Err(broken.clone());
         let (record, act) = next_with(&seen, &upgrade_in(Phase::Deployed), &read);
-        let soon = seen.now.plus_seconds(3600);
+        let soon = seen.turn.now.plus_seconds(3600);
         assert_eq!(act, Act::Wait(Some(soon)), "somebody may mend the policy");
         let said = waits_for(&record).unwrap();
         for part in ["no Europe/Berlin", "zone in [window]", "\"UTC\""] {
@@ -346,14 +304,15 @@ fn by_hours_of_a_zone_that_this_system_does_not_know_nothing_new_begins_and_the_
 
 #[test]
 fn a_pause_holds_within_the_hours_and_their_end_gives_the_node_back_all_the_same() {
-    let paused = |seen: Observation| Observation {
-        paused: Some("an audit".into()),
-        deployments: on_trial().deployments,
-        ..seen
+    let paused = |seen: Observation| {
+        seen.with(|seen| {
+            seen.node.paused = Some("an audit".into());
+            seen.machine.deployments = on_trial().machine.deployments;
+        })
     };
     let within = paused(in_the_hours(90, asked()));
     let (held, act) = by_night(&within, &upgrade_in(Phase::Drained));
-    assert_eq!(act, Act::Wait(Some(within.now.plus_seconds(90))));
+    assert_eq!(act, Act::Wait(Some(within.turn.now.plus_seconds(90))));
     assert_eq!(phase_of(&held), Phase::Drained);
     let (_, act) = by_night(&paused(asked()), &held);
     assert_eq!(begun(&act), Some("Release"));
@@ -366,25 +325,23 @@ fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
         post: true,
     };
     // An API server that is away for longer than a new agent waits for it: the cordon cannot be taken off.
-    let away = Observation {
-        api: Api::Away,
-        hooks,
-        deployments: on_trial().deployments,
-        now: SinceBoot(3_600_000),
-        ..asked()
-    };
+    let away = asked().with(|seen| {
+        seen.node.api = Api::Away;
+        seen.machine.hooks = hooks;
+        seen.machine.deployments = on_trial().machine.deployments;
+        seen.turn.now = SinceBoot(3_600_000);
+    });
     let mut drained = upgrade_in(Phase::Drained);
     let up = drained.upgrade.as_mut().unwrap();
     (up.taken, up.prepared, up.post_hooks_due) = (true, true, true);
     let (record, act) = by_night(&away, &drained);
     assert_eq!(begun(&act), Some("PostHooks"));
-    let over = Observation {
-        finished: finished(
+    let over = away.clone().with(|seen| {
+        seen.turn.finished = finished(
             Step::PostHooks { upgraded: false },
             Outcome::Done(Effect::Plain),
-        ),
-        ..away.clone()
-    };
+        )
+    });
     let (record, act) = by_night(&over, &record);
     assert_eq!(begun(&act), None, "nobody can be told to uncordon it");
     let (record, act) = by_night(&in_the_hours(7200, away), &record);
@@ -401,29 +358,25 @@ fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
 
 #[test]
 fn our_cordon_that_comes_late_is_lifted_while_the_hours_are_waited_for() {
-    let late = Observation {
-        own_cordon: true,
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let late = asked().with(|seen| {
+        seen.node.own_cordon = true;
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (record, act) = by_night(&late, &upgrade_in(Phase::Deployed));
     assert_eq!(begun(&act), Some("Release"));
-    let seen = Observation {
-        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
-        ..late
-    };
+    let seen = late
+        .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, act) = by_night(&seen, &record);
-    let again = seen.now.plus_seconds(60);
+    let again = seen.turn.now.plus_seconds(60);
     assert_eq!(
         act,
         Act::Wait(Some(again)),
         "the Node may be seen as it was"
     );
-    let taken_off = Observation {
-        own_cordon: false,
-        finished: None,
-        ..seen
-    };
+    let taken_off = seen.with(|seen| {
+        seen.node.own_cordon = false;
+        seen.turn.finished = None;
+    });
     let (record, act) = by_night(&taken_off, &record);
     assert_eq!(begun(&act), None);
     let open = in_the_hours(7200, taken_off);

@@ -16,11 +16,10 @@ fn pinned_one(letter: char) -> Deployment {
 
 /// The system `a` runs, `b` lies pinned behind it, and is asked for.
 fn asked_for_kept() -> Observation {
-    Observation {
-        request: Asked::This(raw("kept:")),
-        deployments: vec![held('a'), pinned_one('b')],
-        ..quiet()
-    }
+    quiet().with(|seen| {
+        seen.node.request = Asked::This(raw("kept:"));
+        seen.machine.deployments = vec![held('a'), pinned_one('b')];
+    })
 }
 
 fn refused(seen: &Observation) -> Reason {
@@ -56,7 +55,7 @@ fn it_is_deployed_drained_and_tried_like_any_other() {
             Step::Verify { .. } => Effect::Verified(facts('b')),
             Step::Rehearse => Effect::Rehearsed { blocked: None },
             Step::Deploy { .. } => {
-                seen.deployments.push(fresh.clone());
+                seen.machine.deployments.push(fresh.clone());
                 Effect::Deployed(fresh.clone())
             }
             Step::Arm { deployment } => {
@@ -65,10 +64,9 @@ fn it_is_deployed_drained_and_tried_like_any_other() {
             }
             _ => Effect::Plain,
         };
-        let ended = Observation {
-            finished: finished(step, Outcome::Done(effect)),
-            ..seen.clone()
-        };
+        let ended = seen
+            .clone()
+            .with(|seen| seen.turn.finished = finished(step, Outcome::Done(effect)));
         (record, act) = next(&ended, &record);
     }
     let steps = ["Verify", "Rehearse", "Deploy", "Drain", "Snapshot", "Arm"];
@@ -97,20 +95,15 @@ fn nothing_kept_is_told_so() {
             },
         ],
     ] {
-        let seen = Observation {
-            deployments,
-            ..asked_for_kept()
-        };
+        let seen = asked_for_kept().with(|seen| seen.machine.deployments = deployments);
         assert_eq!(refused(&seen), Reason::NothingKept);
     }
 }
 
 #[test]
 fn of_two_that_are_pinned_the_one_behind_the_running_system_is_kept() {
-    let seen = Observation {
-        deployments: vec![held('a'), pinned_one('c'), pinned_one('b')],
-        ..asked_for_kept()
-    };
+    let seen = asked_for_kept()
+        .with(|seen| seen.machine.deployments = vec![held('a'), pinned_one('c'), pinned_one('b')]);
     let (record, _) = next(&seen, &Record::default());
     assert_eq!(record.upgrade.unwrap().commit(), Some(&digest('c')));
 }
@@ -121,10 +114,8 @@ fn what_an_administrator_has_pinned_before_it_is_passed_over() {
         kept: false,
         ..pinned_one('c')
     };
-    let seen = Observation {
-        deployments: vec![held('a'), theirs, pinned_one('b')],
-        ..asked_for_kept()
-    };
+    let seen = asked_for_kept()
+        .with(|seen| seen.machine.deployments = vec![held('a'), theirs, pinned_one('b')]);
     let (record, _) = next(&seen, &Record::default());
     assert_eq!(record.upgrade.unwrap().commit(), Some(&digest('b')));
 }
@@ -137,10 +128,7 @@ fn a_policy_without_rollback_refuses_it_and_no_image() {
     };
     let (record, _) = next_with(&asked_for_kept(), &Record::default(), &Ok(policy.clone()));
     assert_eq!(record.refused.unwrap().reason, Reason::RollbackOff);
-    let image = Observation {
-        request: Asked::This(pinned('b')),
-        ..asked_for_kept()
-    };
+    let image = asked_for_kept().with(|seen| seen.node.request = Asked::This(pinned('b')));
     let (record, _) = next_with(&image, &Record::default(), &Ok(policy));
     assert!(record.refused.is_none() && record.upgrade.is_some());
 }
@@ -151,10 +139,8 @@ fn an_older_version_is_what_is_asked_for() {
     older.info.as_mut().unwrap().kubernetes = "v1.34.9".parse().unwrap();
     let (record, act) = next(&asked_for_kept(), &Record::default());
     let Act::Begin(verify) = act else { panic!() };
-    let seen = Observation {
-        finished: finished(verify, Outcome::Done(Effect::Verified(older))),
-        ..asked_for_kept()
-    };
+    let seen = asked_for_kept()
+        .with(|seen| seen.turn.finished = finished(verify, Outcome::Done(Effect::Verified(older))));
     assert_eq!(phase_of(&next(&seen, &record).0), Phase::Verified);
 }
 
@@ -166,10 +152,8 @@ fn damage_is_not_fetched_again_from_nowhere() {
         commit: digest('b').to_string(),
         detail: "bits rot".into(),
     };
-    let seen = Observation {
-        finished: finished(verify, Outcome::Failed(damaged.clone())),
-        ..asked_for_kept()
-    };
+    let seen = asked_for_kept()
+        .with(|seen| seen.turn.finished = finished(verify, Outcome::Failed(damaged.clone())));
     let reverting = Phase::Reverting { reason: damaged };
     assert_eq!(phase_of(&next(&seen, &record).0), reverting);
 }

@@ -236,11 +236,10 @@ fn of_thousands_of_keys_a_few_are_told_and_the_one_that_holds_is_among_them() {
 
 fn looks_paused(seen: Observation) -> Observation {
     let keys = label("careen.dev/paused", "backup");
-    Observation {
-        paused: keys.pause,
-        strays: keys.strays,
-        ..seen
-    }
+    seen.with(|seen| {
+        seen.node.paused = keys.pause;
+        seen.node.strays = keys.strays;
+    })
 }
 
 #[test]
@@ -248,10 +247,8 @@ fn what_looks_like_a_pause_lets_nothing_begin_and_no_step_towards_arming() {
     let (_, act) = next(&looks_paused(asked()), &Record::default());
     assert_eq!(act, Act::Wait(None));
     for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
-        let seen = Observation {
-            deployments: on_trial().deployments,
-            ..looks_paused(asked())
-        };
+        let seen = looks_paused(asked())
+            .with(|seen| seen.machine.deployments = on_trial().machine.deployments);
         let (_, act) = next(&seen, &upgrade_in(phase.clone()));
         assert_eq!(act, Act::Wait(None), "{phase:?}");
     }
@@ -276,10 +273,7 @@ fn the_node_says_which_key_holds_it_and_how_it_is_taken_off() {
 #[test]
 fn an_unknown_key_is_told_though_nothing_was_ever_asked() {
     let keys = annotation("careen.dev/images", "ostree:x:y");
-    let seen = Observation {
-        strays: keys.strays,
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.node.strays = keys.strays);
     let told = report(&Ok(Record::default()), &seen, None).unwrap();
     let line = "annotation careen.dev/images (annotation careen.dev/image is perhaps meant)";
     assert_eq!(told.status.unknown_keys, [line]);
@@ -291,16 +285,12 @@ fn an_unknown_key_is_told_though_nothing_was_ever_asked() {
 #[test]
 fn an_unknown_key_holds_up_no_upgrade_and_changes_no_answer() {
     let keys = annotation("careen.dev/images", "ostree:x:y");
-    let seen = Observation {
-        strays: keys.strays,
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.node.strays = keys.strays);
     assert_eq!(begun(&next(&seen, &Record::default()).1), Some("Fetch"));
-    let upgraded = Observation {
-        strays: seen.strays,
-        booted: deployment('b'),
-        ..on_trial()
-    };
+    let upgraded = on_trial().with(|new| {
+        new.node.strays = seen.node.strays;
+        new.machine.booted = deployment('b');
+    });
     let told = report(&Ok(upgrade_in(Phase::Upgraded)), &upgraded, None).unwrap();
     assert_eq!(told.answer, Some(report::Answer::Upgraded));
     assert_eq!(told.status.code, None);
@@ -313,7 +303,7 @@ fn a_pause_is_written_as_before_and_read_with_and_without_a_key() {
     let plain = Pause::from("an audit").reason();
     let text = serde_json::to_string(&plain).unwrap();
     assert_eq!(text, r#"{"code":"Paused","why":"an audit"}"#);
-    let looks = looks_paused(quiet()).paused.unwrap().reason();
+    let looks = looks_paused(quiet()).node.paused.unwrap().reason();
     let text = serde_json::to_string(&looks).unwrap();
     assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), looks);
 }

@@ -14,10 +14,8 @@ fn verdict(lacks: &[&str], change: impl FnOnce(&mut ImageFacts), policy: Policy)
     let step = Step::Verify {
         commit: digest('b'),
     };
-    let seen = Observation {
-        finished: finished(step, Outcome::Done(Effect::Verified(found))),
-        ..asked()
-    };
+    let seen = asked()
+        .with(|seen| seen.turn.finished = finished(step, Outcome::Done(Effect::Verified(found))));
     phase_of(&next_with(&seen, &upgrade_in(Phase::Fetched), &Ok(policy)).0)
 }
 

@@ -27,11 +27,10 @@ fn night(last_begin: LastBegin) -> Policy {
 fn left(seconds: u64) -> Observation {
     // The scene's clock shows Friday, 08:00.
     let end = WALL + 22 * 3600;
-    Observation {
-        wall: end - seconds,
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.turn.wall = end - seconds;
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 /// An upgrade that has come well to its end, having fetched for an hour.
@@ -96,7 +95,7 @@ fn who_waits_for_want_of_minutes_says_how_many_and_when_the_hours_come_again() {
     let said = |last_begin, pasts: &[u64]| {
         let policy = Ok(night(last_begin));
         let (record, act) = next_with(&left(60), &deployed(pasts), &policy);
-        let soon = left(60).now.plus_seconds(3600);
+        let soon = left(60).turn.now.plus_seconds(3600);
         assert_eq!(act, Act::Wait(Some(soon)), "the clock may be put right");
         waits(&record).unwrap()
     };
@@ -125,17 +124,11 @@ fn hours_that_are_never_long_enough_are_said_to_be_with_what_to_set_and_looked_a
         &["daily 22:00-22:20", "Sun 02:00-02:25"],
         LastBegin::Minutes(30),
     );
-    let friday_morning = Observation {
-        wall: WALL,
-        ..left(0)
-    };
-    let in_the_hours = Observation {
-        wall: WALL + 14 * 3600,
-        ..left(0)
-    };
+    let friday_morning = left(0).with(|seen| seen.turn.wall = WALL);
+    let in_the_hours = left(0).with(|seen| seen.turn.wall = WALL + 14 * 3600);
     for seen in [friday_morning, in_the_hours] {
         let (record, act) = next_with(&seen, &deployed(&[]), &Ok(policy.clone()));
-        assert_eq!(act, Act::Wait(Some(seen.now.plus_seconds(3600))));
+        assert_eq!(act, Act::Wait(Some(seen.turn.now.plus_seconds(3600))));
         let said = waits(&record).unwrap();
         for part in [
             "never open for more than 25 min",
@@ -151,10 +144,7 @@ fn hours_that_are_never_long_enough_are_said_to_be_with_what_to_set_and_looked_a
 #[test]
 fn hours_that_are_just_long_enough_are_enough_in_their_first_minute() {
     let policy = Ok(hours(&["daily 22:00-22:30"], LastBegin::Minutes(30)));
-    let at = |seconds| Observation {
-        wall: WALL + 14 * 3600 + seconds,
-        ..left(0)
-    };
+    let at = |seconds| left(0).with(|seen| seen.turn.wall = WALL + 14 * 3600 + seconds);
     let step = |seconds| next_with(&at(seconds), &deployed(&[]), &policy).1;
     assert_eq!(begun(&step(59)), Some("Drain"));
     assert_eq!(begun(&step(60)), None);
@@ -196,7 +186,7 @@ fn hooks_and_load_balancers_are_not_begun_either() {
         pre: true,
         post: true,
     };
-    let late = Observation { hooks, ..left(60) };
+    let late = left(60).with(|seen| seen.machine.hooks = hooks);
     let (record, act) = next_with(&late, &deployed(&[]), &Ok(policy.clone()));
     assert_eq!(begun(&act), None);
     assert!(!record.upgrade.unwrap().post_hooks_due, "nothing to undo");
@@ -212,24 +202,19 @@ fn a_node_that_is_being_taken_is_not_left_half_way_for_want_of_minutes() {
         pre: true,
         post: true,
     };
-    let early = Observation {
-        hooks,
-        ..left(30 * MINUTE)
-    };
+    let early = left(30 * MINUTE).with(|seen| seen.machine.hooks = hooks);
     let (record, act) = next_with(&early, &deployed(&[]), &policy);
     assert_eq!(act, Act::Begin(Step::PreHooks));
-    let passed = Observation {
-        hooks,
-        finished: finished(Step::PreHooks, Outcome::Done(Effect::Plain)),
-        ..left(60)
-    };
+    let passed = left(60).with(|seen| {
+        seen.machine.hooks = hooks;
+        seen.turn.finished = finished(Step::PreHooks, Outcome::Done(Effect::Plain));
+    });
     let (record, act) = next_with(&passed, &record, &policy);
     assert_eq!(begun(&act), Some("Drain"));
-    let drained = Observation {
-        hooks,
-        finished: finished(drain(), Outcome::Done(Effect::Plain)),
-        ..left(30)
-    };
+    let drained = left(30).with(|seen| {
+        seen.machine.hooks = hooks;
+        seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain));
+    });
     let (_, act) = next_with(&drained, &record, &policy);
     assert_eq!(begun(&act), Some("Snapshot"));
 }
@@ -239,10 +224,8 @@ fn a_node_that_was_given_back_is_taken_again_only_while_enough_minutes_are_left(
     let policy = Ok(night(LastBegin::Minutes(30)));
     let mut record = upgrade_in(Phase::Drained);
     record.upgrade.as_mut().unwrap().post_hooks_due = true;
-    let given_back = Observation {
-        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
-        ..asked()
-    };
+    let given_back = asked()
+        .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, _) = next_with(&given_back, &record, &policy);
     assert_eq!(phase_of(&record), Phase::Deployed);
     let (_, act) = next_with(&left(60), &record, &policy);

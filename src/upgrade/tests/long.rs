@@ -10,10 +10,7 @@ use upgrade::*;
 fn asked_for(number: u32) -> Observation {
     let image = format!("ostree:careen:os@{number:064x}");
     let id = Some(format!("upgrade-{number:04}"));
-    Observation {
-        request: Asked::This(RawRequest { id, ..raw(&image) }),
-        ..quiet()
-    }
+    quiet().with(|seen| seen.node.request = Asked::This(RawRequest { id, ..raw(&image) }))
 }
 
 /// The upgrade is at its last step: back in the old system after a trial that failed, or in the new one, blessed.
@@ -26,7 +23,7 @@ fn nearly_over(mut record: Record, good: bool) -> Record {
         seconds: 600,
     };
     up.phase = if good {
-        (up.to, up.configured) = (Some(deployment('a')), Some(asked_for(0).boot));
+        (up.to, up.configured) = (Some(deployment('a')), Some(asked_for(0).turn.boot));
         Phase::Blessed
     } else {
         Phase::Reverting { reason: health }

@@ -7,10 +7,7 @@ use scene::*;
 use upgrade::*;
 
 fn left(seen: Observation) -> Observation {
-    Observation {
-        stale_mark: true,
-        ..seen
-    }
+    seen.with(|seen| seen.node.stale_mark = true)
 }
 
 fn seen_in(phase: &Phase) -> Observation {
@@ -18,10 +15,7 @@ fn seen_in(phase: &Phase) -> Observation {
         phase,
         Phase::Trial { .. } | Phase::Healthy { .. } | Phase::Blessed | Phase::Upgraded
     );
-    let there = Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let there = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
     if new_runs { on_trial() } else { there }
 }
 
@@ -39,11 +33,10 @@ fn a_left_mark_is_taken_off_in_every_phase() {
 
 #[test]
 fn a_left_mark_is_taken_off_while_an_upgrade_is_held() {
-    let held = Observation {
-        paused: Some("an audit".into()),
-        uncordoned: true,
-        ..left(seen_in(&Phase::Drained))
-    };
+    let held = left(seen_in(&Phase::Drained)).with(|seen| {
+        seen.node.paused = Some("an audit".into());
+        seen.node.uncordoned = true;
+    });
     let (record, act) = next(&held, &upgrade_in(Phase::Drained));
     assert_eq!(act, Act::Begin(Step::Unmark));
     assert_eq!(phase_of(&record), Phase::Deployed, "pods may be back");
@@ -52,14 +45,11 @@ fn a_left_mark_is_taken_off_while_an_upgrade_is_held() {
 /// While its mark is taken off a person may cordon the node, and nothing would tell any more that pods are back.
 #[test]
 fn a_drained_node_that_is_uncordoned_is_drained_anew_also_when_a_cordon_follows() {
-    let uncordoned = Observation {
-        uncordoned: true,
-        ..left(seen_in(&Phase::Drained))
-    };
+    let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);
     let (record, act) = next(&uncordoned, &upgrade_in(Phase::Drained));
     assert_eq!(act, Act::Begin(Step::Unmark));
     let mut cordoned = seen_in(&Phase::Drained);
-    cordoned.finished = finished(Step::Unmark, Outcome::Done(Effect::Plain));
+    cordoned.turn.finished = finished(Step::Unmark, Outcome::Done(Effect::Plain));
     let (_, act) = next(&cordoned, &record);
     assert_eq!(begun(&act), Some("Drain"));
 }
@@ -68,10 +58,7 @@ fn a_drained_node_that_is_uncordoned_is_drained_anew_also_when_a_cordon_follows(
 fn a_node_that_is_uncordoned_again_and_again_is_given_back_though_its_mark_is_left() {
     let mut record = upgrade_in(Phase::Drained);
     record.upgrade.as_mut().unwrap().recordoned = Policy::default().tries;
-    let uncordoned = Observation {
-        uncordoned: true,
-        ..left(seen_in(&Phase::Drained))
-    };
+    let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);
     let (record, act) = next(&uncordoned, &record);
     assert_eq!(act, Act::Begin(Step::Release));
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
@@ -85,7 +72,7 @@ fn the_record_never_names_the_removal_of_a_mark() {
         let (record, _) = next(&left(seen_in(&phase)), &before);
         let mut ended = left(seen_in(&phase));
         let refused = Reason::ApiAway { detail: "x".into() };
-        ended.finished = finished(Step::Unmark, Outcome::Failed(refused));
+        ended.turn.finished = finished(Step::Unmark, Outcome::Failed(refused));
         let (after, _) = next(&ended, &record);
         for record in [record, after] {
             let text = serde_json::to_string(&record).unwrap();
@@ -96,20 +83,14 @@ fn the_record_never_names_the_removal_of_a_mark() {
 
 #[test]
 fn the_removal_of_a_mark_waits_for_the_api_server() {
-    let away = Observation {
-        api: Api::Away,
-        ..left(asked())
-    };
+    let away = left(asked()).with(|seen| seen.node.api = Api::Away);
     let (_, act) = next(&away, &upgrade_in(Phase::Upgraded));
     assert_eq!(act, Act::Wait(None), "its return is what wakes us");
 }
 
 #[test]
 fn an_armed_trial_is_disarmed_before_a_mark_is_taken_off() {
-    let armed = Observation {
-        one_shot: OneShot::Set,
-        ..left(seen_in(&Phase::Drained))
-    };
+    let armed = left(seen_in(&Phase::Drained)).with(|seen| seen.machine.one_shot = OneShot::Set);
     let (_, act) = next(&armed, &upgrade_in(Phase::Drained));
     assert_eq!(act, Act::Begin(Step::Disarm));
 }
@@ -118,10 +99,7 @@ fn an_armed_trial_is_disarmed_before_a_mark_is_taken_off() {
 fn a_mark_that_does_not_go_holds_up_no_upgrade() {
     let refused = Reason::ApiAway { detail: "x".into() };
     for outcome in [Outcome::Done(Effect::Plain), Outcome::Failed(refused)] {
-        let tried = Observation {
-            finished: finished(Step::Unmark, outcome),
-            ..left(asked())
-        };
+        let tried = left(asked()).with(|seen| seen.turn.finished = finished(Step::Unmark, outcome));
         let (_, act) = next(&tried, &upgrade_in(Phase::Accepted));
         assert_eq!(begun(&act), Some("Fetch"));
     }
@@ -129,27 +107,21 @@ fn a_mark_that_does_not_go_holds_up_no_upgrade() {
 
 #[test]
 fn a_mark_that_does_not_go_is_looked_at_again_without_spinning() {
-    let mut seen = left(Observation {
-        request: Asked::Nothing,
-        ..quiet()
-    });
+    let mut seen = left(quiet().with(|seen| seen.node.request = Asked::Nothing));
     let refused = Reason::ApiAway { detail: "x".into() };
-    seen.finished = finished(Step::Unmark, Outcome::Failed(refused));
+    seen.turn.finished = finished(Step::Unmark, Outcome::Failed(refused));
     let (record, act) = next(&seen, &Record::default());
     let Act::Wait(Some(due)) = act else {
         panic!("{act:?}")
     };
-    assert!(due > seen.now);
-    (seen.finished, seen.now) = (None, due);
+    assert!(due > seen.turn.now);
+    (seen.turn.finished, seen.turn.now) = (None, due);
     assert_eq!(next(&seen, &record).1, Act::Begin(Step::Unmark));
 }
 
 #[test]
 fn a_step_under_way_is_not_interrupted_for_a_mark() {
-    let running = Observation {
-        running: Some(drain()),
-        ..left(asked())
-    };
+    let running = left(asked()).with(|seen| seen.turn.running = Some(drain()));
     let (_, act) = next(&running, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Wait(None));
 }

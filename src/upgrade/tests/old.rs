@@ -7,10 +7,7 @@ use scene::*;
 use upgrade::*;
 
 fn at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        ..asked()
-    }
+    asked().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
 fn drain_after(spent_seconds: u64) -> Act {
@@ -29,16 +26,10 @@ fn a_drain_keeps_its_first_deadline_when_the_agent_dies_in_it() {
 #[test]
 fn a_drain_that_a_reboot_came_into_has_its_whole_time_again() {
     let (begun, _) = next(&at(100), &upgrade_in(Phase::Deployed));
-    let rebooted = Observation {
-        boot: boot(2),
-        ..at(350)
-    };
+    let rebooted = at(350).with(|seen| seen.turn.boot = boot(2));
     let (begun, act) = next(&rebooted, &begun);
     assert_eq!(act, drain_after(0));
-    let later = Observation {
-        boot: boot(2),
-        ..at(360)
-    };
+    let later = at(360).with(|seen| seen.turn.boot = boot(2));
     assert_eq!(next(&later, &begun).1, drain_after(10));
 }
 
@@ -47,12 +38,11 @@ fn a_refused_reboot_disarms_first_and_does_not_count_as_a_trial() {
     let refused = Outcome::Failed(Reason::RebootRefused {
         detail: "held by apt".into(),
     });
-    let seen = Observation {
-        one_shot: OneShot::Set,
-        deployments: on_trial().deployments,
-        finished: finished(Step::Reboot { force: false }, refused),
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.machine.deployments = on_trial().machine.deployments;
+        seen.turn.finished = finished(Step::Reboot { force: false }, refused);
+    });
     let (record, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
     assert_eq!(begun(&act), Some("Disarm"));
     assert_eq!(record.upgrade.as_ref().unwrap().tries, 0);
@@ -64,11 +54,10 @@ fn a_leftover_one_shot_is_cleared_by_the_old_system_whatever_the_phase() {
         .into_iter()
         .filter(|phase| !matches!(phase, Phase::Armed { .. }))
     {
-        let seen = Observation {
-            one_shot: OneShot::Set,
-            deployments: on_trial().deployments,
-            ..asked()
-        };
+        let seen = asked().with(|seen| {
+            seen.machine.one_shot = OneShot::Set;
+            seen.machine.deployments = on_trial().machine.deployments;
+        });
         let (_, act) = next(&seen, &upgrade_in(phase.clone()));
         assert_eq!(begun(&act), Some("Disarm"), "{phase:?}");
     }
@@ -79,13 +68,12 @@ fn disarming_failed(seconds: u64) -> Observation {
     let read_only = Reason::ArmFailed {
         detail: "read-only file system".into(),
     };
-    Observation {
-        one_shot: OneShot::Set,
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        finished: finished(Step::Disarm, Outcome::Failed(read_only)),
-        ..at(seconds)
-    }
+    at(seconds).with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+        seen.turn.finished = finished(Step::Disarm, Outcome::Failed(read_only));
+    })
 }
 
 #[test]
@@ -97,8 +85,8 @@ fn a_leftover_one_shot_that_cannot_be_cleared_is_no_hot_loop_whatever_the_phase(
             let mut seen = disarming_failed(100 + turn * 400);
             let (paused, act) = next(&seen, &record);
             assert!(matches!(act, Act::Wait(Some(_))), "{phase:?}: {act:?}");
-            seen.finished = None;
-            seen.now = seen.now.plus_seconds(399);
+            seen.turn.finished = None;
+            seen.turn.now = seen.turn.now.plus_seconds(399);
             let (after, act) = next(&seen, &paused);
             assert_eq!(begun(&act), Some("Disarm"), "{phase:?}");
             record = after;
@@ -140,21 +128,19 @@ fn a_way_back_on_which_the_one_shot_is_never_cleared_ends_with_a_person_and_both
     assert!(said.contains("read-only file system"), "{said}");
     assert!(said.contains(&before.to_string()), "{said}");
     assert_eq!(record.answered, 1);
-    let later = Observation {
-        finished: None,
-        ..disarming_failed(100_000)
-    };
+    let later = disarming_failed(100_000).with(|seen| seen.turn.finished = None);
     let (_, act) = next(&later, &record);
     assert_eq!(begun(&act), Some("Disarm"), "nothing may stay armed");
 }
 
 #[test]
 fn a_bad_trial_in_which_the_one_shot_is_never_cleared_is_no_end_for_the_old_system_comes_back() {
-    let in_trial = |seconds| Observation {
-        booted: deployment('b'),
-        trial: true,
-        boot: boot(2),
-        ..disarming_failed(seconds)
+    let in_trial = |seconds| {
+        disarming_failed(seconds).with(|seen| {
+            seen.machine.booted = deployment('b');
+            seen.machine.trial = true;
+            seen.turn.boot = boot(2);
+        })
     };
     let record = fails_to_disarm(reverting(&Reason::NoApiFromNewSystem), in_trial);
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
@@ -162,10 +148,9 @@ fn a_bad_trial_in_which_the_one_shot_is_never_cleared_is_no_end_for_the_old_syst
 
 #[test]
 fn a_foreign_default_halts_instead_of_arming() {
-    let seen = Observation {
-        deployments: vec![deployment('c'), deployment('a'), deployment('b')],
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.machine.deployments = vec![deployment('c'), deployment('a'), deployment('b')]
+    });
     let (record, act) = next(&seen, &upgrade_in(Phase::Drained));
     assert_eq!(act, Act::Wait(None), "a person must look first");
     assert!(matches!(
@@ -184,12 +169,11 @@ fn what_somebody_has_staged_since_the_deployment_halts_instead_of_arming() {
         (armed(), OneShot::Clear, Act::Wait(None)),
         (armed(), OneShot::Set, Act::Begin(Step::Disarm)),
     ] {
-        let seen = Observation {
-            one_shot,
-            staged: true,
-            deployments: vec![held('a'), deployment('b')],
-            ..asked()
-        };
+        let seen = asked().with(|seen| {
+            seen.machine.one_shot = one_shot;
+            seen.machine.staged = true;
+            seen.machine.deployments = vec![held('a'), deployment('b')];
+        });
         let (record, act) = next(&seen, &upgrade_in(phase));
         assert_eq!(act, first);
         let Phase::Halted { reason } = phase_of(&record) else {
@@ -206,11 +190,10 @@ fn a_default_changed_while_the_agent_was_dead_halts_before_the_reboot() {
         (OneShot::Clear, Act::Wait(None)),
         (OneShot::Set, Act::Begin(Step::Disarm)),
     ] {
-        let seen = Observation {
-            one_shot,
-            deployments: vec![deployment('c'), deployment('a'), deployment('b')],
-            ..asked()
-        };
+        let seen = asked().with(|seen| {
+            seen.machine.one_shot = one_shot;
+            seen.machine.deployments = vec![deployment('c'), deployment('a'), deployment('b')];
+        });
         let (record, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
         assert_eq!(act, first);
         assert!(matches!(
@@ -229,11 +212,10 @@ fn the_worker_never_gets_ahead_of_its_api_server() {
         version: Some("v1.35.9".parse().unwrap()),
     };
     for phase in [Phase::Verified, Phase::Drained] {
-        let seen = Observation {
-            api: older.clone(),
-            deployments: on_trial().deployments,
-            ..asked()
-        };
+        let seen = asked().with(|seen| {
+            seen.node.api = older.clone();
+            seen.machine.deployments = on_trial().machine.deployments;
+        });
         let (record, _) = next(&seen, &upgrade_in(phase));
         let expected = matches!(
             phase_of(&record),
@@ -261,11 +243,10 @@ fn a_kubelet_too_far_behind_its_api_server_is_refused_before_and_after_the_drain
             (narrow.clone(), "v1.37.0", "v1.38.0"),
         ] {
             let after = |version| {
-                let seen = Observation {
-                    api: server(version),
-                    deployments: on_trial().deployments,
-                    ..asked()
-                };
+                let seen = asked().with(|seen| {
+                    seen.node.api = server(version);
+                    seen.machine.deployments = on_trial().machine.deployments;
+                });
                 next_with(&seen, &upgrade_in(phase.clone()), &Ok(policy.clone())).0
             };
             assert_eq!(phase_of(&after(fits)), phase);
@@ -300,18 +281,17 @@ fn fetched_again_before_it_is_given_up(step: &Step, phase: &Phase) {
         detail: "x".into(),
     };
     let mut seen = asked();
-    seen.finished = finished(step.clone(), Outcome::Failed(reason.clone()));
+    seen.turn.finished = finished(step.clone(), Outcome::Failed(reason.clone()));
     let mut record = upgrade_in(phase.clone());
     for _ in 1..Policy::default().tries {
         let (paused, act) = next(&seen, &record);
         let Act::Wait(Some(due)) = act else {
             panic!("{act:?}")
         };
-        let later = Observation {
-            now: due,
-            finished: None,
-            ..seen.clone()
-        };
+        let later = seen.clone().with(|seen| {
+            seen.turn.now = due;
+            seen.turn.finished = None;
+        });
         assert_eq!(begun(&next(&later, &paused).1), Some("Fetch"));
         record = paused;
         record.upgrade.as_mut().unwrap().phase = phase.clone();
@@ -342,8 +322,9 @@ fn a_person_who_picks_the_kept_system_in_the_boot_menu_halts_the_upgrade_and_not
         .flat_map(|phase| [OneShot::Clear, OneShot::Set].map(|one_shot| (phase.clone(), one_shot)))
     {
         let mut seen = asked();
-        (seen.booted, seen.boot, seen.one_shot) = (deployment('c'), boot(3), one_shot);
-        seen.deployments = ['a', 'b', 'c'].map(deployment).to_vec();
+        (seen.machine.booted, seen.turn.boot, seen.machine.one_shot) =
+            (deployment('c'), boot(3), one_shot);
+        seen.machine.deployments = ['a', 'b', 'c'].map(deployment).to_vec();
         let (record, act) = next(&seen, &upgrade_in(phase.clone()));
         let booted = digest('c').short().to_owned();
         let reason = Reason::UnknownSystem { booted };

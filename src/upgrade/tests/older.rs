@@ -21,11 +21,10 @@ fn verdict_on(facts: ImageFacts, mut record: Record, policy: Policy) -> Phase {
     let step = Step::Verify {
         commit: digest('b'),
     };
-    let seen = Observation {
-        request: Asked::This(record.upgrade.as_mut().unwrap().request.clone()),
-        finished: finished(step, Outcome::Done(Effect::Verified(facts))),
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.node.request = Asked::This(record.upgrade.as_mut().unwrap().request.clone());
+        seen.turn.finished = finished(step, Outcome::Done(Effect::Verified(facts)));
+    });
     phase_of(&next_with(&seen, &record, &Ok(policy)).0)
 }
 

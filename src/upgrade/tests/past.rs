@@ -131,10 +131,9 @@ fn a_bad_end_is_remembered_with_its_reason() {
 
 #[test]
 fn a_refusal_is_remembered_too() {
-    let seen = Observation {
-        request: Asked::This(raw("docker://elsewhere")),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| {
+        seen.node.request = Asked::This(raw("docker://elsewhere"));
+    });
     let (record, _) = next(&seen, &Record::default());
     assert_eq!(record.past[0].code.as_deref(), Some("BadRequest"));
     assert_eq!(record.past[0].image, "docker://elsewhere");
@@ -148,10 +147,7 @@ fn the_eleventh_drives_the_first_out() {
             id: Some(format!("u{number}")),
             ..raw("nonsense")
         };
-        let seen = Observation {
-            request: Asked::This(request),
-            ..quiet()
-        };
+        let seen = quiet().with(|seen| seen.node.request = Asked::This(request));
         record = next(&seen, &record).0;
     }
     let ids: Vec<_> = record.past.iter().map(|past| past.id.clone()).collect();
@@ -181,10 +177,7 @@ fn nothing_to_tell_is_an_empty_list() {
 
 #[test]
 fn requests_without_end_leave_a_short_record() {
-    let seen = Observation {
-        request: Asked::This(raw(&"x".repeat(100_000))),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.node.request = Asked::This(raw(&"x".repeat(100_000))));
     let (record, _) = next(&seen, &Record::default());
     assert!(serde_json::to_string(&record.past).unwrap().len() < 1500);
 }

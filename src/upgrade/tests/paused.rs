@@ -9,17 +9,11 @@ use upgrade::*;
 const WHY: &str = "an audit";
 
 fn paused(seen: Observation) -> Observation {
-    Observation {
-        paused: Some(WHY.into()),
-        ..seen
-    }
+    seen.with(|seen| seen.node.paused = Some(WHY.into()))
 }
 
 fn two_systems(seen: Observation) -> Observation {
-    Observation {
-        deployments: on_trial().deployments,
-        ..seen
-    }
+    seen.with(|seen| seen.machine.deployments = on_trial().machine.deployments)
 }
 
 fn before_arming() -> Vec<Phase> {
@@ -47,16 +41,11 @@ fn an_upgrade_that_is_not_armed_begins_no_step_until_the_pause_ends() {
 
 #[test]
 fn the_step_under_way_when_the_pause_comes_ends_and_none_follows() {
-    let running = Observation {
-        running: Some(drain()),
-        ..paused(two_systems(asked()))
-    };
+    let running = paused(two_systems(asked())).with(|seen| seen.turn.running = Some(drain()));
     let (record, act) = next(&running, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Wait(None), "it is not cut off");
-    let ended = Observation {
-        finished: finished(drain(), Outcome::Done(Effect::Plain)),
-        ..paused(two_systems(asked()))
-    };
+    let ended = paused(two_systems(asked()))
+        .with(|seen| seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain)));
     let (record, act) = next(&ended, &record);
     assert_eq!(
         (phase_of(&record), act),
@@ -67,17 +56,13 @@ fn the_step_under_way_when_the_pause_comes_ends_and_none_follows() {
 
 #[test]
 fn an_upgrade_that_is_armed_goes_on() {
-    let armed = Observation {
-        one_shot: OneShot::Set,
-        finished: just_armed(),
-        ..paused(two_systems(asked()))
-    };
+    let armed = paused(two_systems(asked())).with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = just_armed();
+    });
     let (_, act) = next(&armed, &upgrade_in(Phase::Armed { boot: boot(1) }));
     assert_eq!(begun(&act), Some("Reboot"));
-    let proven = Observation {
-        health: healthy(),
-        ..paused(on_trial())
-    };
+    let proven = paused(on_trial()).with(|seen| seen.turn.health = healthy());
     let (_, act) = next(&proven, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!(begun(&act), Some("Bless"));
 }
@@ -94,10 +79,7 @@ fn an_upgrade_that_is_paused_can_be_withdrawn() {
 
 #[test]
 fn a_trial_that_fell_back_is_not_tried_again_while_paused() {
-    let back = Observation {
-        boot: boot(3),
-        ..paused(two_systems(asked()))
-    };
+    let back = paused(two_systems(asked())).with(|seen| seen.turn.boot = boot(3));
     let (record, act) = next(&back, &upgrade_in(Phase::Trial { boot: boot(2) }));
     assert_eq!((phase_of(&record), act), (Phase::Drained, Act::Wait(None)));
 }
@@ -105,11 +87,10 @@ fn a_trial_that_fell_back_is_not_tried_again_while_paused() {
 #[test]
 fn an_agent_that_was_restarted_and_has_not_seen_the_node_yet_stays_held() {
     let (held, _) = next(&paused(two_systems(asked())), &upgrade_in(Phase::Deployed));
-    let blind = Observation {
-        request: Asked::Unknown,
-        api: Api::Away,
-        ..two_systems(quiet())
-    };
+    let blind = two_systems(quiet()).with(|seen| {
+        seen.node.request = Asked::Unknown;
+        seen.node.api = Api::Away;
+    });
     assert_eq!(next(&blind, &held), (held, Act::Wait(None)));
 }
 
@@ -161,10 +142,7 @@ fn a_node_of_which_nothing_is_asked_has_nothing_to_say_of_a_pause() {
 
 #[test]
 fn a_reason_without_end_is_cut() {
-    let seen = Observation {
-        paused: Some("x".repeat(100_000).into()),
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.node.paused = Some("x".repeat(100_000).into()));
     let status = told(&seen, upgrade_in(Phase::Deployed)).status;
     assert!(serde_json::to_string(&status).unwrap().len() < 3000);
 }

@@ -8,10 +8,7 @@ use upgrade::*;
 
 /// The Node as it is called now, asked for the same.
 fn renamed(seen: Observation) -> Observation {
-    Observation {
-        node: Some("node-b".into()),
-        ..seen
-    }
+    seen.with(|seen| seen.node.name = Some("node-b".into()))
 }
 
 /// In this phase, and taken from its users as `node-a`.
@@ -23,10 +20,7 @@ fn taken_in(phase: Phase) -> Record {
 }
 
 fn prepared() -> Observation {
-    Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments)
 }
 
 fn why(record: &Record) -> String {
@@ -52,10 +46,7 @@ fn a_node_that_is_renamed_once_it_was_taken_from_its_users_ends_its_upgrade_and_
 
 #[test]
 fn the_drain_of_a_node_that_is_renamed_in_it_is_stopped() {
-    let seen = Observation {
-        running: Some(drain()),
-        ..prepared()
-    };
+    let seen = prepared().with(|seen| seen.turn.running = Some(drain()));
     let record = taken_in(Phase::Deployed);
     assert_eq!(next(&seen, &record).1, Act::Wait(None));
     assert_eq!(next(&renamed(seen), &record).1, Act::Cancel);
@@ -63,11 +54,10 @@ fn the_drain_of_a_node_that_is_renamed_in_it_is_stopped() {
 
 #[test]
 fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
-    let seen = Observation {
-        one_shot: OneShot::Set,
-        finished: just_armed(),
-        ..prepared()
-    };
+    let seen = prepared().with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = just_armed();
+    });
     let mut armed = taken_in(Phase::Armed { boot: boot(1) });
     armed.upgrade.as_mut().unwrap().tries = 1;
     assert_eq!(begun(&next(&seen, &armed).1), Some("Reboot"));
@@ -81,10 +71,8 @@ fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
 fn a_node_that_is_renamed_before_it_is_taken_from_its_users_or_behind_that_goes_on() {
     let fetched = upgrade_in(Phase::Fetched);
     assert_eq!(begun(&next(&renamed(asked()), &fetched).1), Some("Verify"));
-    let given_back = Observation {
-        finished: finished(Step::Release, Outcome::Done(Effect::Plain)),
-        ..renamed(prepared())
-    };
+    let given_back = renamed(prepared())
+        .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, act) = next(&given_back, &taken_in(Phase::Deployed));
     assert_eq!(begun(&act), Some("Drain"));
     assert_eq!(record.upgrade.unwrap().node.as_deref(), Some("node-b"));
@@ -92,10 +80,7 @@ fn a_node_that_is_renamed_before_it_is_taken_from_its_users_or_behind_that_goes_
 
 #[test]
 fn a_node_that_is_not_registered_yet_and_one_that_an_older_agent_has_drained_go_on() {
-    let unseen = Observation {
-        node: None,
-        ..prepared()
-    };
+    let unseen = prepared().with(|seen| seen.node.name = None);
     let (_, act) = next(&unseen, &taken_in(Phase::Drained));
     assert_eq!(begun(&act), Some("Arm"));
     let mut older = taken_in(Phase::Drained);

@@ -15,20 +15,14 @@ fn a_request_is_taken_and_fetched_first() {
 
 #[test]
 fn the_image_that_runs_already_is_upgraded_at_once_and_touches_nothing() {
-    let seen = Observation {
-        request: Asked::This(pinned('a')),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.node.request = Asked::This(pinned('a')));
     let (record, act) = next(&seen, &Record::default());
     assert_eq!((phase_of(&record), begun(&act)), (Phase::Upgraded, None));
 }
 
 #[test]
 fn a_ref_that_leads_to_the_image_that_runs_already_is_answered_and_not_fetched_again() {
-    let seen = Observation {
-        request: Asked::This(raw("ostree:careen:os")),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.node.request = Asked::This(raw("ostree:careen:os")));
     let (record, act) = next(&seen, &Record::default());
     let Act::Begin(fetch) = act else {
         panic!("{act:?}")
@@ -36,10 +30,9 @@ fn a_ref_that_leads_to_the_image_that_runs_already_is_answered_and_not_fetched_a
     let fetched = Effect::Fetched {
         commit: digest('a'),
     };
-    let fetched = Observation {
-        finished: finished(fetch, Outcome::Done(fetched)),
-        ..seen.clone()
-    };
+    let fetched = seen
+        .clone()
+        .with(|seen| seen.turn.finished = finished(fetch, Outcome::Done(fetched)));
     let (record, act) = next(&fetched, &record);
     assert_eq!((phase_of(&record), act), (Phase::Upgraded, Act::Wait(None)));
     assert_eq!(next(&seen, &record), (record, Act::Wait(None)));
@@ -99,10 +92,7 @@ fn a_bad_image_under_another_name_is_refused_until_somebody_asks_for_it() {
         ..pinned('b')
     };
     let (_, act) = next(
-        &Observation {
-            request: Asked::This(with_new_id),
-            ..quiet()
-        },
+        &quiet().with(|seen| seen.node.request = Asked::This(with_new_id)),
         &record,
     );
     assert_eq!(begun(&act), Some("Fetch"));
@@ -115,10 +105,7 @@ fn a_bad_image_that_a_ref_leads_to_is_refused_when_the_ref_is_resolved() {
             id: id.map(str::to_owned),
             ..raw("ostree:careen:os")
         };
-        let seen = Observation {
-            request: Asked::This(request),
-            ..quiet()
-        };
+        let seen = quiet().with(|seen| seen.node.request = Asked::This(request));
         let mut record = Record::default();
         record.remember_bad(upgrade::record::BadImage {
             digest: digest('b'),
@@ -133,10 +120,7 @@ fn a_bad_image_that_a_ref_leads_to_is_refused_when_the_ref_is_resolved() {
         let fetched = Effect::Fetched {
             commit: digest('b'),
         };
-        let seen = Observation {
-            finished: finished(fetch, Outcome::Done(fetched)),
-            ..seen
-        };
+        let seen = seen.with(|seen| seen.turn.finished = finished(fetch, Outcome::Done(fetched)));
         phase_of(&next(&seen, &record).0)
     };
     for unasked in [None, Some("u1")] {
@@ -152,10 +136,7 @@ fn a_bad_image_that_a_ref_leads_to_is_refused_when_the_ref_is_resolved() {
 
 #[test]
 fn nothing_new_is_begun_while_paused() {
-    let seen = Observation {
-        paused: Some("holidays".into()),
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.node.paused = Some("holidays".into()));
     assert_eq!(
         next(&seen, &Record::default()),
         (Record::default(), Act::Wait(None))
@@ -166,10 +147,7 @@ fn nothing_new_is_begun_while_paused() {
 fn a_withdrawn_request_stops_a_running_fetch_drain_and_snapshot_but_not_a_deployment() {
     let commit = digest('b');
     let running = |step, phase| {
-        let seen = Observation {
-            running: Some(step),
-            ..quiet()
-        };
+        let seen = quiet().with(|seen| seen.turn.running = Some(step));
         next(&seen, &upgrade_in(phase)).1
     };
     assert_eq!(running(drain(), Phase::Deployed), Act::Cancel);
@@ -191,12 +169,11 @@ fn a_withdrawn_request_stops_a_running_fetch_drain_and_snapshot_but_not_a_deploy
 
 #[test]
 fn a_request_withdrawn_after_arming_is_not_heard() {
-    let seen = Observation {
-        one_shot: OneShot::Set,
-        finished: just_armed(),
-        deployments: on_trial().deployments,
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| {
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = just_armed();
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (_, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
     assert_eq!(begun(&act), Some("Reboot"));
 }
@@ -205,14 +182,11 @@ fn a_request_withdrawn_after_arming_is_not_heard() {
 fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
     let mut record = upgrade_in(Phase::Deployed);
     let mut steps = Vec::new();
-    let mut seen = Observation {
-        deployments: on_trial().deployments,
-        ..quiet()
-    };
+    let mut seen = quiet().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
     for _ in 0..8 {
         let (after, act) = next(&seen, &record);
         record = after;
-        seen.finished = match act {
+        seen.turn.finished = match act {
             Act::Begin(step) => {
                 steps.push(step.name());
                 finished(step, Outcome::Done(Effect::Plain))
@@ -241,20 +215,15 @@ fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_t
     let undo = Step::Undo { commit: None };
     assert_eq!(act, Act::Begin(undo.clone()));
     assert!(!phase_of(&record).is_end(), "it may still run");
-    let ended = Observation {
-        finished: finished(undo, Outcome::Done(Effect::Plain)),
-        ..quiet()
-    };
+    let ended =
+        quiet().with(|seen| seen.turn.finished = finished(undo, Outcome::Done(Effect::Plain)));
     let reason = Reason::Withdrawn;
     assert_eq!(phase_of(&next(&ended, &record).0), Phase::Failed { reason });
 }
 
 #[test]
 fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happening() {
-    let other = Observation {
-        request: Asked::This(pinned('c')),
-        ..quiet()
-    };
+    let other = quiet().with(|seen| seen.node.request = Asked::This(pinned('c')));
     let mut record = upgrade_in(Phase::Reverting {
         reason: Reason::Withdrawn,
     });
@@ -265,7 +234,7 @@ fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happ
     let Act::Wait(Some(soon)) = act else {
         panic!("{act:?}: nothing would wake it")
     };
-    let later = Observation { now: soon, ..other };
+    let later = other.with(|seen| seen.turn.now = soon);
     assert_eq!(begun(&next(&later, &ended).1), Some("Fetch"));
 }
 
@@ -276,9 +245,8 @@ fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_ag
         id: Some("u1".into()),
         ..pinned('b')
     };
-    let asks = |request: &RawRequest| Observation {
-        request: Asked::This(request.clone()),
-        ..quiet()
+    let asks = |request: &RawRequest| {
+        quiet().with(|seen| seen.node.request = Asked::This(request.clone()))
     };
     let mut record = upgrade_in(Phase::Accepted);
     record.upgrade.as_mut().unwrap().request = first.clone();
@@ -304,13 +272,12 @@ fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_ag
 
 #[test]
 fn an_agent_that_has_just_started_hears_of_a_withdrawal_before_it_takes_the_node() {
-    let unheard = Observation {
-        request: Asked::Unknown,
-        api: Api::Away,
-        started: SinceBoot(90_000),
-        now: SinceBoot(100_000),
-        ..asked()
-    };
+    let unheard = asked().with(|seen| {
+        seen.node.request = Asked::Unknown;
+        seen.node.api = Api::Away;
+        seen.turn.started = SinceBoot(90_000);
+        seen.turn.now = SinceBoot(100_000);
+    });
     let (_, act) = next(&unheard, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Wait(Some(SinceBoot(180_000))));
 }

@@ -8,11 +8,10 @@ use upgrade::*;
 
 #[test]
 fn changed_etc_is_deployed_again_just_before_arming() {
-    let seen = Observation {
-        etc_stale: true,
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.machine.etc_stale = true;
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     assert_eq!(
         begun(&next(&seen, &upgrade_in(Phase::Drained)).1),
         Some("Deploy")
@@ -21,12 +20,11 @@ fn changed_etc_is_deployed_again_just_before_arming() {
 
 /// Armed, and the agent comes back after /etc was changed.
 fn armed_with_a_changed_etc(one_shot: OneShot) -> Observation {
-    Observation {
-        one_shot,
-        etc_stale: true,
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.machine.one_shot = one_shot;
+        seen.machine.etc_stale = true;
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 #[test]
@@ -62,11 +60,11 @@ fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() 
         }
         let commit = digest('b');
         let deployed = Outcome::Done(Effect::Deployed(deployment('b')));
-        seen.etc_stale = false;
-        seen.finished = finished(Step::Deploy { commit }, deployed);
+        seen.machine.etc_stale = false;
+        seen.turn.finished = finished(Step::Deploy { commit }, deployed);
         let (saving, act) = next(&seen, &record);
         assert_eq!(begun(&act), Some("Snapshot"));
-        seen.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
+        seen.turn.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
         let (after, act) = next(&seen, &saving);
         assert_eq!(begun(&act), Some("Arm"));
         record = after;
@@ -81,12 +79,11 @@ fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() 
 
 /// Somebody has run `kubectl uncordon` since the drain.
 fn uncordoned(one_shot: OneShot) -> Observation {
-    Observation {
-        one_shot,
-        uncordoned: true,
-        deployments: on_trial().deployments,
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.machine.one_shot = one_shot;
+        seen.node.uncordoned = true;
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 #[test]
@@ -118,11 +115,10 @@ fn who_sets_the_cordon_again_while_the_node_is_disarmed_has_it_drained_all_the_s
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     let (record, act) = next(&uncordoned(OneShot::Set), &armed);
     assert_eq!(begun(&act), Some("Disarm"));
-    let cordoned_again = Observation {
-        uncordoned: false,
-        finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
-        ..uncordoned(OneShot::Clear)
-    };
+    let cordoned_again = uncordoned(OneShot::Clear).with(|seen| {
+        seen.node.uncordoned = false;
+        seen.turn.finished = finished(Step::Disarm, Outcome::Done(Effect::Plain));
+    });
     let (_, act) = next(&cordoned_again, &record);
     assert_eq!(begun(&act), Some("Drain"), "pods may be back");
 }
@@ -149,13 +145,12 @@ fn a_node_that_is_uncordoned_again_and_again_is_given_back() {
 
 /// An agent that was killed once it had armed has just started, `seconds` after the boot, and reaches no API server.
 fn armed_unheard(seconds: u64, one_shot: OneShot) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        request: Asked::Unknown,
-        api: Api::Away,
-        uncordoned: false,
-        ..uncordoned(one_shot)
-    }
+    uncordoned(one_shot).with(|seen| {
+        seen.turn.now = SinceBoot(0).plus_seconds(seconds);
+        seen.node.request = Asked::Unknown;
+        seen.node.api = Api::Away;
+        seen.node.uncordoned = false;
+    })
 }
 
 #[test]
@@ -164,16 +159,12 @@ fn an_agent_that_comes_back_armed_hears_whether_pods_may_be_back_before_it_reboo
     for (one_shot, taken_back) in [(OneShot::Set, "Disarm"), (OneShot::Clear, "Drain")] {
         let (waiting, act) = next(&armed_unheard(20, one_shot), &armed);
         assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
-        let heard = Observation {
-            request: asked().request,
-            api: quiet().api,
-            ..armed_unheard(22, one_shot)
-        };
+        let heard = armed_unheard(22, one_shot).with(|seen| {
+            seen.node.request = asked().node.request;
+            seen.node.api = quiet().node.api;
+        });
         assert_eq!(begun(&next(&heard, &waiting).1), Some("Arm"));
-        let uncordoned = Observation {
-            uncordoned: true,
-            ..heard
-        };
+        let uncordoned = heard.with(|seen| seen.node.uncordoned = true);
         assert_eq!(begun(&next(&uncordoned, &waiting).1), Some(taken_back));
     }
 }
@@ -182,16 +173,10 @@ fn an_agent_that_comes_back_armed_hears_whether_pods_may_be_back_before_it_reboo
 #[test]
 fn what_a_killed_agent_has_armed_is_armed_anew_for_its_entry_may_be_another_by_now() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
-    let found = Observation {
-        uncordoned: false,
-        ..uncordoned(OneShot::Set)
-    };
+    let found = uncordoned(OneShot::Set).with(|seen| seen.node.uncordoned = false);
     let (armed, act) = next(&found, &armed);
     assert_eq!(begun(&act), Some("Arm"));
-    let anew = Observation {
-        finished: just_armed(),
-        ..found
-    };
+    let anew = found.with(|seen| seen.turn.finished = just_armed());
     assert_eq!(begun(&next(&anew, &armed).1), Some("Reboot"));
 }
 

@@ -60,14 +60,10 @@ fn the_stronger_standing_is_the_greater() {
 
 /// What was decided of this phase outside of the operator's hours, or while the Node is paused.
 fn waiting(phase: &Phase) -> [Record; 2] {
-    let there = Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    };
-    let paused = Observation {
-        paused: Some("stocktaking".into()),
-        ..there.clone()
-    };
+    let there = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
+    let paused = there
+        .clone()
+        .with(|seen| seen.node.paused = Some("stocktaking".into()));
     let (held, _) = next(&paused, &upgrade_in(phase.clone()));
     let (closed, _) = next_with(&there, &upgrade_in(phase.clone()), &Ok(by_night()));
     [held, closed]
@@ -102,10 +98,7 @@ fn what_waits_for_the_hours_or_the_end_of_a_pause_is_in_no_agents_way() {
 
 #[test]
 fn with_the_step_that_ends_the_wait_it_is_under_way_before_that_is_begun() {
-    let seen = Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
     for phase in early() {
         for record in waiting(&phase) {
             let (record, act) = next(&seen, &record);

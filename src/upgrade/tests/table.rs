@@ -110,9 +110,9 @@ fn with_an_unreadable_record_nothing_is_begun_but_leaving_a_trial_disarming_and_
         let (written, act) = decision.commit(&mut Memory::default()).unwrap();
         assert_eq!(written, None, "it is left for a person to look at");
         match act {
-            Act::Begin(Step::Reboot { .. }) => assert!(seen.trial),
-            Act::Begin(Step::Disarm) => assert_eq!(seen.one_shot, OneShot::Set),
-            Act::Begin(Step::Pass) => assert_eq!(seen.home, Home::Stage),
+            Act::Begin(Step::Reboot { .. }) => assert!(seen.machine.trial),
+            Act::Begin(Step::Disarm) => assert_eq!(seen.machine.one_shot, OneShot::Set),
+            Act::Begin(Step::Pass) => assert_eq!(seen.turn.home, Home::Stage),
             other => assert_eq!(other, Act::Wait(None)),
         }
     }
@@ -120,43 +120,55 @@ fn with_an_unreadable_record_nothing_is_begun_but_leaving_a_trial_disarming_and_
 
 fn a_step_is_begun_only_where_it_is_at_home(line: &Line) {
     if let Act::Begin(step) = &line.act {
-        let home = line.seen.home;
+        let home = line.seen.turn.home;
         assert!(step.at_home(home), "{step:?} is not for {home:?}");
     }
 }
 
 fn a_wait_ends_after_it_began(line: &Line) {
     if let Act::Wait(Some(until)) = line.act {
-        assert!(until > line.seen.now, "waits until {until:?}, for ever");
+        assert!(
+            until > line.seen.turn.now,
+            "waits until {until:?}, for ever"
+        );
     }
 }
 
 fn a_node_is_armed_only_from_the_old_system_with_the_attempt_counted(line: &Line) {
     if let Act::Begin(Step::Arm { .. }) = line.act {
-        let (up, booted) = (line.record.upgrade.as_ref().unwrap(), &line.seen.booted);
+        let (up, booted) = (
+            line.record.upgrade.as_ref().unwrap(),
+            &line.seen.machine.booted,
+        );
         assert!(booted.same(&up.from), "armed from {booted:?}");
         assert!(up.tries >= 1, "armed without counting");
-        assert!(line.seen.default_is_pinned(), "armed without the pin");
+        assert!(
+            line.seen.machine.default_is_pinned(),
+            "armed without the pin"
+        );
         assert!(matches!(up.phase, Phase::Armed { .. }));
     }
 }
 
 fn only_a_system_that_was_judged_in_this_very_boot_is_blessed(line: &Line) {
     if let Act::Begin(Step::Bless { .. }) = line.act {
-        let boot = line.seen.boot.clone();
-        assert!(line.seen.booted.same(&deployment('b')));
+        let boot = line.seen.turn.boot.clone();
+        assert!(line.seen.machine.booted.same(&deployment('b')));
         assert_eq!(phase_of(&line.record), Phase::Healthy { boot });
     }
 }
 
 fn the_old_system_never_reboots_unless_it_is_armed(line: &Line) {
     // The guard leaves whatever carries a trial's argument and was not armed.
-    let guard = line.seen.home == Home::Stage;
-    let runs_old = line.seen.booted.same(&deployment('a')) && !guard;
+    let guard = line.seen.turn.home == Home::Stage;
+    let runs_old = line.seen.machine.booted.same(&deployment('a')) && !guard;
     if matches!(line.act, Act::Begin(Step::Reboot { .. })) && runs_old {
-        let (phase, boot) = (phase_of(&line.record), line.seen.boot.clone());
+        let (phase, boot) = (phase_of(&line.record), line.seen.turn.boot.clone());
         let armed_here = phase == Phase::Armed { boot };
-        assert!(armed_here || line.seen.on_trial(), "reboots in {phase:?}");
+        assert!(
+            armed_here || line.seen.machine.on_trial(),
+            "reboots in {phase:?}"
+        );
     }
 }
 

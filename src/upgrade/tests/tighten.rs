@@ -42,19 +42,13 @@ fn under_way(case: &Case) -> Vec<(Record, Observation)> {
     let before = seen(case, asked());
     let beside = seen(
         case,
-        Observation {
-            deployments: on_trial().deployments,
-            ..asked()
-        },
+        asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments),
     );
-    let back = Observation {
-        boot: boot(3),
-        ..beside.clone()
-    };
+    let back = beside.clone().with(|seen| seen.turn.boot = boot(3));
     let at = |phase: Phase, seen: &Observation| {
         let mut record = upgrade_in(phase);
         let up = record.upgrade.as_mut().unwrap();
-        let Asked::This(request) = &seen.request else {
+        let Asked::This(request) = &seen.node.request else {
             panic!("nobody asks");
         };
         up.request = request.clone();
@@ -113,7 +107,7 @@ fn refusal(case: &Case, policy: &PolicyRead) -> Reason {
             Step::Verify { .. } => Effect::Verified(image(case)),
             _ => Effect::Rehearsed { blocked: None },
         };
-        seen.finished = finished(step, Outcome::Done(effect));
+        seen.turn.finished = finished(step, Outcome::Done(effect));
     }
     panic!("it is not refused")
 }
@@ -189,23 +183,20 @@ fn each_key_about_signatures_has_a_deployed_image_asked_again() {
             let Act::Begin(step @ Step::Deploy { .. }) = act else {
                 panic!("{key} in {phase:?}: {act:?}");
             };
-            let is_signed = Observation {
-                finished: finished(
+            let is_signed = seen.clone().with(|seen| {
+                seen.turn.finished = finished(
                     step.clone(),
                     Outcome::Done(Effect::Deployed(deployment('b'))),
-                ),
-                ..seen.clone()
-            };
+                )
+            });
             let (_, act) = next_with(&is_signed, &asks, &tight);
             assert_ne!(begun(&act), Some("Deploy"), "{key}: asked once");
             let reason = Reason::Unsigned {
                 remote: "careen".into(),
                 commit: digest('b').to_string(),
             };
-            let is_not = Observation {
-                finished: finished(step, Outcome::Failed(reason.clone())),
-                ..seen
-            };
+            let is_not = seen
+                .with(|seen| seen.turn.finished = finished(step, Outcome::Failed(reason.clone())));
             let (record, _) = next_with(&is_not, &asks, &tight);
             assert_eq!(reverts_for(&record), Some(reason), "{key} in {phase:?}");
         }
@@ -223,11 +214,10 @@ fn container_in(phase: Phase, before: &Policy) -> (Record, Observation) {
         ..place.parse().unwrap()
     };
     up.signatures = Some(before.into());
-    let seen = Observation {
-        request: Asked::This(raw(&place)),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.node.request = Asked::This(raw(&place));
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     (record, seen)
 }
 
@@ -255,10 +245,7 @@ fn an_image_that_skopeo_did_not_judge_is_fetched_again() {
             let outcome = Outcome::Done(Effect::Fetched {
                 commit: digest('b'),
             });
-            let ended = Observation {
-                finished: finished(step, outcome),
-                ..seen
-            };
+            let ended = seen.with(|seen| seen.turn.finished = finished(step, outcome));
             let (_, act) = next_with(&ended, &record, &strict);
             assert_eq!(begun(&act), Some("Verify"), "it is judged now");
         }
@@ -281,20 +268,18 @@ fn an_armed_image_is_asked_again_for_its_signatures() {
     let arm = Step::Arm {
         deployment: deployment('b'),
     };
-    let seen = Observation {
-        deployments: on_trial().deployments,
-        one_shot: OneShot::Set,
-        finished: finished(arm, Outcome::Done(Effect::Plain)),
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.machine.deployments = on_trial().machine.deployments;
+        seen.machine.one_shot = OneShot::Set;
+        seen.turn.finished = finished(arm, Outcome::Done(Effect::Plain));
+    });
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Disarm"));
     assert_eq!(phase_of(&record), Phase::Drained);
-    let disarmed = Observation {
-        one_shot: OneShot::Clear,
-        finished: finished(Step::Disarm, Outcome::Done(Effect::Plain)),
-        ..seen
-    };
+    let disarmed = seen.with(|seen| {
+        seen.machine.one_shot = OneShot::Clear;
+        seen.turn.finished = finished(Step::Disarm, Outcome::Done(Effect::Plain));
+    });
     assert_eq!(begun(&next(&disarmed, &record).1), Some("Deploy"));
 }
 
@@ -314,11 +299,10 @@ fn a_deployment_that_a_killed_agent_began_is_asked_again() {
     let Act::Begin(step) = act else {
         panic!("{act:?}")
     };
-    let ended = Observation {
-        finished: finished(step, Outcome::Done(Effect::Deployed(deployment('b')))),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let ended = asked().with(|seen| {
+        seen.turn.finished = finished(step, Outcome::Done(Effect::Deployed(deployment('b'))));
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
     let (_, act) = next(&ended, &followed);
     assert_eq!(begun(&act), Some("Deploy"), "by the strict policy");
 }
@@ -355,17 +339,13 @@ fn a_step_that_runs_ends_before_the_strict_policy_is_asked() {
     let step = Step::Verify {
         commit: digest('b'),
     };
-    let running = Observation {
-        running: Some(step.clone()),
-        ..asked()
-    };
+    let running = asked().with(|seen| seen.turn.running = Some(step.clone()));
     let strict = Ok(other_remotes());
     let (record, act) = next_with(&running, &upgrade_in(Phase::Fetched), &strict);
     assert_eq!((phase_of(&record), act), (Phase::Fetched, Act::Wait(None)));
-    let ended = Observation {
-        finished: finished(step, Outcome::Done(Effect::Verified(facts('b')))),
-        ..asked()
-    };
+    let ended = asked().with(|seen| {
+        seen.turn.finished = finished(step, Outcome::Done(Effect::Verified(facts('b'))))
+    });
     let (record, _) = next_with(&ended, &record, &strict);
     assert_eq!(reverts_for(&record).unwrap().code(), "RemoteNotAllowed");
 }
@@ -374,10 +354,7 @@ fn a_step_that_runs_ends_before_the_strict_policy_is_asked() {
 fn hours_and_a_pause_hold_back_no_refusal() {
     let mut strict = other_remotes();
     strict.window.open = vec!["daily 01:00-01:01".parse().unwrap()];
-    let paused = Observation {
-        paused: Some("holidays".into()),
-        ..asked()
-    };
+    let paused = asked().with(|seen| seen.node.paused = Some("holidays".into()));
     let (record, _) = next_with(&paused, &upgrade_in(Phase::Deployed), &Ok(strict));
     assert_eq!(reverts_for(&record).unwrap().code(), "RemoteNotAllowed");
 }
@@ -386,10 +363,7 @@ fn hours_and_a_pause_hold_back_no_refusal() {
 fn a_taken_node_is_given_back_before_the_refusal_is_told() {
     let mut record = upgrade_in(Phase::Drained);
     record.upgrade.as_mut().unwrap().taken = true;
-    let seen = Observation {
-        deployments: on_trial().deployments,
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
     let (record, act) = next_with(&seen, &record, &Ok(other_remotes()));
     assert_eq!(act, Act::Begin(Step::Release));
     assert_eq!(reverts_for(&record).unwrap().code(), "RemoteNotAllowed");
@@ -401,22 +375,18 @@ fn what_is_kept_is_judged_by_no_remote_and_no_signature() {
     let up = record.upgrade.as_mut().unwrap();
     (up.kept, up.request) = (true, raw("kept:"));
     up.target = Target::here(digest('b'));
-    let seen = Observation {
-        request: Asked::This(raw("kept:")),
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.node.request = Asked::This(raw("kept:")));
     let (_, act) = next_with(&seen, &record, &Ok(other_remotes()));
     assert_eq!(begun(&act), Some("Drain"));
     let watched = Policy {
         require_watchdog: true,
         ..Policy::default()
     };
-    let seen = Observation {
-        watchdog: Err(Reason::NoWatchdog {
+    let seen = seen.with(|seen| {
+        seen.machine.watchdog = Err(Reason::NoWatchdog {
             found: "none".into(),
-        }),
-        ..seen
-    };
+        })
+    });
     let (record, _) = next_with(&seen, &record, &Ok(watched));
     assert_eq!(reverts_for(&record).unwrap().code(), "NoWatchdog");
 }

@@ -38,10 +38,9 @@ fn what_is_in_the_way_of_a_way_back_is_told_beside_what_the_upgrade_goes_back_fo
     let refused = Reason::DrainRefused {
         detail: "a webhook".into(),
     };
-    let seen = Observation {
-        finished: finished(Step::Release, Outcome::Failed(refused.clone())),
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.turn.finished = finished(Step::Release, Outcome::Failed(refused.clone()))
+    });
     let (record, _) = next(&seen, &record);
     let held = report(&Ok(record.clone()), &asked(), None).unwrap();
     assert_eq!(held.reason.as_ref(), Some(&refused));

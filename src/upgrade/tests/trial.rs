@@ -11,21 +11,12 @@ fn trial() -> Record {
 }
 
 fn at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        ..on_trial()
-    }
+    on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
 #[test]
 fn a_system_that_passes_every_check_is_blessed() {
-    let (record, act) = next(
-        &Observation {
-            health: healthy(),
-            ..at(60)
-        },
-        &trial(),
-    );
+    let (record, act) = next(&at(60).with(|seen| seen.turn.health = healthy()), &trial());
     assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
     assert_eq!(
         act,
@@ -56,7 +47,7 @@ fn a_required_check_that_is_not_going_to_pass_ends_the_trial_early() {
     health
         .required
         .push(("10-disk".into(), Check::Broken("no spindle".into())));
-    let (record, _) = next(&Observation { health, ..at(60) }, &trial());
+    let (record, _) = next(&at(60).with(|seen| seen.turn.health = health), &trial());
     let reason = Reason::UserCheck {
         name: "10-disk".into(),
         detail: "no spindle".into(),
@@ -73,11 +64,10 @@ fn without_api(seconds: u64) -> Observation {
         version: open(),
         ..healthy()
     };
-    Observation {
-        api: Api::Away,
-        health,
-        ..at(seconds)
-    }
+    at(seconds).with(|seen| {
+        seen.node.api = Api::Away;
+        seen.turn.health = health;
+    })
 }
 
 /// It leaves the trial, and nothing is held against the new system.
@@ -104,15 +94,11 @@ fn an_api_server_away_for_longer_than_the_hold_gives_way_to_the_old_system_witho
 #[test]
 fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
     let (record, _) = next(&without_api(1500), &trial());
-    let old = Observation {
-        boot: boot(3),
-        deployments: on_trial().deployments,
-        ..asked()
-    };
-    let away = Observation {
-        api: Api::Away,
-        ..old.clone()
-    };
+    let old = asked().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.deployments = on_trial().machine.deployments;
+    });
+    let away = old.clone().with(|seen| seen.node.api = Api::Away);
     let (waiting, act) = next(&away, &record);
     assert_eq!(act, Act::Wait(None));
     let (saving, act) = next(&old, &waiting);
@@ -136,13 +122,12 @@ fn a_second_trial_without_api_is_bad_when_the_old_system_reached_it() {
 #[test]
 fn a_server_that_comes_back_late_leaves_the_node_its_full_time() {
     let since = SinceBoot(1_000_000);
-    let seen = Observation {
-        api: Api::Reached {
+    let seen = without_api(1001).with(|seen| {
+        seen.node.api = Api::Reached {
             since,
             version: None,
-        },
-        ..without_api(1001)
-    };
+        }
+    });
     assert_eq!(
         next(&seen, &trial()).1,
         Act::Wait(Some(SinceBoot(1_600_000)))
@@ -152,8 +137,8 @@ fn a_server_that_comes_back_late_leaves_the_node_its_full_time() {
 /// The kubelet's certificate has run out by this machine's clock: to neither system does it start.
 fn locked_out(seconds: u64) -> Observation {
     let mut seen = without_api(seconds);
-    seen.health.kubelet = Check::Fail("connection refused".into());
-    seen.health.credential = Check::Fail("ran out".into());
+    seen.turn.health.kubelet = Check::Fail("connection refused".into());
+    seen.turn.health.credential = Check::Fail("ran out".into());
     seen
 }
 
@@ -177,15 +162,12 @@ fn once_the_clock_is_put_right_the_kubelet_has_its_full_time() {
 #[test]
 fn a_certificate_that_ran_out_excuses_nothing_but_the_kubelet() {
     let mut seen = locked_out(600);
-    seen.health.runtime = Check::Fail("no such file".into());
+    seen.turn.health.runtime = Check::Fail("no such file".into());
     assert!(matches!(
         phase_of(&next(&seen, &trial()).0),
         Phase::Reverting { .. }
     ));
-    let reached = Observation {
-        health: locked_out(600).health,
-        ..at(600)
-    };
+    let reached = at(600).with(|seen| seen.turn.health = locked_out(600).turn.health);
     assert!(matches!(
         phase_of(&next(&reached, &trial()).0),
         Phase::Reverting { .. }
@@ -195,8 +177,8 @@ fn a_certificate_that_ran_out_excuses_nothing_but_the_kubelet() {
 /// The server is back, and kubeadm has just restarted the kubelet.
 fn kubelet_restarting(seconds: u64) -> Observation {
     let mut seen = without_api(seconds);
-    seen.health.kubelet = Check::Fail("connection refused".into());
-    seen.api = Api::Reached {
+    seen.turn.health.kubelet = Check::Fail("connection refused".into());
+    seen.node.api = Api::Reached {
         since: SinceBoot(1_000_000),
         version: None,
     };
@@ -237,20 +219,19 @@ fn kubeadm_is_tried_again_while_the_api_server_is_there() {
         kubeadm: Check::Fail("timed out".into()),
         ..healthy()
     };
-    let seen = Observation { health, ..at(60) };
+    let seen = at(60).with(|seen| seen.turn.health = health);
     assert_eq!(next(&seen, &trial()).1, Act::Begin(Step::Kubeadm));
 }
 
 /// kubeadm runs, and comes to no end.
 fn hangs_in_kubeadm(seconds: u64) -> Observation {
-    Observation {
-        health: Health {
+    at(seconds).with(|seen| {
+        seen.turn.health = Health {
             kubeadm: Check::Pending("kubeadm upgrade node is running".into()),
             ..healthy()
-        },
-        running: Some(Step::Kubeadm),
-        ..at(seconds)
-    }
+        };
+        seen.turn.running = Some(Step::Kubeadm);
+    })
 }
 
 #[test]
@@ -268,11 +249,10 @@ fn a_kubeadm_that_hangs_does_not_carry_the_trial_past_its_deadline() {
     assert_eq!(act, Act::Wait(Some(SinceBoot(620_000))));
     let (record, act) = next(&hangs(620), &record);
     assert_eq!(act, Act::Cancel);
-    let cancelled = Observation {
-        running: None,
-        finished: finished(Step::Kubeadm, Outcome::Cancelled),
-        ..hangs(620)
-    };
+    let cancelled = hangs(620).with(|seen| {
+        seen.turn.running = None;
+        seen.turn.finished = finished(Step::Kubeadm, Outcome::Cancelled);
+    });
     let (record, act) = next(&cancelled, &record);
     let Phase::Reverting { reason } = phase_of(&record) else {
         panic!("{record:?}");
@@ -287,10 +267,8 @@ fn a_failed_kubeadm_is_told_by_its_own_name_while_the_trial_goes_on() {
     let reason = Reason::KubeadmFailed {
         detail: "see the journal of careen-kubeadm.service".into(),
     };
-    let seen = Observation {
-        finished: finished(Step::Kubeadm, Outcome::Failed(reason.clone())),
-        ..at(60)
-    };
+    let seen = at(60)
+        .with(|seen| seen.turn.finished = finished(Step::Kubeadm, Outcome::Failed(reason.clone())));
     let (record, _) = next(&seen, &trial());
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
     let told = report(&Ok(record), &seen, None).unwrap();
@@ -304,13 +282,7 @@ fn a_failed_kubeadm_is_told_by_its_own_name_while_the_trial_goes_on() {
 fn a_trial_that_the_guard_did_not_see_is_left_unjudged() {
     let mut record = trial();
     record.upgrade.as_mut().unwrap().guarded = None;
-    let (record, act) = next(
-        &Observation {
-            health: healthy(),
-            ..at(60)
-        },
-        &record,
-    );
+    let (record, act) = next(&at(60).with(|seen| seen.turn.health = healthy()), &record);
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
     assert_eq!(
         record.upgrade.unwrap().given_up,
@@ -330,11 +302,11 @@ fn a_bad_trial_is_left_by_force_when_asking_does_not_help() {
     };
     let mut seen = at(700);
     for _ in 0..2 {
-        seen.finished = finished(Step::Reboot { force: false }, refused());
+        seen.turn.finished = finished(Step::Reboot { force: false }, refused());
         record = next(&seen, &record).0;
-        seen.now = seen.now.plus_seconds(300);
+        seen.turn.now = seen.turn.now.plus_seconds(300);
     }
-    seen.finished = None;
+    seen.turn.finished = None;
     assert_eq!(
         next(&seen, &record).1,
         Act::Begin(Step::Reboot { force: true })
@@ -344,11 +316,10 @@ fn a_bad_trial_is_left_by_force_when_asking_does_not_help() {
 #[test]
 fn a_bad_system_that_somebody_made_the_default_is_halted_instead_of_rebooted_for_ever() {
     let reason = Reason::NoApiFromNewSystem;
-    let seen = Observation {
-        trial: false,
-        deployments: vec![deployment('b'), deployment('a')],
-        ..at(60)
-    };
+    let seen = at(60).with(|seen| {
+        seen.machine.trial = false;
+        seen.machine.deployments = vec![deployment('b'), deployment('a')];
+    });
     let (record, act) = next(&seen, &upgrade_in(Phase::Reverting { reason }));
     assert_eq!(act, Act::Wait(None));
     assert!(matches!(
@@ -361,11 +332,10 @@ fn a_bad_system_that_somebody_made_the_default_is_halted_instead_of_rebooted_for
 
 #[test]
 fn a_healthy_trial_is_not_made_the_default_over_one_that_somebody_set_meanwhile() {
-    let seen = Observation {
-        deployments: vec![deployment('c'), deployment('a'), deployment('b')],
-        health: healthy(),
-        ..on_trial()
-    };
+    let seen = on_trial().with(|seen| {
+        seen.machine.deployments = vec![deployment('c'), deployment('a'), deployment('b')];
+        seen.turn.health = healthy();
+    });
     let (record, act) = next(&seen, &trial());
     assert_eq!(begun(&act), Some("Reboot"), "into what somebody chose");
     let default = digest('c').short().to_owned();
@@ -376,12 +346,11 @@ fn a_healthy_trial_is_not_made_the_default_over_one_that_somebody_set_meanwhile(
 #[test]
 fn a_blessing_that_only_the_disk_remembers_is_not_rebooted_away_under_somebodys_own_default() {
     // The power went right after the swap; the node came up in `b`, and then somebody made `c` the default.
-    let seen = Observation {
-        boot: boot(3),
-        trial: false,
-        deployments: vec![deployment('c'), deployment('b'), deployment('a')],
-        ..on_trial()
-    };
+    let seen = on_trial().with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.trial = false;
+        seen.machine.deployments = vec![deployment('c'), deployment('b'), deployment('a')];
+    });
     let (record, act) = next(&seen, &upgrade_in(Phase::Healthy { boot: boot(2) }));
     assert_eq!(act, Act::Wait(None));
     let default = digest('c').short().to_owned();

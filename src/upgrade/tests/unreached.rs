@@ -7,10 +7,7 @@ use scene::*;
 use upgrade::*;
 
 fn at(seconds: u64) -> Observation {
-    Observation {
-        now: SinceBoot(0).plus_seconds(seconds),
-        ..on_trial()
-    }
+    on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
 /// Blessed without an API server, and without kubeadm.
@@ -30,12 +27,11 @@ fn configured_in(number: u32) -> Record {
 
 /// It runs as the default, after another reboot perhaps.
 fn runs_as_the_default() -> Observation {
-    Observation {
-        boot: boot(3),
-        trial: false,
-        deployments: vec![deployment('b'), deployment('a')],
-        ..at(600)
-    }
+    at(600).with(|seen| {
+        seen.turn.boot = boot(3);
+        seen.machine.trial = false;
+        seen.machine.deployments = vec![deployment('b'), deployment('a')];
+    })
 }
 
 #[test]
@@ -44,10 +40,7 @@ fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_gi
     let (record, act) = next(&seen, &blessed_without_api());
     assert_eq!(act, Act::Begin(Step::Kubeadm));
     let done = Outcome::Done(Effect::Plain);
-    let seen = Observation {
-        finished: finished(Step::Kubeadm, done),
-        ..seen
-    };
+    let seen = seen.with(|seen| seen.turn.finished = finished(Step::Kubeadm, done));
     let (record, act) = next(&seen, &record);
     assert_eq!(act, Act::Begin(Step::Release));
     assert!(!record.upgrade.unwrap().kubeadm_due);
@@ -69,34 +62,25 @@ fn a_node_that_was_given_back_before_the_power_went_is_upgraded_only_when_kubead
     let mut record = configured_in(2);
     let up = record.upgrade.as_mut().unwrap();
     (up.released, up.cleaned) = (true, true);
-    let away = Observation {
-        api: Api::Away,
-        ..runs_as_the_default()
-    };
+    let away = runs_as_the_default().with(|seen| seen.node.api = Api::Away);
     let (record, act) = next(&away, &record);
     assert_eq!((phase_of(&record), act), (Phase::Blessed, Act::Wait(None)));
     let (record, act) = next(&runs_as_the_default(), &record);
     assert_eq!(act, Act::Begin(Step::Kubeadm));
-    let ended = Observation {
-        finished: finished(Step::Kubeadm, Outcome::Done(Effect::Plain)),
-        ..runs_as_the_default()
-    };
+    let ended = runs_as_the_default()
+        .with(|seen| seen.turn.finished = finished(Step::Kubeadm, Outcome::Done(Effect::Plain)));
     assert_eq!(phase_of(&next(&ended, &record).0), Phase::Upgraded);
 }
 
 #[test]
 fn kubeadm_behind_a_blessing_waits_for_the_api_server_and_no_deadline_ends_it() {
-    let away = Observation {
-        api: Api::Away,
-        ..runs_as_the_default()
-    };
+    let away = runs_as_the_default().with(|seen| seen.node.api = Api::Away);
     let (record, act) = next(&away, &blessed_without_api());
     assert_eq!(act, Act::Begin(Step::Clean), "what needs no server goes on");
-    let running = Observation {
-        running: Some(Step::Kubeadm),
-        now: SinceBoot(0).plus_seconds(90_000),
-        ..runs_as_the_default()
-    };
+    let running = runs_as_the_default().with(|seen| {
+        seen.turn.running = Some(Step::Kubeadm);
+        seen.turn.now = SinceBoot(0).plus_seconds(90_000);
+    });
     let (record, act) = next(&running, &record);
     assert_eq!(act, Act::Wait(None));
     assert_eq!(phase_of(&record), Phase::Blessed);
@@ -108,20 +92,16 @@ fn kubeadm_that_fails_behind_a_blessing_is_tried_for_ever_and_the_node_is_told_w
     let reason = Reason::KubeadmFailed { detail };
     let mut record = blessed_without_api();
     for _ in 0..20 {
-        let failed = Observation {
-            finished: finished(Step::Kubeadm, Outcome::Failed(reason.clone())),
-            ..runs_as_the_default()
-        };
+        let failed = runs_as_the_default().with(|seen| {
+            seen.turn.finished = finished(Step::Kubeadm, Outcome::Failed(reason.clone()))
+        });
         let (next, act) = next(&failed, &record);
         assert!(matches!(act, Act::Wait(Some(_))), "{act:?}");
         record = next;
     }
     let told = report(&Ok(record.clone()), &runs_as_the_default(), None);
     assert_eq!(told.unwrap().reason, Some(reason));
-    let later = Observation {
-        now: SinceBoot(0).plus_seconds(901),
-        ..runs_as_the_default()
-    };
+    let later = runs_as_the_default().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(901));
     assert_eq!(next(&later, &record).1, Act::Begin(Step::Kubeadm));
 }
 
@@ -137,16 +117,15 @@ fn what_a_former_trial_left_of_kubeadm_is_not_due_in_the_next_one() {
 /// As a node is without an API server: kubeadm has not succeeded, and the Node is not seen.
 fn away(seconds: u64) -> Observation {
     let unseen = || Check::Pending("no API server".into());
-    Observation {
-        api: Api::Away,
-        health: Health {
+    at(seconds).with(|seen| {
+        seen.node.api = Api::Away;
+        seen.turn.health = Health {
             kubeadm: Check::Fail("it has not succeeded yet".into()),
             ready: unseen(),
             version: unseen(),
             ..healthy()
-        },
-        ..at(seconds)
-    }
+        };
+    })
 }
 
 /// Whose operator blesses without an API server, what was well for an hour.
@@ -174,17 +153,13 @@ fn a_soak_without_an_api_server_comes_to_its_end_though_kubeadm_never_ran() {
 fn a_soak_without_an_api_server_begins_anew_when_the_kubelet_dies_or_the_server_is_back_and_kubeadm_has_not_run()
  {
     let (record, _) = next_with(&away(600), &tried(), &patient());
-    let dead = Observation {
-        health: Health {
+    let dead = away(1_000).with(|seen| {
+        seen.turn.health = Health {
             kubelet: Check::Fail("connection refused".into()),
-            ..away(0).health
-        },
-        ..away(1_000)
-    };
-    let back = Observation {
-        api: on_trial().api,
-        ..away(1_000)
-    };
+            ..away(0).turn.health
+        }
+    });
+    let back = away(1_000).with(|seen| seen.node.api = on_trial().node.api);
     for seen in [dead, back] {
         let (record, _) = next_with(&seen, &record, &patient());
         assert_eq!(record.upgrade.unwrap().well_since, None);

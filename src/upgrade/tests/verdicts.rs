@@ -11,11 +11,10 @@ fn verdict(facts: ImageFacts, request: RawRequest, policy: Policy) -> Phase {
     let step = Step::Verify {
         commit: digest('b'),
     };
-    let seen = Observation {
-        request: Asked::This(request.clone()),
-        finished: finished(step, Outcome::Done(Effect::Verified(facts))),
-        ..asked()
-    };
+    let seen = asked().with(|seen| {
+        seen.node.request = Asked::This(request.clone());
+        seen.turn.finished = finished(step, Outcome::Done(Effect::Verified(facts)));
+    });
     let mut record = upgrade_in(Phase::Fetched);
     record.upgrade.as_mut().unwrap().request = request;
     phase_of(&next_with(&seen, &record, &Ok(policy)).0)
@@ -140,7 +139,10 @@ fn a_loader_that_cannot_do_a_one_shot_is_refused_before_anything_is_touched() {
     let loader = Err(Reason::LoaderUnfit {
         detail: "/boot is on LVM".into(),
     });
-    let reason = answer(Observation { loader, ..asked() }, &Ok(Policy::default()));
+    let reason = answer(
+        asked().with(|seen| seen.machine.loader = loader),
+        &Ok(Policy::default()),
+    );
     assert!(matches!(reason, Reason::LoaderUnfit { .. }));
 }
 
@@ -150,12 +152,11 @@ fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes
     for asked in ["ostree:careen:os", "kept:"] {
         let mut kept = deployment('b');
         (kept.pinned, kept.kept) = (true, true);
-        let seen = Observation {
-            request: Asked::This(raw(asked)),
-            deployments: vec![held('a'), kept],
-            restored: restored.clone(),
-            ..quiet()
-        };
+        let seen = quiet().with(|seen| {
+            seen.node.request = Asked::This(raw(asked));
+            seen.machine.deployments = vec![held('a'), kept];
+            seen.machine.restored = restored.clone();
+        });
         let text = answer(seen, &Ok(Policy::default())).to_string();
         for word in [
             "upgrade u1",
@@ -171,31 +172,24 @@ fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes
 
 #[test]
 fn the_image_that_runs_is_answered_for_also_while_the_kubelet_is_owed_its_state() {
-    let seen = Observation {
-        request: Asked::This(pinned('a')),
-        restored: Err(owed()),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| {
+        seen.node.request = Asked::This(pinned('a'));
+        seen.machine.restored = Err(owed());
+    });
     let (record, _) = next(&seen, &Record::default());
     assert_eq!(phase_of(&record), Phase::Upgraded);
 }
 
 #[test]
 fn an_upgrade_that_is_under_way_goes_on_while_the_kubelet_is_owed_its_state() {
-    let seen = Observation {
-        restored: Err(owed()),
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.machine.restored = Err(owed()));
     let (_, act) = next(&seen, &upgrade_in(Phase::Deployed));
     assert_eq!(begun(&act), Some("Drain"));
 }
 
 #[test]
 fn a_check_that_no_trial_could_run_is_refused_before_the_drain_and_the_image_keeps_its_name() {
-    let seen = Observation {
-        checks: Err(untrusted()),
-        ..asked()
-    };
+    let seen = asked().with(|seen| seen.machine.checks = Err(untrusted()));
     let (record, act) = next(&seen, &Record::default());
     assert_eq!(act, Act::Wait(None));
     let reason = record.refused.unwrap().reason;
@@ -206,10 +200,7 @@ fn a_check_that_no_trial_could_run_is_refused_before_the_drain_and_the_image_kee
 
 fn without_a_watchdog() -> Observation {
     let found = "softdog".into();
-    Observation {
-        watchdog: Err(Reason::NoWatchdog { found }),
-        ..asked()
-    }
+    asked().with(|seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found }))
 }
 
 fn watchdog_demanded() -> PolicyRead {
@@ -232,11 +223,10 @@ fn a_node_without_the_watchdog_that_the_policy_demands_is_refused_before_anythin
 fn what_this_node_has_kept_is_tried_on_no_node_without_the_watchdog_either() {
     let mut kept = deployment('b');
     (kept.pinned, kept.kept) = (true, true);
-    let seen = Observation {
-        request: Asked::This(raw("kept:")),
-        deployments: vec![held('a'), kept],
-        ..without_a_watchdog()
-    };
+    let seen = without_a_watchdog().with(|seen| {
+        seen.node.request = Asked::This(raw("kept:"));
+        seen.machine.deployments = vec![held('a'), kept];
+    });
     let reason = answer(seen, &watchdog_demanded());
     assert!(matches!(reason, Reason::NoWatchdog { .. }), "{reason}");
 }
@@ -255,10 +245,7 @@ fn a_watchdog_is_missed_only_where_the_policy_demands_one() {
 fn a_control_plane_is_refused_by_name() {
     let control_plane = Some("etcd.yaml".into());
     let reason = answer(
-        Observation {
-            control_plane,
-            ..asked()
-        },
+        asked().with(|seen| seen.machine.control_plane = control_plane),
         &Ok(Policy::default()),
     );
     assert!(matches!(reason, Reason::ControlPlane { .. }));
@@ -270,10 +257,11 @@ const MAKE_DEFAULT: &str =
 
 #[test]
 fn a_node_that_runs_something_other_than_its_default_is_refused_before_anything_is_touched() {
-    let foreign = |letter| Observation {
-        request: Asked::This(pinned(letter)),
-        deployments: vec![deployment('c'), deployment('a')],
-        ..quiet()
+    let foreign = |letter| {
+        quiet().with(|seen| {
+            seen.node.request = Asked::This(pinned(letter));
+            seen.machine.deployments = vec![deployment('c'), deployment('a')];
+        })
     };
     for letter in ['a', 'b'] {
         let text = answer(foreign(letter), &Ok(Policy::default())).to_string();
@@ -299,10 +287,7 @@ fn a_remote_that_the_policy_does_not_name_is_refused() {
 /// What becomes of a request for this container image under this policy.
 fn of_container(place: &str, registry: policy::Registry) -> Phase {
     let image = format!("{place}@sha256:{}", digest('d'));
-    let seen = Observation {
-        request: Asked::This(raw(&image)),
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.node.request = Asked::This(raw(&image)));
     let policy = Policy {
         registry,
         ..Policy::default()

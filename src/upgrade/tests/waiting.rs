@@ -21,26 +21,21 @@ fn by_night(seen: &Observation, record: &Record) -> (Record, Act) {
 
 /// So many seconds later.
 fn later(seconds: u64, seen: &Observation) -> Observation {
-    Observation {
-        now: seen.now.plus_seconds(seconds),
-        wall: seen.wall + seconds,
-        ..seen.clone()
-    }
+    seen.clone().with(|new| {
+        new.turn.now = seen.turn.now.plus_seconds(seconds);
+        new.turn.wall = seen.turn.wall + seconds;
+    })
 }
 
 fn paused(seen: &Observation) -> Observation {
-    Observation {
-        paused: Some("an audit".into()),
-        deployments: on_trial().deployments,
-        ..seen.clone()
-    }
+    seen.clone().with(|seen| {
+        seen.node.paused = Some("an audit".into());
+        seen.machine.deployments = on_trial().machine.deployments;
+    })
 }
 
 fn resumed(seen: &Observation) -> Observation {
-    Observation {
-        paused: None,
-        ..paused(seen)
-    }
+    paused(seen).with(|seen| seen.node.paused = None)
 }
 
 fn waited(record: &Record, seen: &Observation) -> u64 {
@@ -77,15 +72,10 @@ fn looking_at_the_clock_again_in_a_wait_writes_nothing() {
 
 #[test]
 fn a_pause_is_waiting_from_the_end_of_the_step_under_way_on() {
-    let running = Observation {
-        running: Some(drain()),
-        ..paused(&asked())
-    };
+    let running = paused(&asked()).with(|seen| seen.turn.running = Some(drain()));
     let (record, _) = next(&running, &upgrade_in(Phase::Deployed));
-    let ended = Observation {
-        finished: finished(drain(), Outcome::Done(Effect::Plain)),
-        ..later(40, &paused(&asked()))
-    };
+    let ended = later(40, &paused(&asked()))
+        .with(|seen| seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain)));
     let (record, _) = next(&ended, &record);
     assert_eq!(waited(&record, &later(100, &paused(&asked()))), 60);
     let (record, act) = next(&later(640, &resumed(&asked())), &record);
@@ -96,12 +86,11 @@ fn a_pause_is_waiting_from_the_end_of_the_step_under_way_on() {
 #[test]
 fn a_reboot_in_the_wait_does_not_end_it() {
     let (record, _) = next(&paused(&asked()), &upgrade_in(Phase::Deployed));
-    let rebooted = Observation {
-        boot: boot(7),
-        now: SinceBoot(30_000),
-        wall: WALL + 5_000,
-        ..paused(&asked())
-    };
+    let rebooted = paused(&asked()).with(|seen| {
+        seen.turn.boot = boot(7);
+        seen.turn.now = SinceBoot(30_000);
+        seen.turn.wall = WALL + 5_000;
+    });
     let (record, _) = next(&rebooted, &record);
     assert_eq!(waited(&record, &rebooted), 5_000);
 }
@@ -119,22 +108,18 @@ fn a_request_that_is_taken_back_in_a_wait_ends_it_in_the_phase_that_it_waited_in
 fn a_soak_and_a_pause_before_another_try_are_work() {
     let mut policy = Policy::default();
     policy.health.soak_seconds = 3600;
-    let well = Observation {
-        health: healthy(),
-        ..on_trial()
-    };
+    let well = on_trial().with(|seen| seen.turn.health = healthy());
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     let (soaking, _) = next_with(&well, &trial, &Ok(policy));
     let up = soaking.upgrade.as_ref().unwrap();
     assert!(matches!(up.waits, Some(Reason::Soaking { .. })));
     assert_eq!(waited(&soaking, &later(600, &well)), 0);
-    let failed = Observation {
-        finished: finished(
+    let failed = resumed(&asked()).with(|seen| {
+        seen.turn.finished = finished(
             drain(),
             Outcome::Failed(Reason::DrainRefused { detail: "x".into() }),
-        ),
-        ..resumed(&asked())
-    };
+        )
+    });
     let (record, _) = next(&failed, &upgrade_in(Phase::Deployed));
     assert_eq!(waited(&record, &later(5, &resumed(&asked()))), 0);
 }

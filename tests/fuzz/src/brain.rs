@@ -34,13 +34,10 @@ pub fn check(input: &[u8]) {
                 act: &act,
             });
         }
-        if seen.on_trial() {
+        if seen.machine.on_trial() {
             continue;
         }
-        let paused = Observation {
-            paused: Some("an audit".into()),
-            ..seen
-        };
+        let paused = seen.with(|seen| seen.node.paused = Some("an audit".into()));
         let (_, act) = known.decided(&paused, &policies[0]);
         judged::while_paused(&paused, &act);
     }
@@ -72,7 +69,7 @@ fn policies() -> [PolicyRead; 2] {
 
 /// Where both systems are there, both: the smoke in `make test` is to take seconds.
 fn in_question<'a>(policies: &'a [PolicyRead; 2], seen: &Observation) -> &'a [PolicyRead] {
-    let both = seen.deployments.len() > 1;
+    let both = seen.machine.deployments.len() > 1;
     if both { policies } else { &policies[..1] }
 }
 

@@ -25,7 +25,7 @@ pub fn check(input: &[u8]) {
     ) {
         Turn::Answer(plan) => {
             // One that is no image, or not for this node, is refused by name.
-            let runs_already = plan.commit.as_ref() == Some(&seen.booted.digest);
+            let runs_already = plan.commit.as_ref() == Some(&seen.machine.booted.digest);
             assert!(runs_already || (plan.code.is_some() && plan.reason.is_some()));
             fits(&plan, &asked);
         }
@@ -71,7 +71,7 @@ fn looked_at(asked: &str, look: &Look, seen: &Observation, found: Found) {
     let packages = found.packages.len();
     let plan = answer(&case, found, Pods::default());
     fits(&plan, asked);
-    if plan.commit.as_ref() != Some(&seen.booted.digest) {
+    if plan.commit.as_ref() != Some(&seen.machine.booted.digest) {
         let told = plan.packages.len() + usize::try_from(plan.packages_left_out).unwrap_or(0);
         assert_eq!(told, packages, "packages that nobody hears of");
     }

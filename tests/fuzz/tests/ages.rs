@@ -91,9 +91,14 @@ fn about_to(step: &Step, phase: Phase) -> (Record, Observation) {
         image: Some(format!("ostree:careen:os@{}", digest('b'))),
         ..RawRequest::default()
     };
-    seen.request = Asked::This(request.clone());
+    seen.node.request = Asked::This(request.clone());
     let target = request.image.as_deref().unwrap().parse().unwrap();
-    let mut up = Upgrade::new("u1".parse().unwrap(), request, target, seen.booted.clone());
+    let mut up = Upgrade::new(
+        "u1".parse().unwrap(),
+        request,
+        target,
+        seen.machine.booted.clone(),
+    );
     up.phase = phase;
     up.intent = Some(step.clone());
     let record = Record {
@@ -116,7 +121,7 @@ impl Journal for Kept {
 /// The phase that the upgrade is in when this step has ended so, and what is done next.
 fn after(step: Step, phase: Phase, outcome: Outcome) -> (Phase, Act) {
     let (record, mut seen) = about_to(&step, phase);
-    seen.finished = Some(Finished { step, outcome });
+    seen.turn.finished = Some(Finished { step, outcome });
     let decision = decide(&seen, &Ok(record), &Ok(Policy::default()));
     let (next, act) = decision.commit(&mut Kept(None)).unwrap();
     (next.unwrap().upgrade.unwrap().phase, act)

@@ -1,8 +1,8 @@
 //! What the brain is shown of a state.
 
 use upgrade::{
-    Api, Asked, Check, Effect, Finished, Health, Home, Hooks, NoNetwork, Observation, OneShot,
-    Outcome, Reason, SinceBoot, Step,
+    Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Machine, NoNetwork, NodeView,
+    Observation, OneShot, Outcome, Reason, SinceBoot, Step, Turn,
 };
 
 use crate::cast::{self, digest};
@@ -19,46 +19,42 @@ pub fn look(
     let (run, link) = (&state.running, state.running.link);
     let step = |what: Do| step(state, what);
     Observation {
-        home,
-        now: moment(run.now),
-        started: moment(run.started),
-        wall: 0,
-        boot: cast::boot_id(run.boot),
-        booted: run.system.deployment(),
-        version: Some(cast::version(run.system.letter)),
-        trial: run.trial,
-        deployments: state.disk.menu.iter().map(|one| one.deployment()).collect(),
-        one_shot: one_shot(state, home),
-        loader: Ok(()),
-        watchdog: Ok(()),
-        restored: restored(state),
-        checks: Ok(()),
-        control_plane: None,
-        machine: "x86_64".to_owned(),
-        etc_stale: etc_is_stale(state),
-        staged: is_staged(state),
-        node: None,
-        request: request(link),
-        paused: link.paused.then(|| "x".into()),
-        opted_out: None,
-        strays: Vec::new(),
-        uncordoned: link.cordon.is_some_and(|cordon| !cordon.set),
-        own_cordon: is_own_cordon(state),
-        own_exclusion: is_own_exclusion(state),
-        stale_mark: link.cordon.is_some_and(Cordon::is_left),
-        hooks: Hooks {
-            pre: state.careful,
-            post: state.careful,
+        machine: Machine {
+            version: Some(cast::version(run.system.letter)),
+            trial: run.trial,
+            deployments: state.disk.menu.iter().map(|one| one.deployment()).collect(),
+            one_shot: one_shot(state, home),
+            restored: restored(state),
+            etc_stale: etc_is_stale(state),
+            staged: is_staged(state),
+            hooks: Hooks {
+                pre: state.careful,
+                post: state.careful,
+            },
+            integrity: (home == Home::Stage).then(|| integrity(state)),
+            ..Machine::quiet(run.system.deployment())
         },
-        api: api(state),
-        network: network(state),
-        running: running.map(step),
-        finished: finished.map(|(what, end)| Finished {
-            step: step(what),
-            outcome: outcome(state, what, end),
-        }),
-        health: health(state),
-        integrity: (home == Home::Stage).then(|| integrity(state)),
+        node: NodeView {
+            request: request(link),
+            paused: link.paused.then(|| "x".into()),
+            uncordoned: link.cordon.is_some_and(|cordon| !cordon.set),
+            own_cordon: is_own_cordon(state),
+            own_exclusion: is_own_exclusion(state),
+            stale_mark: link.cordon.is_some_and(Cordon::is_left),
+            api: api(state),
+            ..NodeView::default()
+        },
+        turn: Turn {
+            started: moment(run.started),
+            network: network(state),
+            running: running.map(step),
+            finished: finished.map(|(what, end)| Finished {
+                step: step(what),
+                outcome: outcome(state, what, end),
+            }),
+            health: health(state),
+            ..Turn::quiet(home, cast::boot_id(run.boot), moment(run.now))
+        },
     }
 }
 

@@ -74,9 +74,9 @@ fn turn(
     }
     let seen = look(state, Home::Agent, None, finished);
     // Shown in this boot, and true: what the blessing is judged by.
-    state.running.well |= seen.on_trial() && is_proof(state, &seen);
+    state.running.well |= seen.machine.on_trial() && is_proof(state, &seen);
     soak(state, &seen);
-    state.ghost.unseen &= !seen.uncordoned;
+    state.ghost.unseen &= !seen.node.uncordoned;
     if state.running.link.asked == Some(None) {
         state.ghost.condemned = None;
     }
@@ -106,20 +106,20 @@ fn turn(
 /// at without one, after the trial's deadline. The old system has drained the node by that server,
 /// so a new one that never reached it proves nothing.
 fn is_proof(state: &State, seen: &Observation) -> bool {
-    let gone = state.running.reached && seen.api == Api::Away;
+    let gone = state.running.reached && seen.node.api == Api::Away;
     let late = gone && state.running.now >= DEADLINE;
-    is_well(&seen.health) || state.alone && late && is_well_by_itself(&seen.health)
+    is_well(&seen.turn.health) || state.alone && late && is_well_by_itself(&seen.turn.health)
 }
 
 /// What the soak of a careful operator is judged by.
 fn soak(state: &mut State, seen: &Observation) {
-    let excused = state.alone && state.running.reached && seen.api == Api::Away;
+    let excused = state.alone && state.running.reached && seen.node.api == Api::Away;
     let fails = if excused {
-        !is_well_by_itself(&seen.health)
+        !is_well_by_itself(&seen.turn.health)
     } else {
-        fails(&seen.health)
+        fails(&seen.turn.health)
     };
-    if !state.careful || !seen.on_trial() || fails {
+    if !state.careful || !seen.machine.on_trial() || fails {
         state.running.well_since = None;
     } else if is_proof(state, seen) {
         state.running.well_since.get_or_insert(state.running.now);

@@ -194,7 +194,7 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
 /// Changes what is remembered or seen.
 fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::ForgetsThePostHooks {
-        seen.hooks.post = false;
+        seen.machine.hooks.post = false;
     }
     if mutant == Mutant::IgnoresTheBadImage {
         record.bad.clear();
@@ -203,31 +203,39 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
         record.spent = None;
     }
     if mutant == Mutant::HearsNoPause {
-        seen.paused = None;
+        seen.node.paused = None;
     }
     if mutant == Mutant::TakesARequestWhileStateIsOwed {
-        seen.restored = Ok(());
+        seen.machine.restored = Ok(());
     }
     if mutant == Mutant::IgnoresChangedEtc {
-        seen.etc_stale = false;
+        seen.machine.etc_stale = false;
     }
     mislead_about_others(mutant, seen);
-    if mutant == Mutant::BlessesBeforeHealth && seen.on_trial() {
-        seen.health = well();
+    if mutant == Mutant::BlessesBeforeHealth && seen.machine.on_trial() {
+        seen.turn.health = well();
     }
     // What only the API server shows counts as seen where it is away.
-    if mutant == Mutant::BlessesWithoutTheApiServer && seen.on_trial() && seen.api == Api::Away {
-        (seen.health.ready, seen.health.version) = (Check::Pass, Check::Pass);
+    if mutant == Mutant::BlessesWithoutTheApiServer
+        && seen.machine.on_trial()
+        && seen.node.api == Api::Away
+    {
+        (seen.turn.health.ready, seen.turn.health.version) = (Check::Pass, Check::Pass);
     }
-    if mutant == Mutant::BlessesAloneAtOnce && seen.on_trial() && seen.api == Api::Away {
-        seen.now = seen.now.plus_seconds(600);
+    if mutant == Mutant::BlessesAloneAtOnce && seen.machine.on_trial() && seen.node.api == Api::Away
+    {
+        seen.turn.now = seen.turn.now.plus_seconds(600);
     }
-    if let (Mutant::IgnoresTheSkew, Api::Reached { version: known, .. }) = (mutant, &mut seen.api) {
+    if let (Mutant::IgnoresTheSkew, Api::Reached { version: known, .. }) =
+        (mutant, &mut seen.node.api)
+    {
         *known = known.take().map(|_| version('f'));
     }
     if mutant == Mutant::IgnoresAForeignDefault {
-        let booted = seen.booted.clone();
-        seen.deployments.sort_by_key(|one| !one.same(&booted));
+        let booted = seen.machine.booted.clone();
+        seen.machine
+            .deployments
+            .sort_by_key(|one| !one.same(&booted));
     }
     match record.upgrade.as_mut() {
         Some(up) if up.phase.is_end() => mislead_after(mutant, up, seen),
@@ -239,15 +247,15 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
 /// Changes what is seen of what other people do to the node.
 fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
     match mutant {
-        Mutant::IgnoresATakenOffCordon => seen.uncordoned = false,
-        Mutant::LeavesItsMark => seen.stale_mark = false,
-        Mutant::IgnoresAStagedSystem => seen.staged = false,
+        Mutant::IgnoresATakenOffCordon => seen.node.uncordoned = false,
+        Mutant::LeavesItsMark => seen.node.stale_mark = false,
+        Mutant::IgnoresAStagedSystem => seen.machine.staged = false,
         Mutant::ArmsWithoutThePin => {
-            let default = seen.deployments.first_mut();
+            let default = seen.machine.deployments.first_mut();
             default.into_iter().for_each(|one| one.pinned = true);
         }
-        Mutant::LeavesACordonThatComesBack => seen.own_cordon = false,
-        Mutant::LeavesAnExclusionThatComesBack => seen.own_exclusion = false,
+        Mutant::LeavesACordonThatComesBack => seen.node.own_cordon = false,
+        Mutant::LeavesAnExclusionThatComesBack => seen.node.own_exclusion = false,
         _ => {}
     }
 }
@@ -256,17 +264,17 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
         // That it sees its cordon, or its word to load balancers, all the same would heal it.
-        (up.released, seen.own_cordon, seen.own_exclusion) = (true, false, false);
+        (up.released, seen.node.own_cordon, seen.node.own_exclusion) = (true, false, false);
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
-    if mutant == Mutant::SpinsOnARefusedReboot && seen.finished.as_ref().is_some_and(reboot) {
-        seen.finished = None;
+    if mutant == Mutant::SpinsOnARefusedReboot && seen.turn.finished.as_ref().is_some_and(reboot) {
+        seen.turn.finished = None;
     }
 }
 
 /// Changes what is remembered or seen of the upgrade under way.
 fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
-    let old_runs = up.from.same(&seen.booted);
+    let old_runs = up.from.same(&seen.machine.booted);
     match mutant {
         Mutant::CountsNoAttempt => up.tries = 0,
         Mutant::SkipsTheSnapshot => up.snapshot = true,
@@ -274,46 +282,50 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::KeepsTheCordon => up.released = true,
         // As above.
         Mutant::ForgetsThatItHasTakenTheNode => {
-            (up.taken, seen.own_cordon, seen.own_exclusion) = (false, false, false);
+            (up.taken, seen.node.own_cordon, seen.node.own_exclusion) = (false, false, false);
         }
         Mutant::GoesOnThoughTheNodeIsBeingGivenBack if is_being_given_back(up) => {
             up.phase = Phase::Drained;
         }
-        Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.health) => up.well_since = None,
+        Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.turn.health) => up.well_since = None,
         Mutant::ForgetsALateKubeadm => {
-            (up.kubeadm_due, up.configured) = (false, Some(seen.boot.clone()));
+            (up.kubeadm_due, up.configured) = (false, Some(seen.turn.boot.clone()));
         }
         Mutant::TrustsKubeadmOfAnotherBoot if up.configured.is_some() => {
-            up.configured = Some(seen.boot.clone());
+            up.configured = Some(seen.turn.boot.clone());
         }
-        Mutant::BeginsASoakAnewForTheAbsentServer if fails(&seen.health) => up.well_since = None,
+        Mutant::BeginsASoakAnewForTheAbsentServer if fails(&seen.turn.health) => {
+            up.well_since = None
+        }
         Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer if !old_runs => {
             (up.api_seen_from_old, up.drain_begun) = (false, None);
         }
-        Mutant::HearsNoWithdrawal => seen.request = Asked::This(up.request.clone()),
+        Mutant::HearsNoWithdrawal => seen.node.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
         Mutant::IgnoresChangedEtcOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
-            seen.etc_stale = false;
+            seen.machine.etc_stale = false;
         }
         Mutant::RebootsUnheardOnceArmed if matches!(up.phase, Phase::Armed { .. }) => {
-            seen.started = SinceBoot(0);
+            seen.turn.started = SinceBoot(0);
         }
         Mutant::NeverDisarms if !matches!(up.phase, Phase::Armed { .. }) => {
-            seen.one_shot = OneShot::Clear;
+            seen.machine.one_shot = OneShot::Clear;
         }
-        Mutant::LeavesAForeignDefault if seen.trial => up.reinstated = Some(seen.boot.clone()),
-        Mutant::TakesAForeignDefaultForItsOwn if seen.trial => {
+        Mutant::LeavesAForeignDefault if seen.machine.trial => {
+            up.reinstated = Some(seen.turn.boot.clone())
+        }
+        Mutant::TakesAForeignDefaultForItsOwn if seen.machine.trial => {
             let commit = digest('b');
             up.intent = Some(Step::Bless { commit, over: None });
         }
         Mutant::BlessesOnAnotherBootsHealth => {
             if let Phase::Healthy { boot } = &mut up.phase {
-                boot.clone_from(&seen.boot);
+                boot.clone_from(&seen.turn.boot);
             }
         }
         Mutant::TrustsMemoryOverWhatIsSeen if old_runs => {
             if let (Phase::Trial { .. }, Some(to)) = (&up.phase, &up.to) {
-                seen.booted = to.clone();
+                seen.machine.booted = to.clone();
             }
         }
         _ => {}
@@ -332,7 +344,7 @@ fn distort(
         next.generation = former.generation;
     }
     let changed = next.as_mut().and_then(|next| next.upgrade.as_mut());
-    let leaves = matches!(act, Act::Begin(Step::Reboot { .. })) && seen.on_trial();
+    let leaves = matches!(act, Act::Begin(Step::Reboot { .. })) && seen.machine.on_trial();
     match (mutant, changed) {
         (Mutant::ForgetsTheIntent, Some(up)) => up.intent = None,
         (Mutant::HoldsTheDeadmanForEver, Some(up)) => {
@@ -348,9 +360,11 @@ fn distort(
                 up.tries += 1;
             }
         }
-        (Mutant::SkipsTheGuard, _) if seen.home == Home::Stage => *act = Act::Begin(Step::Pass),
-        (Mutant::UndoesWhatRuns, _) if leaves && seen.home == Home::Agent => {
-            let commit = Some(seen.booted.digest.clone());
+        (Mutant::SkipsTheGuard, _) if seen.turn.home == Home::Stage => {
+            *act = Act::Begin(Step::Pass)
+        }
+        (Mutant::UndoesWhatRuns, _) if leaves && seen.turn.home == Home::Agent => {
+            let commit = Some(seen.machine.booted.digest.clone());
             *act = Act::Begin(Step::Undo { commit });
         }
         (Mutant::RebootsTheOldSystem, _) if *act == Act::Begin(Step::Release) => {

@@ -18,7 +18,7 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
     let before = state.disk.record.clone();
     let next = next.unwrap_or(before.record());
     let former = before.record().upgrade.as_ref();
-    if seen.paused.is_some() && leads_to_a_trial(act) {
+    if seen.node.paused.is_some() && leads_to_a_trial(act) {
         state.breaks("while the Node is paused nothing new is begun");
     }
     let Some(up) = &next.upgrade else { return };
@@ -59,9 +59,9 @@ pub fn rises(state: &mut State, next: Option<&Record>) {
 
 /// Whether the agent sees a mark of ours that marks nothing, is free to take it off, and does something else.
 pub fn leaves_a_mark(seen: &Observation, act: Act) -> bool {
-    let reached = matches!(seen.api, Api::Reached { .. });
-    let free = reached && seen.one_shot != OneShot::Set && seen.finished.is_none();
-    seen.stale_mark && free && act != Act::Begin(Do::Unmark)
+    let reached = matches!(seen.node.api, Api::Reached { .. });
+    let free = reached && seen.machine.one_shot != OneShot::Set && seen.turn.finished.is_none();
+    seen.node.stale_mark && free && act != Act::Begin(Do::Unmark)
 }
 
 /// Whether an act brings the request on. Who was armed before only arms again what a killed agent left.
@@ -85,7 +85,7 @@ fn arms(
     if first && up.tries <= tries {
         state.breaks("I3: the attempt is counted before control passes");
     }
-    if first && seen.paused.is_some() {
+    if first && seen.node.paused.is_some() {
         state.breaks("while the Node is paused nothing is armed");
     }
     if first && is_withdrawn(seen, up) {
@@ -125,7 +125,7 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
         state.breaks("armed only where the running system is pinned");
     }
     let default = state.disk.menu.first().map(|one| one.letter);
-    if !seen.runs_default() || default == Some(OWN.letter) || state.running.staged {
+    if !seen.machine.runs_default() || default == Some(OWN.letter) || state.running.staged {
         state.breaks("I1: armed only where the running system is the default, and stays it");
     }
 }
@@ -136,9 +136,9 @@ const CONNECTING: u16 = 90;
 /// Whether an agent cannot know that pods may be back: the API server went away in the moment in which the cordon was taken off, or before, and who
 /// was started anew has waited for it; or that cordon is set again.
 fn is_unheard_of(state: &State, seen: &Observation) -> bool {
-    let heard = seen.request != Asked::Unknown;
+    let heard = seen.node.request != Asked::Unknown;
     let waited = state.running.now >= state.running.started + CONNECTING;
-    let in_vain = seen.api == Api::Away && (heard || waited);
+    let in_vain = seen.node.api == Api::Away && (heard || waited);
     state.ghost.unseen && (in_vain || state.cluster.cordon.set)
 }
 
@@ -160,7 +160,7 @@ const fn leads_to_a_trial(act: Act) -> bool {
 }
 
 fn is_withdrawn(seen: &Observation, up: &Upgrade) -> bool {
-    match &seen.request {
+    match &seen.node.request {
         Asked::Unknown => false,
         Asked::Nothing => true,
         Asked::This(raw) => *raw != up.request,
@@ -169,7 +169,7 @@ fn is_withdrawn(seen: &Observation, up: &Upgrade) -> bool {
 
 fn is_newer_than_server(state: &State, seen: &Observation, letter: char) -> bool {
     let known = matches!(
-        seen.api,
+        seen.node.api,
         Api::Reached {
             version: Some(_),
             ..
@@ -207,7 +207,7 @@ fn leaves_a_soak(state: &mut State, seen: &Observation, former: Option<&Upgrade>
     });
     let until = state.running.well_since.map(|since| since + SOAK);
     let left = until.is_some_and(|until| state.running.now < until);
-    if soaks && left && !fails(&seen.health) {
+    if soaks && left && !fails(&seen.turn.health) {
         state.breaks("a soak is ended by what fails alone");
     }
 }

@@ -13,8 +13,8 @@ use upgrade::observe::Check;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Act, Api, Asked, Deployment, Digest, Health, Home, Hooks, ImageFacts, ImageInfo, Observation,
-    OneShot, Policy, Reason, Record, Room, Step, UpgradeId, decide,
+    Act, Deployment, Digest, Home, ImageFacts, ImageInfo, Machine, NodeView, Observation, OneShot,
+    Policy, Reason, Record, Room, Step, Turn, UpgradeId, decide,
 };
 
 use super::fate::Fate;
@@ -148,44 +148,26 @@ impl FleetMachine {
         let state = self.state();
         let up = u64::try_from(state.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         Observation {
-            home: Home::Agent,
-            now: upgrade::SinceBoot(up),
-            started: upgrade::SinceBoot(0),
-            wall: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_secs()),
-            boot: boot
-                .parse()
-                .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
-            booted: state.booted.clone(),
-            version: version.parse().ok(),
-            trial: state.trial,
-            deployments: state.deployments.clone(),
-            one_shot: state.one_shot,
-            loader: Ok(()),
-            watchdog: Ok(()),
-            restored: Ok(()),
-            checks: Ok(()),
-            control_plane: None,
-            machine: "x86_64".to_owned(),
-            etc_stale: false,
-            staged: false,
-            node: None,
-            request: Asked::Unknown,
-            paused: None,
-            opted_out: None,
-            strays: Vec::new(),
-            uncordoned: false,
-            own_cordon: false,
-            own_exclusion: false,
-            stale_mark: false,
-            hooks: Hooks::default(),
-            api: Api::Away,
-            network: Ok(()),
-            running: None,
-            finished: None,
-            health: Health::unknown(),
-            integrity: None,
+            machine: Machine {
+                version: version.parse().ok(),
+                trial: state.trial,
+                deployments: state.deployments.clone(),
+                one_shot: state.one_shot,
+                ..Machine::quiet(state.booted.clone())
+            },
+            node: NodeView::default(),
+            turn: Turn {
+                started: upgrade::SinceBoot(0),
+                wall: SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .map_or(0, |since| since.as_secs()),
+                ..Turn::quiet(
+                    Home::Agent,
+                    boot.parse()
+                        .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
+                    upgrade::SinceBoot(up),
+                )
+            },
         }
     }
 
@@ -270,11 +252,10 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
 }
 
 fn guard_sees(machine: Observation) -> Observation {
-    Observation {
-        home: Home::Stage,
-        integrity: Some(Ok(())),
-        ..machine
-    }
+    machine.with(|seen| {
+        seen.turn.home = Home::Stage;
+        seen.machine.integrity = Some(Ok(()));
+    })
 }
 
 impl Hands for FleetMachine {

@@ -38,9 +38,8 @@ impl TestMachine {
 }
 
 fn guard_sees(machine: Observation) -> Observation {
-    Observation {
-        home: Home::Stage,
-        integrity: Some(Ok(())),
-        ..machine
-    }
+    machine.with(|seen| {
+        seen.turn.home = Home::Stage;
+        seen.machine.integrity = Some(Ok(()));
+    })
 }

@@ -11,7 +11,8 @@ use upgrade::observe::Check;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Api, Asked, Doing, Health, Home, Observation, OneShot, Policy, Reason, Record, Step, UpgradeId,
+    Doing, Home, Machine, NodeView, Observation, OneShot, Policy, Reason, Record, Step, Turn,
+    UpgradeId,
 };
 
 use super::images::{facts, found};
@@ -24,42 +25,27 @@ impl TestMachine {
         let state = self.state();
         let up = state.since.elapsed() + state.added;
         Observation {
-            home: Home::Agent,
-            now: upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
-            started: upgrade::SinceBoot(0),
-            wall: 1_700_000_000 + up.as_secs(),
-            boot: boot
-                .parse()
-                .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
-            booted: state.booted.clone(),
-            version: version.parse().ok(),
-            trial: state.trial,
-            deployments: state.deployments.clone(),
-            one_shot: state.one_shot,
-            loader: state.loader.clone(),
-            watchdog: Ok(()),
-            restored: state.restored.clone(),
-            checks: Ok(()),
-            control_plane: None,
-            machine: "x86_64".to_owned(),
-            etc_stale: false,
-            staged: false,
-            node: None,
-            request: Asked::Unknown,
-            paused: None,
-            opted_out: None,
-            strays: Vec::new(),
-            uncordoned: false,
-            own_cordon: false,
-            own_exclusion: false,
-            stale_mark: false,
-            hooks: self.hooks.seen(),
-            api: Api::Away,
-            network: Ok(()),
-            running: None,
-            finished: None,
-            health: Health::unknown(),
-            integrity: None,
+            machine: Machine {
+                version: version.parse().ok(),
+                trial: state.trial,
+                deployments: state.deployments.clone(),
+                one_shot: state.one_shot,
+                loader: state.loader.clone(),
+                restored: state.restored.clone(),
+                hooks: self.hooks.seen(),
+                ..Machine::quiet(state.booted.clone())
+            },
+            node: NodeView::default(),
+            turn: Turn {
+                started: upgrade::SinceBoot(0),
+                wall: 1_700_000_000 + up.as_secs(),
+                ..Turn::quiet(
+                    Home::Agent,
+                    boot.parse()
+                        .unwrap_or_else(|_| unreachable!("hexadecimal digits")),
+                    upgrade::SinceBoot(u64::try_from(up.as_millis()).unwrap_or(u64::MAX)),
+                )
+            },
         }
     }
 

@@ -167,7 +167,7 @@ impl Metrics {
 /// What was left to show, by the clocks of this moment.
 fn now(mut shown: Shown, disk: Disk) -> Shown {
     shown.disk = disk;
-    shown.seen.wall = host::os::wall();
-    shown.seen.now = host::os::since_boot().unwrap_or(shown.seen.now);
+    shown.seen.turn.wall = host::os::wall();
+    shown.seen.turn.now = host::os::since_boot().unwrap_or(shown.seen.turn.now);
     shown
 }

@@ -89,7 +89,7 @@ pub(super) fn policy(shown: &Shown) -> Vec<Sample> {
 }
 
 fn door(shown: &Shown) -> Door {
-    in_force(&shown.policy).window.at(shown.seen.wall)
+    in_force(&shown.policy).window.at(shown.seen.turn.wall)
 }
 
 pub(super) fn window_open(shown: &Shown) -> Vec<Sample> {
@@ -193,7 +193,7 @@ pub(super) fn durations(shown: &Shown) -> Vec<Sample> {
 /// Each visit to a phase, with the seconds that were worked in it.
 fn visits<'a>(shown: &Shown, up: &'a Upgrade) -> impl Iterator<Item = (&'a str, u64)> {
     // What is over takes no more time, and what waits does not work.
-    let until = shown.seen.wall.saturating_sub(shown.waits_since(up));
+    let until = shown.seen.turn.wall.saturating_sub(shown.waits_since(up));
     let open = (!up.phase.is_end()).then_some(until);
     let ends = up.reached.iter().skip(1).map(|next| next.at).chain(open);
     up.reached.iter().zip(ends).map(|(begin, end)| {
@@ -261,7 +261,7 @@ pub(super) fn all_trial_boots(shown: &Shown) -> Vec<Sample> {
 }
 
 pub(super) fn deployments(shown: &Shown) -> Vec<Sample> {
-    count(shown.seen.deployments.len())
+    count(shown.seen.machine.deployments.len())
 }
 
 pub(super) fn bad_images(shown: &Shown) -> Vec<Sample> {

@@ -12,8 +12,8 @@ use upgrade::deploy::Done;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Api, Asked, BootId, Deployment, Health, Home, Observation, Policy, Reason, Record, SinceBoot,
-    Step, UpgradeId, Version, names,
+    BootId, Deployment, Home, Machine, NodeView, Observation, Policy, Reason, Record, SinceBoot,
+    Step, Turn, UpgradeId, Version, names,
 };
 
 use super::deploy::{self, Deploy};
@@ -91,44 +91,34 @@ impl Node {
         let booted = fixed.booted;
         let control_plane = self.places.root.join(CONTROL_PLANE);
         Ok(Observation {
-            home: Home::Agent,
-            now: os::since_boot()?,
-            started: fixed.started,
-            wall: os::wall(),
-            boot: fixed.boot,
-            booted: booted.clone(),
-            version: fixed.version,
-            trial: fixed.trial,
-            deployments: boot::default_first(&self.places)?,
-            one_shot: grubenv::one_shot(&self.places.grubenv()),
-            loader: boot::loader_fitness(&self.places, &self.places.root),
-            watchdog: watchdog::fitness(&self.places.root),
-            restored: saved::none_is_owed(&self.places)?,
-            checks: guarded::are_roots_alone(&self.places)
-                .and_then(|()| health::may_be_run(&self.places.root)),
-            control_plane: control_plane
-                .exists()
-                .then(|| control_plane.display().to_string()),
-            machine: fixed.machine,
-            etc_stale: self.etc_is_stale(record, &booted),
-            staged: may_arm(record, &booted).is_some() && boot::is_staged(&self.places.root),
-            node: None,
-            request: Asked::Unknown,
-            paused: None,
-            opted_out: None,
-            strays: Vec::new(),
-            uncordoned: false,
-            own_cordon: false,
-            own_exclusion: false,
-            stale_mark: false,
-            hooks: self.hooks(record),
-            api: Api::Away,
-            network: Ok(()),
-            running: None,
-            finished: None,
-            health: Health::unknown(),
-            // The stage alone looks at the files.
-            integrity: None,
+            // Spelled out, so that a new field does not compile until this agent looks at it.
+            machine: Machine {
+                version: fixed.version,
+                trial: fixed.trial,
+                deployments: boot::default_first(&self.places)?,
+                one_shot: grubenv::one_shot(&self.places.grubenv()),
+                loader: boot::loader_fitness(&self.places, &self.places.root),
+                watchdog: watchdog::fitness(&self.places.root),
+                restored: saved::none_is_owed(&self.places)?,
+                checks: guarded::are_roots_alone(&self.places)
+                    .and_then(|()| health::may_be_run(&self.places.root)),
+                control_plane: control_plane
+                    .exists()
+                    .then(|| control_plane.display().to_string()),
+                architecture: fixed.machine,
+                etc_stale: self.etc_is_stale(record, &booted),
+                staged: may_arm(record, &booted).is_some() && boot::is_staged(&self.places.root),
+                hooks: self.hooks(record),
+                // The stage alone looks at the files.
+                integrity: None,
+                booted,
+            },
+            node: NodeView::default(),
+            turn: Turn {
+                started: fixed.started,
+                wall: os::wall(),
+                ..Turn::quiet(Home::Agent, fixed.boot, os::since_boot()?)
+            },
         })
     }
 

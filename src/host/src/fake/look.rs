@@ -1,8 +1,8 @@
 //! What the brain is shown of the world.
 
 use upgrade::{
-    Api, Asked, Check, Finished, Health, Home, Hooks, NoNetwork, Observation, OneShot, SinceBoot,
-    Upgrade,
+    Api, Asked, Check, Finished, Health, Home, Machine, NoNetwork, NodeView, Observation, OneShot,
+    SinceBoot, Turn, Upgrade,
 };
 
 use super::{CONNECTED, Flaw, World};
@@ -13,54 +13,42 @@ impl World {
         let up = self.api_is_reached();
         let asked = || self.request.clone().map_or(Asked::Nothing, Asked::This);
         Observation {
-            home,
-            now: self.running.now,
-            started: SinceBoot(0),
-            wall: 1_700_000_000 + self.elapsed / 1000,
-            boot: self.running.boot.clone(),
-            booted: self.running.system.clone(),
-            version: "v1.35.0".parse().ok(),
-            trial: self.running.trial,
-            deployments: self.disk.deployments.clone(),
-            one_shot: if self.disk.one_shot.is_some() {
-                OneShot::Set
-            } else {
-                OneShot::Clear
+            machine: Machine {
+                version: "v1.35.0".parse().ok(),
+                trial: self.running.trial,
+                deployments: self.disk.deployments.clone(),
+                one_shot: if self.disk.one_shot.is_some() {
+                    OneShot::Set
+                } else {
+                    OneShot::Clear
+                },
+                etc_stale: self.etc_is_stale(),
+                integrity: (home == Home::Stage).then(|| match self.flaw {
+                    Flaw::Tampered => Err("usr/bin/kubelet: its content has changed".to_owned()),
+                    _ => Ok(()),
+                }),
+                ..Machine::quiet(self.running.system.clone())
             },
-            loader: Ok(()),
-            watchdog: Ok(()),
-            restored: Ok(()),
-            checks: Ok(()),
-            control_plane: None,
-            machine: "x86_64".to_owned(),
-            etc_stale: self.etc_is_stale(),
-            staged: false,
-            node: None,
-            request: if up { asked() } else { Asked::Unknown },
-            paused: None,
-            opted_out: None,
-            strays: Vec::new(),
-            uncordoned: false,
-            own_cordon: false,
-            own_exclusion: false,
-            stale_mark: false,
-            hooks: Hooks::default(),
-            api: if up {
-                Api::Reached {
-                    since: self.api_since(),
-                    version: "v1.36.0".parse().ok(),
-                }
-            } else {
-                Api::Away
+            node: NodeView {
+                request: if up { asked() } else { Asked::Unknown },
+                api: if up {
+                    Api::Reached {
+                        since: self.api_since(),
+                        version: "v1.36.0".parse().ok(),
+                    }
+                } else {
+                    Api::Away
+                },
+                ..NodeView::default()
             },
-            network: self.network(),
-            running: None,
-            finished,
-            health: self.health(),
-            integrity: (home == Home::Stage).then(|| match self.flaw {
-                Flaw::Tampered => Err("usr/bin/kubelet: its content has changed".to_owned()),
-                _ => Ok(()),
-            }),
+            turn: Turn {
+                started: SinceBoot(0),
+                wall: 1_700_000_000 + self.elapsed / 1000,
+                network: self.network(),
+                finished,
+                health: self.health(),
+                ..Turn::quiet(home, self.running.boot.clone(), self.running.now)
+            },
         }
     }
 

@@ -17,7 +17,7 @@ use crate::target::{RawRequest, Target, Wanted};
 /// What to do when no upgrade is under way. `last` is the last one, and `rest` the record without
 /// it.
 pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Move {
-    if s.seen.on_trial() && !is_proven(last, s) {
+    if s.seen.machine.on_trial() && !is_proven(last, s) {
         // A trial that no record knows: the old system is the default, so leaving is falling back.
         return safety::leave_trial(s).into();
     }
@@ -27,8 +27,8 @@ pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> 
     if let Some(first) = left {
         return first.into();
     }
-    let open = rest.unanswered(&s.seen.request);
-    let Some(raw) = open.filter(|_| s.seen.paused.is_none()) else {
+    let open = rest.unanswered(&s.seen.node.request);
+    let Some(raw) = open.filter(|_| s.seen.node.paused.is_none()) else {
         return Move::wait();
     };
     match accept(rest, raw, s) {
@@ -70,7 +70,7 @@ fn release_halted(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
 /// else keeps it from them goes too. Otherwise our mark would stay for months, and a later cordon
 /// of somebody else's would look like ours.
 fn uncordoned_by_hand(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
-    let uncordoned = |up: &&Upgrade| up.custody.is_taken() && s.seen.uncordoned;
+    let uncordoned = |up: &&Upgrade| up.custody.is_taken() && s.seen.node.uncordoned;
     release_halted(last.filter(uncordoned), s)
 }
 
@@ -109,7 +109,12 @@ fn upgrade(
     s: &Situation<'_>,
 ) -> Upgrade {
     let running = wanted::runs(&target, s.seen);
-    let mut up = Upgrade::from(Wire::new(id, raw.clone(), target, s.seen.booted.clone()));
+    let mut up = Upgrade::from(Wire::new(
+        id,
+        raw.clone(),
+        target,
+        s.seen.machine.booted.clone(),
+    ));
     up.kept = *asked == Wanted::Kept;
     up.phase = match (running, up.kept) {
         (true, _) => Phase::Upgraded,
@@ -117,12 +122,12 @@ fn upgrade(
         (false, true) => Phase::Fetched,
         (false, false) => Phase::Accepted,
     };
-    up.from_version.clone_from(&s.seen.version);
+    up.from_version.clone_from(&s.seen.machine.version);
     up
 }
 
 /// Unique on this node: the number of the request, and the system it found.
 fn derived_id(rest: &Record, s: &Situation<'_>) -> Result<UpgradeId, Reason> {
     let number = rest.answered.saturating_add(1);
-    Ok(format!("r{number}-{}", s.seen.booted.digest.short()).parse()?)
+    Ok(format!("r{number}-{}", s.seen.machine.booted.digest.short()).parse()?)
 }

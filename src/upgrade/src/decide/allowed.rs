@@ -20,7 +20,7 @@ pub(super) fn check_policy(
     check_wanted(wanted, policy)?;
     check_opt_out(policy)?;
     if policy.require_watchdog {
-        seen.watchdog.clone()?;
+        seen.machine.watchdog.clone()?;
     }
     Ok(())
 }

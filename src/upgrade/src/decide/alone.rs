@@ -8,13 +8,13 @@ use crate::progress::Upgrade;
 /// it, so nothing is written without that policy.
 pub(super) fn note(s: &Situation<'_>) -> Option<Change> {
     let due = s.policy.health.bless_without_api && s.reached;
-    due.then(|| Change::NewReached(s.seen.boot.clone()))
+    due.then(|| Change::NewReached(s.seen.turn.boot.clone()))
 }
 
 /// Whether the local checks are enough where the API server is away. They are for a system that has
 /// reached it in this boot, so it is the server that has gone; and where the old system has not
 /// reached it in this upgrade either. Otherwise a new system that cannot is no reason to trust it.
 pub(super) fn is_enough(up: &Upgrade, s: &Situation<'_>) -> bool {
-    let reached_here = up.api.from_new.as_ref() == Some(&s.seen.boot);
+    let reached_here = up.api.from_new.as_ref() == Some(&s.seen.turn.boot);
     s.policy.health.bless_without_api && (reached_here || !up.old_has_reached_api())
 }

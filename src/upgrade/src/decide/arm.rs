@@ -14,7 +14,7 @@ use crate::target::{Source, Target};
 
 /// The trusted system counts the attempt before it writes the one-shot entry.
 pub(super) fn arm(up: &Upgrade, deployment: Deployment, s: &Situation<'_>) -> Move {
-    let boot = s.seen.boot.clone();
+    let boot = s.seen.turn.boot.clone();
     let first = [
         Change::Arm(s.policy.health.deadline_seconds),
         Change::Phase(Phase::Armed { boot }),
@@ -48,11 +48,11 @@ pub(super) fn armed(up: &Upgrade, s: &Situation<'_>) -> Move {
 /// GRUB counts its entries, and the count changes with each deployment that comes or goes: what was
 /// armed some time ago may lead elsewhere.
 fn go(deployment: Deployment, s: &Situation<'_>) -> Move {
-    let finished = s.seen.finished.as_ref();
+    let finished = s.seen.turn.finished.as_ref();
     let has_just_armed = finished.is_some_and(|finished| {
         matches!(finished.step, Step::Arm { .. }) && matches!(finished.outcome, Outcome::Done(_))
     });
-    match s.seen.one_shot {
+    match s.seen.machine.one_shot {
         OneShot::Set if has_just_armed => Move::begin(Step::Reboot { force: false }),
         OneShot::Set | OneShot::Clear | OneShot::Unreadable => {
             Move::begin(Step::Arm { deployment })
@@ -66,15 +66,15 @@ fn go(deployment: Deployment, s: &Situation<'_>) -> Move {
 fn is_too_early(up: &Upgrade, s: &Situation<'_>) -> bool {
     let unsigned = signatures::ask_for_more(up, s.policy)
         || signatures::lack_the_verdict_of_skopeo(up, s.policy);
-    let pinned = s.seen.default_is_pinned();
+    let pinned = s.seen.machine.default_is_pinned();
     let renamed = renamed(up, s.seen).is_some();
-    unsigned || s.seen.etc_stale || s.seen.uncordoned || !pinned || renamed
+    unsigned || s.seen.machine.etc_stale || s.seen.node.uncordoned || !pinned || renamed
 }
 
 /// Back to before the arming, which does not count. It is written before the one-shot entry goes,
 /// in which time the cordon may be set again and pods be back all the same.
 fn back(up: &Upgrade, s: &Situation<'_>) -> Move {
-    let next = if s.seen.uncordoned {
+    let next = if s.seen.node.uncordoned {
         drain::again(up, s).map_or_else(Move::give_up, Move::look)
     } else {
         Move::look([])
@@ -85,7 +85,7 @@ fn back(up: &Upgrade, s: &Situation<'_>) -> Move {
 
 /// A trial that was armed in this boot did not happen: this system has kept control all the while.
 pub(super) fn uncount(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
-    let armed_here = matches!(&up.phase, Phase::Armed { boot } if *boot == s.seen.boot);
+    let armed_here = matches!(&up.phase, Phase::Armed { boot } if *boot == s.seen.turn.boot);
     armed_here.then_some(Change::Uncount)
 }
 
@@ -93,14 +93,20 @@ pub(super) fn uncount(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
 /// only then does an unfinished trial fall back. A staged system moves the menu at the very
 /// shutdown that leads into the trial, under the position that is armed.
 pub(super) fn place(up: &Upgrade, s: &Situation<'_>) -> Result<Deployment, Reason> {
-    let exists = |to: &&Deployment| s.seen.deployments.iter().any(|there| there.same(to));
+    let exists = |to: &&Deployment| {
+        s.seen
+            .machine
+            .deployments
+            .iter()
+            .any(|there| there.same(to))
+    };
     let Some(to) = up.to.as_ref().filter(exists) else {
         let commit = up.short_commit();
         return Err(Reason::TargetVanished { commit });
     };
-    if s.seen.default_is(&up.from) && !s.seen.staged {
+    if s.seen.machine.default_is(&up.from) && !s.seen.machine.staged {
         Ok(to.clone())
     } else {
-        Err(s.seen.foreign_default())
+        Err(s.seen.machine.foreign_default())
     }
 }

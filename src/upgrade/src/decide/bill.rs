@@ -15,7 +15,7 @@ use crate::step::{Home, Step};
 pub(super) fn charge(before: &Record, up: &Upgrade, act: &Act, s: &Situation<'_>) -> Vec<Change> {
     // The initramfs may have no clock, and nothing begins or ends there that the agent does not
     // see.
-    if s.seen.home == Home::Stage {
+    if s.seen.turn.home == Home::Stage {
         return Vec::new();
     }
     let mut bill = up.bill.clone();
@@ -46,7 +46,7 @@ fn waiting(bill: &mut Bill, up: &Upgrade, act: &Act, s: &Situation<'_>) -> u64 {
 /// paused, and so is a pause before another try.
 fn waits_for_the_operator(up: &Upgrade, act: &Act, s: &Situation<'_>) -> bool {
     let closed = matches!(up.waits, Some(Reason::WindowClosed { .. }));
-    let idle = s.seen.running.is_none() && matches!(act, Act::Wait(_));
+    let idle = s.seen.turn.running.is_none() && matches!(act, Act::Wait(_));
     idle && up.phase.can_be_withdrawn() && (up.paused || closed)
 }
 
@@ -71,7 +71,7 @@ fn reboot(bill: &mut Bill, up: &Upgrade, act: &Act, s: &Situation<'_>) {
     let ended = up.phase.is_end();
     let begins = !ended && matches!(act, Act::Begin(Step::Reboot { .. }));
     let watch = &mut bill.not_ready;
-    let here = watch.started_in(&s.seen.boot);
+    let here = watch.started_in(&s.seen.turn.boot);
     if here && (begins || ended) {
         // The reboot that was asked for did not come, and has taken nobody's time.
         watch.since = None;
@@ -79,7 +79,7 @@ fn reboot(bill: &mut Bill, up: &Upgrade, act: &Act, s: &Situation<'_>) {
     // A trial that is not judged yet serves nobody, and a record of its own for its being Ready
     // would be one write more.
     let judged = !matches!(up.phase, Phase::Trial { .. });
-    let back = s.seen.health.ready == Check::Pass && judged && !here;
+    let back = s.seen.turn.health.ready == Check::Pass && judged && !here;
     if begins {
         watch.start(now);
     } else if ended || back {

@@ -14,15 +14,15 @@ pub(super) fn healthy(up: &Upgrade, s: &Situation<'_>) -> Move {
 }
 
 fn default(up: &Upgrade, s: &Situation<'_>) -> Move {
-    if s.seen.runs_default() && !up.is_being_blessed() {
+    if s.seen.machine.runs_default() && !up.is_being_blessed() {
         // Somebody else did that, and must say whether it stays. It is well, and serves.
         return Move::wait().after([Change::GiveUp(reinstate::moved(s))]);
     }
-    if s.seen.runs_default() {
+    if s.seen.machine.runs_default() {
         // The reorder is one rename: where the new one is the default, the blessing is done.
         return Move::look([Change::Phase(Phase::Blessed)]);
     }
-    if !s.seen.default_is(&up.from) {
+    if !s.seen.machine.default_is(&up.from) {
         return overruled(s);
     }
     if !is_healthy_here(up, s) {
@@ -40,7 +40,7 @@ fn default(up: &Upgrade, s: &Situation<'_>) -> Move {
 }
 
 fn is_healthy_here(up: &Upgrade, s: &Situation<'_>) -> bool {
-    let boot = s.seen.boot.clone();
+    let boot = s.seen.turn.boot.clone();
     up.phase == Phase::Healthy { boot }
 }
 
@@ -48,12 +48,12 @@ fn is_healthy_here(up: &Upgrade, s: &Situation<'_>) -> bool {
 /// take its place. A trial ends by a reboot, which leads to it. A system that came up as the
 /// default was blessed before the power went, and serves on.
 fn overruled(s: &Situation<'_>) -> Move {
-    let then = if s.seen.trial {
+    let then = if s.seen.machine.trial {
         Move::begin(Step::Reboot { force: false })
     } else {
         Move::wait()
     };
-    then.after([Change::GiveUp(s.seen.foreign_default())])
+    then.after([Change::GiveUp(s.seen.machine.foreign_default())])
 }
 
 /// The new system is the default: remove the cordon, clean up, be done.
@@ -82,5 +82,5 @@ pub(super) fn blessed(up: &Upgrade, s: &Situation<'_>) -> Move {
 /// the menu.
 fn owes_kubeadm(up: &Upgrade, s: &Situation<'_>) -> bool {
     let kubeadm = &up.attempt.kubeadm;
-    kubeadm.due || kubeadm.configured.as_ref() != Some(&s.seen.boot)
+    kubeadm.due || kubeadm.configured.as_ref() != Some(&s.seen.turn.boot)
 }

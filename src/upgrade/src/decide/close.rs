@@ -20,7 +20,7 @@ pub(super) fn end(up: Option<&Upgrade>) -> Option<Change> {
 
 /// That nobody asks for anything.
 pub(super) fn nothing_asked(s: &Situation<'_>) -> Option<Change> {
-    (s.seen.request == Asked::Nothing).then_some(Change::Whole(Whole::NothingAsked))
+    (s.seen.node.request == Asked::Nothing).then_some(Change::Whole(Whole::NothingAsked))
 }
 
 /// Whether an upgrade has ended, and another request is there already: nothing would wake the agent
@@ -28,9 +28,9 @@ pub(super) fn nothing_asked(s: &Situation<'_>) -> Option<Change> {
 pub(super) fn another_asks(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> bool {
     last.is_some_and(|up| up.phase.is_end())
         && s.reached
-        && s.seen.running.is_none()
-        && s.seen.paused.is_none()
-        && rest.unanswered(&s.seen.request).is_some()
+        && s.seen.turn.running.is_none()
+        && s.seen.node.paused.is_none()
+        && rest.unanswered(&s.seen.node.request).is_some()
 }
 
 /// What every decision notes: the step that begins, the bill, the phase.
@@ -66,7 +66,7 @@ fn reached(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
     (new && up.reached.len() < REACHED).then(|| {
         Change::Reached(Reached {
             phase: phase.to_owned(),
-            at: s.seen.wall,
+            at: s.seen.turn.wall,
             waited: 0,
         })
     })

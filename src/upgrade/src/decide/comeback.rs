@@ -16,7 +16,11 @@ pub(super) fn after_trial(up: &Upgrade, s: &Situation<'_>) -> Move {
     {
         return first;
     }
-    if up.to.as_ref().is_some_and(|to| s.seen.default_is(to)) {
+    if up
+        .to
+        .as_ref()
+        .is_some_and(|to| s.seen.machine.default_is(to))
+    {
         return rollback::chosen_by_hand(up, s);
     }
     if up.attempt.tries < s.policy.trials {

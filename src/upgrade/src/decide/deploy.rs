@@ -31,7 +31,7 @@ pub(super) fn again_when_drained(up: &Upgrade, s: &Situation<'_>) -> Move {
 }
 
 fn keeps_changing(times: u32, s: &Situation<'_>) -> Reason {
-    if s.seen.etc_stale {
+    if s.seen.machine.etc_stale {
         let detail = format!(
             "something keeps changing it: it still differed after {times} deployments in a row; find the program that modifies it"
         );

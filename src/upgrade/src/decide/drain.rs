@@ -14,8 +14,8 @@ pub(super) fn take(custody: &Custody, s: &Situation<'_>) -> Move {
     if let Some(wait) = s.unheard() {
         return wait.into();
     }
-    let mut taken = custody.take(s.seen.node.as_ref());
-    let act = if s.seen.hooks.pre && !taken.prepared {
+    let mut taken = custody.take(s.seen.node.name.as_ref());
+    let act = if s.seen.machine.hooks.pre && !taken.prepared {
         Act::Begin(Step::PreHooks)
     } else {
         exclusion(&taken, s).unwrap_or_else(|| Act::Begin(drain(&mut taken, s)))
@@ -37,7 +37,7 @@ fn exclusion(taken: &Taken, s: &Situation<'_>) -> Option<Act> {
         return Some(act);
     };
     let until = since.at.plus_seconds(s.policy.load_balancer.wait_seconds);
-    let early = since.boot == s.seen.boot && s.seen.now < until;
+    let early = since.boot == s.seen.turn.boot && s.seen.turn.now < until;
     early.then_some(Act::Wait(Some(until)))
 }
 
@@ -46,9 +46,9 @@ fn exclusion(taken: &Taken, s: &Situation<'_>) -> Option<Act> {
 fn drain(taken: &mut Taken, s: &Situation<'_>) -> Step {
     let first = taken.drain_begun.take();
     let begun = first
-        .filter(|first| first.boot == s.seen.boot)
+        .filter(|first| first.boot == s.seen.turn.boot)
         .unwrap_or_else(|| s.moment());
-    let spent_seconds = s.seen.now.seconds_since(begun.at);
+    let spent_seconds = s.seen.turn.now.seconds_since(begun.at);
     taken.drain_begun = Some(begun);
     Step::Drain { spent_seconds }
 }

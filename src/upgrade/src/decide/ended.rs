@@ -12,7 +12,7 @@ use crate::step::{Effect, Finished, Outcome, Step};
 
 /// The changes that follow from how a step ended, if one did.
 pub(super) fn fold(up: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Vec<Change> {
-    let (Some(up), Some(finished)) = (up, &s.seen.finished) else {
+    let (Some(up), Some(finished)) = (up, &s.seen.turn.finished) else {
         return Vec::new();
     };
     // A mark belongs to the Node and to no upgrade.
@@ -119,7 +119,7 @@ fn done(
         (Step::Snapshot, _) => vec![Change::Saved(true)],
         (Step::PostHooks { .. }, _) => failed::post_hooks_over(up),
         (Step::Bless { .. }, _) => vec![Change::Phase(Phase::Blessed)],
-        (Step::Kubeadm, _) => vec![Change::Configured(s.seen.boot.clone())],
+        (Step::Kubeadm, _) => vec![Change::Configured(s.seen.turn.boot.clone())],
         (Step::Release, _) => vec![Change::Custody(up.custody.give_back())],
         (Step::Undo { .. } | Step::Clean, _) => vec![Change::Cleaned],
         // Their effect is seen: the one-shot entry, the boot, the health. The others brought no
@@ -143,7 +143,7 @@ fn done(
 /// A ref or a container image says which commit it is only when it is fetched.
 fn fetched(up: &Upgrade, commit: &Digest, bad: &[BadImage], s: &Situation<'_>) -> Vec<Change> {
     let mut changes = vec![Change::Commit(commit.clone())];
-    if *commit == s.seen.booted.digest {
+    if *commit == s.seen.machine.booted.digest {
         changes.push(Change::Phase(Phase::Upgraded));
     } else {
         changes.push(Change::Phase(Phase::Fetched));

@@ -43,8 +43,8 @@ pub(crate) fn judge(
             detail: "it is missing".to_owned(),
         });
     };
-    if info.architecture != seen.machine {
-        let (image, machine) = (info.architecture.clone(), seen.machine.clone());
+    if info.architecture != seen.machine.architecture {
+        let (image, machine) = (info.architecture.clone(), seen.machine.architecture.clone());
         return Err(Reason::WrongArchitecture {
             commit: commit(),
             image,
@@ -135,7 +135,7 @@ fn age(
     match facts.older_by() {
         Some(seconds) if !policy.downgrade && !whom.kept => Err(Reason::OlderImage {
             commit: facts.commit.short().to_owned(),
-            running: seen.booted.digest.short().to_owned(),
+            running: seen.machine.booted.digest.short().to_owned(),
             seconds,
         }),
         Some(_) | None => Ok(()),

@@ -102,8 +102,8 @@ fn again(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'_>) -> Retry
         step: step.kind().into(),
         tries,
         due: Moment {
-            boot: s.seen.boot.clone(),
-            at: s.seen.now.plus_seconds(doubled.min(LONGEST_PAUSE)),
+            boot: s.seen.turn.boot.clone(),
+            at: s.seen.turn.now.plus_seconds(doubled.min(LONGEST_PAUSE)),
         },
         reason: reason.clone(),
     }
@@ -170,7 +170,7 @@ fn disarm(up: &Upgrade, failure: &Failure<'_>, s: &Situation<'_>) -> Consequence
 /// rest. careen-deploy tells a swap of somebody else's.
 fn bless(failure: &Failure<'_>, s: &Situation<'_>) -> Consequence {
     let theirs = matches!(failure.reason, Reason::ForeignDefault { .. });
-    if s.seen.runs_default() && !theirs {
+    if s.seen.machine.runs_default() && !theirs {
         return Consequence::Settled;
     }
     again_if_it_may_help(failure)

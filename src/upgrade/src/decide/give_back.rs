@@ -26,7 +26,7 @@ pub(super) fn give_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
 /// The hooks that undo what the pre-hooks did.
 pub(super) fn post_hooks(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
     let upgraded = up.phase == Phase::Blessed;
-    let due = up.custody.hooks_due() && s.seen.hooks.post;
+    let due = up.custody.hooks_due() && s.seen.machine.hooks.post;
     due.then_some(Act::Begin(Step::PostHooks { upgraded }))
 }
 

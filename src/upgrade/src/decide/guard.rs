@@ -32,7 +32,7 @@ fn called_off(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
 fn nothing_stays_armed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     use Phase as P;
     let must_not = match (&up.phase, s.system(up)) {
-        (P::Armed { boot }, System::Old) => *boot != s.seen.boot,
+        (P::Armed { boot }, System::Old) => *boot != s.seen.turn.boot,
         (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, System::Old)
         | (P::Healthy { .. } | P::Blessed | P::Halted { .. }, System::Old)
         | (P::Trial { .. } | P::Reverting { .. }, System::Old | System::New) => true,

@@ -19,7 +19,7 @@ pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     } else {
         0
     };
-    let shut = s.policy.window.shut(s.seen.wall, minutes);
+    let shut = s.policy.window.shut(s.seen.turn.wall, minutes);
     let shut = shut.filter(|_| !may_go_on_outside(up, s))?;
     let waits = Change::Waits(Some(Reason::WindowClosed { opens: shut.why }));
     // Where no hours are long enough, or their zone is not known, somebody may fix that.

@@ -37,8 +37,8 @@ pub(super) struct SoFar {
 /// shown what it had its time for: what cannot be looked at meanwhile, for the API server blinks or
 /// the agent has only just started, is asked for at the soak's end.
 pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judgement {
-    let health = &seen.health;
-    if let Some(reason) = broken(health, seen.now) {
+    let health = &seen.turn.health;
+    if let Some(reason) = broken(health, seen.turn.now) {
         return Judgement::Bad(reason);
     }
     let SoFar {
@@ -51,14 +51,14 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judge
     match (first_open(local(health)), first_open(remote(health))) {
         (None, None) => Judgement::Healthy,
         (Some(_), _) if is_locked_out(seen) => locked_out(seen, limits, deadline),
-        (Some(_), _) if seen.now < deadline => Judgement::Wait {
+        (Some(_), _) if seen.turn.now < deadline => Judgement::Wait {
             until: deadline,
             hold: deadline > usual(limits),
         },
         // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the
         // time that the server leaves it.
         (Some(open), _) if held => wait_or_bad(&open, seen, limits, deadline),
-        (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.now)),
+        (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.turn.now)),
         (None, Some(open)) => away_or_late(&open, seen, limits, (deadline, alone)),
     }
 }
@@ -72,16 +72,16 @@ fn usual(limits: &policy::Health) -> SinceBoot {
 /// pkg/kubelet/certificate/bootstrap/bootstrap.go), whichever system it is of: nothing is learned
 /// of the new one before the clock or the credential is put right.
 fn is_locked_out(seen: &Observation) -> bool {
-    let health = &seen.health;
+    let health = &seen.turn.health;
     let kubelet_is_all = health.runtime == Check::Pass && health.kubelet != Check::Pass;
-    seen.api == Api::Away && kubelet_is_all && matches!(health.credential, Check::Fail(_))
+    seen.node.api == Api::Away && kubelet_is_all && matches!(health.credential, Check::Fail(_))
 }
 
 /// As an API server that is away, from the first moment on: whenever it is put right, the kubelet
 /// has its full time.
 fn locked_out(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> Judgement {
     let until = patience(seen, limits, deadline);
-    if seen.now < until {
+    if seen.turn.now < until {
         return Judgement::Wait { until, hold: true };
     }
     Judgement::ApiAway(away(seen))
@@ -94,15 +94,17 @@ fn away_or_late(
     limits: &policy::Health,
     (deadline, alone): (SinceBoot, bool),
 ) -> Judgement {
-    match seen.api {
+    match seen.node.api {
         // Away is also the agent that has just started, and a server that blinks: until the
         // deadline it may yet speak.
-        Api::Away if seen.now < deadline => Judgement::Wait {
+        Api::Away if seen.turn.now < deadline => Judgement::Wait {
             until: deadline,
             hold: deadline > usual(limits),
         },
-        Api::Away if alone && seen.network.is_ok() => Judgement::Healthy,
-        Api::Away if seen.now >= patience(seen, limits, deadline) => Judgement::ApiAway(away(seen)),
+        Api::Away if alone && seen.turn.network.is_ok() => Judgement::Healthy,
+        Api::Away if seen.turn.now >= patience(seen, limits, deadline) => {
+            Judgement::ApiAway(away(seen))
+        }
         Api::Away | Api::Reached { .. } => wait_or_bad(open, seen, limits, deadline),
     }
 }
@@ -110,9 +112,9 @@ fn away_or_late(
 /// A node without a network says nothing of the API server. The old system, which does not lack
 /// one, is asked before the image is blamed.
 const fn away(seen: &Observation) -> Reason {
-    match seen.network {
+    match seen.turn.network {
         Ok(()) => Reason::ApiAwayInTrial {
-            seconds: seen.now.0 / 1000,
+            seconds: seen.turn.now.0 / 1000,
         },
         Err(_) => Reason::NoApiFromNewSystem,
     }
@@ -125,19 +127,19 @@ fn wait_or_bad(
     deadline: SinceBoot,
 ) -> Judgement {
     let until = patience(seen, limits, deadline);
-    if seen.now < until {
+    if seen.turn.now < until {
         return Judgement::Wait {
             until,
             hold: until > usual(limits),
         };
     }
-    Judgement::Bad(unhealthy(open, seen.now))
+    Judgement::Bad(unhealthy(open, seen.turn.now))
 }
 
 /// When the node's time is over where the API server is to blame for part of it.
 fn patience(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> SinceBoot {
     let hold = deadline.plus_seconds(limits.api_away_hold_seconds);
-    match seen.api {
+    match seen.node.api {
         Api::Away => hold,
         // A server that came late leaves the node its full time to become Ready, once: a flapping
         // one does not.

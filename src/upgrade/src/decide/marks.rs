@@ -16,10 +16,10 @@ const LOOK_AGAIN: u64 = 10;
 /// a step ends belongs to what follows from that step, which may be a pause that only this turn
 /// knows.
 pub(super) fn remove(up: Option<&Upgrade>, s: &Situation<'_>) -> Option<Move> {
-    if !is_due(s) || s.seen.finished.is_some() {
+    if !is_due(s) || s.seen.turn.finished.is_some() {
         return None;
     }
-    let first = match up.filter(|_| s.seen.uncordoned) {
+    let first = match up.filter(|_| s.seen.node.uncordoned) {
         Some(up) => note_uncordoned(up, s)?,
         None => Vec::new(),
     };
@@ -32,7 +32,7 @@ fn note_uncordoned(up: &Upgrade, s: &Situation<'_>) -> Option<Vec<Change>> {
     use Phase as P;
     match (&up.phase, s.system(up)) {
         (P::Drained, System::Old) => drain::again(up, s).ok(),
-        (P::Armed { boot }, System::Old) if *boot == s.seen.boot => None,
+        (P::Armed { boot }, System::Old) if *boot == s.seen.turn.boot => None,
         (
             P::Accepted
             | P::Fetched
@@ -55,8 +55,8 @@ fn note_uncordoned(up: &Upgrade, s: &Situation<'_>) -> Option<Vec<Change>> {
 /// No wait outlasts a mark that is due, and no upgrade waits for one.
 pub(super) fn look_again(act: Act, s: &Situation<'_>) -> Act {
     match act {
-        Act::Wait(until) if is_due(s) && s.seen.running.is_none() => {
-            let soon = s.seen.now.plus_seconds(LOOK_AGAIN);
+        Act::Wait(until) if is_due(s) && s.seen.turn.running.is_none() => {
+            let soon = s.seen.turn.now.plus_seconds(LOOK_AGAIN);
             Act::Wait(Some(until.map_or(soon, |until| until.min(soon))))
         }
         act @ (Act::Begin(_) | Act::Cancel | Act::Wait(_)) => act,
@@ -65,5 +65,5 @@ pub(super) fn look_again(act: Act, s: &Situation<'_>) -> Act {
 
 /// What is armed is cleared first, or left for the new system.
 fn is_due(s: &Situation<'_>) -> bool {
-    s.seen.stale_mark && s.reached && !s.armed
+    s.seen.node.stale_mark && s.reached && !s.armed
 }

@@ -78,7 +78,7 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
     let in_force = with_the_past(in_force(policy), &record.past);
     let s = Situation::of(seen, policy, &in_force);
     let mut next = Next::of(record);
-    let act = match seen.home {
+    let act = match seen.turn.home {
         Home::Stage => stage(&mut next, &s),
         Home::Agent => agent(&mut next, &s),
     };
@@ -134,7 +134,7 @@ fn moves(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
 
 /// What comes before everything else: a step that runs, or a mark of ours that nothing explains.
 fn first(next: &Next<'_>, s: &Situation<'_>) -> Option<Move> {
-    match &s.seen.running {
+    match &s.seen.turn.running {
         Some(step) => Some(running::while_running(step, next.upgrade(), s)),
         None => marks::remove(next.upgrade(), s),
     }

@@ -9,13 +9,13 @@ use crate::step::{Home, Step};
 pub(super) fn without_a_record(s: &Situation<'_>) -> Act {
     let seen = s.seen;
     // From the default a reboot would lead here again, for ever.
-    if seen.home == Home::Stage && seen.on_trial() {
+    if seen.turn.home == Home::Stage && seen.machine.on_trial() {
         return Act::Begin(Step::Reboot { force: true });
     }
-    if seen.on_trial() {
+    if seen.machine.on_trial() {
         return safety::leave_trial(s);
     }
-    match (seen.home, &seen.running) {
+    match (seen.turn.home, &seen.turn.running) {
         (Home::Stage, _) => Act::Begin(Step::Pass),
         (Home::Agent, Some(_)) => Act::Wait(None),
         (Home::Agent, None) => safety::disarm(None, s).unwrap_or(Act::Wait(None)),

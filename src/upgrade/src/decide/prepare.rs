@@ -25,9 +25,9 @@ pub(super) fn prepare(up: &Upgrade, s: &Situation<'_>) -> Move {
 /// Whether the requester has paused the Node: then no further step to the arming begins. Until the
 /// Node is seen again, what was seen last holds.
 fn is_paused(up: &Upgrade, s: &Situation<'_>) -> bool {
-    match s.seen.request {
+    match s.seen.node.request {
         Asked::Unknown => up.paused,
-        Asked::Nothing | Asked::This(_) => s.seen.paused.is_some(),
+        Asked::Nothing | Asked::This(_) => s.seen.node.paused.is_some(),
     }
 }
 

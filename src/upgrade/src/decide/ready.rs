@@ -34,7 +34,7 @@ fn must_compare(up: &Upgrade) -> bool {
 }
 
 fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
-    if s.seen.uncordoned {
+    if s.seen.node.uncordoned {
         return match drain::again(up, s) {
             Ok(first) => drain::take(&up.custody.before_the_drain(), s).after(first),
             Err(reason) => Move::give_up(reason),
@@ -46,7 +46,7 @@ fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
     }
     match arm::place(up, s) {
         Err(reason) => Move::give_up(reason),
-        Ok(_) if s.seen.etc_stale || !s.seen.default_is_pinned() => {
+        Ok(_) if s.seen.machine.etc_stale || !s.seen.machine.default_is_pinned() => {
             deploy::again_when_drained(up, s)
         }
         Ok(_) if !up.attempt.saved => Move::begin(Step::Snapshot),

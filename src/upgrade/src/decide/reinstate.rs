@@ -13,7 +13,7 @@ const MOVED: &str = "; somebody else had made this system the default during its
 
 /// Whether somebody else has made the system on trial the default, now or before.
 pub(super) fn is_moved(up: &Upgrade, s: &Situation<'_>) -> bool {
-    let now = s.seen.trial && s.seen.runs_default() && !up.is_being_blessed();
+    let now = s.seen.machine.trial && s.seen.machine.runs_default() && !up.is_being_blessed();
     now || up.attempt.default.is_moved()
 }
 
@@ -24,23 +24,23 @@ pub(super) fn note(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
 
 /// The step that makes the old system the default again where the new one still is, once a boot.
 pub(super) fn reinstate(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
-    let over = up.to.clone().filter(|to| s.seen.default_is(to))?;
+    let over = up.to.clone().filter(|to| s.seen.machine.default_is(to))?;
     if was_tried(up, s) {
         return None;
     }
     let deployment = up.from.clone();
-    let note = Change::Reinstate(s.seen.boot.clone());
+    let note = Change::Reinstate(s.seen.turn.boot.clone());
     Some(Move::begin(Step::Reinstate { deployment, over }).after([note]))
 }
 
 /// Whether that began in this boot.
 pub(super) fn was_tried(up: &Upgrade, s: &Situation<'_>) -> bool {
-    up.attempt.default.reinstated() == Some(&s.seen.boot)
+    up.attempt.default.reinstated() == Some(&s.seen.turn.boot)
 }
 
 /// Why the new system is not blessed that somebody else has made the default.
 pub(super) fn moved(s: &Situation<'_>) -> Reason {
-    let booted = s.seen.booted.digest.short();
+    let booted = s.seen.machine.booted.digest.short();
     Reason::ForeignDefault {
         default: format!(
             "{booted}, the system on trial, which something other than Careen made the default"

@@ -24,7 +24,11 @@ pub(super) fn revert(up: &Upgrade, reason: &Reason, s: &Situation<'_>) -> Move {
         if let Some(first) = reinstate(up, s) {
             return first;
         }
-        if up.to.as_ref().is_some_and(|to| s.seen.default_is(to)) {
+        if up
+            .to
+            .as_ref()
+            .is_some_and(|to| s.seen.machine.default_is(to))
+        {
             // What failed is booted next, and is not removed.
             return chosen_by_hand(up, s);
         }
@@ -48,7 +52,7 @@ pub(super) fn chosen_by_hand(up: &Upgrade, s: &Situation<'_>) -> Move {
     if let Some(first) = s.backoff(up).or_else(|| give_back(up, s)) {
         return first.into();
     }
-    let foreign = Change::GiveUp(s.seen.foreign_default());
+    let foreign = Change::GiveUp(s.seen.machine.foreign_default());
     Move::wait().after(up.custody.is_given_back().then_some(foreign))
 }
 
@@ -57,16 +61,16 @@ pub(super) fn leave(up: &Upgrade, s: &Situation<'_>) -> Move {
     if let Some(first) = safety::disarm(Some(up), s) {
         return first.into();
     }
-    let first = up.attempt.default.reinstated().is_none() && s.seen.trial;
+    let first = up.attempt.default.reinstated().is_none() && s.seen.machine.trial;
     let reinstate = || reinstate(up, s).filter(|_| first && reinstate::is_moved(up, s));
     let next = reinstate().unwrap_or_else(|| reboot(up, s));
     next.after(reinstate::note(up, s))
 }
 
 fn reboot(up: &Upgrade, s: &Situation<'_>) -> Move {
-    if s.seen.runs_default() && !reinstate::was_tried(up, s) {
+    if s.seen.machine.runs_default() && !reinstate::was_tried(up, s) {
         // A reboot would lead here again, for ever.
-        return Move::wait().after([Change::GiveUp(s.seen.foreign_default())]);
+        return Move::wait().after([Change::GiveUp(s.seen.machine.foreign_default())]);
     }
     let retry = up.retry.as_ref();
     let failed = retry

@@ -27,7 +27,7 @@ pub(super) fn disarm(up: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
 /// Removes our cordon, or our label for load balancers, from a node that its users have. The Node
 /// may still show what was just removed, so this is not done twice in a row.
 pub(super) fn lift(s: &Situation<'_>) -> Option<Act> {
-    if !(s.seen.own_cordon || s.seen.own_exclusion) {
+    if !(s.seen.node.own_cordon || s.seen.node.own_exclusion) {
         return None;
     }
     if !s.reached {

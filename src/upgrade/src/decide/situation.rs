@@ -52,16 +52,20 @@ impl<'a> Situation<'a> {
             seen,
             read,
             policy,
-            reached: matches!(seen.api, Api::Reached { .. }),
-            armed: seen.one_shot == OneShot::Set,
+            reached: matches!(seen.node.api, Api::Reached { .. }),
+            armed: seen.machine.one_shot == OneShot::Set,
         }
     }
 
     /// Which system of this upgrade runs.
     pub(super) fn system(&self, up: &Upgrade) -> System {
-        if up.to.as_ref().is_some_and(|to| to.same(&self.seen.booted)) {
+        if up
+            .to
+            .as_ref()
+            .is_some_and(|to| to.same(&self.seen.machine.booted))
+        {
             System::New
-        } else if up.from.same(&self.seen.booted) {
+        } else if up.from.same(&self.seen.machine.booted) {
             System::Old
         } else {
             System::Other
@@ -71,27 +75,27 @@ impl<'a> Situation<'a> {
     /// This moment of this boot.
     pub(super) fn moment(&self) -> Moment {
         Moment {
-            boot: self.seen.boot.clone(),
-            at: self.seen.now,
+            boot: self.seen.turn.boot.clone(),
+            at: self.seen.turn.now,
         }
     }
 
     /// Whether a moment is of this boot and still to come.
     pub(super) fn is_ahead(&self, moment: &Moment) -> bool {
-        moment.boot == self.seen.boot && self.seen.now < moment.at
+        moment.boot == self.seen.turn.boot && self.seen.turn.now < moment.at
     }
 
     /// The wait of an agent that has just started for the API server. It counts from the agent's
     /// start, since restoring the kubelet's state runs before that and may take minutes.
     pub(super) fn connecting(&self) -> Option<Act> {
-        let until = self.seen.started.plus_seconds(CONNECTING);
-        (self.seen.now < until).then_some(Act::Wait(Some(until)))
+        let until = self.seen.turn.started.plus_seconds(CONNECTING);
+        (self.seen.turn.now < until).then_some(Act::Wait(Some(until)))
     }
 
     /// The same while the Node was not seen yet: the request may be withdrawn, or the Node paused.
     pub(super) fn unheard(&self) -> Option<Act> {
         self.connecting()
-            .filter(|_| self.seen.request == Asked::Unknown)
+            .filter(|_| self.seen.node.request == Asked::Unknown)
     }
 
     /// The pause before the next try of the step that failed, if it is not over.
@@ -102,21 +106,21 @@ impl<'a> Situation<'a> {
 
     /// The pause when this step, whose tries no upgrade counts, has just failed.
     pub(super) fn pause_after_failure(&self, step: &Step) -> Option<Act> {
-        let finished = self.seen.finished.as_ref()?;
+        let finished = self.seen.turn.finished.as_ref()?;
         let failed = matches!(finished.outcome, Outcome::Failed(_));
         self.pause_after(step).filter(|_| failed)
     }
 
     /// The pause when this step has just ended, in whatever way.
     pub(super) fn pause_after(&self, step: &Step) -> Option<Act> {
-        let finished = self.seen.finished.as_ref()?;
+        let finished = self.seen.turn.finished.as_ref()?;
         let this = finished.step.kind() == step.kind();
         this.then(|| self.wait_seconds(PAUSE))
     }
 
     /// A wait of this many seconds.
     pub(super) fn wait_seconds(&self, seconds: u64) -> Act {
-        Act::Wait(Some(self.seen.now.plus_seconds(seconds)))
+        Act::Wait(Some(self.seen.turn.now.plus_seconds(seconds)))
     }
 
     /// The skew against the API server as it is now; nothing while its version is not known.
@@ -124,7 +128,7 @@ impl<'a> Situation<'a> {
         let Api::Reached {
             version: Some(server),
             ..
-        } = &self.seen.api
+        } = &self.seen.node.api
         else {
             return None;
         };
@@ -134,7 +138,7 @@ impl<'a> Situation<'a> {
 
     /// The operator's hours.
     pub(super) fn door(&self) -> Door {
-        self.policy.window.at(self.seen.wall)
+        self.policy.window.at(self.seen.turn.wall)
     }
 
     /// No wait outlasts the operator's hours unnoticed.
@@ -150,7 +154,7 @@ impl<'a> Situation<'a> {
 
     /// When a moment of the wall clock comes, as far as this boot's clock can tell.
     pub(super) fn wake_at(&self, moment: u64) -> SinceBoot {
-        let left = moment.saturating_sub(self.seen.wall);
-        self.seen.now.plus_seconds(left.clamp(1, LOOK_AGAIN))
+        let left = moment.saturating_sub(self.seen.turn.wall);
+        self.seen.turn.now.plus_seconds(left.clamp(1, LOOK_AGAIN))
     }
 }

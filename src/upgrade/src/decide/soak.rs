@@ -36,7 +36,7 @@ pub(super) fn is_disturbed(up: &Upgrade, s: &Situation<'_>) -> bool {
         ready,
         version,
         required,
-    } = &s.seen.health;
+    } = &s.seen.turn.health;
     let excused = !s.reached && alone::is_enough(up, s);
     let remote = [kubeadm, ready, version];
     let remote = remote.into_iter().filter(|_| !excused);
@@ -52,7 +52,7 @@ pub(super) fn soak(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>)
     if seconds == 0 {
         return None;
     }
-    let first = well_since.filter(|first| first.boot == s.seen.boot);
+    let first = well_since.filter(|first| first.boot == s.seen.turn.boot);
     let since = first.cloned().unwrap_or_else(|| s.moment());
     Some(Soak {
         until: since.at.plus_seconds(seconds),
@@ -68,7 +68,7 @@ pub(super) fn until(
     well_since: Option<&Moment>,
     s: &Situation<'_>,
 ) -> Option<SinceBoot> {
-    let first = well_since.filter(|first| first.boot == s.seen.boot)?;
+    let first = well_since.filter(|first| first.boot == s.seen.turn.boot)?;
     Some(first.at.plus_seconds(seconds(up, s)))
 }
 

@@ -10,7 +10,7 @@ use crate::step::Step;
 
 /// Lets the boot go on, or reboots into the old system.
 pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
-    if !s.seen.trial {
+    if !s.seen.machine.trial {
         // A default, kept or unknown system keeps its distribution's own way to boot and to be
         // rescued.
         return Move::begin(Step::Pass);
@@ -22,7 +22,7 @@ pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
     match up {
         Some(up) if is_armed_for_this(up, s) => check(s),
         Some(up) if is_led_to_again(up, s) => Move::begin(Step::Pass),
-        None if s.seen.runs_default() => Move::begin(Step::Pass),
+        None if s.seen.machine.runs_default() => Move::begin(Step::Pass),
         // A trial that nobody armed, or that was armed for another system: the record is not about
         // this boot.
         Some(_) | None => Move::begin(Step::Reboot { force: true }),
@@ -35,22 +35,23 @@ pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
 /// elsewhere the record does, of a system that was seen to be the default.
 fn is_led_to_again(up: &Upgrade, s: &Situation<'_>) -> bool {
     let was_default = up.attempt.default.is_moved() || up.phase == Phase::Upgraded;
-    let was_seen = up.from.same(&s.seen.booted) || (s.system(up) == System::New && was_default);
-    let is_unseen = s.seen.deployments.is_empty();
-    s.seen.runs_default() || (is_unseen && was_seen)
+    let was_seen =
+        up.from.same(&s.seen.machine.booted) || (s.system(up) == System::New && was_default);
+    let is_unseen = s.seen.machine.deployments.is_empty();
+    s.seen.machine.runs_default() || (is_unseen && was_seen)
 }
 
 /// Only the trial that was armed, and only one boot of it: a second was not counted. The guard
 /// looks at that boot again when its root is prepared.
 fn is_armed_for_this(up: &Upgrade, s: &Situation<'_>) -> bool {
-    let here = |boot: &_| *boot == s.seen.boot;
+    let here = |boot: &_| *boot == s.seen.turn.boot;
     let phase = matches!(up.phase, Phase::Armed { .. })
         || matches!(&up.phase, Phase::Trial { boot } if here(boot));
     phase && s.system(up) == System::New
 }
 
 fn check(s: &Situation<'_>) -> Move {
-    let detail = match &s.seen.integrity {
+    let detail = match &s.seen.machine.integrity {
         Some(Ok(())) => return pass(s),
         Some(Err(detail)) => detail.clone(),
         None => "its files could not be checked".to_owned(),
@@ -62,6 +63,6 @@ fn check(s: &Situation<'_>) -> Move {
 
 /// From here on this attempt is under way: another boot of the new system needs another arming.
 fn pass(s: &Situation<'_>) -> Move {
-    let boot = || s.seen.boot.clone();
+    let boot = || s.seen.turn.boot.clone();
     Move::begin(Step::Pass).after([Change::Guarded(boot()), Change::Enter(boot())])
 }

@@ -17,12 +17,12 @@ pub(super) fn table(up: &Upgrade, s: &Situation<'_>) -> Move {
         (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, Old) => {
             prepare::prepare(up, s)
         }
-        (P::Armed { boot }, Old) if *boot == s.seen.boot => arm::armed(up, s),
+        (P::Armed { boot }, Old) if *boot == s.seen.turn.boot => arm::armed(up, s),
         (P::Armed { .. } | P::Trial { .. } | P::Healthy { .. } | P::Blessed, Old) => {
             comeback::after_trial(up, s)
         }
         (P::Reverting { reason }, Old) => rollback::revert(up, reason, s),
-        (P::Armed { .. }, New) => Move::look([Change::Enter(s.seen.boot.clone())]),
+        (P::Armed { .. }, New) => Move::look([Change::Enter(s.seen.turn.boot.clone())]),
         (P::Trial { .. }, New) => trial::trial(up, s),
         (P::Healthy { .. }, New) => bless::healthy(up, s),
         (P::Blessed, New) => bless::blessed(up, s),
@@ -36,10 +36,10 @@ pub(super) fn table(up: &Upgrade, s: &Situation<'_>) -> Move {
 
 /// A system runs that this upgrade does not know, or knows but never armed.
 fn unknown_system(s: &Situation<'_>) -> Move {
-    if s.seen.on_trial() {
+    if s.seen.machine.on_trial() {
         return safety::leave_trial(s).into();
     }
-    let booted = s.seen.booted.digest.short().to_owned();
+    let booted = s.seen.machine.booted.digest.short().to_owned();
     let reason = Reason::UnknownSystem { booted };
     Move::wait().after([Change::Phase(Phase::Halted { reason })])
 }

@@ -41,9 +41,9 @@ pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
 
 /// Whether this boot bypassed the guard.
 fn is_unguarded(up: &Upgrade, s: &Situation<'_>) -> bool {
-    let boot = s.seen.boot.clone();
+    let boot = s.seen.turn.boot.clone();
     let guarded = up.attempt.guarded.as_ref() == Some(&boot) || s.policy.unguarded;
-    !s.seen.trial || !guarded || up.phase != Phase::Trial { boot }
+    !s.seen.machine.trial || !guarded || up.phase != Phase::Trial { boot }
 }
 
 fn judged(up: &Upgrade, s: &Situation<'_>) -> Move {
@@ -63,7 +63,7 @@ fn judged(up: &Upgrade, s: &Situation<'_>) -> Move {
 fn so_far(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> SoFar {
     let hold = up.attempt.hold.as_ref();
     SoFar {
-        held: hold.is_some_and(|until| until.boot == s.seen.boot),
+        held: hold.is_some_and(|until| until.boot == s.seen.turn.boot),
         soaks_until: soak::until(up, well_since, s),
         alone: alone::is_enough(up, s),
     }
@@ -73,7 +73,7 @@ fn so_far(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> SoFar
 fn well(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> Move {
     match soak::soak(up, well_since, s) {
         None => healthy(s),
-        Some(soak) if s.seen.now < soak.until => soaking(up, &soak, s),
+        Some(soak) if s.seen.turn.now < soak.until => soaking(up, &soak, s),
         Some(soak) => {
             let over = [Change::WellSince(Some(soak.since)), Change::Waits(None)];
             healthy(s).after(over)
@@ -91,8 +91,8 @@ fn soaking(up: &Upgrade, soak: &Soak, s: &Situation<'_>) -> Move {
 }
 
 fn healthy(s: &Situation<'_>) -> Move {
-    let boot = s.seen.boot.clone();
-    let kubeadm = if s.seen.health.kubeadm == Check::Pass {
+    let boot = s.seen.turn.boot.clone();
+    let kubeadm = if s.seen.turn.health.kubeadm == Check::Pass {
         Change::Configured(boot.clone())
     } else {
         Change::KubeadmDue
@@ -100,7 +100,7 @@ fn healthy(s: &Situation<'_>) -> Move {
     Move::look([
         Change::Phase(Phase::Healthy { boot }),
         kubeadm,
-        hold(s, s.seen.now.plus_seconds(BLESSING)),
+        hold(s, s.seen.turn.now.plus_seconds(BLESSING)),
     ])
 }
 
@@ -114,7 +114,7 @@ fn bad(up: &Upgrade, reason: Reason, s: &Situation<'_>) -> Move {
 }
 
 fn wait(up: &Upgrade, s: &Situation<'_>, until: SinceBoot, holds: bool) -> Move {
-    let act = match s.seen.health.kubeadm {
+    let act = match s.seen.turn.health.kubeadm {
         Check::Fail(_) if s.reached => match s.backoff(up) {
             // The pause before kubeadm's next try must not carry the trial past its deadline.
             Some(Act::Wait(again)) => Act::Wait(Some(again.map_or(until, |at| at.min(until)))),
@@ -131,7 +131,7 @@ fn wait(up: &Upgrade, s: &Situation<'_>, until: SinceBoot, holds: bool) -> Move 
 /// The trial goes on after its usual deadline, until then.
 fn hold(s: &Situation<'_>, until: SinceBoot) -> Change {
     Change::Hold(Moment {
-        boot: s.seen.boot.clone(),
+        boot: s.seen.turn.boot.clone(),
         at: until.plus_seconds(DEADMAN_SLACK),
     })
 }

@@ -28,21 +28,21 @@ pub(crate) fn check(
     if let Some(commit) = &target.commit {
         memory::check(&record.bad, commit, id)?;
     }
-    if let Some(sign) = &seen.control_plane {
+    if let Some(sign) = &seen.machine.control_plane {
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
     // The next trial would begin with what the last one has left, and its snapshot keep that.
-    seen.restored.clone()?;
-    seen.loader.clone()?;
+    seen.machine.restored.clone()?;
+    seen.machine.loader.clone()?;
     // It would cost the node's users a drain and a reboot, and the image its good name.
-    seen.checks.clone()?;
+    seen.machine.checks.clone()?;
     Ok(target)
 }
 
 /// A requester keeps the node out of what is not begun yet. The policy's own opt-out is among what
 /// the policy refuses.
 fn check_opt_out(seen: &Observation) -> Result<(), Reason> {
-    match &seen.opted_out {
+    match &seen.node.opted_out {
         None => Ok(()),
         Some(why) => Err(Reason::OptedOut {
             by: names::OPT_OUT.to_owned(),
@@ -57,7 +57,7 @@ fn resolve(wanted: &Wanted, seen: &Observation, policy: &Policy) -> Result<Targe
     match wanted {
         Wanted::Image(target) => Ok(target.clone()),
         Wanted::Kept => {
-            let kept = seen.kept().ok_or(Reason::NothingKept)?;
+            let kept = seen.machine.kept().ok_or(Reason::NothingKept)?;
             Ok(Target::here(kept.digest.clone()))
         }
     }
@@ -65,14 +65,14 @@ fn resolve(wanted: &Wanted, seen: &Observation, policy: &Policy) -> Result<Targe
 
 /// Whether the image is the one that runs, as far as is known before it is fetched.
 pub(crate) fn runs(target: &Target, seen: &Observation) -> bool {
-    target.commit.as_ref() == Some(&seen.booted.digest)
+    target.commit.as_ref() == Some(&seen.machine.booted.digest)
 }
 
 /// A trial falls back to the default, so that must be the system that runs; and one that runs
 /// without being the default is gone with the next reboot, whatever it is.
 fn check_default(seen: &Observation) -> Result<(), Reason> {
-    if seen.runs_default() {
+    if seen.machine.runs_default() {
         return Ok(());
     }
-    Err(seen.foreign_default())
+    Err(seen.machine.foreign_default())
 }

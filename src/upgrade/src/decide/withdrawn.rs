@@ -15,7 +15,7 @@ pub(super) fn called_off(up: &Upgrade, seen: &Observation) -> Option<Reason> {
 /// Node alone. And nobody has drained the present Node.
 pub(super) fn renamed(up: &Upgrade, seen: &Observation) -> Option<Reason> {
     let was = up.custody.taken()?.node.as_ref()?;
-    let is = seen.node.as_ref()?;
+    let is = seen.node.name.as_ref()?;
     (was != is).then(|| Reason::DrainRefused {
         detail: format!(
             "this machine is Node {is} now, and was Node {was} when it was cordoned; its credential no longer reaches {was}, \
@@ -27,7 +27,7 @@ pub(super) fn renamed(up: &Upgrade, seen: &Observation) -> Option<Reason> {
 /// Whether the requester has withdrawn the request that this upgrade serves.
 fn is_withdrawn(up: &Upgrade, seen: &Observation) -> bool {
     up.phase.can_be_withdrawn()
-        && match &seen.request {
+        && match &seen.node.request {
             Asked::Unknown => false,
             Asked::Nothing => true,
             Asked::This(request) => *request != up.request,

@@ -90,7 +90,7 @@ fn nothing_asked(rest: &mut Record) {
 fn refuse(rest: &mut Record, request: RawRequest, reason: Reason, s: &Situation<'_>) {
     let id: Option<UpgradeId> = request.id.as_deref().and_then(|id| id.parse().ok());
     rest.tally.count_refused(&reason);
-    let past = Past::refused(&request, id.clone(), &reason, s.seen.wall);
+    let past = Past::refused(&request, id.clone(), &reason, s.seen.turn.wall);
     history::remember(&mut rest.past, past);
     rest.refused = Some(Refused { id, reason });
     rest.spent = Some(request);

@@ -58,11 +58,11 @@ fn refuse(plan: &mut Plan, reason: &Reason) {
 
 /// The answer where the image runs already.
 pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
-    let version = seen.version.as_ref().map(ToString::to_string);
+    let version = seen.machine.version.as_ref().map(ToString::to_string);
     Plan {
         asked: asked.to_owned(),
-        at: seen.wall,
-        commit: Some(seen.booted.digest.clone()),
+        at: seen.turn.wall,
+        commit: Some(seen.machine.booted.digest.clone()),
         kubelet: changed(version.clone(), version),
         ..Plan::default()
     }
@@ -72,7 +72,7 @@ pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
 #[must_use]
 pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     let seen = case.seen;
-    if found.facts.commit == seen.booted.digest {
+    if found.facts.commit == seen.machine.booted.digest {
         // Which commit a branch or a container image leads to is known only now.
         return Plan {
             fetch_bytes: found.fetch_bytes,
@@ -83,11 +83,11 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     let info = found.facts.info.as_ref();
     let mut plan = Plan {
         asked: case.asked.to_owned(),
-        at: seen.wall,
+        at: seen.turn.wall,
         failed_before: failed_before(case.record, &found.facts.commit),
         commit: Some(found.facts.commit.clone()),
         kubelet: changed(
-            seen.version.as_ref().map(ToString::to_string),
+            seen.machine.version.as_ref().map(ToString::to_string),
             info.map(|info| info.kubernetes.to_string()),
         ),
         kernel: changed(found.kernel, found.facts.kernel.clone()),
@@ -103,7 +103,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
             case.record.past.iter().filter_map(Past::worked).collect(),
         ),
         window_seconds: left_of_the_hours(case),
-        paused: seen.paused.as_ref().map(|pause| cut(&pause.why())),
+        paused: seen.node.paused.as_ref().map(|pause| cut(&pause.why())),
         ..Plan::default()
     };
     wait_for_the_hours(&mut plan, case);
@@ -118,7 +118,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
 fn against(case: &Case<'_>, found: &Found) -> Option<Reason> {
     let whom = For {
         kubernetes: None,
-        from: case.seen.version.as_ref(),
+        from: case.seen.machine.version.as_ref(),
         kept: case.look.kept,
     };
     let remembered = memory::check(&case.record.bad, &found.facts.commit, id(case).as_ref());
@@ -133,7 +133,7 @@ fn id(case: &Case<'_>) -> Option<UpgradeId> {
 }
 
 fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {
-    match (&case.seen.api, &found.facts.info) {
+    match (&case.seen.node.api, &found.facts.info) {
         (
             Api::Reached {
                 version: Some(server),
@@ -161,8 +161,8 @@ fn failed_before(record: &Record, commit: &Digest) -> Option<Failure> {
 
 /// The seconds that are left of the hours that are open; nothing where there are none.
 fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
-    match case.policy.window.at(case.seen.wall) {
-        Door::Open { until } => until.map(|end| end.saturating_sub(case.seen.wall)),
+    match case.policy.window.at(case.seen.turn.wall) {
+        Door::Open { until } => until.map(|end| end.saturating_sub(case.seen.turn.wall)),
         Door::Closed { .. } => None,
     }
 }
@@ -171,7 +171,7 @@ fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
 fn wait_for_the_hours(plan: &mut Plan, case: &Case<'_>) {
     let mut window = case.policy.window.clone();
     window.usual_seconds = history::usually_kept(&case.record.past);
-    let Some(shut) = window.shut(case.seen.wall, window.last_begin_minutes()) else {
+    let Some(shut) = window.shut(case.seen.turn.wall, window.last_begin_minutes()) else {
         return;
     };
     match shut.opens {

@@ -32,7 +32,7 @@ pub struct Look {
 #[must_use]
 pub fn turn(asked: &str, read: &RecordRead, seen: &Observation, policy: &PolicyRead) -> Turn {
     match look(asked, read, seen, policy) {
-        Err(reason) => Turn::Answer(Box::new(refusal(asked, seen.wall, &reason))),
+        Err(reason) => Turn::Answer(Box::new(refusal(asked, seen.turn.wall, &reason))),
         Ok(look) if wanted::runs(&look.target, seen) => {
             Turn::Answer(Box::new(unchanged(asked, seen)))
         }
@@ -59,7 +59,7 @@ fn look(
 
 fn nothing_is_under_way(record: &Record, seen: &Observation) -> Result<(), Reason> {
     let open = record.upgrade.as_ref().filter(|up| !up.phase.is_end());
-    let phase = match (open, &seen.running) {
+    let phase = match (open, &seen.turn.running) {
         (Some(up), _) => up.phase.name(),
         (None, Some(step)) => step.name(),
         (None, None) => return Ok(()),

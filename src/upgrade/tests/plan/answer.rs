@@ -86,10 +86,7 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
             500
         ],
     };
-    let paused = Observation {
-        paused: Some("\u{1}".repeat(100_000).into()),
-        ..quiet()
-    };
+    let paused = quiet().with(|seen| seen.node.paused = Some("\u{1}".repeat(100_000).into()));
     let plan = answered_on(&paused, &Policy::default(), many, pods);
     let length = serde_json::to_string(&plan).unwrap().len();
     assert!(length <= BYTES, "{length}");

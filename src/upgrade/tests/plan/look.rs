@@ -18,10 +18,7 @@ fn what_is_kept_is_looked_at_where_it_lies() {
         kept: true,
         ..deployment('b')
     };
-    let seen = Observation {
-        deployments: vec![held('a'), kept],
-        ..quiet()
-    };
+    let seen = quiet().with(|seen| seen.machine.deployments = vec![held('a'), kept]);
     let Turn::Look(look) = asks("kept: q1", &seen) else {
         panic!()
     };
@@ -40,7 +37,7 @@ fn the_image_that_runs_is_answered_at_once() {
 #[test]
 fn a_request_that_would_be_refused_is_not_looked_at() {
     let loader = Err(Reason::LoaderUnfit { detail: "x".into() });
-    let unfit = Observation { loader, ..quiet() };
+    let unfit = quiet().with(|seen| seen.machine.loader = loader);
     assert_eq!(refused(asks(&image('b'), &unfit)), "LoaderUnfit");
     let policy = Policy {
         remotes: vec!["ours".into()],
@@ -74,38 +71,26 @@ fn a_request_that_would_be_refused_is_not_looked_at() {
 
 #[test]
 fn a_node_that_is_kept_out_says_so_to_a_plan_too() {
-    let kept_out = Observation {
-        opted_out: Some("holds the only GPU".into()),
-        ..quiet()
-    };
+    let kept_out = quiet().with(|seen| seen.node.opted_out = Some("holds the only GPU".into()));
     assert_eq!(refused(asks(&image('b'), &kept_out)), "OptedOut");
 }
 
 #[test]
 fn a_node_whose_kubelet_is_owed_its_state_says_so_to_a_plan_too() {
-    let owing = Observation {
-        restored: Err(owed()),
-        ..quiet()
-    };
+    let owing = quiet().with(|seen| seen.machine.restored = Err(owed()));
     assert_eq!(refused(asks(&image('b'), &owing)), "StateOwed");
 }
 
 #[test]
 fn a_node_whose_trials_would_all_fail_by_a_check_says_so_to_a_plan_too() {
-    let amiss = Observation {
-        checks: Err(untrusted()),
-        ..quiet()
-    };
+    let amiss = quiet().with(|seen| seen.machine.checks = Err(untrusted()));
     assert_eq!(refused(asks(&image('b'), &amiss)), "CheckUntrusted");
 }
 
 #[test]
 fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
     let found = "none".into();
-    let bare = Observation {
-        watchdog: Err(Reason::NoWatchdog { found }),
-        ..quiet()
-    };
+    let bare = quiet().with(|seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found }));
     let policy = Policy {
         require_watchdog: true,
         ..Policy::default()

@@ -62,10 +62,7 @@ fn a_plan_tells_of_hours_that_are_too_short_by_now_when_they_open_again() {
 
 #[test]
 fn a_plan_of_a_paused_node_tells_why_it_is_and_all_the_same_what_changes() {
-    let paused = Observation {
-        paused: Some("an audit".into()),
-        ..quiet()
-    };
+    let paused = quiet().with(|seen| seen.node.paused = Some("an audit".into()));
     let policy = Policy::default();
     let plan = answered_on(&paused, &policy, found(), Pods::default());
     assert_eq!(

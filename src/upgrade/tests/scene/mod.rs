@@ -71,63 +71,41 @@ pub fn facts(letter: char) -> ImageFacts {
 /// The old system `a`, quiet, its API server at v1.36.3, nobody asking for anything.
 pub fn quiet() -> Observation {
     Observation {
-        home: Home::Agent,
-        now: SinceBoot(100_000),
-        started: SinceBoot(5_000),
-        wall: WALL,
-        boot: boot(1),
-        booted: deployment('a'),
-        version: Some("v1.35.4".parse().unwrap()),
-        trial: false,
-        deployments: vec![held('a')],
-        one_shot: OneShot::Clear,
-        loader: Ok(()),
-        watchdog: Ok(()),
-        restored: Ok(()),
-        checks: Ok(()),
-        control_plane: None,
-        machine: "x86_64".into(),
-        etc_stale: false,
-        staged: false,
-        node: Some("node-a".into()),
-        request: Asked::Nothing,
-        paused: None,
-        opted_out: None,
-        strays: Vec::new(),
-        uncordoned: false,
-        own_cordon: false,
-        own_exclusion: false,
-        stale_mark: false,
-        hooks: Hooks::default(),
-        api: Api::Reached {
-            since: SinceBoot(20_000),
-            version: Some("v1.36.3".parse().unwrap()),
+        machine: Machine {
+            version: Some("v1.35.4".parse().unwrap()),
+            deployments: vec![held('a')],
+            ..Machine::quiet(deployment('a'))
         },
-        network: Ok(()),
-        running: None,
-        finished: None,
-        health: Health::unknown(),
-        integrity: None,
+        node: NodeView {
+            name: Some("node-a".into()),
+            request: Asked::Nothing,
+            api: Api::Reached {
+                since: SinceBoot(20_000),
+                version: Some("v1.36.3".parse().unwrap()),
+            },
+            ..NodeView::default()
+        },
+        turn: Turn {
+            started: SinceBoot(5_000),
+            wall: WALL,
+            ..Turn::quiet(Home::Agent, boot(1), SinceBoot(100_000))
+        },
     }
 }
 
 /// The same, asked for image `b`.
 pub fn asked() -> Observation {
-    Observation {
-        request: Asked::This(pinned('b')),
-        ..quiet()
-    }
+    quiet().with(|seen| seen.node.request = Asked::This(pinned('b')))
 }
 
 /// The new system `b` on trial in boot 2, asked for.
 pub fn on_trial() -> Observation {
-    Observation {
-        boot: boot(2),
-        booted: deployment('b'),
-        trial: true,
-        deployments: vec![held('a'), deployment('b')],
-        ..asked()
-    }
+    asked().with(|seen| {
+        seen.turn.boot = boot(2);
+        seen.machine.booted = deployment('b');
+        seen.machine.trial = true;
+        seen.machine.deployments = vec![held('a'), deployment('b')];
+    })
 }
 
 pub fn healthy() -> Health {
@@ -243,7 +221,7 @@ pub fn phase_of(record: &Record) -> Phase {
 }
 
 pub fn just_armed() -> Option<Finished> {
-    let deployment = on_trial().booted;
+    let deployment = on_trial().machine.booted;
     finished(Step::Arm { deployment }, Outcome::Done(Effect::Plain))
 }
 

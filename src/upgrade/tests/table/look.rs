@@ -12,58 +12,58 @@ fn strays() -> Vec<keys::Stray> {
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
     let changes: [fn(&mut Observation); 37] = [
-        |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Ok(()))),
-        |seen| (seen.home, seen.integrity) = (Home::Stage, Some(Err("x".into()))),
-        |seen| seen.home = Home::Stage,
-        |seen| seen.running = Some(drain()),
+        |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Ok(()))),
+        |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Err("x".into()))),
+        |seen| seen.turn.home = Home::Stage,
+        |seen| seen.turn.running = Some(drain()),
         |seen| {
-            seen.running = Some(Step::Bless {
+            seen.turn.running = Some(Step::Bless {
                 commit: digest('b'),
                 over: None,
             })
         },
-        |seen| seen.paused = Some("holidays".into()),
-        |seen| seen.etc_stale = true,
-        |seen| seen.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
-        |seen| seen.control_plane = Some("etcd.yaml".into()),
-        |seen| seen.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
-        |seen| seen.restored = Err(owed()),
-        |seen| seen.checks = Err(untrusted()),
-        |seen| seen.staged = true,
-        |seen| seen.deployments[0].pinned = false,
-        |seen| seen.opted_out = Some("mine".into()),
-        |seen| seen.strays = strays(),
-        |seen| seen.uncordoned = true,
-        |seen| seen.own_cordon = true,
-        |seen| seen.own_exclusion = true,
-        |seen| seen.stale_mark = true,
-        |seen| seen.node = Some("another".into()),
-        |seen| (seen.hooks.pre, seen.hooks.post) = (true, true),
-        |seen| seen.version = None,
-        |seen| seen.machine = "aarch64".into(),
-        |seen| (seen.now, seen.wall) = (SinceBoot(1_000), 0),
-        |seen| seen.started = seen.now,
+        |seen| seen.node.paused = Some("holidays".into()),
+        |seen| seen.machine.etc_stale = true,
+        |seen| seen.machine.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
+        |seen| seen.machine.control_plane = Some("etcd.yaml".into()),
+        |seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
+        |seen| seen.machine.restored = Err(owed()),
+        |seen| seen.machine.checks = Err(untrusted()),
+        |seen| seen.machine.staged = true,
+        |seen| seen.machine.deployments[0].pinned = false,
+        |seen| seen.node.opted_out = Some("mine".into()),
+        |seen| seen.node.strays = strays(),
+        |seen| seen.node.uncordoned = true,
+        |seen| seen.node.own_cordon = true,
+        |seen| seen.node.own_exclusion = true,
+        |seen| seen.node.stale_mark = true,
+        |seen| seen.node.name = Some("another".into()),
+        |seen| (seen.machine.hooks.pre, seen.machine.hooks.post) = (true, true),
+        |seen| seen.machine.version = None,
+        |seen| seen.machine.architecture = "aarch64".into(),
+        |seen| (seen.turn.now, seen.turn.wall) = (SinceBoot(1_000), 0),
+        |seen| seen.turn.started = seen.turn.now,
         // Past every deadline, and past the hold behind it.
-        |seen| seen.now = SinceBoot(1_000_000),
-        |seen| seen.now = SinceBoot(10_000_000),
-        |seen| (seen.api, seen.network) = (Api::Away, Err(cut_off())),
-        |seen| seen.deployments = ['c', 'a', 'b'].map(held).to_vec(),
-        |seen| seen.deployments = vec![held('a')],
-        |seen| seen.health.kubelet = Check::Fail("x".into()),
-        |seen| seen.health.runtime = Check::Broken("x".into()),
+        |seen| seen.turn.now = SinceBoot(1_000_000),
+        |seen| seen.turn.now = SinceBoot(10_000_000),
+        |seen| (seen.node.api, seen.turn.network) = (Api::Away, Err(cut_off())),
+        |seen| seen.machine.deployments = ['c', 'a', 'b'].map(held).to_vec(),
+        |seen| seen.machine.deployments = vec![held('a')],
+        |seen| seen.turn.health.kubelet = Check::Fail("x".into()),
+        |seen| seen.turn.health.runtime = Check::Broken("x".into()),
         |seen| {
             let locked_out = (Check::Fail("x".into()), Check::Fail("x".into()));
-            (seen.health.kubelet, seen.health.credential) = locked_out;
-            seen.health.runtime = Check::Pass;
+            (seen.turn.health.kubelet, seen.turn.health.credential) = locked_out;
+            seen.turn.health.runtime = Check::Pass;
         },
         |seen| {
-            seen.health = Health {
+            seen.turn.health = Health {
                 kubeadm: Check::Fail("x".into()),
                 ..healthy()
             };
         },
-        |seen| seen.health.required = vec![("disk".into(), Check::Fail("x".into()))],
-        |seen| seen.health.required = vec![("disk".into(), Check::Broken("x".into()))],
+        |seen| seen.turn.health.required = vec![("disk".into(), Check::Fail("x".into()))],
+        |seen| seen.turn.health.required = vec![("disk".into(), Check::Broken("x".into()))],
     ];
     let with = |change: fn(&mut Observation)| {
         let mut seen = seen.clone();
@@ -191,37 +191,38 @@ fn ways(effect: Effect) -> Vec<Outcome> {
 
 /// Every class of observation that the table tells apart, for one ending of a step.
 pub fn observations(ending: &Option<Finished>) -> Vec<Observation> {
-    let mut all = vec![Observation {
-        finished: ending.clone(),
-        ..asked()
-    }];
+    let mut all = vec![asked().with(|seen| seen.turn.finished = ending.clone())];
     vary(&mut all, &['a', 'b', 'c'], |seen, letter| {
-        seen.booted = deployment(*letter)
+        seen.machine.booted = deployment(*letter)
     });
     vary(&mut all, &[1, 2, 3], |seen, number| {
-        seen.boot = boot(*number)
+        seen.turn.boot = boot(*number)
     });
-    vary(&mut all, &[false, true], |seen, trial| seen.trial = *trial);
+    vary(&mut all, &[false, true], |seen, trial| {
+        seen.machine.trial = *trial
+    });
     let entries = [OneShot::Clear, OneShot::Set, OneShot::Unreadable];
-    vary(&mut all, &entries, |seen, entry| seen.one_shot = *entry);
-    vary(&mut all, &[Api::Away, quiet().api], |seen, api| {
-        seen.api = api.clone()
+    vary(&mut all, &entries, |seen, entry| {
+        seen.machine.one_shot = *entry
+    });
+    vary(&mut all, &[Api::Away, quiet().node.api], |seen, api| {
+        seen.node.api = api.clone()
     });
     vary(
         &mut all,
         &[['a', 'b'], ['b', 'a']],
         |seen, [first, second]| {
-            seen.deployments = vec![held(*first), deployment(*second)];
+            seen.machine.deployments = vec![held(*first), deployment(*second)];
         },
     );
     // What is asked for matters before the arming alone, health after it alone: so they vary together.
     let together = [
-        (asked().request, Health::unknown()),
+        (asked().node.request, Health::unknown()),
         (Asked::Nothing, healthy()),
         (Asked::Unknown, Health::unknown()),
     ];
     vary(&mut all, &together, |seen, (request, health)| {
-        (seen.request, seen.health) = (request.clone(), health.clone());
+        (seen.node.request, seen.turn.health) = (request.clone(), health.clone());
     });
     all
 }
@@ -243,48 +244,61 @@ fn vary<T>(all: &mut Vec<Observation>, values: &[T], set: impl Fn(&mut Observati
 /// Everything that is seen, by name.
 pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
     macro_rules! named {
-        ($($field:ident),*) => {{
-            let Observation { $($field),* } = seen;
+        ($part:expr, $kind:ident { $($field:ident),* $(,)? }) => {{
+            let $kind { $($field),* } = &$part;
             vec![$((stringify!($field), format!("{:?}", $field))),*]
         }};
     }
     let mut fields = named!(
-        home,
-        now,
-        started,
-        wall,
-        boot,
-        booted,
-        version,
-        trial,
-        deployments,
-        one_shot,
-        loader,
-        watchdog,
-        restored,
-        checks,
-        control_plane,
-        machine,
-        etc_stale,
-        staged,
-        node,
-        request,
-        paused,
-        opted_out,
-        strays,
-        uncordoned,
-        own_cordon,
-        own_exclusion,
-        stale_mark,
-        hooks,
-        api,
-        network,
-        running,
-        finished,
-        health,
-        integrity
+        seen.machine,
+        Machine {
+            booted,
+            version,
+            trial,
+            deployments,
+            one_shot,
+            loader,
+            watchdog,
+            restored,
+            checks,
+            control_plane,
+            architecture,
+            etc_stale,
+            staged,
+            hooks,
+            integrity,
+        }
     );
-    fields.extend(checks(&seen.health));
+    fields.extend(named!(
+        seen.node,
+        NodeView {
+            name,
+            request,
+            paused,
+            opted_out,
+            strays,
+            uncordoned,
+            own_cordon,
+            own_exclusion,
+            stale_mark,
+            api,
+        }
+    ));
+    fields.extend(named!(
+        seen.turn,
+        Turn {
+            home,
+            boot,
+            now,
+            started,
+            wall,
+            running,
+            finished,
+            health,
+            network,
+        }
+    ));
+    fields.extend(checks(&seen.turn.health));
     fields
 }
 

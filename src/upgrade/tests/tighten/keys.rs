@@ -95,7 +95,7 @@ fn top() -> Vec<(&'static str, Class)> {
         }),
         rollback: Class::Refuses(Case {
             tighten: |policy| policy.rollback = false,
-            seen: |seen| seen.request = Asked::This(raw("kept:")),
+            seen: |seen| seen.node.request = Asked::This(raw("kept:")),
             code: "RollbackOff",
             ..NOTHING
         }),
@@ -125,7 +125,7 @@ fn top() -> Vec<(&'static str, Class)> {
             tighten: |policy| policy.require_watchdog = true,
             seen: |seen| {
                 let found = "softdog".into();
-                seen.watchdog = Err(Reason::NoWatchdog { found });
+                seen.machine.watchdog = Err(Reason::NoWatchdog { found });
             },
             code: "NoWatchdog",
             ..NOTHING
@@ -133,7 +133,7 @@ fn top() -> Vec<(&'static str, Class)> {
         skew: Class::Refuses(Case {
             tighten: |policy| policy.skew = 0,
             seen: |seen| {
-                seen.api = Api::Reached {
+                seen.node.api = Api::Reached {
                     since: SinceBoot(20_000),
                     version: Some("v1.37.0".parse().unwrap()),
                 };
@@ -160,7 +160,7 @@ fn registry() -> Vec<(&'static str, Class)> {
         allowed: Class::Refuses(Case {
             loosen: |policy| policy.registry.allowed = vec!["registry.example.com".into()],
             tighten: |policy| policy.registry.allowed = vec!["other.example.com".into()],
-            seen: |seen| seen.request = Asked::This(docker()),
+            seen: |seen| seen.node.request = Asked::This(docker()),
             code: "RemoteNotAllowed",
             ..NOTHING
         }),
@@ -170,14 +170,14 @@ fn registry() -> Vec<(&'static str, Class)> {
                 policy.registry.signed_by = "careen".into();
             },
             tighten: |policy| policy.registry.signed_by = "other".into(),
-            seen: |seen| seen.request = Asked::This(docker()),
+            seen: |seen| seen.node.request = Asked::This(docker()),
             code: "WrongSignature",
             ..NOTHING
         }),
         archives: Class::Refuses(Case {
             loosen: |policy| policy.registry.archives = vec!["/srv/images".into()],
             tighten: |policy| policy.registry.archives.clear(),
-            seen: |seen| seen.request = Asked::This(archive()),
+            seen: |seen| seen.node.request = Asked::This(archive()),
             code: "RemoteNotAllowed",
             ..NOTHING
         }),

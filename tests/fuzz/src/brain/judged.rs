@@ -16,12 +16,16 @@ pub struct Decided<'a> {
 pub fn judge(decided: &Decided<'_>) {
     let seen = decided.seen;
     if let Act::Begin(step) = decided.act {
-        assert!(step.at_home(seen.home), "{step:?} in {:?}", seen.home);
+        assert!(
+            step.at_home(seen.turn.home),
+            "{step:?} in {:?}",
+            seen.turn.home
+        );
         outside_of_the_hours(decided, step);
     }
-    match seen.home {
+    match seen.turn.home {
         Home::Stage => guarded(decided),
-        Home::Agent if seen.on_trial() && runs_what_is_tried(decided.before, seen) => {
+        Home::Agent if seen.machine.on_trial() && runs_what_is_tried(decided.before, seen) => {
             tried(decided);
         }
         Home::Agent => {}
@@ -30,15 +34,15 @@ pub fn judge(decided: &Decided<'_>) {
 
 /// On a Node that is seen, and paused, nothing is begun that leads to a trial.
 pub fn while_paused(seen: &Observation, act: &Act) {
-    if let (Act::Begin(step), false) = (act, seen.request == Asked::Unknown) {
+    if let (Act::Begin(step), false) = (act, seen.node.request == Asked::Unknown) {
         assert!(!leads_to_a_trial(step), "{step:?} while paused");
     }
 }
 
 /// Nor outside of the operator's hours.
 fn outside_of_the_hours(decided: &Decided<'_>, step: &Step) {
-    let door = decided.policy.window.at(decided.seen.wall);
-    let closed = matches!(door, Door::Closed { .. }) && decided.seen.home == Home::Agent;
+    let door = decided.policy.window.at(decided.seen.turn.wall);
+    let closed = matches!(door, Door::Closed { .. }) && decided.seen.turn.home == Home::Agent;
     assert!(!(closed && leads_to_a_trial(step)), "{step:?} while closed");
 }
 
@@ -58,14 +62,14 @@ const fn leads_to_a_trial(step: &Step) -> bool {
 
 /// No damaged system comes past the guard on a trial.
 fn guarded(decided: &Decided<'_>) {
-    let whole = matches!(decided.seen.integrity, Some(Ok(())));
+    let whole = matches!(decided.seen.machine.integrity, Some(Ok(())));
     let passes = *decided.act == Act::Begin(Step::Pass);
-    assert!(whole || !passes || !decided.seen.trial);
+    assert!(whole || !passes || !decided.seen.machine.trial);
 }
 
 fn runs_what_is_tried(record: &Record, seen: &Observation) -> bool {
     let to = record.upgrade.as_ref().and_then(|up| up.to.as_ref());
-    to.is_some_and(|to| to.same(&seen.booted))
+    to.is_some_and(|to| to.same(&seen.machine.booted))
 }
 
 /// A trial that is under way prepares and arms no other, ends, and is blessed for its health alone.
@@ -90,19 +94,19 @@ fn tried(decided: &Decided<'_>) {
 /// Judged healthy in this boot: before, or now, and then for as long as the operator wants.
 fn blessed(decided: &Decided<'_>) {
     let (seen, up) = (decided.seen, decided.before.upgrade.as_ref());
-    let default = seen.deployments.first();
+    let default = seen.machine.deployments.first();
     assert!(up.is_some_and(|up| default.is_some_and(|one| one.same(&up.from))));
     let here = Phase::Healthy {
-        boot: seen.boot.clone(),
+        boot: seen.turn.boot.clone(),
     };
     if up.is_some_and(|up| up.phase == here) {
         return;
     }
-    assert!(is_well(&seen.health), "{:?}", seen.health);
+    assert!(is_well(&seen.turn.health), "{:?}", seen.turn.health);
     let soak = decided.policy.health.soak_seconds;
     let since = up.and_then(|up| up.well_since.as_ref());
-    let since = since.filter(|since| since.boot == seen.boot);
-    let soaked = since.is_some_and(|since| since.at.plus_seconds(soak) <= seen.now);
+    let since = since.filter(|since| since.boot == seen.turn.boot);
+    let soaked = since.is_some_and(|since| since.at.plus_seconds(soak) <= seen.turn.now);
     assert!(soak == 0 || soaked, "blessed without its soak");
 }
 

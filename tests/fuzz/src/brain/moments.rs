@@ -2,8 +2,9 @@
 
 use upgrade::window::Hours;
 use upgrade::{
-    Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, NoNetwork, Observation,
-    OneShot, Outcome, Phase, Policy, Reason, Record, SinceBoot, Step, Upgrade,
+    Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, Machine, NoNetwork,
+    NodeView, Observation, OneShot, Outcome, Phase, Policy, Reason, Record, SinceBoot, Step, Turn,
+    Upgrade,
 };
 
 /// In a trial: early, and when its time is over.
@@ -52,13 +53,12 @@ fn alone(up: Option<&Upgrade>) -> Vec<Observation> {
                 (Home::Stage, true, false),
             ] {
                 let failed = up.and_then(|up| up.intent.clone()).filter(|_| fails);
-                moments.push(Observation {
-                    home,
-                    trial,
-                    request: request.clone(),
-                    finished: failed.map(it_failed),
-                    ..calm(booted.clone())
-                });
+                moments.push(calm(booted.clone()).with(|seen| {
+                    seen.turn.home = home;
+                    seen.machine.trial = trial;
+                    seen.node.request = request.clone();
+                    seen.turn.finished = failed.map(it_failed);
+                }));
             }
         }
     }
@@ -80,89 +80,69 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
         pinned: true,
         ..up.from.clone()
     };
-    let seen = || Observation {
-        deployments: vec![held.clone(), to.clone()],
-        ..reached(up, &up.from)
+    let seen = || {
+        reached(up, &up.from).with(|seen| seen.machine.deployments = vec![held.clone(), to.clone()])
     };
     vec![
         seen(),
-        Observation {
-            one_shot: OneShot::Set,
-            ..seen()
-        },
-        Observation {
-            etc_stale: true,
-            uncordoned: true,
-            node: Some("other".to_owned()),
-            ..seen()
-        },
-        Observation {
-            staged: true,
-            own_cordon: true,
-            own_exclusion: true,
-            stale_mark: true,
-            ..seen()
-        },
-        Observation {
-            api: Api::Away,
-            network: Ok(()),
-            now: MOMENTS[1],
-            ..seen()
-        },
+        seen().with(|seen| seen.machine.one_shot = OneShot::Set),
+        seen().with(|seen| {
+            seen.machine.etc_stale = true;
+            seen.node.uncordoned = true;
+            seen.node.name = Some("other".to_owned());
+        }),
+        seen().with(|seen| {
+            seen.machine.staged = true;
+            seen.node.own_cordon = true;
+            seen.node.own_exclusion = true;
+            seen.node.stale_mark = true;
+        }),
+        seen().with(|seen| {
+            seen.node.api = Api::Away;
+            seen.turn.network = Ok(());
+            seen.turn.now = MOMENTS[1];
+        }),
     ]
 }
 
 /// On trial in every state of health, blessed, and overruled by a default of somebody's own.
 fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
-    let seen = || Observation {
-        trial: true,
-        deployments: vec![up.from.clone(), to.clone()],
-        ..reached(up, to)
+    let seen = || {
+        reached(up, to).with(|seen| {
+            seen.machine.trial = true;
+            seen.machine.deployments = vec![up.from.clone(), to.clone()];
+        })
     };
     let mut moments: Vec<_> = healths()
         .into_iter()
         .flat_map(|health| MOMENTS.map(|now| (health.clone(), now)))
         .flat_map(|(health, now)| {
-            let seen = Observation {
-                health,
-                now,
-                ..seen()
-            };
-            let away = Observation {
-                api: Api::Away,
-                ..seen.clone()
-            };
+            let seen = seen().with(|seen| {
+                seen.turn.health = health;
+                seen.turn.now = now;
+            });
+            let away = seen.clone().with(|seen| seen.node.api = Api::Away);
             let to = "192.0.2.1".to_owned();
             let network = Err(NoNetwork::Route { to });
-            let cut_off = Observation {
-                network,
-                ..away.clone()
-            };
+            let cut_off = away.clone().with(|seen| seen.turn.network = network);
             [seen, away, cut_off]
         })
         .collect();
     moments.extend([
-        Observation {
-            finished: Some(it_failed(Step::Reboot { force: false })),
-            ..seen()
-        },
-        Observation {
-            deployments: vec![to.clone(), up.from.clone()],
-            ..seen()
-        },
-        Observation {
-            deployments: foreign()
+        seen().with(|seen| seen.turn.finished = Some(it_failed(Step::Reboot { force: false }))),
+        seen().with(|seen| seen.machine.deployments = vec![to.clone(), up.from.clone()]),
+        seen().with(|seen| {
+            seen.machine.deployments = foreign()
                 .into_iter()
                 .chain([up.from.clone(), to.clone()])
-                .collect(),
-            health: all(Check::Pass),
-            ..seen()
-        },
-        Observation {
-            home: Home::Stage,
-            integrity: Some(Err("usr/bin/kubelet: its content has changed".to_owned())),
-            ..seen()
-        },
+                .collect();
+            seen.turn.health = all(Check::Pass);
+        }),
+        seen().with(|seen| {
+            seen.turn.home = Home::Stage;
+            seen.machine.integrity =
+                Some(Err("usr/bin/kubelet: its content has changed".to_owned()));
+        }),
     ]);
     moments
 }
@@ -170,21 +150,20 @@ fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
 /// In the boot that the record speaks of, with an API server of a newer version than any record of ours.
 fn reached(up: &Upgrade, booted: &Deployment) -> Observation {
     let calm = calm(booted.clone());
-    Observation {
-        boot: boot_of(&up.phase)
+    calm.with(|seen| {
+        seen.turn.boot = boot_of(&up.phase)
             .or_else(|| up.configured.clone())
-            .unwrap_or(calm.boot),
-        request: Asked::This(up.request.clone()),
-        api: Api::Reached {
+            .unwrap_or(seen.turn.boot.clone());
+        seen.node.request = Asked::This(up.request.clone());
+        seen.node.api = Api::Reached {
             since: SinceBoot(30_000),
             version: "v1.36.3".parse().ok(),
-        },
-        hooks: Hooks {
+        };
+        seen.machine.hooks = Hooks {
             pre: true,
             post: true,
-        },
-        ..calm
-    }
+        };
+    })
 }
 
 fn boot_of(phase: &Phase) -> Option<BootId> {
@@ -237,10 +216,7 @@ fn all(check: Check) -> Health {
 /// A node on which nothing goes on, and nobody asks for anything.
 #[must_use]
 pub fn quiet() -> Option<Observation> {
-    let nothing = |seen| Observation {
-        request: Asked::Nothing,
-        ..seen
-    };
+    let nothing = |seen: Observation| seen.with(|seen| seen.node.request = Asked::Nothing);
     foreign().map(calm).map(nothing)
 }
 
@@ -258,39 +234,19 @@ fn foreign() -> Option<Deployment> {
 fn calm(booted: Deployment) -> Observation {
     let boot = "0b1c2d3e-0000-4000-8000-000000000001".parse();
     Observation {
-        home: Home::Agent,
-        now: SinceBoot(60_000),
-        started: SinceBoot(5_000),
-        wall: 1_800_000_000,
-        boot: boot.unwrap_or_else(|bad| unreachable!("{bad}")),
-        deployments: vec![booted.clone()],
-        booted,
-        version: None,
-        trial: false,
-        one_shot: OneShot::Clear,
-        loader: Ok(()),
-        watchdog: Ok(()),
-        restored: Ok(()),
-        checks: Ok(()),
-        control_plane: None,
-        machine: "x86_64".to_owned(),
-        etc_stale: false,
-        staged: false,
-        node: None,
-        request: Asked::Unknown,
-        paused: None,
-        opted_out: None,
-        strays: Vec::new(),
-        uncordoned: false,
-        own_cordon: false,
-        own_exclusion: false,
-        stale_mark: false,
-        hooks: Hooks::default(),
-        api: Api::Away,
-        network: Ok(()),
-        running: None,
-        finished: None,
-        health: Health::unknown(),
-        integrity: Some(Ok(())),
+        machine: Machine {
+            integrity: Some(Ok(())),
+            ..Machine::quiet(booted)
+        },
+        node: NodeView::default(),
+        turn: Turn {
+            started: SinceBoot(5_000),
+            wall: 1_800_000_000,
+            ..Turn::quiet(
+                Home::Agent,
+                boot.unwrap_or_else(|bad| unreachable!("{bad}")),
+                SinceBoot(60_000),
+            )
+        },
     }
 }
