@@ -150,7 +150,7 @@ pub fn on_trial(record: &Record) -> Option<&UpgradeId> {
 #[must_use]
 pub fn wanted(record: &Record) -> Option<&UpgradeId> {
     let blessed = record.upgrade.as_ref();
-    let due = blessed.filter(|up| up.phase == Phase::Blessed && up.kubeadm_due);
+    let due = blessed.filter(|up| up.phase == Phase::Blessed && up.attempt.kubeadm.due);
     on_trial(record).or(due.map(|up| &up.id))
 }
 

@@ -6,8 +6,8 @@ use upgrade::keys::Stray;
 use upgrade::observe::Check;
 use upgrade::report::{IDLE, Status};
 use upgrade::{
-    Api, Asked, BootId, Machine, NodeView, Observation, Pause, Phase, Reason, Record, SinceBoot,
-    Turn, UpgradeId, Version, names,
+    Api, Asked, BootId, Observation, Pause, Phase, Reason, Record, SinceBoot, UpgradeId, Version,
+    names,
 };
 
 use crate::cluster::seen::NodeSeen;
@@ -274,13 +274,13 @@ mod tests {
     fn seen() -> Observation {
         let booted = verified().upgrade.unwrap().from;
         Observation {
-            machine: Machine {
+            machine: upgrade::Machine {
                 deployments: Vec::new(),
                 architecture: String::new(),
-                ..Machine::quiet(booted)
+                ..upgrade::Machine::quiet(booted)
             },
-            node: NodeView::default(),
-            turn: Turn::quiet(upgrade::Home::Agent, "b007".parse().unwrap(), SinceBoot(0)),
+            node: upgrade::NodeView::default(),
+            turn: upgrade::Turn::quiet(upgrade::Home::Agent, "b007".parse().unwrap(), SinceBoot(0)),
         }
     }
 

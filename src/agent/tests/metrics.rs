@@ -79,7 +79,7 @@ fn fallen() -> Record {
     let code = reason.code();
     let mut record = upgrade_in(Phase::Failed { reason });
     let up = record.upgrade.as_mut().unwrap();
-    up.tries = 2;
+    up.attempt.tries = 2;
     up.reached = vec![
         reached("Accepted", 0),
         reached("Fetched", 60),

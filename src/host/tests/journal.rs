@@ -7,6 +7,7 @@ use std::path::Path;
 use host::journal::{Store, StoreError};
 use tempfile::TempDir;
 use upgrade::decide::RecordRead;
+use upgrade::record::Rehearsal;
 use upgrade::{Journal, Phase, Reason, Record};
 
 fn store() -> (TempDir, Store) {
@@ -350,16 +351,20 @@ fn told_of(up: &upgrade::Upgrade) -> Vec<String> {
         ),
         format!(
             "tries {}, snapshot {}, rehearsed {}",
-            up.tries, up.snapshot, up.rehearsed
+            up.attempt.tries,
+            up.attempt.saved,
+            up.rehearsal != Rehearsal::Due
         ),
         format!(
             "released {}, cleaned {}, closed {}",
-            up.released, up.cleaned, up.closed
+            up.custody.is_given_back(),
+            up.cleaned,
+            up.closed
         ),
         format!(
             "deadline {}, guarded {:?}",
-            up.deadline_seconds,
-            up.guarded.as_ref().map(|boot| boot.as_str())
+            up.attempt.deadline_seconds,
+            up.attempt.guarded.as_ref().map(|boot| boot.as_str())
         ),
         format!(
             "retry {:?}",
@@ -367,6 +372,9 @@ fn told_of(up: &upgrade::Upgrade) -> Vec<String> {
                 .as_ref()
                 .map(|retry| (&retry.step, retry.tries, retry.reason.code()))
         ),
-        format!("given up {:?}", up.given_up.as_ref().map(Reason::code)),
+        format!(
+            "given up {:?}",
+            up.attempt.given_up.as_ref().map(Reason::code)
+        ),
     ]
 }

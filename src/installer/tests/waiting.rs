@@ -3,6 +3,7 @@
 
 mod world;
 
+use upgrade::record::{Custody, Taken};
 use upgrade::{Moment, Phase, Reason, SinceBoot, Step, Upgrade};
 use world::{World, everything, pod};
 
@@ -17,7 +18,7 @@ const WAITS: [Wait; 2] = [
         let opens = "it opens Fri 22:00 UTC".to_owned();
         up.waits = Some(Reason::WindowClosed { opens });
     },
-    |up| up.held = true,
+    |up| up.paused = true,
 ];
 
 /// The phases in which the node serves its users.
@@ -86,7 +87,10 @@ fn in_the_middle_of_a_fetch_or_a_drain_it_does_not() {
         keeps_its_hands_off(&world, "a fetch");
         let world = with_a_wait(wait, |up| {
             up.phase = Phase::Deployed;
-            up.drain_begun = since();
+            up.custody = Custody::Upgrade(Taken {
+                drain_begun: since(),
+                ..Taken::default()
+            });
         });
         keeps_its_hands_off(&world, "a drain");
         let world = with_a_wait(wait, |up| up.phase = Phase::Drained);

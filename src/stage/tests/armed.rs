@@ -44,9 +44,9 @@ impl Armed {
 
     /// The guard has let the trial through in this boot.
     fn has_tried(&self, boot: &str, phase: Phase) {
-        let guarded = Some(boot_id(boot));
-        let upgrade = self.node.upgrade(phase);
-        self.node.store_upgrade(Upgrade { guarded, ..upgrade });
+        let mut upgrade = self.node.upgrade(phase);
+        upgrade.attempt.guarded = Some(boot_id(boot));
+        self.node.store_upgrade(upgrade);
     }
 
     /// What the agent does in this boot in each of its turns; whether something is owed behind it.

@@ -33,12 +33,11 @@ fn the_deadman_leaves_a_held_and_a_healthy_trial_alone() {
         boot: boot_id(THIS_BOOT),
         at: SinceBoot(900_000),
     });
-    node.store_upgrade(Upgrade {
-        hold,
-        ..node.upgrade(Phase::Trial {
-            boot: boot_id(THIS_BOOT),
-        })
+    let mut trial = node.upgrade(Phase::Trial {
+        boot: boot_id(THIS_BOOT),
     });
+    trial.attempt.hold = hold;
+    node.store_upgrade(trial);
     let at = |ms: &str| {
         node.run("deadman", &node.new, true, &["--now", ms])
             .status

@@ -32,12 +32,10 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
     assert_eq!(ended.status.code(), Some(0), "somebody boots it by hand");
     assert_eq!(boots("of the target"), "saved");
     assert_eq!(boots("of the old kubelet"), "of the old kubelet");
-    let again = Upgrade {
-        tries: 2,
-        ..node.upgrade(Phase::Trial {
-            boot: boot_id("b1"),
-        })
-    };
+    let mut again = node.upgrade(Phase::Trial {
+        boot: boot_id("b1"),
+    });
+    again.attempt.tries = 2;
     node.store_upgrade(again);
     assert_eq!(boots("of a second trial"), "saved");
 }
@@ -58,10 +56,9 @@ fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later()
         let reason = upgrade::Reason::ForeignDefault {
             default: "x".into(),
         };
-        node.store_upgrade(Upgrade {
-            tries,
-            ..node.upgrade(Phase::Halted { reason })
-        });
+        let mut halted = node.upgrade(Phase::Halted { reason });
+        halted.attempt.tries = tries;
+        node.store_upgrade(halted);
         fs::write(&config, "changed by a person").unwrap();
         let ended = node.run("restore", &node.old, false, &[]);
         assert_eq!(ended.status.code(), Some(0));

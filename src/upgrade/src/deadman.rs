@@ -59,7 +59,7 @@ pub fn by_default() -> SinceBoot {
 }
 
 fn of_trial(up: &Upgrade) -> SinceBoot {
-    match up.deadline_seconds {
+    match up.attempt.deadline_seconds {
         // Nobody can say how long this trial may take, so the default holds.
         0 => by_default(),
         seconds => over(seconds),
@@ -72,6 +72,10 @@ const fn over(deadline_seconds: u64) -> SinceBoot {
 
 /// The agent waits for the API server and has said until when, in this boot.
 fn held(up: &Upgrade, seen: &Observation) -> SinceBoot {
-    let hold = up.hold.as_ref().filter(|hold| hold.boot == seen.turn.boot);
+    let hold = up
+        .attempt
+        .hold
+        .as_ref()
+        .filter(|hold| hold.boot == seen.turn.boot);
     hold.map_or(SinceBoot(0), |hold| hold.at)
 }

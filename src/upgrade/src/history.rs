@@ -74,7 +74,7 @@ impl Past {
             to: info.map(|info| info.kubernetes.clone()),
             began,
             seconds: Some(up.bill.seconds(lasted, now)),
-            tries: up.tries,
+            tries: up.attempt.tries,
             ..Self::new(&up.request, now.wall)
         };
         match &up.phase {

@@ -19,7 +19,7 @@ use crate::observe::{Asked, Observation};
 use crate::phase::Phase;
 use crate::reason::{Reason, complaint, cut};
 use crate::record::{Record, Refused, Upgrade};
-use crate::step::Step;
+use crate::step::{Step, StepKind};
 
 /// The value of [`crate::names::ANSWER`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,7 +221,7 @@ fn refusal(refused: &Refused, former: Option<&Upgrade>, seen: Moment<'_>) -> Rep
 /// Why an upgrade has left the node halted, if it was not given back since.
 fn still_halted(up: &Upgrade) -> Option<&Reason> {
     match &up.phase {
-        Phase::Halted { reason } if !up.released => Some(reason),
+        Phase::Halted { reason } if !up.custody.is_given_back() => Some(reason),
         _ => None,
     }
 }
@@ -263,9 +263,9 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             .and_then(|facts| facts.info.as_ref())
             .map(|i| i.kubernetes.clone()),
         boot: seen.boot.cloned(),
-        tries: up.tries,
+        tries: up.attempt.tries,
         unguarded: is_unguarded(up),
-        default_moved: up.default_moved,
+        default_moved: up.attempt.default.is_moved(),
         reverts_for: reverts_for(up).map(Cause::from),
         reached: up.reached.clone(),
         waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
@@ -284,7 +284,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             let stands = up
                 .retry
                 .as_ref()
-                .filter(|retry| retry.step != Step::Kubeadm.name());
+                .filter(|retry| !retry.is_of(StepKind::Kubeadm));
             let stands = stands.map_or(reason, |retry| &retry.reason);
             (Answer::InProgress, Some(stands.clone()))
         }
@@ -341,9 +341,9 @@ fn hindrance(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
     let pause = pause(seen).filter(|_| up.phase.can_be_withdrawn());
     let retry = up.retry.as_ref().map(|retry| &retry.reason);
     let drain = up
-        .warning
-        .as_ref()
+        .rehearsal
+        .blocked()
         .filter(|_| matches!(up.phase, Phase::Verified | Phase::Deployed));
     let waits = up.waits.as_ref().or(retry);
-    pause.or_else(|| waits.or(up.given_up.as_ref()).or(drain).cloned())
+    pause.or_else(|| waits.or(up.attempt.given_up.as_ref()).or(drain).cloned())
 }

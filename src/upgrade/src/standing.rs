@@ -25,7 +25,7 @@ impl Standing {
         let Some(up) = &record.upgrade else {
             return Self::Free;
         };
-        match (&up.phase, up.tries) {
+        match (&up.phase, up.attempt.tries) {
             (Phase::Upgraded | Phase::Failed { .. } | Phase::Halted { .. }, _) => Self::Free,
             (Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed, 0)
                 if waits(up) =>
@@ -62,5 +62,5 @@ impl Standing {
 /// whose outcome is not known may still run, and a node that is being taken from its users is not to be kept from them for an agent's sake.
 fn waits(up: &Upgrade) -> bool {
     let closed = matches!(up.waits, Some(Reason::WindowClosed { .. }));
-    (up.held || closed) && up.intent.is_none() && !up.is_taken()
+    (up.paused || closed) && up.intent.is_none() && !up.is_taken()
 }

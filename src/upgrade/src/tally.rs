@@ -42,10 +42,10 @@ impl Tally {
 
     /// Counts an upgrade that has come to its end.
     pub(crate) fn count(&mut self, up: &Upgrade) {
-        self.trial_boots = self.trial_boots.saturating_add(up.tries.into());
+        self.trial_boots = self.trial_boots.saturating_add(up.attempt.tries.into());
         match &up.phase {
             Phase::Upgraded => self.upgraded = self.upgraded.saturating_add(1),
-            Phase::Failed { reason } if up.tries > 0 => add(&mut self.fell_back, reason),
+            Phase::Failed { reason } if up.attempt.tries > 0 => add(&mut self.fell_back, reason),
             Phase::Failed { reason } => add(&mut self.failed, reason),
             Phase::Halted { reason } => add(&mut self.halted, reason),
             // Only what has ended is counted.

@@ -13,7 +13,7 @@ fn trial() -> Record {
 /// A trial whose old system has reached the API server.
 fn compared() -> Record {
     let mut record = trial();
-    record.upgrade.as_mut().unwrap().api_seen_from_old = true;
+    record.upgrade.as_mut().unwrap().api.from_old = true;
     record
 }
 
@@ -72,7 +72,7 @@ fn a_server_that_the_old_reached_must_be_reached_by_the_new() {
     let (record, act) = next_with(&away(1500), &record, &policy());
     assert_eq!(begun(&act), Some("Reboot"));
     let up = record.upgrade.as_ref().unwrap();
-    let outage = matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. }));
+    let outage = matches!(up.attempt.given_up, Some(Reason::ApiAwayInTrial { .. }));
     assert!(outage, "an outage is not held against the image: {up:?}");
 }
 
@@ -90,7 +90,7 @@ fn a_second_trial_without_the_server_is_bad_by_any_policy() {
     let mut second = second;
     let up = second.upgrade.as_mut().unwrap();
     // As the arming leaves it.
-    (up.phase, up.given_up) = (Phase::Trial { boot: boot(2) }, None);
+    (up.phase, up.attempt.given_up) = (Phase::Trial { boot: boot(2) }, None);
     let (record, _) = next_with(&away(1500), &second, &policy());
     let reason = Reason::NoApiFromNewSystem;
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
@@ -103,7 +103,7 @@ fn a_system_that_reached_the_server_and_lost_it_is_blessed() {
     assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
     let mut other_boot = compared();
     let up = other_boot.upgrade.as_mut().unwrap();
-    up.api_seen_from_new = Some(boot(9));
+    up.api.from_new = Some(boot(9));
     let (record, _) = next_with(&away(600), &other_boot, &policy());
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
 }
@@ -111,23 +111,24 @@ fn a_system_that_reached_the_server_and_lost_it_is_blessed() {
 #[test]
 fn without_the_policy_a_reached_server_is_not_noted() {
     let (record, _) = next(&reached(60), &compared());
-    assert_eq!(record.upgrade.unwrap().api_seen_from_new, None);
+    assert_eq!(record.upgrade.unwrap().api.from_new, None);
 }
 
 #[test]
 fn a_drain_by_a_released_agent_counts_as_a_reached_server() {
     let mut record = trial();
-    record.upgrade.as_mut().unwrap().drain_begun = Some(Moment {
+    let begun = Some(Moment {
         boot: boot(1),
         at: SinceBoot(1),
     });
+    record.upgrade.as_mut().unwrap().custody = taken(|taken| taken.drain_begun = begun);
     let (record, _) = next_with(&away(600), &record, &policy());
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
 }
 
 #[test]
 fn the_old_system_notes_that_it_has_reached_the_server() {
-    let noted = |record: &Record| record.upgrade.as_ref().unwrap().api_seen_from_old;
+    let noted = |record: &Record| record.upgrade.as_ref().unwrap().api.from_old;
     assert!(noted(&next(&asked(), &Record::default()).0), "accepted");
     for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
         let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
@@ -158,7 +159,7 @@ fn a_node_without_a_network_is_never_blessed_alone() {
             assert_eq!(phase_of(&blessed), Phase::Healthy { boot: boot(2) });
             let (record, act) = next_with(&cut_off(1500), &record, &policy());
             assert_eq!(begun(&act), Some("Reboot"));
-            let given_up = record.upgrade.unwrap().given_up;
+            let given_up = record.upgrade.unwrap().attempt.given_up;
             assert_eq!(given_up, Some(Reason::NoApiFromNewSystem), "{network}");
         }
     }
@@ -170,7 +171,7 @@ fn a_node_without_a_network_is_no_absent_server() {
     let cut_off = away(1500).with(|seen| seen.turn.network = Err(network));
     let (first, _) = next(&cut_off, &compared());
     assert_eq!(
-        first.upgrade.as_ref().unwrap().given_up,
+        first.upgrade.as_ref().unwrap().attempt.given_up,
         Some(Reason::NoApiFromNewSystem)
     );
     // A cable may be out: the old system is asked, and a second trial is made.
@@ -178,7 +179,7 @@ fn a_node_without_a_network_is_no_absent_server() {
     assert_eq!(act, Act::Wait(None));
     let (second, act) = next(&back(quiet().node.api), &waits);
     assert_eq!(begun(&act), Some("Snapshot"));
-    assert!(second.upgrade.unwrap().api_reached_from_old);
+    assert!(second.upgrade.unwrap().api.compared);
     // Where the policy allows one trial alone, that is the verdict.
     let once = Ok(Policy {
         trials: 1,

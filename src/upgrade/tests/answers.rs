@@ -160,11 +160,12 @@ fn full() -> Value {
     let up = record.upgrade.as_mut().unwrap();
     up.target.commit = Some(digest('b'));
     up.facts.as_mut().unwrap().info.as_mut().unwrap().stage = None;
-    up.warning = Some(Reason::BudgetBlocks {
+    let blocked = Some(Reason::BudgetBlocks {
         pdb: "web".into(),
         pod: "shop/web-1".into(),
         seconds: 0,
     });
+    up.rehearsal = record::Rehearsal::Held { blocked };
     up.reached = vec![Reached {
         phase: "Accepted".into(),
         at: WALL,
@@ -190,7 +191,8 @@ fn full() -> Value {
 fn going_back() -> Value {
     let reason = Reason::NothingKept;
     let mut record = upgrade_in(Phase::Reverting { reason });
-    record.upgrade.as_mut().unwrap().default_moved = true;
+    let up = record.upgrade.as_mut().unwrap();
+    up.attempt.default.note_moved();
     let report = told(record, None);
     serde_json::to_value(report.status).unwrap()
 }

@@ -80,7 +80,7 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
     seen.turn.finished = finished(Step::Snapshot, Outcome::Done(Effect::Plain));
     let (second, act) = next(&seen, &saving);
     assert_eq!(begun(&act), Some("Arm"));
-    assert_eq!(second.upgrade.as_ref().unwrap().tries, 2);
+    assert_eq!(second.upgrade.as_ref().unwrap().attempt.tries, 2);
     (seen.turn.boot, seen.turn.finished) = (boot(5), None);
     let (third, _) = next(&seen, &second);
     assert!(matches!(
@@ -98,10 +98,11 @@ fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
         seen.turn.boot = boot(3);
         seen.machine.deployments = on_trial().machine.deployments;
     });
-    for released in [false, true] {
+    let users = record::Custody::Users { hooks_due: false };
+    for custody in [users, given_back()] {
         let mut record = upgrade_in(Phase::Blessed);
         let up = record.upgrade.as_mut().unwrap();
-        (up.released, up.cleaned) = (released, true);
+        (up.custody, up.cleaned) = (custody, true);
         let (record, act) = next(&back, &record);
         let Act::Begin(step @ Step::Deploy { .. }) = act else {
             panic!("{act:?}: what is said of the blessing is not taken back");
@@ -112,7 +113,10 @@ fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
         let (record, act) = next(&deployed, &record);
         assert_eq!(begun(&act), Some("Drain"), "pods may be back");
         let up = record.upgrade.as_ref().unwrap();
-        assert!(!up.released, "the cordon of this drain has to come off too");
+        assert!(
+            !up.custody.is_given_back(),
+            "the cordon of this drain has to come off too"
+        );
         assert!(!up.cleaned, "nothing is cleaned away yet");
     }
 }
@@ -142,7 +146,7 @@ fn before_the_second_trial_the_requester_is_heard() {
 fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     let mut waiting = next(&back_unheard(20), &trial).0;
-    waiting.upgrade.as_mut().unwrap().snapshot = true;
+    waiting.upgrade.as_mut().unwrap().attempt.saved = true;
     assert_eq!(begun(&next(&back_unheard(95), &waiting).1), Some("Arm"));
 }
 
@@ -160,7 +164,7 @@ fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_
     let drained_anew =
         back.with(|seen| seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain)));
     let mut given_back = upgrade_in(Phase::Deployed);
-    given_back.upgrade.as_mut().unwrap().snapshot = true;
+    given_back.upgrade.as_mut().unwrap().attempt.saved = true;
     assert_eq!(begun(&next(&drained_anew, &given_back).1), Some("Snapshot"));
 }
 
@@ -172,7 +176,7 @@ fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
     });
     let (record, _) = next(&gone, &armed);
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
-    assert_eq!(record.upgrade.unwrap().tries, 0);
+    assert_eq!(record.upgrade.unwrap().attempt.tries, 0);
 }
 
 #[test]
@@ -268,10 +272,10 @@ fn a_boot_past_the_guard_says_nothing_of_the_api_server() {
         seen.machine.deployments = on_trial().machine.deployments;
     });
     let mut record = upgrade_in(Phase::Trial { boot: boot(2) });
-    record.upgrade.as_mut().unwrap().given_up = Some(Reason::UnguardedBoot);
+    record.upgrade.as_mut().unwrap().attempt.given_up = Some(Reason::UnguardedBoot);
     let (record, act) = next(&old, &record);
     assert_eq!(begun(&act), Some("Snapshot"));
-    let reached = record.upgrade.unwrap().api_reached_from_old;
+    let reached = record.upgrade.unwrap().api.compared;
     assert!(
         !reached,
         "or one outage in the next trial is held against the image"

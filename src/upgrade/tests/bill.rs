@@ -41,7 +41,7 @@ fn rebooting() -> Record {
     assert_eq!(begun(&act), Some("Drain"));
     let (mut record, _) = next(&at(160, &done(drain(), &old())), &record);
     assert_eq!(phase_of(&record), Phase::Drained);
-    record.upgrade.as_mut().unwrap().snapshot = true;
+    record.upgrade.as_mut().unwrap().attempt.saved = true;
     let (record, _) = next(&at(190, &old()), &record);
     let armed = old().with(|seen| {
         seen.machine.one_shot = OneShot::Set;
@@ -71,7 +71,7 @@ fn the_bill_goes_on_across_the_reboot_until_the_node_is_ready_again() {
     let record = rebooting();
     assert_eq!(bill(&record, &tried(250)), [150, 90, 50], "not Ready yet");
     let mut record = record;
-    record.upgrade.as_mut().unwrap().guarded = Some(boot(2));
+    record.upgrade.as_mut().unwrap().attempt.guarded = Some(boot(2));
     let well = tried(260).with(|seen| seen.turn.health = healthy());
     let (record, _) = next(&well, &record);
     assert_eq!(bill(&record, &tried(300)), [200, 140, 60], "Ready at 260");
@@ -80,7 +80,7 @@ fn the_bill_goes_on_across_the_reboot_until_the_node_is_ready_again() {
 #[test]
 fn a_bad_trial_and_the_way_back_are_on_the_bill_until_the_old_system_is_ready() {
     let mut record = rebooting();
-    record.upgrade.as_mut().unwrap().guarded = Some(boot(2));
+    record.upgrade.as_mut().unwrap().attempt.guarded = Some(boot(2));
     let ready = Health {
         kubelet: Check::Fail("down".into()),
         ..healthy()
@@ -110,7 +110,7 @@ fn with_the_cordon_off_nothing_is_counted_any_more() {
     let mut record = rebooting();
     let up = record.upgrade.as_mut().unwrap();
     up.phase = Phase::Blessed;
-    up.configured = Some(tried(280).turn.boot);
+    up.attempt.kubeadm.configured = Some(tried(280).turn.boot);
     let serving = tried(280).with(|seen| {
         seen.machine.deployments = vec![deployment('b'), deployment('a')];
         seen.turn.health = healthy();
@@ -167,7 +167,7 @@ fn looking_again_at_the_same_moment_writes_nothing_more() {
 fn tally_of(reason: Reason, tries: u32) -> tally::Tally {
     let mut record = upgrade_in(Phase::Reverting { reason });
     let up = record.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned, up.tries) = (true, true, tries);
+    (up.custody, up.cleaned, up.attempt.tries) = (given_back(), true, tries);
     let (record, _) = next(&old(), &record);
     let (again, _) = next(&old(), &record);
     assert_eq!(record.tally, again.tally, "counted once");

@@ -90,7 +90,7 @@ fn a_pre_hook_that_fails_is_tried_again_and_in_the_end_nothing_was_drained() {
 /// Blessed, and not given back yet.
 fn blessed() -> Record {
     let mut record = upgrade_in(Phase::Blessed);
-    record.upgrade.as_mut().unwrap().post_hooks_due = true;
+    record.upgrade.as_mut().unwrap().custody = taken(|taken| taken.hooks_due = true);
     record
 }
 
@@ -111,7 +111,7 @@ fn post_hooks_come_before_the_node_is_given_back_and_hear_how_it_ended() {
     let mut failed = upgrade_in(Phase::Reverting {
         reason: Reason::NoApiFromNewSystem,
     });
-    failed.upgrade.as_mut().unwrap().post_hooks_due = true;
+    failed.upgrade.as_mut().unwrap().custody = taken(|taken| taken.hooks_due = true);
     let (_, act) = next(&with_hooks(), &failed);
     assert_eq!(act, Act::Begin(Step::PostHooks { upgraded: false }));
 }
@@ -171,10 +171,11 @@ fn load_balancers_are_asked_to_leave_the_node_out_and_given_time_before_the_drai
 #[test]
 fn an_agent_that_dies_while_load_balancers_are_waited_for_asks_them_no_second_time() {
     let mut record = upgrade_in(Phase::Deployed);
-    record.upgrade.as_mut().unwrap().excluded = Some(Moment {
+    let excluded = Some(Moment {
         boot: boot(1),
         at: SinceBoot(90_000),
     });
+    record.upgrade.as_mut().unwrap().custody = taken(|taken| taken.excluded = excluded);
     let (_, act) = next_with(&asked(), &record, &careful());
     assert_eq!(act, Act::Wait(Some(SinceBoot(120_000))));
 }
@@ -306,7 +307,7 @@ fn an_api_server_that_is_away_at_the_soaks_end_is_waited_for_and_then_blames_no_
     assert_eq!(act, Act::Wait(Some(over)));
     let later = away.with(|seen| seen.turn.now = over);
     let (record, act) = next_with(&later, &record, &soaking(3600));
-    let given_up = record.upgrade.unwrap().given_up.unwrap();
+    let given_up = record.upgrade.unwrap().attempt.given_up.unwrap();
     assert_eq!(
         (begun(&act), given_up.code().as_str()),
         (Some("Reboot"), "ApiAwayInTrial")

@@ -11,7 +11,7 @@ fn from_a_registry(phase: Phase) -> Record {
     let mut record = upgrade_in(phase);
     let up = record.upgrade.as_mut().unwrap();
     up.request = raw(&image);
-    up.snapshot = true;
+    up.attempt.saved = true;
     up.target = format!("{image}@{}", digest('b')).parse().unwrap();
     record
 }

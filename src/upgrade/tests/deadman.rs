@@ -9,7 +9,7 @@ use upgrade::*;
 
 fn trial() -> Record {
     let mut record = upgrade_in(Phase::Trial { boot: boot(2) });
-    record.upgrade.as_mut().unwrap().deadline_seconds = 300;
+    record.upgrade.as_mut().unwrap().attempt.deadline_seconds = 300;
     record
 }
 
@@ -36,7 +36,7 @@ fn who_can_look_no_more_knows_by_the_last_look_when_the_trial_ends() {
     assert_eq!(due(&at(100), &Ok(trial())), ends(360));
     let mut held = trial();
     let until = SinceBoot(0).plus_seconds(1000);
-    held.upgrade.as_mut().unwrap().hold = Some(Moment {
+    held.upgrade.as_mut().unwrap().attempt.hold = Some(Moment {
         boot: boot(2),
         at: until,
     });
@@ -49,13 +49,13 @@ fn who_can_look_no_more_knows_by_the_last_look_when_the_trial_ends() {
 fn the_agent_may_ask_for_patience_in_this_boot_alone() {
     let mut record = trial();
     let until = SinceBoot(0).plus_seconds(1000);
-    record.upgrade.as_mut().unwrap().hold = Some(Moment {
+    record.upgrade.as_mut().unwrap().attempt.hold = Some(Moment {
         boot: boot(2),
         at: until,
     });
     assert!(!is_due(&at(999), &Ok(record.clone())));
     assert!(is_due(&at(1000), &Ok(record.clone())));
-    record.upgrade.as_mut().unwrap().hold = Some(Moment {
+    record.upgrade.as_mut().unwrap().attempt.hold = Some(Moment {
         boot: boot(9),
         at: until,
     });

@@ -212,7 +212,8 @@ fn variants(phase: &Phase) -> Vec<Record> {
     plain.upgrade.as_mut().unwrap().intent = blessing;
     let mut spent = plain.clone();
     let up = spent.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned, up.snapshot, up.tries) = (true, true, true, 2);
+    (up.custody, up.cleaned) = (given_back(), true);
+    (up.attempt.saved, up.attempt.tries) = (true, 2);
     vec![plain, spent]
 }
 

@@ -42,14 +42,17 @@ fn a_halted_upgrade_keeps_its_cordon_until_somebody_asks_anew() {
     seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Fetch"));
-    assert!(!record.upgrade.unwrap().released, "it will have its own");
+    assert!(
+        !record.upgrade.unwrap().custody.is_given_back(),
+        "it will have its own"
+    );
 }
 
 #[test]
 fn whoever_uncordons_a_halted_node_gives_it_back_and_nothing_of_ours_stays_on_it() {
     let mut record = halted();
     let up = record.upgrade.as_mut().unwrap();
-    (up.taken, up.post_hooks_due) = (true, true);
+    up.custody = taken(|taken| taken.hooks_due = true);
     let mut seen = asks_for('b');
     assert_eq!(next(&seen, &record).1, Act::Wait(None), "nobody has yet");
     seen.node.uncordoned = true;
@@ -66,7 +69,7 @@ fn whoever_uncordons_a_halted_node_gives_it_back_and_nothing_of_ours_stays_on_it
     let (record, act) = next(&seen, &record);
     assert_eq!(act, Act::Wait(None));
     assert_eq!(phase_of(&record), phase_of(&halted()), "the answer stays");
-    assert!(record.upgrade.unwrap().released);
+    assert!(record.upgrade.unwrap().custody.is_given_back());
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn left_cordon(phase: Phase) -> (Observation, Record) {
     let mut record = upgrade_in(phase);
     record.spent = Some(pinned('b'));
     let up = record.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned, up.closed) = (true, true, true);
+    (up.custody, up.cleaned, up.closed) = (given_back(), true, true);
     let seen = asked().with(|seen| seen.node.own_cordon = true);
     (seen, record)
 }
@@ -204,7 +207,7 @@ fn a_halted_upgrades_own_cordon_is_no_left_one_until_it_was_lifted_once() {
         Act::Wait(None),
         "a person's to lift"
     );
-    record.upgrade.as_mut().unwrap().released = true;
+    record.upgrade.as_mut().unwrap().custody = given_back();
     assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
 }
 

@@ -41,7 +41,7 @@ fn the_guard_lets_an_armed_and_sound_trial_through_once() {
 fn a_reboot_that_was_refused_long_ago_is_not_told_of_the_trial() {
     let mut record = armed();
     record.upgrade.as_mut().unwrap().retry = Some(upgrade::record::Retry {
-        step: "Reboot".into(),
+        step: StepKind::Reboot.into(),
         tries: 1,
         due: Moment {
             boot: boot(1),
@@ -122,7 +122,8 @@ fn the_record_tells_a_default_that_the_guard_cannot_see() {
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     assert_eq!(next(&unseen, &trial).1, reboot);
     let mut moved = trial;
-    moved.upgrade.as_mut().unwrap().default_moved = true;
+    let up = moved.upgrade.as_mut().unwrap();
+    up.attempt.default.note_moved();
     assert_eq!(next(&unseen, &moved).1, Act::Begin(Step::Pass));
     let proven = upgrade_in(Phase::Upgraded);
     assert_eq!(next(&unseen, &proven).1, Act::Begin(Step::Pass));
@@ -138,7 +139,9 @@ fn a_default_that_could_not_be_moved_back_halts_in_its_next_boot() {
         reason: Reason::NoApiFromNewSystem,
     });
     let up = record.upgrade.as_mut().unwrap();
-    (up.default_moved, up.reinstated) = (true, Some(boot(2)));
+    up.attempt.default = record::NewDefault::Moved {
+        reinstated: Some(boot(2)),
+    };
     let (record, act) = next(&default_on_trial(), &record);
     assert_eq!(act, Act::Begin(Step::Pass));
     let agent = default_on_trial().with(|seen| seen.turn.home = Home::Agent);

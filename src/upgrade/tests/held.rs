@@ -76,7 +76,7 @@ fn a_pin_that_is_taken_off_once_armed_takes_the_arming_back() {
     let (record, act) = next(&seen, &armed);
     assert_eq!(act, Act::Begin(Step::Disarm));
     let up = record.upgrade.clone().unwrap();
-    assert_eq!((up.phase, up.tries), (Phase::Drained, 0));
+    assert_eq!((up.phase, up.attempt.tries), (Phase::Drained, 0));
     let (_, act) = next(&ended(unpinned(), &act, done()), &record);
     assert_eq!(begun(&act), Some("Deploy"));
 }
@@ -106,7 +106,10 @@ fn a_bad_trial_that_somebody_made_the_default_makes_the_old_one_that_again() {
     let (record, act) = next(&bad(), &trial());
     assert_eq!(act, reinstating());
     let up = record.upgrade.clone().unwrap();
-    assert_eq!((up.reinstated, up.intent), (Some(boot(2)), None));
+    assert_eq!(
+        (up.attempt.default.reinstated(), &up.intent),
+        (Some(&boot(2)), &None)
+    );
     let back = on_trial().with(|seen| seen.turn.health = bad().turn.health);
     let (record, act) = next(&ended(back, &act, done()), &record);
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
@@ -170,14 +173,14 @@ fn the_old_systems_agent_does_what_the_failed_one_could_not() {
     let (record, act) = next(&ended(old, &act, died()), &record);
     assert_eq!(act, Act::Wait(None));
     assert!(matches!(phase_of(&record), Phase::Halted { .. }));
-    assert!(record.upgrade.unwrap().released, "it serves");
+    assert!(record.upgrade.unwrap().custody.is_given_back(), "it serves");
 }
 
 #[test]
 fn a_trial_without_a_verdict_that_somebody_made_the_default_is_tried_again_from_the_old_one() {
     let (record, _) = next(&moved(), &trial());
     assert!(
-        record.upgrade.as_ref().unwrap().default_moved,
+        record.upgrade.as_ref().unwrap().attempt.default.is_moved(),
         "noted at once"
     );
     let old = asked().with(|seen| {
@@ -251,5 +254,5 @@ fn what_somebody_moved_and_moved_back_is_blessed_as_ever() {
     assert_eq!(begun(&act), Some("Bless"));
     let (record, _) = next(&ended(moved(), &act, done()), &record);
     assert_eq!(phase_of(&record), Phase::Blessed);
-    assert!(!record.upgrade.unwrap().default_moved);
+    assert!(!record.upgrade.unwrap().attempt.default.is_moved());
 }

@@ -88,7 +88,7 @@ fn what_nobody_notices_may_be_begun_outside_where_the_policy_says_so() {
     assert_eq!(step(Phase::Fetched), Some("Verify"));
     assert_eq!(step(Phase::Verified), Some("Rehearse"));
     let mut rehearsed = upgrade_in(Phase::Verified);
-    rehearsed.upgrade.as_mut().unwrap().rehearsed = true;
+    rehearsed.upgrade.as_mut().unwrap().rehearsal = record::Rehearsal::Held { blocked: None };
     let decided = next_with(&asked(), &rehearsed, &Ok(policy.clone()));
     assert_eq!(begun(&decided.1), None, "the disk is changed");
     assert_eq!(step(Phase::Deployed), None);
@@ -142,7 +142,7 @@ fn a_slow_snapshot_of_a_drained_node_is_stopped_by_the_end_of_the_hours_and_the_
         asked().with(|seen| seen.turn.finished = finished(Step::Snapshot, Outcome::Cancelled));
     let (record, act) = by_night(&stopped, &record);
     assert_eq!(begun(&act), Some("Release"));
-    assert!(!record.upgrade.unwrap().snapshot, "there is none");
+    assert!(!record.upgrade.unwrap().attempt.saved, "there is none");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_node_that_was_given_back_is_asked_for_from_the_first_hook_on() {
     };
     let mut record = upgrade_in(Phase::Deployed);
     let up = record.upgrade.as_mut().unwrap();
-    (up.post_hooks_due, up.prepared) = (true, true);
+    up.custody = taken(|taken| (taken.hooks_due, taken.prepared) = (true, true));
     let given_back = asked().with(|seen| {
         seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain));
         seen.machine.hooks = hooks;
@@ -253,7 +253,7 @@ fn what_an_agent_that_knew_no_better_left_is_given_back_too() {
 fn a_wait_within_the_hours_is_cut_short_by_their_end() {
     let mut record = upgrade_in(Phase::Drained);
     let up = record.upgrade.as_mut().unwrap();
-    up.given_up = Some(Reason::ApiAwayInTrial { seconds: 1500 });
+    up.attempt.given_up = Some(Reason::ApiAwayInTrial { seconds: 1500 });
     let away = asked().with(|seen| {
         seen.node.api = Api::Away;
         seen.machine.deployments = on_trial().machine.deployments;
@@ -333,7 +333,7 @@ fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
     });
     let mut drained = upgrade_in(Phase::Drained);
     let up = drained.upgrade.as_mut().unwrap();
-    (up.taken, up.prepared, up.post_hooks_due) = (true, true, true);
+    up.custody = taken(|taken| (taken.hooks_due, taken.prepared) = (true, true));
     let (record, act) = by_night(&away, &drained);
     assert_eq!(begun(&act), Some("PostHooks"));
     let over = away.clone().with(|seen| {
@@ -351,7 +351,7 @@ fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
         "they say whether it may be taken"
     );
     assert!(
-        record.upgrade.unwrap().post_hooks_due,
+        record.upgrade.unwrap().custody.hooks_due(),
         "and are undone in the end"
     );
 }

@@ -189,7 +189,10 @@ fn hooks_and_load_balancers_are_not_begun_either() {
     let late = left(60).with(|seen| seen.machine.hooks = hooks);
     let (record, act) = next_with(&late, &deployed(&[]), &Ok(policy.clone()));
     assert_eq!(begun(&act), None);
-    assert!(!record.upgrade.unwrap().post_hooks_due, "nothing to undo");
+    assert!(
+        !record.upgrade.unwrap().custody.hooks_due(),
+        "nothing to undo"
+    );
     let without = left(60);
     let (_, act) = next_with(&without, &deployed(&[]), &Ok(policy));
     assert_eq!(begun(&act), None);
@@ -223,7 +226,7 @@ fn a_node_that_is_being_taken_is_not_left_half_way_for_want_of_minutes() {
 fn a_node_that_was_given_back_is_taken_again_only_while_enough_minutes_are_left() {
     let policy = Ok(night(LastBegin::Minutes(30)));
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().post_hooks_due = true;
+    record.upgrade.as_mut().unwrap().custody = taken(|taken| taken.hooks_due = true);
     let given_back = asked()
         .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, _) = next_with(&given_back, &record, &policy);

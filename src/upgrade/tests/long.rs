@@ -16,14 +16,15 @@ fn asked_for(number: u32) -> Observation {
 /// The upgrade is at its last step: back in the old system after a trial that failed, or in the new one, blessed.
 fn nearly_over(mut record: Record, good: bool) -> Record {
     let up = record.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned) = (true, true);
+    (up.custody, up.cleaned) = (given_back(), true);
     let health = Reason::Unhealthy {
         check: "kubelet".into(),
         detail: "connection refused".into(),
         seconds: 600,
     };
     up.phase = if good {
-        (up.to, up.configured) = (Some(deployment('a')), Some(asked_for(0).turn.boot));
+        (up.to, up.attempt.kubeadm.configured) =
+            (Some(deployment('a')), Some(asked_for(0).turn.boot));
         Phase::Blessed
     } else {
         Phase::Reverting { reason: health }

@@ -57,7 +57,7 @@ fn a_drained_node_that_is_uncordoned_is_drained_anew_also_when_a_cordon_follows(
 #[test]
 fn a_node_that_is_uncordoned_again_and_again_is_given_back_though_its_mark_is_left() {
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().recordoned = Policy::default().tries;
+    record.upgrade.as_mut().unwrap().redo.drained = Policy::default().tries;
     let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);
     let (record, act) = next(&uncordoned, &record);
     assert_eq!(act, Act::Begin(Step::Release));

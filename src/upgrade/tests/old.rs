@@ -45,7 +45,7 @@ fn a_refused_reboot_disarms_first_and_does_not_count_as_a_trial() {
     });
     let (record, act) = next(&seen, &upgrade_in(Phase::Armed { boot: boot(1) }));
     assert_eq!(begun(&act), Some("Disarm"));
-    assert_eq!(record.upgrade.as_ref().unwrap().tries, 0);
+    assert_eq!(record.upgrade.as_ref().unwrap().attempt.tries, 0);
 }
 
 #[test]

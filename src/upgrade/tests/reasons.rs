@@ -213,13 +213,16 @@ fn full(phase: Phase, reason: Reason) -> Record {
     let mut record = upgrade_in(phase);
     let up = record.upgrade.as_mut().unwrap();
     up.retry = Some(Retry {
-        step: "Fetch".into(),
+        step: StepKind::Fetch.into(),
         tries: 3,
         due: due(),
         reason: reason.clone(),
     });
-    (up.hold, up.drain_begun) = (Some(due()), Some(due()));
-    (up.warning, up.given_up) = (Some(reason.clone()), Some(reason.clone()));
+    up.attempt.hold = Some(due());
+    up.custody = taken(|taken| taken.drain_begun = Some(due()));
+    let blocked = Some(reason.clone());
+    up.rehearsal = record::Rehearsal::Held { blocked };
+    up.attempt.given_up = Some(reason.clone());
     record.refused = Some(record::Refused { id: None, reason });
     record.spent = Some(pinned('b'));
     record.remember_bad(BadImage {

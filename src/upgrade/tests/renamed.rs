@@ -15,8 +15,14 @@ fn renamed(seen: Observation) -> Observation {
 fn taken_in(phase: Phase) -> Record {
     let (mut record, _) = next(&prepared(), &upgrade_in(Phase::Deployed));
     let up = record.upgrade.as_mut().unwrap();
-    (up.phase, up.snapshot) = (phase, true);
+    (up.phase, up.attempt.saved) = (phase, true);
     record
+}
+
+/// The Node that the record says was taken.
+fn node_of(record: &Record) -> Option<&str> {
+    let taken = record.upgrade.as_ref().unwrap().custody.taken();
+    taken.unwrap().node.as_deref()
 }
 
 fn prepared() -> Observation {
@@ -59,12 +65,12 @@ fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
         seen.turn.finished = just_armed();
     });
     let mut armed = taken_in(Phase::Armed { boot: boot(1) });
-    armed.upgrade.as_mut().unwrap().tries = 1;
+    armed.upgrade.as_mut().unwrap().attempt.tries = 1;
     assert_eq!(begun(&next(&seen, &armed).1), Some("Reboot"));
     let (record, act) = next(&renamed(seen), &armed);
     assert_eq!(begun(&act), Some("Disarm"));
     assert!(why(&record).contains("node-b"));
-    assert_eq!(record.upgrade.unwrap().tries, 0);
+    assert_eq!(record.upgrade.unwrap().attempt.tries, 0);
 }
 
 #[test]
@@ -75,7 +81,7 @@ fn a_node_that_is_renamed_before_it_is_taken_from_its_users_or_behind_that_goes_
         .with(|seen| seen.turn.finished = finished(Step::Release, Outcome::Done(Effect::Plain)));
     let (record, act) = next(&given_back, &taken_in(Phase::Deployed));
     assert_eq!(begun(&act), Some("Drain"));
-    assert_eq!(record.upgrade.unwrap().node.as_deref(), Some("node-b"));
+    assert_eq!(node_of(&record), Some("node-b"));
 }
 
 #[test]
@@ -84,6 +90,6 @@ fn a_node_that_is_not_registered_yet_and_one_that_an_older_agent_has_drained_go_
     let (_, act) = next(&unseen, &taken_in(Phase::Drained));
     assert_eq!(begun(&act), Some("Arm"));
     let mut older = taken_in(Phase::Drained);
-    older.upgrade.as_mut().unwrap().node = None;
+    older.upgrade.as_mut().unwrap().custody = taken(|_| ());
     assert_eq!(begun(&next(&renamed(prepared()), &older).1), Some("Arm"));
 }

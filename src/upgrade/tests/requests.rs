@@ -210,7 +210,7 @@ fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_t
     let mut record = upgrade_in(Phase::Accepted);
     let up = record.upgrade.as_mut().unwrap();
     up.target.commit = None;
-    up.released = true;
+    up.custody = given_back();
     let (record, act) = next(&quiet(), &record);
     let undo = Step::Undo { commit: None };
     assert_eq!(act, Act::Begin(undo.clone()));
@@ -228,7 +228,7 @@ fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happ
         reason: Reason::Withdrawn,
     });
     let up = record.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned) = (true, true);
+    (up.custody, up.cleaned) = (given_back(), true);
     let (ended, act) = next(&other, &record);
     assert!(matches!(phase_of(&ended), Phase::Failed { .. }));
     let Act::Wait(Some(soon)) = act else {
@@ -258,7 +258,7 @@ fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_ag
         }
     );
     let up = record.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned) = (true, true);
+    (up.custody, up.cleaned) = (given_back(), true);
     // The requester is back at the first before the other was taken.
     let (ended, _) = next(&asks(&first), &record);
     assert!(matches!(phase_of(&ended), Phase::Failed { .. }));

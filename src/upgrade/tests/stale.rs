@@ -36,7 +36,11 @@ fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
         (phase_of(&record), begun(&act)),
         (Phase::Drained, Some("Deploy"))
     );
-    assert_eq!(record.upgrade.unwrap().tries, 0, "nothing was tried yet");
+    assert_eq!(
+        record.upgrade.unwrap().attempt.tries,
+        0,
+        "nothing was tried yet"
+    );
     let seen = armed_with_a_changed_etc(OneShot::Set);
     let (record, act) = next(&seen, &armed);
     assert_eq!(
@@ -95,13 +99,11 @@ fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_th
     ] {
         let mut record = upgrade_in(phase.clone());
         let up = record.upgrade.as_mut().unwrap();
-        (up.prepared, up.drain_begun) = (
-            true,
-            Some(Moment {
-                boot: boot(1),
-                at: SinceBoot(0),
-            }),
-        );
+        let drain = Some(Moment {
+            boot: boot(1),
+            at: SinceBoot(0),
+        });
+        up.custody = taken(|taken| (taken.prepared, taken.drain_begun) = (true, drain));
         let (record, act) = next(&uncordoned(one_shot), &record);
         assert_eq!(begun(&act), Some(first), "{phase:?}");
         let (_, act) = next(&uncordoned(OneShot::Clear), &record);

@@ -43,7 +43,7 @@ fn from_arming_to_the_verdict_everything_is_frozen() {
 #[test]
 fn between_two_trials_it_stays_frozen() {
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().tries = 1;
+    record.upgrade.as_mut().unwrap().attempt.tries = 1;
     assert_eq!(standing(&record), Standing::Frozen);
 }
 
@@ -115,7 +115,7 @@ fn a_drained_node_and_one_that_is_tried_already_wait_for_no_agent() {
     }
     for phase in early() {
         for mut record in waiting(&phase) {
-            record.upgrade.as_mut().unwrap().tries = 1;
+            record.upgrade.as_mut().unwrap().attempt.tries = 1;
             assert_eq!(standing(&record), Standing::Frozen, "{phase:?}");
         }
     }
@@ -129,19 +129,20 @@ fn nor_does_one_that_is_being_taken_from_its_users_until_they_have_it_back() {
             at: SinceBoot(1),
         })
     };
-    let taken: [fn(&mut Upgrade, Option<Moment>); 5] = [
-        |up, _| up.taken = true,
-        |up, _| up.prepared = true,
-        |up, _| up.post_hooks_due = true,
-        |up, since| up.excluded = since,
-        |up, since| up.drain_begun = since,
+    let marks: [fn(&mut record::Taken, Option<Moment>); 5] = [
+        |_, _| (),
+        |taken, _| taken.prepared = true,
+        |taken, _| taken.hooks_due = true,
+        |taken, since| taken.excluded = since,
+        |taken, since| taken.drain_begun = since,
     ];
-    for take in taken {
+    for mark in marks {
         for mut record in waiting(&Phase::Deployed) {
             let up = record.upgrade.as_mut().unwrap();
-            take(up, since());
+            up.custody = taken(|taken| mark(taken, since()));
             assert_eq!(standing(&record), Standing::UnderWay);
-            record.upgrade.as_mut().unwrap().released = true;
+            let up = record.upgrade.as_mut().unwrap();
+            up.custody = up.custody.give_back();
             assert_eq!(standing(&record), Standing::Waits);
         }
     }

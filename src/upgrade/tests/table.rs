@@ -141,7 +141,7 @@ fn a_node_is_armed_only_from_the_old_system_with_the_attempt_counted(line: &Line
             &line.seen.machine.booted,
         );
         assert!(booted.same(&up.from), "armed from {booted:?}");
-        assert!(up.tries >= 1, "armed without counting");
+        assert!(up.attempt.tries >= 1, "armed without counting");
         assert!(
             line.seen.machine.default_is_pinned(),
             "armed without the pin"

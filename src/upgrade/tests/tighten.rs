@@ -287,7 +287,7 @@ fn an_armed_image_is_asked_again_for_its_signatures() {
 #[test]
 fn a_deployment_that_a_killed_agent_began_is_asked_again() {
     let mut record = upgrade_in(Phase::Verified);
-    record.upgrade.as_mut().unwrap().rehearsed = true;
+    record.upgrade.as_mut().unwrap().rehearsal = record::Rehearsal::Held { blocked: None };
     let loose = Ok(Policy {
         unsigned: true,
         ..Policy::default()
@@ -362,7 +362,7 @@ fn hours_and_a_pause_hold_back_no_refusal() {
 #[test]
 fn a_taken_node_is_given_back_before_the_refusal_is_told() {
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().taken = true;
+    record.upgrade.as_mut().unwrap().custody = taken(|_| ());
     let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
     let (record, act) = next_with(&seen, &record, &Ok(other_remotes()));
     assert_eq!(act, Act::Begin(Step::Release));

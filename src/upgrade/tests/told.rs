@@ -57,7 +57,7 @@ fn a_trial_that_was_given_up_while_kubeadm_was_to_be_tried_again_is_not_held_up_
         reason: Reason::NothingKept,
     });
     record.upgrade.as_mut().unwrap().retry = Some(record::Retry {
-        step: "Kubeadm".into(),
+        step: StepKind::Kubeadm.into(),
         tries: 1,
         due: Moment {
             boot: boot(2),

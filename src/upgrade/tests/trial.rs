@@ -74,14 +74,17 @@ fn without_api(seconds: u64) -> Observation {
 fn assert_gives_way_without_blame(record: Record) {
     let up = record.upgrade.unwrap();
     assert_eq!(up.phase, Phase::Trial { boot: boot(2) });
-    assert!(matches!(up.given_up, Some(Reason::ApiAwayInTrial { .. })));
+    assert!(matches!(
+        up.attempt.given_up,
+        Some(Reason::ApiAwayInTrial { .. })
+    ));
 }
 
 #[test]
 fn an_absent_api_server_is_waited_for_with_the_deadman_told() {
     let (record, act) = next(&without_api(600), &trial());
     assert_eq!(act, Act::Wait(Some(SinceBoot(1_500_000))));
-    assert!(record.upgrade.unwrap().hold.unwrap().at > SinceBoot(1_500_000));
+    assert!(record.upgrade.unwrap().attempt.hold.unwrap().at > SinceBoot(1_500_000));
 }
 
 #[test]
@@ -103,13 +106,13 @@ fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
     assert_eq!(act, Act::Wait(None));
     let (saving, act) = next(&old, &waiting);
     assert_eq!(begun(&act), Some("Snapshot"));
-    assert!(saving.upgrade.unwrap().api_reached_from_old);
+    assert!(saving.upgrade.unwrap().api.compared);
 }
 
 #[test]
 fn a_second_trial_without_api_is_bad_when_the_old_system_reached_it() {
     let mut record = trial();
-    record.upgrade.as_mut().unwrap().api_reached_from_old = true;
+    record.upgrade.as_mut().unwrap().api.compared = true;
     let (record, _) = next(&without_api(1500), &record);
     assert_eq!(
         phase_of(&record),
@@ -210,7 +213,7 @@ fn a_site_without_a_steady_api_server_may_bless_on_local_checks() {
     assert_eq!(act, deadline, "a server that blinks is no absent one");
     let (record, _) = next_with(&without_api(600), &record, &policy);
     assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
-    assert!(record.upgrade.unwrap().kubeadm_due);
+    assert!(record.upgrade.unwrap().attempt.kubeadm.due);
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn hangs_in_kubeadm(seconds: u64) -> Observation {
 fn the_deadman_is_told_of_the_time_that_kubeadm_has_behind_the_deadline() {
     // The API server was reached 20 s after boot, and has its 600 s from then on.
     let (record, _) = next(&hangs_in_kubeadm(610), &trial());
-    assert!(record.upgrade.unwrap().hold.unwrap().at > SinceBoot(620_000));
+    assert!(record.upgrade.unwrap().attempt.hold.unwrap().at > SinceBoot(620_000));
 }
 
 #[test]
@@ -281,11 +284,11 @@ fn a_failed_kubeadm_is_told_by_its_own_name_while_the_trial_goes_on() {
 #[test]
 fn a_trial_that_the_guard_did_not_see_is_left_unjudged() {
     let mut record = trial();
-    record.upgrade.as_mut().unwrap().guarded = None;
+    record.upgrade.as_mut().unwrap().attempt.guarded = None;
     let (record, act) = next(&at(60).with(|seen| seen.turn.health = healthy()), &record);
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
     assert_eq!(
-        record.upgrade.unwrap().given_up,
+        record.upgrade.unwrap().attempt.given_up,
         Some(Reason::UnguardedBoot)
     );
 }

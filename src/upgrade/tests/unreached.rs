@@ -14,14 +14,14 @@ fn at(seconds: u64) -> Observation {
 fn blessed_without_api() -> Record {
     let mut record = upgrade_in(Phase::Blessed);
     let up = record.upgrade.as_mut().unwrap();
-    (up.kubeadm_due, up.configured) = (true, None);
+    (up.attempt.kubeadm.due, up.attempt.kubeadm.configured) = (true, None);
     record
 }
 
 /// Blessed when kubeadm had succeeded, in this boot.
 fn configured_in(number: u32) -> Record {
     let mut record = upgrade_in(Phase::Blessed);
-    record.upgrade.as_mut().unwrap().configured = Some(boot(number));
+    record.upgrade.as_mut().unwrap().attempt.kubeadm.configured = Some(boot(number));
     record
 }
 
@@ -43,7 +43,7 @@ fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_gi
     let seen = seen.with(|seen| seen.turn.finished = finished(Step::Kubeadm, done));
     let (record, act) = next(&seen, &record);
     assert_eq!(act, Act::Begin(Step::Release));
-    assert!(!record.upgrade.unwrap().kubeadm_due);
+    assert!(!record.upgrade.unwrap().attempt.kubeadm.due);
     let (_, act) = next(&runs_as_the_default(), &configured_in(3));
     assert_eq!(act, Act::Begin(Step::Release), "where it has run");
 }
@@ -54,14 +54,17 @@ fn what_kubeadm_wrote_before_the_power_went_is_written_anew_for_the_old_system_m
     let seen = runs_as_the_default();
     let (record, act) = next(&seen, &configured_in(2));
     assert_eq!(act, Act::Begin(Step::Kubeadm));
-    assert!(record.upgrade.unwrap().kubeadm_due, "its unit looks there");
+    assert!(
+        record.upgrade.unwrap().attempt.kubeadm.due,
+        "its unit looks there"
+    );
 }
 
 #[test]
 fn a_node_that_was_given_back_before_the_power_went_is_upgraded_only_when_kubeadm_has_run_again() {
     let mut record = configured_in(2);
     let up = record.upgrade.as_mut().unwrap();
-    (up.released, up.cleaned) = (true, true);
+    (up.custody, up.cleaned) = (given_back(), true);
     let away = runs_as_the_default().with(|seen| seen.node.api = Api::Away);
     let (record, act) = next(&away, &record);
     assert_eq!((phase_of(&record), act), (Phase::Blessed, Act::Wait(None)));
@@ -108,10 +111,10 @@ fn kubeadm_that_fails_behind_a_blessing_is_tried_for_ever_and_the_node_is_told_w
 #[test]
 fn what_a_former_trial_left_of_kubeadm_is_not_due_in_the_next_one() {
     let mut record = upgrade_in(Phase::Armed { boot: boot(1) });
-    record.upgrade.as_mut().unwrap().kubeadm_due = true;
+    record.upgrade.as_mut().unwrap().attempt.kubeadm.due = true;
     let (record, _) = next(&at(60), &record);
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
-    assert!(!record.upgrade.unwrap().kubeadm_due);
+    assert!(!record.upgrade.unwrap().attempt.kubeadm.due);
 }
 
 /// As a node is without an API server: kubeadm has not succeeded, and the Node is not seen.
@@ -162,6 +165,6 @@ fn a_soak_without_an_api_server_begins_anew_when_the_kubelet_dies_or_the_server_
     let back = away(1_000).with(|seen| seen.node.api = on_trial().node.api);
     for seen in [dead, back] {
         let (record, _) = next_with(&seen, &record, &patient());
-        assert_eq!(record.upgrade.unwrap().well_since, None);
+        assert_eq!(record.upgrade.unwrap().attempt.well_since, None);
     }
 }

@@ -173,7 +173,7 @@ fn is_own(state: &State) -> bool {
 /// `snapshot::is_over`.
 fn is_over(up: &Upgrade, state: &State) -> bool {
     match state.disk.restored {
-        Some(Restored::Behind(tries)) => tries == up.tries,
+        Some(Restored::Behind(tries)) => tries == up.attempt.tries,
         Some(Restored::In(boot)) => up.is_past_its_arming() || boot == state.running.boot,
         None => false,
     }
@@ -214,7 +214,7 @@ fn restore(mutant: Option<Mutant>, state: &mut State) {
 
 /// What is armed may yet be tried: then it is put back once more.
 fn noted(mutant: Option<Mutant>, up: &Upgrade, state: &State) -> Option<Restored> {
-    let behind = Restored::Behind(up.tries);
+    let behind = Restored::Behind(up.attempt.tries);
     match (&up.phase, mutant) {
         (Phase::Failed { .. }, _) => None,
         (Phase::Armed { .. }, Some(Mutant::NotesNothingPutBackWhileArmed)) => None,

@@ -88,7 +88,7 @@ const LATE: [u16; 4] = [95, 605, 1505, 2165];
 /// Whether an upgrade under way has had the node and has given it back, with the operator's hours.
 fn is_given_back(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
-    up.is_some_and(|up| up.released && up.phase.can_be_withdrawn())
+    up.is_some_and(|up| up.custody.is_given_back() && up.phase.can_be_withdrawn())
 }
 
 /// All that may happen in a state.

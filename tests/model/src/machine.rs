@@ -145,7 +145,7 @@ fn without_agent(state: &mut State) -> bool {
 /// Until when the record asks the deadman of this boot for patience, in seconds.
 fn held_until(state: &State) -> Option<u16> {
     let up = state.disk.record.record().upgrade.as_ref();
-    let hold = up.and_then(|up| up.hold.as_ref());
+    let hold = up.and_then(|up| up.attempt.hold.as_ref());
     let hold = hold.filter(|hold| hold.boot == cast::boot_id(state.running.boot))?;
     u16::try_from(hold.at.0.div_ceil(1000)).ok()
 }

@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 
+use upgrade::record::Custody;
 use upgrade::window::Hours;
 use upgrade::{
     Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
@@ -264,7 +265,8 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
         // That it sees its cordon, or its word to load balancers, all the same would heal it.
-        (up.released, seen.node.own_cordon, seen.node.own_exclusion) = (true, false, false);
+        up.custody = up.custody.give_back();
+        (seen.node.own_cordon, seen.node.own_exclusion) = (false, false);
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
     if mutant == Mutant::SpinsOnARefusedReboot && seen.turn.finished.as_ref().is_some_and(reboot) {
@@ -276,29 +278,35 @@ fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
 fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     let old_runs = up.from.same(&seen.machine.booted);
     match mutant {
-        Mutant::CountsNoAttempt => up.tries = 0,
-        Mutant::SkipsTheSnapshot => up.snapshot = true,
-        Mutant::SavesBeforeTheFirstTrialAlone if up.tries > 0 => up.snapshot = true,
-        Mutant::KeepsTheCordon => up.released = true,
+        Mutant::CountsNoAttempt => up.attempt.tries = 0,
+        Mutant::SkipsTheSnapshot => up.attempt.saved = true,
+        Mutant::SavesBeforeTheFirstTrialAlone if up.attempt.tries > 0 => up.attempt.saved = true,
+        Mutant::KeepsTheCordon => up.custody = up.custody.give_back(),
         // As above.
         Mutant::ForgetsThatItHasTakenTheNode => {
-            (up.taken, seen.node.own_cordon, seen.node.own_exclusion) = (false, false, false);
+            up.custody = Custody::Users {
+                hooks_due: up.custody.hooks_due(),
+            };
+            (seen.node.own_cordon, seen.node.own_exclusion) = (false, false);
         }
         Mutant::GoesOnThoughTheNodeIsBeingGivenBack if is_being_given_back(up) => {
             up.phase = Phase::Drained;
         }
-        Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.turn.health) => up.well_since = None,
-        Mutant::ForgetsALateKubeadm => {
-            (up.kubeadm_due, up.configured) = (false, Some(seen.turn.boot.clone()));
+        Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.turn.health) => {
+            up.attempt.well_since = None
         }
-        Mutant::TrustsKubeadmOfAnotherBoot if up.configured.is_some() => {
-            up.configured = Some(seen.turn.boot.clone());
+        Mutant::ForgetsALateKubeadm => {
+            (up.attempt.kubeadm.due, up.attempt.kubeadm.configured) =
+                (false, Some(seen.turn.boot.clone()));
+        }
+        Mutant::TrustsKubeadmOfAnotherBoot if up.attempt.kubeadm.configured.is_some() => {
+            up.attempt.kubeadm.configured = Some(seen.turn.boot.clone());
         }
         Mutant::BeginsASoakAnewForTheAbsentServer if fails(&seen.turn.health) => {
-            up.well_since = None
+            up.attempt.well_since = None
         }
         Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer if !old_runs => {
-            (up.api_seen_from_old, up.drain_begun) = (false, None);
+            (up.api.from_old, up.custody) = (false, up.custody.before_the_drain());
         }
         Mutant::HearsNoWithdrawal => seen.node.request = Asked::This(up.request.clone()),
         Mutant::ArmsBeforeTheDrainEnded if up.phase == Phase::Deployed => up.phase = Phase::Drained,
@@ -312,7 +320,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
             seen.machine.one_shot = OneShot::Clear;
         }
         Mutant::LeavesAForeignDefault if seen.machine.trial => {
-            up.reinstated = Some(seen.turn.boot.clone())
+            up.attempt.default.note_reinstating(seen.turn.boot.clone());
         }
         Mutant::TakesAForeignDefaultForItsOwn if seen.machine.trial => {
             let commit = digest('b');
@@ -348,16 +356,16 @@ fn distort(
     match (mutant, changed) {
         (Mutant::ForgetsTheIntent, Some(up)) => up.intent = None,
         (Mutant::HoldsTheDeadmanForEver, Some(up)) => {
-            if let Some(hold) = &mut up.hold {
+            if let Some(hold) = &mut up.attempt.hold {
                 hold.at = SinceBoot(u64::MAX);
             }
         }
         (Mutant::CountsTheAttemptAfterTheReboot, Some(up)) => {
             if matches!(up.phase, Phase::Armed { .. }) && !was_armed {
-                up.tries = up.tries.saturating_sub(1);
+                up.attempt.tries = up.attempt.tries.saturating_sub(1);
             }
             if matches!(up.phase, Phase::Trial { .. }) && was_armed {
-                up.tries += 1;
+                up.attempt.tries += 1;
             }
         }
         (Mutant::SkipsTheGuard, _) if seen.turn.home == Home::Stage => {
@@ -381,8 +389,12 @@ fn distort(
 
 /// The hooks are undone already, and the cordon goes or is gone.
 fn is_being_given_back(up: &Upgrade) -> bool {
-    let undone = !up.prepared && !up.post_hooks_due;
-    up.phase == Phase::Deployed && undone && (up.taken || up.released)
+    let undone = match &up.custody {
+        Custody::Users { .. } => false,
+        Custody::Upgrade(taken) => !taken.prepared && !taken.hooks_due,
+        Custody::GivenBack { hooks_due } => !hooks_due,
+    };
+    up.phase == Phase::Deployed && undone
 }
 
 fn is_armed(record: &Record) -> bool {

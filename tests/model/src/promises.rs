@@ -81,8 +81,8 @@ fn arms(
     letter: char,
 ) {
     let first = former.is_none_or(|former| !matches!(former.phase, Phase::Armed { .. }));
-    let tries = former.map_or(0, |former| former.tries);
-    if first && up.tries <= tries {
+    let tries = former.map_or(0, |former| former.attempt.tries);
+    if first && up.attempt.tries <= tries {
         state.breaks("I3: the attempt is counted before control passes");
     }
     if first && seen.node.paused.is_some() {
@@ -203,7 +203,9 @@ fn soaks(state: &mut State, former: Option<&Upgrade>, up: &Upgrade) {
 /// A system that was well and soaks is left for what has failed alone, and not for what nobody could look at.
 fn leaves_a_soak(state: &mut State, seen: &Observation, former: Option<&Upgrade>) {
     let soaks = former.is_some_and(|up| {
-        up.well_since.is_some() && matches!(up.phase, Phase::Trial { .. }) && up.given_up.is_none()
+        up.attempt.well_since.is_some()
+            && matches!(up.phase, Phase::Trial { .. })
+            && up.attempt.given_up.is_none()
     });
     let until = state.running.well_since.map(|since| since + SOAK);
     let left = until.is_some_and(|until| state.running.now < until);
@@ -264,7 +266,8 @@ pub fn begun(state: &mut State, act: Act) {
 /// Whether the record says what is begun. An older agent knows no step that makes the old system the default again: that is written by its boot.
 fn is_noted(state: &State, up: &Upgrade, what: Do) -> bool {
     if what == Do::Reinstate {
-        return up.reinstated == Some(cast::boot_id(state.running.boot)) && up.intent.is_none();
+        let boot = cast::boot_id(state.running.boot);
+        return up.attempt.default.reinstated() == Some(&boot) && up.intent.is_none();
     }
     let noted = up.intent.as_ref().map(upgrade::Step::name);
     noted == Some(crate::look::step(state, what).name())

@@ -201,7 +201,7 @@ fn snapshot(state: &mut State, part: u8) {
     state.disk.snapshot = Some(state.disk.kubelet);
     state.disk.saved_for = number(state);
     let up = state.disk.record.record().upgrade.as_ref();
-    state.disk.restored = up.map(|up| Restored::Behind(up.tries));
+    state.disk.restored = up.map(|up| Restored::Behind(up.attempt.tries));
     state.ghost.served = false;
 }
 

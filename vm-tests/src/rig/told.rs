@@ -41,7 +41,7 @@ pub fn expect_same(record: &Record, view: &View) -> Result<()> {
     let status = view.status.as_ref();
     let status = status.context("the Node has no status")?;
     let code = against(&up.phase).map(Reason::code);
-    let recorded = (Some(&up.id), up.phase.name(), up.tries, &code);
+    let recorded = (Some(&up.id), up.phase.name(), up.attempt.tries, &code);
     let told = (
         status.id.as_ref(),
         status.phase.as_str(),
@@ -95,7 +95,7 @@ mod tests {
                 id: Some(up.id.clone()),
                 phase: phase.to_owned(),
                 code: Some(code),
-                tries: up.tries,
+                tries: up.attempt.tries,
                 ..Status::default()
             }),
             ..View::default()

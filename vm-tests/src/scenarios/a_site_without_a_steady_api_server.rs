@@ -40,9 +40,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let trial = rig.boot_id().await?;
     let up = rig.record().await?.upgrade;
     ensure!(
-        up.is_some_and(|up| up
-            .api_seen_from_new
-            .is_some_and(|boot| boot.as_str() == trial)),
+        up.is_some_and(|up| up.api.from_new.is_some_and(|boot| boot.as_str() == trial)),
         "it was blessed alone without having reached the API server in its boot"
     );
     rig.progress.step("somebody reboots the node meanwhile");

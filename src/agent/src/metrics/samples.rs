@@ -147,13 +147,13 @@ pub(super) fn progress(shown: &Shown) -> Vec<Sample> {
 pub(super) fn trial_boots(shown: &Shown) -> Vec<Sample> {
     shown
         .upgrade()
-        .map_or_else(Vec::new, |up| one(up.tries.into()))
+        .map_or_else(Vec::new, |up| one(up.attempt.tries.into()))
 }
 
 pub(super) fn step_tries(shown: &Shown) -> Vec<Sample> {
     let retry = shown.upgrade().and_then(|up| up.retry.as_ref());
     retry.map_or_else(Vec::new, |retry| {
-        labelled([&retry.step], retry.tries.into())
+        labelled([retry.step.name()], retry.tries.into())
     })
 }
 

@@ -131,7 +131,7 @@ impl Node {
     /// Looked for while there may be something to run: idle, nobody asks.
     fn hooks(&self, record: &Record) -> upgrade::Hooks {
         let upgrade = record.upgrade.as_ref();
-        let due = upgrade.is_some_and(|up| !up.phase.is_end() || !up.released);
+        let due = upgrade.is_some_and(|up| !up.phase.is_end() || !up.custody.is_given_back());
         if due {
             Hooks::below(&self.places.root).seen()
         } else {

@@ -148,12 +148,9 @@ mod tests {
     fn tried_once(phase: Phase) -> Record {
         let (old, new) = (deployment("a"), deployment("b"));
         let target = Target::here(new.digest.clone());
-        let upgrade = Upgrade {
-            to: Some(new),
-            phase,
-            tries: 1,
-            ..Upgrade::new(one(), upgrade::RawRequest::default(), target, old)
-        };
+        let asked = upgrade::RawRequest::default();
+        let mut upgrade = Upgrade::new(one(), asked, target, old);
+        (upgrade.to, upgrade.phase, upgrade.attempt.tries) = (Some(new), phase, 1);
         Record {
             upgrade: Some(upgrade),
             ..Record::default()

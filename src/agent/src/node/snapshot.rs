@@ -80,7 +80,7 @@ impl Snapshots {
 /// How many trials the upgrade has had, by the record that says that its state is about to be saved.
 fn trials(places: &Places) -> Result<u32, Reason> {
     let record = Store::new(&places.sysroot).read()?;
-    Ok(record.upgrade.map_or(0, |upgrade| upgrade.tries))
+    Ok(record.upgrade.map_or(0, |upgrade| upgrade.attempt.tries))
 }
 
 /// Waits for the end as long as it comes nearer.

@@ -68,7 +68,7 @@ impl World {
                 self.disk.snapshot = None;
                 self.point("between the former snapshot and this one")?;
                 self.disk.snapshot = Some(self.disk.kubelet);
-                self.disk.restored = self.record().upgrade.map(|up| up.tries);
+                self.disk.restored = self.record().upgrade.map(|up| up.attempt.tries);
             }
             Step::Arm { deployment } => self.disk.one_shot = Some(deployment.clone()),
             Step::Disarm => self.disk.one_shot = None,

@@ -109,11 +109,11 @@ impl World {
         let mut restored = self.disk.restored;
         if let (Some(up), Some(saved)) = (&record.upgrade, self.disk.snapshot)
             && snapshot::is_wanted(up, &self.running.system)
-            && restored != Some(up.tries)
+            && restored != Some(up.attempt.tries)
         {
             self.disk.kubelet = saved;
             self.say("the kubelet's state is put back");
-            restored = Some(up.tries);
+            restored = Some(up.attempt.tries);
         }
         self.point("before the kubelet")?;
         // A cut that comes before the note has it put back once more, over what no kubelet has changed.

@@ -27,7 +27,7 @@ pub fn is_over(places: &Places, upgrade: &Upgrade, boot: Option<&BootId>) -> boo
         Some(noted) => {
             upgrade.is_past_its_arming() || boot.is_some_and(|boot| boot.as_str() == noted)
         }
-        None => noted.trim() == upgrade.tries.to_string(),
+        None => noted.trim() == upgrade.attempt.tries.to_string(),
     }
 }
 
@@ -44,7 +44,7 @@ pub fn is_noted(places: &Places, id: &UpgradeId) -> bool {
 /// When that may be forgotten after a power cut.
 pub fn note(places: &Places, upgrade: &Upgrade) -> Result<()> {
     owed::settle(places, &upgrade.id)?;
-    write(places, &upgrade.id, &upgrade.tries.to_string())
+    write(places, &upgrade.id, &upgrade.attempt.tries.to_string())
 }
 
 /// Notes that it was put back in this boot while a trial is armed. The trial has not begun by the record, and may yet, without being armed or

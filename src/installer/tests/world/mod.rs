@@ -207,7 +207,7 @@ impl World {
 
     /// The record as an agent has left it.
     pub fn upgrade_in(&self, phase: Phase, tries: u32) {
-        self.upgrade_as(|up| (up.phase, up.tries) = (phase, tries));
+        self.upgrade_as(|up| (up.phase, up.attempt.tries) = (phase, tries));
     }
 
     /// The same, with more of it.

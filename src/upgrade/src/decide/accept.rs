@@ -8,9 +8,9 @@ use super::situation::{Situation, System};
 use super::{safety, wanted};
 use crate::id::UpgradeId;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
-use crate::record::{Record, Upgrade as Wire};
+use crate::record::{Record, Upgrade};
+
 use crate::step::Step;
 use crate::target::{RawRequest, Target, Wanted};
 
@@ -109,12 +109,7 @@ fn upgrade(
     s: &Situation<'_>,
 ) -> Upgrade {
     let running = wanted::runs(&target, s.seen);
-    let mut up = Upgrade::from(Wire::new(
-        id,
-        raw.clone(),
-        target,
-        s.seen.machine.booted.clone(),
-    ));
+    let mut up = Upgrade::new(id, raw.clone(), target, s.seen.machine.booted.clone());
     up.kept = *asked == Wanted::Kept;
     up.phase = match (running, up.kept) {
         (true, _) => Phase::Upgraded,

@@ -7,8 +7,8 @@ use super::situation::Situation;
 use crate::container::{ContainerImage, Transport};
 use crate::observe::Observation;
 use crate::policy::Policy;
-use crate::progress::Upgrade;
 use crate::reason::{Reason, complaint};
+use crate::record::Upgrade;
 use crate::target::{Branch, Source, Wanted};
 
 /// What the policy says against a request, before anything of its image is known.

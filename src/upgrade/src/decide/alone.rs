@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::situation::Situation;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 
 /// The note that the new system has reached the API server in this boot. Only [`is_enough`] reads
 /// it, so nothing is written without that policy.

@@ -7,8 +7,8 @@ use super::{allowed, drain, signatures};
 use crate::image::Deployment;
 use crate::observe::OneShot;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::{Outcome, Step};
 use crate::target::{Source, Target};
 

@@ -6,9 +6,9 @@ use super::situation::Situation;
 use crate::bill::{Bill, Now};
 use crate::observe::Check;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
 use crate::record::Record;
+use crate::record::Upgrade;
 use crate::step::{Home, Step};
 
 /// Starts and stops the watches. `before` is the record as it was read.

@@ -5,7 +5,7 @@ use super::give_back::give_back;
 use super::situation::Situation;
 use super::{reinstate, rollback};
 use crate::phase::Phase;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// Proven in this very boot: make it the default.

@@ -5,7 +5,7 @@ use super::change::{Change, Whole};
 use super::decision::Act;
 use super::situation::Situation;
 use crate::observe::Asked;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::record::{Reached, Record};
 use crate::step::Step;
 

@@ -6,8 +6,8 @@ use super::reinstate::reinstate;
 use super::rollback;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 
 /// Another trial, or the end of the request.
 pub(super) fn after_trial(up: &Upgrade, s: &Situation<'_>) -> Move {

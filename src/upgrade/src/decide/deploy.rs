@@ -3,8 +3,8 @@
 use super::change::{Change, Move};
 use super::signatures;
 use super::situation::Situation;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// The deployment, which asks for signatures by the present policy.

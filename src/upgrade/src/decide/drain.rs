@@ -5,8 +5,8 @@ use super::change::{Change, Move};
 use super::decision::Act;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::progress::{Custody, Taken, Upgrade};
 use crate::reason::Reason;
+use crate::record::{Custody, Taken, Upgrade};
 use crate::step::Step;
 
 /// The next step of it.

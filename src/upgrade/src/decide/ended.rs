@@ -6,7 +6,7 @@ use super::{facts, failed, memory};
 use crate::id::Digest;
 use crate::image::Deployment;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::record::{BadImage, Record};
 use crate::step::{Effect, Finished, Outcome, Step};
 

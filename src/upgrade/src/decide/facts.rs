@@ -3,8 +3,8 @@
 use crate::image::{ImageFacts, ImageInfo, Room};
 use crate::observe::Observation;
 use crate::policy::Policy;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::version::Version;
 
 /// Whom the image is for.

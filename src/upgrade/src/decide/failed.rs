@@ -6,8 +6,8 @@ use super::change::Change;
 use super::situation::{Situation, System};
 use crate::id::Moment;
 use crate::phase::Phase;
-use crate::progress::{Retry, Upgrade};
 use crate::reason::{Disposition, Reason};
+use crate::record::{Retry, Upgrade};
 use crate::step::Step;
 
 /// The longest pause between two tries, in seconds.

@@ -5,7 +5,7 @@ use super::give_back::{before_the_drain, way_back};
 use super::signatures;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::step::Step;
 use crate::target::{Target, Wanted};
 

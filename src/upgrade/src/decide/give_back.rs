@@ -4,7 +4,7 @@ use super::change::Change;
 use super::decision::Act;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// The next step of it, as long as the API server can be told or may soon be; nothing when the node

@@ -4,7 +4,7 @@ use super::change::{Change, Move};
 use super::situation::{Situation, System};
 use super::{allowed, safety, withdrawn};
 use crate::phase::Phase;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 
 /// A guard, which has something to say or not.
 type Guard = fn(&Upgrade, &Situation<'_>) -> Option<Move>;

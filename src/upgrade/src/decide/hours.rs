@@ -7,8 +7,8 @@ use super::decision::Act;
 use super::give_back::{before_the_drain, way_back};
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::progress::{Rehearsal, Upgrade};
 use crate::reason::Reason;
+use crate::record::{Rehearsal, Upgrade};
 use crate::step::Step;
 use crate::window::Door;
 

@@ -6,7 +6,7 @@ use super::decision::Act;
 use super::drain;
 use super::situation::{Situation, System};
 use crate::phase::Phase;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// A mark that could not be removed is looked at again after this many seconds.

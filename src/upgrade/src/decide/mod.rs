@@ -95,13 +95,13 @@ fn with_the_past(policy: &Policy, past: &[Past]) -> Policy {
 }
 
 /// In the initramfs: the guard's look at this boot.
-fn stage(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
+fn stage(next: &mut Next, s: &Situation<'_>) -> Act {
     let found = stage::stage(next.upgrade(), s);
     make(found, next, s).unwrap_or(Act::Wait(None))
 }
 
 /// In a running system.
-fn agent(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
+fn agent(next: &mut Next, s: &Situation<'_>) -> Act {
     write(next, ended::fold(next.upgrade(), next.rest(), s), s);
     // What has just ended is answered first, or its request would be taken again.
     write(next, close::end(next.upgrade()), s);
@@ -115,7 +115,7 @@ fn agent(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
 }
 
 /// Makes one move after the other, until one has an act.
-fn moves(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
+fn moves(next: &mut Next, s: &Situation<'_>) -> Act {
     if let Some(act) = first(next, s).and_then(|found| make(found, next, s)) {
         return act;
     }
@@ -133,7 +133,7 @@ fn moves(next: &mut Next<'_>, s: &Situation<'_>) -> Act {
 }
 
 /// What comes before everything else: a step that runs, or a mark of ours that nothing explains.
-fn first(next: &Next<'_>, s: &Situation<'_>) -> Option<Move> {
+fn first(next: &Next, s: &Situation<'_>) -> Option<Move> {
     match &s.seen.turn.running {
         Some(step) => Some(running::while_running(step, next.upgrade(), s)),
         None => marks::remove(next.upgrade(), s),
@@ -141,7 +141,7 @@ fn first(next: &Next<'_>, s: &Situation<'_>) -> Option<Move> {
 }
 
 /// The next move: of the upgrade under way, or of a node without one.
-fn look_up(next: &Next<'_>, s: &Situation<'_>) -> Move {
+fn look_up(next: &Next, s: &Situation<'_>) -> Move {
     match next.upgrade() {
         Some(up) if !up.is_over() => {
             let found = guard::guard(up, s).unwrap_or_else(|| table::table(up, s));
@@ -152,7 +152,7 @@ fn look_up(next: &Next<'_>, s: &Situation<'_>) -> Move {
 }
 
 /// Writes what a move changes, and gives its act, if it has one.
-fn make(found: Move, next: &mut Next<'_>, s: &Situation<'_>) -> Option<Act> {
+fn make(found: Move, next: &mut Next, s: &Situation<'_>) -> Option<Act> {
     write(next, found.changes, s);
     match found.then {
         Then::Act(act) => Some(act),

@@ -6,7 +6,7 @@ use super::situation::Situation;
 use super::{deploy, drain, fetch, hours, ready, signatures};
 use crate::observe::Asked;
 use crate::phase::Phase;
-use crate::progress::{Rehearsal, Upgrade};
+use crate::record::{Rehearsal, Upgrade};
 use crate::step::Step;
 
 /// The next step, within the operator's hours and unless the Node is paused.

@@ -3,8 +3,8 @@
 use super::change::{Change, Move};
 use super::situation::Situation;
 use super::{arm, deploy, drain, signatures};
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// The next step to the arming.

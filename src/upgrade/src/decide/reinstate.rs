@@ -4,8 +4,8 @@
 
 use super::change::{Change, Move};
 use super::situation::Situation;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// What is said in a verdict beside its reason.

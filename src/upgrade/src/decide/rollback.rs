@@ -8,8 +8,8 @@ use super::reinstate::{self, reinstate};
 use super::safety;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::{Step, StepKind};
 
 /// Refused or failed reboots after which force is used: a bad trial must end.

@@ -5,7 +5,7 @@ use super::decision::Act;
 use super::situation::Situation;
 use super::withdrawn::called_off;
 use super::{hours, trial};
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// A withdrawn request, or another Node, stops what can be stopped. A step inside libostree's swap

@@ -3,7 +3,7 @@
 
 use super::decision::Act;
 use super::situation::Situation;
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 use crate::step::{Step, StepKind};
 
 /// The step that clears a one-shot entry, or the pause before its next try; nothing when none is

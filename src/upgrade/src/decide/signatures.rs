@@ -3,8 +3,8 @@
 use super::change::Change;
 use super::situation::Situation;
 use crate::policy::Policy;
-use crate::progress::Upgrade;
 use crate::record::Signatures;
+use crate::record::Upgrade;
 use crate::target::{Source, Wanted};
 
 /// A step asks for signatures by the present policy. A run that a killed agent began asked by the

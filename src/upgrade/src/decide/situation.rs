@@ -4,8 +4,8 @@ use super::decision::Act;
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Api, Asked, Observation, OneShot};
 use crate::policy::{Policy, PolicyRead};
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::{Outcome, Step, skew};
 use crate::window::Door;
 

@@ -4,7 +4,7 @@ use super::alone;
 use super::situation::Situation;
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Check, Health};
-use crate::progress::Upgrade;
+use crate::record::Upgrade;
 
 /// A soak in this boot.
 pub(super) struct Soak {

@@ -4,8 +4,8 @@
 use super::change::{Change, Move};
 use super::situation::{Situation, System};
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// Lets the boot go on, or reboots into the old system.

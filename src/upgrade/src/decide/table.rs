@@ -7,8 +7,8 @@ use super::situation::{
 };
 use super::{arm, bless, comeback, prepare, rollback, safety, trial};
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 
 /// The next move of an upgrade under way.
 pub(super) fn table(up: &Upgrade, s: &Situation<'_>) -> Move {

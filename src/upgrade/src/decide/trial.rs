@@ -10,8 +10,8 @@ use super::{alone, rollback};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::Check;
 use crate::phase::Phase;
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 use crate::step::Step;
 
 /// Patience that the deadman is asked for beyond the agent's own deadline, in seconds.

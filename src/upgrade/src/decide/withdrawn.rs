@@ -2,8 +2,8 @@
 //! Node is another one.
 
 use crate::observe::{Asked, Observation};
-use crate::progress::Upgrade;
 use crate::reason::Reason;
+use crate::record::Upgrade;
 
 /// Why the upgrade does not go on, though nothing failed.
 pub(super) fn called_off(up: &Upgrade, seen: &Observation) -> Option<Reason> {

@@ -5,27 +5,23 @@ use super::situation::Situation;
 use crate::history::{self, Past};
 use crate::id::{BootId, UpgradeId};
 use crate::phase::Phase;
-use crate::progress::{NewDefault, Rehearsal, Upgrade};
 use crate::reason::{Disposition, Reason};
-use crate::record::{BadImage, Record, Refused, Upgrade as Wire};
+use crate::record::{BadImage, NewDefault, Record, Refused, Rehearsal, Upgrade};
 use crate::target::RawRequest;
 
 /// The record as it will be.
-pub(super) struct Next<'a> {
+pub(super) struct Next {
     /// The upgrade under way, or the last one.
     upgrade: Option<Upgrade>,
-    /// The same as it was read, unless another one has begun since.
-    was: Option<&'a Wire>,
     /// The rest, without the upgrade.
     rest: Record,
 }
 
-impl<'a> Next<'a> {
-    pub(super) fn of(record: &'a Record) -> Self {
+impl Next {
+    pub(super) fn of(record: &Record) -> Self {
         let mut rest = record.clone();
         Self {
-            upgrade: rest.upgrade.take().map(Upgrade::from),
-            was: record.upgrade.as_ref(),
+            upgrade: rest.upgrade.take(),
             rest,
         }
     }
@@ -43,10 +39,7 @@ impl<'a> Next<'a> {
     /// The record, unless it is still as it was read.
     pub(super) fn into_record(self, before: &Record) -> Option<Record> {
         let mut next = self.rest;
-        next.upgrade = self.upgrade.map(|up| match self.was {
-            Some(was) => up.into_wire(was),
-            None => up.into(),
-        });
+        next.upgrade = self.upgrade;
         if next == *before {
             return None;
         }
@@ -56,11 +49,7 @@ impl<'a> Next<'a> {
 }
 
 /// Writes the changes into the record, in their order. Nothing else does.
-pub(super) fn write(
-    next: &mut Next<'_>,
-    changes: impl IntoIterator<Item = Change>,
-    s: &Situation<'_>,
-) {
+pub(super) fn write(next: &mut Next, changes: impl IntoIterator<Item = Change>, s: &Situation<'_>) {
     for change in changes {
         if let Change::Whole(whole) = change {
             write_whole(next, whole, s);
@@ -70,13 +59,13 @@ pub(super) fn write(
     }
 }
 
-fn write_whole(next: &mut Next<'_>, whole: Whole, s: &Situation<'_>) {
+fn write_whole(next: &mut Next, whole: Whole, s: &Situation<'_>) {
     match whole {
         Whole::NothingAsked => nothing_asked(&mut next.rest),
         Whole::Refuse(request, reason) => refuse(&mut next.rest, request, reason, s),
         Whole::Begin(up) => {
             next.rest.refused = None;
-            (next.upgrade, next.was) = (Some(*up), None);
+            next.upgrade = Some(*up);
         }
         Whole::Close => close(next, s),
     }
@@ -99,13 +88,12 @@ fn refuse(rest: &mut Record, request: RawRequest, reason: Reason, s: &Situation<
 
 /// The request is spent, and a bad image remembered. A withdrawn request is not spent: it was
 /// removed or replaced, so setting it again asks again, also while the way back is still taken.
-fn close(next: &mut Next<'_>, s: &Situation<'_>) {
+fn close(next: &mut Next, s: &Situation<'_>) {
     let (Some(up), rest) = (&mut next.upgrade, &mut next.rest) else {
         return;
     };
-    let ended = Wire::from(up.clone());
-    rest.tally.count(&ended);
-    history::remember(&mut rest.past, Past::ended(&ended, s.seen.into()));
+    rest.tally.count(up);
+    history::remember(&mut rest.past, Past::ended(up, s.seen.into()));
     let reason = Reason::Withdrawn;
     rest.spent = (up.phase != Phase::Failed { reason }).then(|| up.request.clone());
     rest.answered = rest.answered.saturating_add(1);

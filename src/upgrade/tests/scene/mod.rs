@@ -5,6 +5,7 @@ pub mod layers;
 pub mod page;
 pub mod reasons;
 
+use upgrade::record::{Custody, Rehearsal, Taken};
 use upgrade::*;
 
 pub const WALL: u64 = 1_800_000_000;
@@ -148,15 +149,17 @@ pub fn upgrade_in(phase: Phase) -> Record {
     let deployed = !early && phase != Phase::Verified;
     up.to = deployed.then(|| deployment('b'));
     up.signatures = (phase != Phase::Accepted).then(|| (&Policy::default()).into());
-    up.rehearsed = deployed;
+    if deployed {
+        up.rehearsal = Rehearsal::Held { blocked: None };
+    }
     let armed = deployed && !matches!(phase, Phase::Deployed | Phase::Drained);
-    up.snapshot = armed;
-    up.tries = u32::from(armed);
+    up.attempt.saved = armed;
+    up.attempt.tries = u32::from(armed);
     if let Phase::Trial { boot } | Phase::Healthy { boot } = &phase {
-        up.guarded = Some(boot.clone());
+        up.attempt.guarded = Some(boot.clone());
     }
     // In the boot of `on_trial`.
-    up.configured = (phase == Phase::Blessed).then(|| boot(2));
+    up.attempt.kubeadm.configured = (phase == Phase::Blessed).then(|| boot(2));
     up.phase = phase;
     Record {
         upgrade: Some(up),
@@ -167,6 +170,18 @@ pub fn upgrade_in(phase: Phase) -> Record {
 /// A drain that nobody began before.
 pub fn drain() -> Step {
     Step::Drain { spent_seconds: 0 }
+}
+
+/// Taken from its users, with these marks of it.
+pub fn taken(marks: impl FnOnce(&mut Taken)) -> Custody {
+    let mut taken = Taken::default();
+    marks(&mut taken);
+    Custody::Upgrade(taken)
+}
+
+/// Given back to its users.
+pub fn given_back() -> Custody {
+    Custody::GivenBack { hooks_due: false }
 }
 
 /// Every phase once, armed in boot 1 and tried in boot 2.

@@ -93,18 +93,18 @@ fn burdened(phase: &Phase) -> Vec<Record> {
     vec![
         with(&|up| {
             up.retry = Some(upgrade::record::Retry {
-                step: "Disarm".into(),
+                step: StepKind::Disarm.into(),
                 tries: 4,
                 due: moment(),
                 reason: Reason::Withdrawn,
             });
         }),
-        with(&|up| (up.hold, up.redeploying) = (Some(moment()), true)),
-        with(&|up| up.given_up = Some(Reason::UnguardedBoot)),
-        with(&|up| (up.redeployed, up.tries, up.released) = (9, 9, true)),
-        with(&|up| up.node = Some("node-a".into())),
+        with(&|up| (up.attempt.hold, up.redo.deploying) = (Some(moment()), true)),
+        with(&|up| up.attempt.given_up = Some(Reason::UnguardedBoot)),
+        with(&|up| (up.redo.deployed, up.attempt.tries, up.custody) = (9, 9, given_back())),
+        with(&|up| up.custody = taken(|taken| taken.node = Some("node-a".into()))),
         with(&|up| {
-            up.api_seen_from_old = true;
+            up.api.from_old = true;
             up.signatures = Some(upgrade::record::Signatures {
                 unsigned: true,
                 signed_by: String::new(),

@@ -152,7 +152,7 @@ fn reached(up: &Upgrade, booted: &Deployment) -> Observation {
     let calm = calm(booted.clone());
     calm.with(|seen| {
         seen.turn.boot = boot_of(&up.phase)
-            .or_else(|| up.configured.clone())
+            .or_else(|| up.attempt.kubeadm.configured.clone())
             .unwrap_or(seen.turn.boot.clone());
         seen.node.request = Asked::This(up.request.clone());
         seen.node.api = Api::Reached {

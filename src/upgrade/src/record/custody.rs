@@ -4,7 +4,7 @@ use crate::id::Moment;
 
 /// Who has the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Custody {
+pub enum Custody {
     /// Its users. This upgrade has not taken it since its begin or since the last trial.
     Users {
         /// What the pre-hooks did before the last trial was not undone.
@@ -22,22 +22,23 @@ pub(crate) enum Custody {
 
 /// What was done to take the node from its users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub struct Taken {
     /// The pre-hooks have passed.
-    pub(crate) prepared: bool,
+    pub prepared: bool,
     /// The post-hooks have not run since the node was taken.
-    pub(crate) hooks_due: bool,
+    pub hooks_due: bool,
     /// The name of our Node when it was first taken.
-    pub(crate) node: Option<String>,
+    pub node: Option<String>,
     /// Since when load balancers are asked to leave the node out.
-    pub(crate) excluded: Option<Moment>,
+    pub excluded: Option<Moment>,
     /// When the drain first began: an agent that dies in it does not extend its deadline.
-    pub(crate) drain_begun: Option<Moment>,
+    pub drain_begun: Option<Moment>,
 }
 
 impl Custody {
     /// Whether any of what takes the node from its users may have happened without being undone.
-    pub(crate) const fn is_taken(&self) -> bool {
+    #[must_use]
+    pub const fn is_taken(&self) -> bool {
         match self {
             Self::Users { hooks_due } => *hooks_due,
             Self::Upgrade(_) => true,
@@ -46,12 +47,14 @@ impl Custody {
     }
 
     /// Whether the users have the node again.
-    pub(crate) const fn is_given_back(&self) -> bool {
+    #[must_use]
+    pub const fn is_given_back(&self) -> bool {
         matches!(self, Self::GivenBack { .. })
     }
 
     /// What was done to take the node; nothing while its users have it.
-    pub(crate) const fn taken(&self) -> Option<&Taken> {
+    #[must_use]
+    pub const fn taken(&self) -> Option<&Taken> {
         match self {
             Self::Upgrade(taken) => Some(taken),
             Self::Users { .. } | Self::GivenBack { .. } => None,
@@ -59,7 +62,8 @@ impl Custody {
     }
 
     /// Whether the post-hooks have not run since the node was taken.
-    pub(crate) const fn hooks_due(&self) -> bool {
+    #[must_use]
+    pub const fn hooks_due(&self) -> bool {
         match self {
             Self::Users { hooks_due } | Self::GivenBack { hooks_due } => *hooks_due,
             Self::Upgrade(taken) => taken.hooks_due,
@@ -67,7 +71,8 @@ impl Custody {
     }
 
     /// The node is being taken. `node` is its present name.
-    pub(crate) fn take(&self, node: Option<&String>) -> Taken {
+    #[must_use]
+    pub fn take(&self, node: Option<&String>) -> Taken {
         let taken = self.taken().cloned().unwrap_or_default();
         Taken {
             hooks_due: true,
@@ -77,7 +82,8 @@ impl Custody {
     }
 
     /// With this noted of the taking. A node that was given back stays given back.
-    pub(crate) fn noting(&self, note: impl FnOnce(&mut Taken)) -> Self {
+    #[must_use]
+    pub fn noting(&self, note: impl FnOnce(&mut Taken)) -> Self {
         let mut taken = match self {
             Self::GivenBack { .. } => return self.clone(),
             Self::Upgrade(taken) => taken.clone(),
@@ -91,14 +97,16 @@ impl Custody {
     }
 
     /// The users have the node again. The next time it is taken, the pre-hooks run again.
-    pub(crate) const fn give_back(&self) -> Self {
+    #[must_use]
+    pub const fn give_back(&self) -> Self {
         Self::GivenBack {
             hooks_due: self.hooks_due(),
         }
     }
 
     /// The post-hooks have undone what the pre-hooks did, as far as they can.
-    pub(crate) fn after_post_hooks(&self) -> Self {
+    #[must_use]
+    pub fn after_post_hooks(&self) -> Self {
         match self {
             Self::Users { .. } => Self::Users { hooks_due: false },
             Self::GivenBack { .. } => Self::GivenBack { hooks_due: false },
@@ -111,7 +119,8 @@ impl Custody {
     }
 
     /// The node is drained once more: a drain that begins now has its full deadline.
-    pub(crate) fn before_the_drain(&self) -> Self {
+    #[must_use]
+    pub fn before_the_drain(&self) -> Self {
         match self {
             Self::Users { .. } | Self::GivenBack { .. } => self.clone(),
             Self::Upgrade(taken) => Self::Upgrade(Taken {
@@ -122,7 +131,8 @@ impl Custody {
     }
 
     /// The next trial begins with pods that may be back: the hooks and the exclusion run again.
-    pub(crate) fn before_the_next_trial(&self) -> Self {
+    #[must_use]
+    pub fn before_the_next_trial(&self) -> Self {
         match self {
             Self::Users { hooks_due } | Self::GivenBack { hooks_due } => Self::Users {
                 hooks_due: *hooks_due,

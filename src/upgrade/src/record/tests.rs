@@ -1,8 +1,10 @@
-use super::{Custody, NewDefault, Taken, Upgrade};
+//! What the typed upgrade makes of the flat form, and the flat form of it.
+
+use super::wire::{Wire, WireRetry};
+use super::{Custody, NewDefault, Rehearsal, Taken, Upgrade};
 use crate::id::{BootId, Digest, Moment, SinceBoot};
 use crate::image::Deployment;
 use crate::reason::Reason;
-use crate::record::{Retry, Upgrade as Wire};
 use crate::step::StepKind;
 use crate::target::{RawRequest, Target};
 
@@ -11,13 +13,6 @@ fn digest(letter: char) -> Digest {
 }
 
 fn wire() -> Wire {
-    let request = RawRequest {
-        request: "Scheduled".to_owned(),
-        image: None,
-        kubernetes: None,
-        id: None,
-        soak: None,
-    };
     let from = Deployment {
         digest: digest('a'),
         serial: 0,
@@ -26,12 +21,8 @@ fn wire() -> Wire {
         pinned: false,
         kept: false,
     };
-    Wire::new(
-        "u1".parse().unwrap(),
-        request,
-        Target::here(digest('b')),
-        from,
-    )
+    let target = Target::here(digest('b'));
+    Upgrade::new("u1".parse().unwrap(), RawRequest::default(), target, from).into()
 }
 
 fn boot() -> BootId {
@@ -46,7 +37,7 @@ fn moment() -> Moment {
 }
 
 fn through_the_values(wire: &Wire) -> Wire {
-    Upgrade::from(wire.clone()).into_wire(wire)
+    Upgrade::from(wire.clone()).into()
 }
 
 /// What agents write on the way: begun, taken, given back, and after a trial.
@@ -58,6 +49,7 @@ fn written() -> [Wire; 5] {
         node: Some("node-a".to_owned()),
         excluded: Some(moment()),
         drain_begun: Some(moment()),
+        api_seen_from_old: true,
         ..wire()
     };
     let given_back = Wire {
@@ -83,7 +75,6 @@ fn written() -> [Wire; 5] {
 fn what_agents_write_is_the_same_after_the_values() {
     for wire in written() {
         assert_eq!(through_the_values(&wire), wire);
-        assert_eq!(Wire::from(Upgrade::from(wire.clone())), wire);
     }
 }
 
@@ -99,32 +90,31 @@ fn a_node_that_an_older_agent_took_is_taken() {
         up.custody,
         Custody::Upgrade(Taken { prepared: true, .. })
     ));
-    assert_eq!(through_the_values(&older), older);
+    assert!(up.old_has_reached_api(), "no drain ends without the server");
+    assert!(through_the_values(&older).taken);
 }
 
 #[test]
-fn a_value_that_no_agent_writes_stays_until_it_changes() {
+fn what_no_upgrade_can_be_is_read_as_the_nearest() {
     let odd = Wire {
         released: true,
         node: Some("node-a".to_owned()),
+        drain_begun: Some(moment()),
         reinstated: Some(boot()),
         warning: Some(Reason::Withdrawn),
         ..wire()
     };
-    assert_eq!(through_the_values(&odd), odd);
-    let mut up = Upgrade::from(odd.clone());
-    up.custody = Custody::Users { hooks_due: false };
-    up.attempt.default = NewDefault::Moved { reinstated: None };
-    let changed = up.into_wire(&odd);
-    assert_eq!((changed.released, changed.node), (false, None));
-    assert_eq!((changed.default_moved, changed.reinstated), (true, None));
-    assert_eq!(changed.warning, odd.warning);
+    let up = Upgrade::from(odd);
+    assert_eq!(up.custody, Custody::GivenBack { hooks_due: false });
+    assert_eq!(up.attempt.default, NewDefault::NotMoved);
+    assert_eq!(up.rehearsal, Rehearsal::Due);
+    assert!(up.old_has_reached_api(), "also once the node is given back");
 }
 
 #[test]
 fn a_retry_of_a_step_that_is_not_known_stays() {
     let retry = |step: &str| Wire {
-        retry: Some(Retry {
+        retry: Some(WireRetry {
             step: step.to_owned(),
             tries: 2,
             due: moment(),

@@ -5,7 +5,7 @@ use crate::reason::Reason;
 
 /// The rehearsal of the drain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rehearsal {
+pub enum Rehearsal {
     /// It has not run yet.
     Due,
     /// It has run.
@@ -17,30 +17,30 @@ pub(crate) enum Rehearsal {
 
 /// The trial that is armed, runs or ran last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Attempt {
+pub struct Attempt {
     /// Trial boots so far. Counted before control passes to the new system.
-    pub(crate) tries: u32,
+    pub tries: u32,
     /// The kubelet's state is saved for the next trial.
-    pub(crate) saved: bool,
+    pub saved: bool,
     /// Seconds since boot in which the trial must be judged, for the deadman.
-    pub(crate) deadline_seconds: u64,
+    pub deadline_seconds: u64,
     /// The boot in which the stage let the new system through.
-    pub(crate) guarded: Option<BootId>,
+    pub guarded: Option<BootId>,
     /// The agent asks the deadman for patience until then.
-    pub(crate) hold: Option<Moment>,
+    pub hold: Option<Moment>,
     /// Since when the new system is healthy without a break, where a soak is asked for.
-    pub(crate) well_since: Option<Moment>,
+    pub well_since: Option<Moment>,
     /// Why the trial was given up without blaming the new system.
-    pub(crate) given_up: Option<Reason>,
+    pub given_up: Option<Reason>,
     /// Who made the new system the default.
-    pub(crate) default: NewDefault,
+    pub default: NewDefault,
     /// Whether `kubeadm upgrade node` has run.
-    pub(crate) kubeadm: Kubeadm,
+    pub kubeadm: Kubeadm,
 }
 
 /// Who made the new system the default before Careen did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NewDefault {
+pub enum NewDefault {
     /// Nobody.
     NotMoved,
     /// Somebody else, during the trial.
@@ -53,42 +53,61 @@ pub(crate) enum NewDefault {
 
 /// Whether `kubeadm upgrade node` has run in the new system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kubeadm {
+pub struct Kubeadm {
     /// It must run before the node is given back: it did not succeed before the new system was
     /// found healthy, or another boot came in between.
-    pub(crate) due: bool,
+    pub due: bool,
     /// The boot in which it succeeded.
-    pub(crate) configured: Option<BootId>,
+    pub configured: Option<BootId>,
 }
 
 /// Who has reached the API server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ApiSeen {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApiSeen {
     /// The old system, in this upgrade. Released agents did not write it: ask
     /// [`super::Upgrade::old_has_reached_api`].
-    pub(crate) from_old: bool,
+    pub from_old: bool,
     /// The boot in which the new system has. Written only where the policy blesses without a
     /// server.
-    pub(crate) from_new: Option<BootId>,
+    pub from_new: Option<BootId>,
     /// The old system, since a whole trial in which the new one reached none.
-    pub(crate) compared: bool,
+    pub compared: bool,
 }
 
 /// What was done again on the way to the next trial, so that each is bounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Redo {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Redo {
     /// The deployment is being made again. Until that is done, the former deployment may still be
     /// on the disk, whatever the note about /etc says.
-    pub(crate) deploying: bool,
+    pub deploying: bool,
     /// How often that began since the last trial.
-    pub(crate) deployed: u32,
+    pub deployed: u32,
     /// How often the node was drained again since the last trial, because its cordon was removed.
-    pub(crate) drained: u32,
+    pub drained: u32,
 }
 
 impl Attempt {
+    /// Nothing was tried yet.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            tries: 0,
+            saved: false,
+            deadline_seconds: 0,
+            guarded: None,
+            hold: None,
+            well_since: None,
+            given_up: None,
+            default: NewDefault::NotMoved,
+            kubeadm: Kubeadm {
+                due: false,
+                configured: None,
+            },
+        }
+    }
+
     /// Another one is armed.
-    pub(crate) fn arm(&mut self, deadline_seconds: u64) {
+    pub fn arm(&mut self, deadline_seconds: u64) {
         self.tries = self.tries.saturating_add(1);
         self.deadline_seconds = deadline_seconds;
         (self.guarded, self.hold, self.well_since) = (None, None, None);
@@ -98,12 +117,14 @@ impl Attempt {
 
 impl NewDefault {
     /// Whether somebody else moved it.
-    pub(crate) const fn is_moved(&self) -> bool {
+    #[must_use]
+    pub const fn is_moved(&self) -> bool {
         matches!(self, Self::Moved { .. })
     }
 
     /// The boot in which the old system was last to be made the default again.
-    pub(crate) const fn reinstated(&self) -> Option<&BootId> {
+    #[must_use]
+    pub const fn reinstated(&self) -> Option<&BootId> {
         match self {
             Self::NotMoved => None,
             Self::Moved { reinstated } => reinstated.as_ref(),
@@ -111,14 +132,14 @@ impl NewDefault {
     }
 
     /// Somebody else is seen to have moved it.
-    pub(crate) fn note_moved(&mut self) {
+    pub fn note_moved(&mut self) {
         if !self.is_moved() {
             *self = Self::Moved { reinstated: None };
         }
     }
 
     /// The old system is about to be made the default again, in this boot.
-    pub(crate) fn note_reinstating(&mut self, boot: BootId) {
+    pub fn note_reinstating(&mut self, boot: BootId) {
         *self = Self::Moved {
             reinstated: Some(boot),
         };
@@ -127,7 +148,18 @@ impl NewDefault {
 
 impl Kubeadm {
     /// It has written the new kubelet's configuration, in this boot.
-    pub(crate) fn configure(&mut self, boot: BootId) {
+    pub fn configure(&mut self, boot: BootId) {
         (self.due, self.configured) = (false, Some(boot));
+    }
+}
+
+impl Rehearsal {
+    /// What is in the drain's way, as far as the rehearsal has run.
+    #[must_use]
+    pub const fn blocked(&self) -> Option<&Reason> {
+        match self {
+            Self::Due => None,
+            Self::Held { blocked } => blocked.as_ref(),
+        }
     }
 }

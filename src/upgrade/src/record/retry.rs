@@ -6,20 +6,20 @@ use crate::step::StepKind;
 
 /// A step that is tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Retry {
+pub struct Retry {
     /// The step.
-    pub(crate) step: Retried,
+    pub step: Retried,
     /// Tries so far.
-    pub(crate) tries: u32,
+    pub tries: u32,
     /// When the next is due. In another boot it is due at once.
-    pub(crate) due: Moment,
+    pub due: Moment,
     /// What went wrong.
-    pub(crate) reason: Reason,
+    pub reason: Reason,
 }
 
 /// Which step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Retried {
+pub enum Retried {
     /// This one.
     Known(StepKind),
     /// One that only the version that wrote the record knows.
@@ -28,8 +28,20 @@ pub(crate) enum Retried {
 
 impl Retry {
     /// Whether this step is the one.
-    pub(crate) fn is_of(&self, step: StepKind) -> bool {
+    #[must_use]
+    pub fn is_of(&self, step: StepKind) -> bool {
         self.step == Retried::Known(step)
+    }
+}
+
+impl Retried {
+    /// The name of the step.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Known(step) => step.name(),
+            Self::Unknown(name) => name,
+        }
     }
 }
 

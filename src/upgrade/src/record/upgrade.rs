@@ -1,0 +1,205 @@
+//! One upgrade: a few values, in which what no upgrade can be cannot be written.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::wire::Wire;
+use super::{ApiSeen, Attempt, Custody, Reached, Redo, Rehearsal, Retry, Signatures};
+use crate::bill::Bill;
+use crate::id::{Digest, UpgradeId};
+use crate::image::{Deployment, ImageFacts, ImageInfo};
+use crate::phase::Phase;
+use crate::reason::Reason;
+use crate::step::{Step, StepKind};
+use crate::target::{RawRequest, Target, Wanted};
+use crate::version::Version;
+
+/// One upgrade.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct Upgrade {
+    /// Repeated in every answer.
+    pub id: UpgradeId,
+    /// The request as it was when it was taken.
+    pub request: RawRequest,
+    /// The image; pinned from `Fetched` on.
+    pub target: Target,
+    /// The image is the system that this node has kept: nothing is fetched.
+    pub kept: bool,
+    /// How far the upgrade is.
+    pub phase: Phase,
+    /// The step that was begun and whose outcome is not known yet.
+    pub intent: Option<Step>,
+    /// The system that ran when the request was taken.
+    pub from: Deployment,
+    /// The Kubernetes version of that system.
+    pub from_version: Option<Version>,
+    /// What the image is.
+    pub facts: Option<ImageFacts>,
+    /// What the policy asked of signatures when the deployment began.
+    pub signatures: Option<Signatures>,
+    /// The new deployment, once it exists.
+    pub to: Option<Deployment>,
+    /// The rehearsal of the drain.
+    pub rehearsal: Rehearsal,
+    /// Who has the node.
+    pub custody: Custody,
+    /// The trial that is armed, runs or ran last.
+    pub attempt: Attempt,
+    /// What was done again on the way to the next trial.
+    pub redo: Redo,
+    /// Who has reached the API server.
+    pub api: ApiSeen,
+    /// The Node was paused when it was last seen. An agent that was restarted sees the Node later.
+    pub paused: bool,
+    /// Why nothing begins at the moment, though nothing failed.
+    pub waits: Option<Reason>,
+    /// The step that failed last, and when it may be tried again.
+    pub retry: Option<Retry>,
+    /// What is no longer needed is gone from the disk.
+    pub cleaned: bool,
+    /// The end is reached and counted.
+    pub closed: bool,
+    /// When phases were reached, by the wall clock: for display only.
+    pub reached: Vec<Reached>,
+    /// What the upgrade costs the node's users: for display only.
+    pub bill: Bill,
+    /// What a newer version wrote and this one does not know.
+    pub unknown: Map<String, Value>,
+}
+
+impl Upgrade {
+    /// An upgrade of which nothing is done yet.
+    #[must_use]
+    pub fn new(id: UpgradeId, request: RawRequest, target: Target, from: Deployment) -> Self {
+        Self {
+            id,
+            request,
+            target,
+            kept: false,
+            phase: Phase::Accepted,
+            intent: None,
+            from,
+            from_version: None,
+            facts: None,
+            signatures: None,
+            to: None,
+            rehearsal: Rehearsal::Due,
+            custody: Custody::Users { hooks_due: false },
+            attempt: Attempt::none(),
+            redo: Redo::default(),
+            api: ApiSeen::default(),
+            paused: false,
+            waits: None,
+            retry: None,
+            cleaned: false,
+            closed: false,
+            reached: Vec::new(),
+            bill: Bill::default(),
+            unknown: Map::new(),
+        }
+    }
+
+    /// Whether it has ended and was counted, so that another one may begin.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.phase.is_end() && self.closed
+    }
+
+    /// Whether any of what takes the node from its users may have happened without being undone.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.phase == Phase::Drained || self.custody.is_taken()
+    }
+
+    /// Whether Careen itself has begun to make the new system the default: the intent is written
+    /// before that, and what fails is tried again.
+    #[must_use]
+    pub fn is_being_blessed(&self) -> bool {
+        let intended = matches!(self.intent, Some(Step::Bless { .. }));
+        let tried = self.retry.as_ref();
+        intended || tried.is_some_and(|retry| retry.is_of(StepKind::Bless))
+    }
+
+    /// Whether the old system has reached the API server in this upgrade. A released agent did not
+    /// note it, but it drained the node, and no drain ends without the server.
+    #[must_use]
+    pub fn old_has_reached_api(&self) -> bool {
+        let taken = self.custody.taken();
+        let drained = taken.is_some_and(|taken| taken.drain_begun.is_some());
+        self.api.from_old || self.api.compared || drained
+    }
+
+    /// What was asked for. After an arming the target no longer says where the image came from.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        if self.kept {
+            return Wanted::Kept;
+        }
+        let asked = self.request.parse().map(|request| request.wanted);
+        asked.unwrap_or_else(|_| Wanted::Image(self.target.clone()))
+    }
+
+    /// The commit that is booted, once it is known.
+    #[must_use]
+    pub const fn commit(&self) -> Option<&Digest> {
+        self.target.commit.as_ref()
+    }
+
+    /// The same, short, for people.
+    #[must_use]
+    pub fn short_commit(&self) -> String {
+        self.commit()
+            .map_or_else(String::new, |commit| commit.short().to_owned())
+    }
+
+    /// Whether a trial may be armed next, so that it matters whether /etc has changed since the deployment. An agent that
+    /// starts after a trial finds the phase that the trial was left in.
+    #[must_use]
+    pub fn may_arm_next(&self, booted: &Deployment) -> bool {
+        let before_a_trial = match self.phase {
+            Phase::Drained
+            | Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed => true,
+            Phase::Accepted
+            | Phase::Fetched
+            | Phase::Verified
+            | Phase::Deployed
+            | Phase::Upgraded
+            | Phase::Reverting { .. }
+            | Phase::Failed { .. }
+            | Phase::Halted { .. } => false,
+        };
+        before_a_trial && self.from.same(booted)
+    }
+
+    /// Whether the record has moved on from its arming, and the trial that was armed has not run: no guard has let it through since. Of an image
+    /// without a guard nobody can say that.
+    #[must_use]
+    pub fn is_past_its_arming(&self) -> bool {
+        match self.phase {
+            Phase::Armed { .. }
+            | Phase::Trial { .. }
+            | Phase::Healthy { .. }
+            | Phase::Blessed
+            | Phase::Upgraded => false,
+            Phase::Accepted
+            | Phase::Fetched
+            | Phase::Verified
+            | Phase::Deployed
+            | Phase::Drained
+            | Phase::Reverting { .. }
+            | Phase::Failed { .. }
+            | Phase::Halted { .. } => self.has_guard() && self.attempt.guarded.is_none(),
+        }
+    }
+
+    /// Whether the image has a guard in its initramfs that this version knows, as far as was found.
+    #[must_use]
+    pub fn has_guard(&self) -> bool {
+        let info = self.facts.as_ref().and_then(|facts| facts.info.as_ref());
+        info.is_none_or(ImageInfo::is_guarded)
+    }
+}

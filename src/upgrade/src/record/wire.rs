@@ -1,0 +1,372 @@
+//! The flat form of an upgrade on the disk, and the typed one from it and back.
+//!
+//! The flat form is format 1: every released agent reads and writes it, and it can say more than
+//! an upgrade can be. What it says is read as the nearest upgrade.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    ApiSeen, Attempt, Custody, Kubeadm, NewDefault, Reached, Redo, Rehearsal, Retry, Signatures,
+    Taken, Upgrade,
+};
+use crate::bill::Bill;
+use crate::id::{BootId, Moment, UpgradeId};
+use crate::image::{Deployment, ImageFacts};
+use crate::phase::Phase;
+use crate::reason::Reason;
+use crate::step::Step;
+use crate::target::{RawRequest, Target};
+use crate::version::Version;
+
+/// One upgrade, as it is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Wire {
+    /// Echoed in every answer.
+    pub(super) id: UpgradeId,
+    /// The request as it stood when it was taken.
+    pub(super) request: RawRequest,
+    /// The image; pinned from `Fetched` on.
+    pub(super) target: Target,
+    /// The image is the system that this node has kept: nothing is fetched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) kept: bool,
+    /// How far it has come.
+    pub(super) phase: Phase,
+    /// The step that was begun and whose outcome is not known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<Step>,
+    /// The system that ran when the request was taken.
+    pub(super) from: Deployment,
+    /// The Kubernetes version of that system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) from_version: Option<Version>,
+    /// What the image is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) facts: Option<ImageFacts>,
+    /// What the policy asked of signatures when the deployment was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) signatures: Option<Signatures>,
+    /// The new deployment, once it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) to: Option<Deployment>,
+    /// Trial boots so far. Counted before control passes to the new system.
+    #[serde(default)]
+    pub(super) tries: u32,
+    /// What stands in the drain's way, found by the rehearsal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) warning: Option<Reason>,
+    /// The rehearsal of the drain has been held.
+    #[serde(default)]
+    pub(super) rehearsed: bool,
+    /// Why nothing is begun at the moment, though nothing failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) waits: Option<Reason>,
+    /// The pre-hooks have passed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) prepared: bool,
+    /// The node is being taken from its users or was, and they have not got it back since. Written before the first of it is begun, for whoever
+    /// is killed in a step remembers no outcome of it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) taken: bool,
+    /// The node is being taken from its users or was, and the post-hooks have not been run since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) post_hooks_due: bool,
+    /// What our Node was called when it was first taken from its users, while it is not given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node: Option<String>,
+    /// Since when load balancers are asked to leave the node out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) excluded: Option<Moment>,
+    /// When the drain was begun first: an agent that dies in it does not make it longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) drain_begun: Option<Moment>,
+    /// The deployment is being made anew because /etc has changed. Until that is done, what lies there may be the former
+    /// one, whatever the note about /etc says.
+    #[serde(default)]
+    pub(super) redeploying: bool,
+    /// How often that was begun since the last trial.
+    #[serde(default)]
+    pub(super) redeployed: u32,
+    /// How often the node was drained anew because somebody had taken our cordon off, since the last trial.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) recordoned: u32,
+    /// The kubelet's state is saved, once per upgrade.
+    #[serde(default)]
+    pub(super) snapshot: bool,
+    /// Why the last trial was given up without blaming the new system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) given_up: Option<Reason>,
+    /// The API server was away during a whole trial, and the old system has reached it since.
+    #[serde(default)]
+    pub(super) api_reached_from_old: bool,
+    /// The old system has reached the API server in this upgrade. Released versions did not write
+    /// it: ask [`Upgrade::old_has_reached_api`].
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) api_seen_from_old: bool,
+    /// The boot in which the new system has reached the API server. Written only where the policy
+    /// blesses without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) api_seen_from_new: Option<BootId>,
+    /// The Node was paused when it was seen last, and the next step is not begun. An agent that was restarted knows the Node's
+    /// annotations only later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) held: bool,
+    /// Our cordon is off again.
+    #[serde(default)]
+    pub(super) released: bool,
+    /// The end is reached and counted.
+    #[serde(default)]
+    pub(super) closed: bool,
+    /// What is not needed any more is gone from the disk.
+    #[serde(default)]
+    pub(super) cleaned: bool,
+    /// Seconds since boot in which the trial must be judged; for whoever watches the agent.
+    #[serde(default)]
+    pub(super) deadline_seconds: u64,
+    /// The agent asks the deadman for patience until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hold: Option<Moment>,
+    /// Since when the new system is healthy without a break, where it must be so for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) well_since: Option<Moment>,
+    /// Somebody else has made the new system the default during its trial.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) default_moved: bool,
+    /// The boot in which the old system was to be made the default again. Written before that is begun, once a boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reinstated: Option<BootId>,
+    /// The boot in which the stage let the new system through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) guarded: Option<BootId>,
+    /// `kubeadm upgrade node` is to run before the node is given back: it had not succeeded when the new system was found healthy, for the policy
+    /// lets it be blessed without an API server; or another boot came in between.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) kubeadm_due: bool,
+    /// The boot in which it had succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) configured: Option<BootId>,
+    /// Why the step at hand failed last, and when it may be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) retry: Option<WireRetry>,
+    /// When phases were reached, in wall time: for display alone.
+    #[serde(default)]
+    pub(super) reached: Vec<Reached>,
+    /// What it costs the node's users: for display alone.
+    #[serde(default, skip_serializing_if = "Bill::is_blank")]
+    pub(super) bill: Bill,
+    /// What a newer version wrote and this one does not know.
+    #[serde(flatten)]
+    pub(super) unknown: Map<String, Value>,
+}
+
+/// A step that is to be tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WireRetry {
+    /// The name of the step.
+    pub(super) step: String,
+    /// Tries so far.
+    pub(super) tries: u32,
+    /// When the next is due. In another boot it is due at once.
+    pub(super) due: Moment,
+    /// What went wrong.
+    pub(super) reason: Reason,
+}
+
+impl From<Wire> for Upgrade {
+    fn from(wire: Wire) -> Self {
+        let (rehearsal, custody) = (rehearsal(&wire), custody(&wire));
+        let attempt = attempt(&wire);
+        let seen_from_old = seen_from_old(&wire);
+        Self {
+            id: wire.id,
+            request: wire.request,
+            target: wire.target,
+            kept: wire.kept,
+            phase: wire.phase,
+            intent: wire.intent,
+            from: wire.from,
+            from_version: wire.from_version,
+            facts: wire.facts,
+            signatures: wire.signatures,
+            to: wire.to,
+            rehearsal,
+            custody,
+            attempt,
+            redo: Redo {
+                deploying: wire.redeploying,
+                deployed: wire.redeployed,
+                drained: wire.recordoned,
+            },
+            api: ApiSeen {
+                from_old: seen_from_old,
+                from_new: wire.api_seen_from_new,
+                compared: wire.api_reached_from_old,
+            },
+            paused: wire.held,
+            waits: wire.waits,
+            retry: wire.retry.map(Retry::from),
+            cleaned: wire.cleaned,
+            closed: wire.closed,
+            reached: wire.reached,
+            bill: wire.bill,
+            unknown: wire.unknown,
+        }
+    }
+}
+
+fn rehearsal(wire: &Wire) -> Rehearsal {
+    if wire.rehearsed {
+        let blocked = wire.warning.clone();
+        Rehearsal::Held { blocked }
+    } else {
+        Rehearsal::Due
+    }
+}
+
+/// A released agent did not note it, but it drained the node, and no drain ends without the server.
+const fn seen_from_old(wire: &Wire) -> bool {
+    wire.api_seen_from_old || wire.drain_begun.is_some()
+}
+
+/// An agent that did not know the mark `taken` wrote the others.
+fn custody(wire: &Wire) -> Custody {
+    let hooks_due = wire.post_hooks_due;
+    let begun = wire.prepared || wire.excluded.is_some() || wire.drain_begun.is_some();
+    if wire.released {
+        Custody::GivenBack { hooks_due }
+    } else if wire.taken || begun {
+        Custody::Upgrade(Taken {
+            prepared: wire.prepared,
+            hooks_due,
+            node: wire.node.clone(),
+            excluded: wire.excluded.clone(),
+            drain_begun: wire.drain_begun.clone(),
+        })
+    } else {
+        Custody::Users { hooks_due }
+    }
+}
+
+fn attempt(wire: &Wire) -> Attempt {
+    Attempt {
+        tries: wire.tries,
+        saved: wire.snapshot,
+        deadline_seconds: wire.deadline_seconds,
+        guarded: wire.guarded.clone(),
+        hold: wire.hold.clone(),
+        well_since: wire.well_since.clone(),
+        given_up: wire.given_up.clone(),
+        default: new_default(wire),
+        kubeadm: Kubeadm {
+            due: wire.kubeadm_due,
+            configured: wire.configured.clone(),
+        },
+    }
+}
+
+fn new_default(wire: &Wire) -> NewDefault {
+    if wire.default_moved {
+        let reinstated = wire.reinstated.clone();
+        NewDefault::Moved { reinstated }
+    } else {
+        NewDefault::NotMoved
+    }
+}
+
+impl From<WireRetry> for Retry {
+    fn from(wire: WireRetry) -> Self {
+        Self {
+            step: wire.step.into(),
+            tries: wire.tries,
+            due: wire.due,
+            reason: wire.reason,
+        }
+    }
+}
+
+impl From<Retry> for WireRetry {
+    fn from(retry: Retry) -> Self {
+        Self {
+            step: retry.step.into(),
+            tries: retry.tries,
+            due: retry.due,
+            reason: retry.reason,
+        }
+    }
+}
+
+impl From<Upgrade> for Wire {
+    fn from(up: Upgrade) -> Self {
+        let (rehearsed, warning) = match up.rehearsal {
+            Rehearsal::Due => (false, None),
+            Rehearsal::Held { blocked } => (true, blocked),
+        };
+        let (post_hooks_due, released) = (up.custody.hooks_due(), up.custody.is_given_back());
+        let (taken, marks) = match up.custody {
+            Custody::Users { .. } | Custody::GivenBack { .. } => (false, Taken::default()),
+            Custody::Upgrade(marks) => (true, marks),
+        };
+        let (default_moved, reinstated) = match up.attempt.default {
+            NewDefault::NotMoved => (false, None),
+            NewDefault::Moved { reinstated } => (true, reinstated),
+        };
+        Self {
+            id: up.id,
+            request: up.request,
+            target: up.target,
+            kept: up.kept,
+            phase: up.phase,
+            intent: up.intent,
+            from: up.from,
+            from_version: up.from_version,
+            facts: up.facts,
+            signatures: up.signatures,
+            to: up.to,
+            tries: up.attempt.tries,
+            warning,
+            rehearsed,
+            waits: up.waits,
+            prepared: marks.prepared,
+            taken,
+            post_hooks_due,
+            node: marks.node,
+            excluded: marks.excluded,
+            drain_begun: marks.drain_begun,
+            redeploying: up.redo.deploying,
+            redeployed: up.redo.deployed,
+            recordoned: up.redo.drained,
+            snapshot: up.attempt.saved,
+            given_up: up.attempt.given_up,
+            api_reached_from_old: up.api.compared,
+            api_seen_from_old: up.api.from_old,
+            api_seen_from_new: up.api.from_new,
+            held: up.paused,
+            released,
+            closed: up.closed,
+            cleaned: up.cleaned,
+            deadline_seconds: up.attempt.deadline_seconds,
+            hold: up.attempt.hold,
+            well_since: up.attempt.well_since,
+            default_moved,
+            reinstated,
+            guarded: up.attempt.guarded,
+            kubeadm_due: up.attempt.kubeadm.due,
+            configured: up.attempt.kubeadm.configured,
+            retry: up.retry.map(WireRetry::from),
+            reached: up.reached,
+            bill: up.bill,
+            unknown: up.unknown,
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+const fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
