@@ -11,7 +11,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info};
 use upgrade::decide::RecordRead;
-use upgrade::plan::{self, Case, Found, Look, Plan, Pods, Turn};
+use upgrade::plan::{self, Case, Found, Look, Plan, Pods, Response};
 use upgrade::{Observation, PolicyRead, Reason, names};
 
 use crate::cluster::seen::NodeSeen;
@@ -100,12 +100,12 @@ impl Planner {
         node: &NodeSeen,
         question: &str,
     ) {
-        match plan::turn(question, asked.read, asked.seen, asked.policy) {
-            Turn::Answer(plan) => {
+        match plan::respond(question, asked.read, asked.seen, asked.policy) {
+            Response::Answer(plan) => {
                 self.give_up();
                 self.answer = Some(*plan);
             }
-            Turn::Look(look) => {
+            Response::Look(look) => {
                 let is_at_it = |looking: &Looking| looking.is_at(question, &look);
                 if self.looking.as_ref().is_some_and(is_at_it) {
                     return self.conclude(asked);

@@ -4,7 +4,7 @@
 mod scene;
 
 use scene::*;
-use upgrade::plan::{Case, Found, Pods, Turn, answer, turn};
+use upgrade::plan::{Case, Found, Pods, Response, answer, respond};
 use upgrade::*;
 
 const REGISTRY: &str = "docker://r.example.com/os@sha256:";
@@ -130,8 +130,8 @@ fn a_plan_tells_what_the_upgrade_would_end_with() {
     let policy = only(&["site/*"]).unwrap();
     let asked = format!("{REGISTRY}{}", digest('e'));
     let (seen, record) = (quiet(), Record::default());
-    let told = turn(&asked, &Ok(record.clone()), &seen, &Ok(policy.clone()));
-    let Turn::Look(look) = told else {
+    let told = respond(&asked, &Ok(record.clone()), &seen, &Ok(policy.clone()));
+    let Response::Look(look) = told else {
         panic!("{told:?}")
     };
     let case = Case {

@@ -1,6 +1,8 @@
 //! A question for a plan, as it stands on the Node; and, behind a line of `%%`, what careen-deploy has found of its image.
 
-use upgrade::plan::{BYTES, Case, Found, Look, Plan, Pods, Question, Turn, answer, answers, turn};
+use upgrade::plan::{
+    BYTES, Case, Found, Look, Plan, Pods, Question, Response, answer, answers, respond,
+};
 use upgrade::{Malformed, Observation, Policy, Reason, Record, names};
 
 use crate::brain::quiet;
@@ -17,19 +19,19 @@ pub fn check(input: &[u8]) {
         Err(bad) => refused(&asked, bad),
     }
     let Some(seen) = quiet() else { return };
-    match turn(
+    match respond(
         &asked,
         &Ok(Record::default()),
         &seen,
         &Ok(Policy::default()),
     ) {
-        Turn::Answer(plan) => {
+        Response::Answer(plan) => {
             // One that is no image, or not for this node, is refused by name.
             let runs_already = plan.commit.as_ref() == Some(&seen.machine.booted.digest);
             assert!(runs_already || (plan.code.is_some() && plan.reason.is_some()));
             fits(&plan, &asked);
         }
-        Turn::Look(look) => {
+        Response::Look(look) => {
             assert!(asked.parse::<Question>().is_ok());
             if let Some(found) = found.and_then(|found| serde_json::from_slice(found).ok()) {
                 looked_at(&asked, &look, &seen, found);

@@ -4,7 +4,7 @@
 //! off, so is the answer.
 
 mod answer;
-mod turn;
+mod response;
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Case, answer, answers, refusal};
-pub use turn::{Look, Turn, turn};
+pub use response::{Look, Response, respond};
 
 use crate::id::{Digest, Malformed, UpgradeId, malformed};
 use crate::image::ImageFacts;

@@ -122,7 +122,7 @@ fn an_image_that_turns_out_to_be_the_one_that_runs_changes_nothing() {
 
 /// What is answered about image `b` where it has failed here before.
 fn after_a_failure(asked: &str) -> Plan {
-    let Turn::Look(look) = asks("ostree:careen:os q1", &quiet()) else {
+    let Response::Look(look) = asks("ostree:careen:os q1", &quiet()) else {
         panic!()
     };
     let mut record = upgrade_in(Phase::Failed {
@@ -160,7 +160,7 @@ fn a_failure_that_is_remembered_is_told_whoever_asks() {
 #[test]
 fn an_image_that_turns_out_to_be_one_that_failed_here_is_told_as_the_upgrade_would_tell_it() {
     let asked = "ostree:careen:os q1";
-    let Turn::Look(look) = asks(asked, &quiet()) else {
+    let Response::Look(look) = asks(asked, &quiet()) else {
         panic!()
     };
     let seen = quiet();

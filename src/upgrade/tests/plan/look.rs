@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_image_that_may_be_asked_for_is_looked_at() {
-    let Turn::Look(look) = asks(&image('b'), &quiet()) else {
+    let Response::Look(look) = asks(&image('b'), &quiet()) else {
         panic!()
     };
     assert_eq!(look.target.commit, Some(digest('b')));
@@ -19,7 +19,7 @@ fn what_is_kept_is_looked_at_where_it_lies() {
         ..deployment('b')
     };
     let seen = quiet().with(|seen| seen.machine.deployments = vec![held('a'), kept]);
-    let Turn::Look(look) = asks("kept: q1", &seen) else {
+    let Response::Look(look) = asks("kept: q1", &seen) else {
         panic!()
     };
     assert_eq!((look.target.commit, look.kept), (Some(digest('b')), true));
@@ -28,7 +28,7 @@ fn what_is_kept_is_looked_at_where_it_lies() {
 
 #[test]
 fn the_image_that_runs_is_answered_at_once() {
-    let Turn::Answer(plan) = asks(&image('a'), &quiet()) else {
+    let Response::Answer(plan) = asks(&image('a'), &quiet()) else {
         panic!()
     };
     assert_eq!((plan.code, plan.commit), (None, Some(digest('a'))));
@@ -44,7 +44,7 @@ fn a_request_that_would_be_refused_is_not_looked_at() {
         ..Policy::default()
     };
     let read = Ok(Record::default());
-    let told = turn(&image('b'), &read, &quiet(), &Ok(policy));
+    let told = respond(&image('b'), &read, &quiet(), &Ok(policy));
     assert_eq!(refused(told), "RemoteNotAllowed");
     let policy = Policy {
         branches: vec!["site/*".into()],
@@ -52,12 +52,12 @@ fn a_request_that_would_be_refused_is_not_looked_at() {
         ..Policy::default()
     };
     let policy = Ok(policy);
-    let told = turn(&image('b'), &read, &quiet(), &policy);
+    let told = respond(&image('b'), &read, &quiet(), &policy);
     assert_eq!(refused(told), "BranchNotAllowed");
-    let told = turn("kept: q1", &read, &quiet(), &policy);
+    let told = respond("kept: q1", &read, &quiet(), &policy);
     assert_eq!(refused(told), "RollbackOff");
     let registry = format!("docker://r.example.com/os@sha256:{}", digest('e'));
-    let told = turn(&registry, &read, &quiet(), &policy);
+    let told = respond(&registry, &read, &quiet(), &policy);
     assert_eq!(refused(told), "RemoteNotAllowed");
     let broken = Broken::from(Reason::BadPolicy {
         file: "policy.toml".into(),
@@ -65,7 +65,7 @@ fn a_request_that_would_be_refused_is_not_looked_at() {
         column: 1,
         detail: "x".into(),
     });
-    let told = turn(&image('b'), &read, &quiet(), &Err(broken));
+    let told = respond(&image('b'), &read, &quiet(), &Err(broken));
     assert_eq!(refused(told), "BadPolicy");
 }
 
@@ -95,14 +95,14 @@ fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
         require_watchdog: true,
         ..Policy::default()
     };
-    let told = turn(&image('b'), &Ok(Record::default()), &bare, &Ok(policy));
+    let told = respond(&image('b'), &Ok(Record::default()), &bare, &Ok(policy));
     assert_eq!(refused(told), "NoWatchdog");
 }
 
 #[test]
 fn nonsense_is_answered_and_the_answer_is_known_for_its_own() {
     for asked in ["docker://x", "", "ostree:a:b a/b", &"x".repeat(100_000)] {
-        let Turn::Answer(plan) = asks(asked, &quiet()) else {
+        let Response::Answer(plan) = asks(asked, &quiet()) else {
             panic!("{asked}")
         };
         assert_eq!(plan.code.as_deref(), Some("BadRequest"));
@@ -116,10 +116,12 @@ fn an_upgrade_under_way_comes_first() {
     for phase in phases() {
         let open = !phase.is_end();
         let read = Ok(upgrade_in(phase.clone()));
-        let told = turn(&image('c'), &read, &quiet(), &Ok(Policy::default()));
+        let told = respond(&image('c'), &read, &quiet(), &Ok(Policy::default()));
         match told {
-            Turn::Answer(plan) => assert_eq!((plan.code.as_deref(), open), (Some("Busy"), true)),
-            Turn::Look(_) => assert!(!open, "{phase:?}"),
+            Response::Answer(plan) => {
+                assert_eq!((plan.code.as_deref(), open), (Some("Busy"), true))
+            }
+            Response::Look(_) => assert!(!open, "{phase:?}"),
         }
     }
 }
@@ -127,6 +129,6 @@ fn an_upgrade_under_way_comes_first() {
 #[test]
 fn a_record_that_cannot_be_read_is_the_answer() {
     let read = Err(Reason::RecordDamaged { detail: "x".into() });
-    let told = turn(&image('b'), &read, &quiet(), &Ok(Policy::default()));
+    let told = respond(&image('b'), &read, &quiet(), &Ok(Policy::default()));
     assert_eq!(refused(told), "RecordDamaged");
 }

@@ -16,14 +16,14 @@ fn image(letter: char) -> String {
     format!("ostree:careen:os@{} q1", digest(letter))
 }
 
-fn asks(asked: &str, seen: &Observation) -> Turn {
-    turn(asked, &Ok(Record::default()), seen, &Ok(Policy::default()))
+fn asks(asked: &str, seen: &Observation) -> Response {
+    respond(asked, &Ok(Record::default()), seen, &Ok(Policy::default()))
 }
 
-fn refused(turn: Turn) -> String {
-    match turn {
-        Turn::Answer(plan) => plan.code.unwrap(),
-        Turn::Look(look) => panic!("{look:?}"),
+fn refused(response: Response) -> String {
+    match response {
+        Response::Answer(plan) => plan.code.unwrap(),
+        Response::Look(look) => panic!("{look:?}"),
     }
 }
 
@@ -61,7 +61,7 @@ fn answered_by(policy: &Policy, found: Found, pods: Pods) -> Plan {
 
 fn answered_on(seen: &Observation, policy: &Policy, found: Found, pods: Pods) -> Plan {
     let asked = image('b');
-    let Turn::Look(look) = asks(&asked, seen) else {
+    let Response::Look(look) = asks(&asked, seen) else {
         panic!()
     };
     let case = Case {

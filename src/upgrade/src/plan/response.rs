@@ -1,4 +1,5 @@
-//! What to do about the question on the Node. An upgrade comes first, always; for the rest a plan is told what a request would be.
+//! What to do about the question on the Node. An upgrade always comes first; otherwise a plan is
+//! answered as a request would be.
 
 use super::answer::{refusal, unchanged};
 use super::{Plan, Question};
@@ -11,7 +12,7 @@ use crate::target::{Target, Wanted};
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Response {
     /// This is the answer.
     Answer(Box<Plan>),
     /// The image must be looked at first.
@@ -23,20 +24,25 @@ pub enum Turn {
 pub struct Look {
     /// The image.
     pub target: Target,
-    /// It is what this node has kept: nothing is to be fetched.
+    /// It is what this node has kept: nothing is fetched.
     pub kept: bool,
 }
 
-/// What to do about a question, as things are now. It is asked anew while the image is looked at: when it comes to an answer
-/// then, the looking is given up.
+/// What to do about a question, as things are now. The agent asks again while it looks at the image:
+/// where the response is an answer by then, it stops looking.
 #[must_use]
-pub fn turn(asked: &str, read: &RecordRead, seen: &Observation, policy: &PolicyRead) -> Turn {
+pub fn respond(
+    asked: &str,
+    read: &RecordRead,
+    seen: &Observation,
+    policy: &PolicyRead,
+) -> Response {
     match look(asked, read, seen, policy) {
-        Err(reason) => Turn::Answer(Box::new(refusal(asked, seen.turn.wall, &reason))),
+        Err(reason) => Response::Answer(Box::new(refusal(asked, seen.turn.wall, &reason))),
         Ok(look) if wanted::runs(&look.target, seen) => {
-            Turn::Answer(Box::new(unchanged(asked, seen)))
+            Response::Answer(Box::new(unchanged(asked, seen)))
         }
-        Ok(look) => Turn::Look(look),
+        Ok(look) => Response::Look(look),
     }
 }
 
