@@ -213,7 +213,7 @@ fn while_it_waits_only_the_waiting_grows() {
     up.bill.waiting.start(Now::from(&waits));
     let later = waits.with(|seen| {
         seen.turn.now = seen.turn.now.plus_seconds(7_200);
-        seen.turn.wall = seen.turn.wall + 7_200;
+        seen.turn.wall += 7_200;
     });
     let text = text(&shown(record, later));
     has(&text, "careen_agent_upgrade_working_seconds", 10.0);
