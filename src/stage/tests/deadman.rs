@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use host::grubenv;
 use node::disk::boot_id;
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed};
-use upgrade::{Moment, OneShot, Phase, SinceBoot, Upgrade};
+use upgrade::{Moment, OneShot, Phase, SinceBoot};
 
 #[test]
 fn the_deadman_waits_as_long_as_the_record_says_and_a_minute() {

@@ -9,7 +9,7 @@ use std::path::Path;
 use host::snapshot;
 use node::disk::{boot_id, upgrade_id};
 use node::{armed, config_in, running};
-use upgrade::{Phase, Upgrade};
+use upgrade::Phase;
 
 #[test]
 fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_run_again() {

@@ -220,6 +220,7 @@ fn full(phase: Phase, reason: Reason) -> Record {
     });
     up.attempt.hold = Some(due());
     up.custody = taken(|taken| taken.drain_begun = Some(due()));
+    up.api.from_old = true;
     let blocked = Some(reason.clone());
     up.rehearsal = record::Rehearsal::Held { blocked };
     up.attempt.given_up = Some(reason.clone());
