@@ -205,7 +205,7 @@ fn the_signature_of_another_commit_is_none() {
     let unsigned = world.publish(&Image::new(3), None);
     let signature = |commit: &Digest| object(&world, commit.as_str(), "commitmeta");
     fs::copy(signature(&signed), signature(&unsigned)).unwrap();
-    let words = ["remote", REMOTE, "commit", unsigned.as_str(), "trusted key"];
+    let words = ["remote", REMOTE, unsigned.as_str(), "trusted key"];
     let reason = refused(&world, &pinned(unsigned.as_str()), &words);
     assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
 }

@@ -32,7 +32,7 @@ fn a_commit_without_a_signature_is_refused() {
 fn a_commit_signed_by_a_stranger_is_refused() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().stranger));
-    let words = ["remote", REMOTE, "commit", commit.as_str(), "trusted key"];
+    let words = ["remote", REMOTE, commit.as_str(), "trusted key"];
     let reason = refused(&world, &pinned(commit.as_str()), &words);
     assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
 }
