@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
+use upgrade::target::request;
 use upgrade::*;
 
 proptest! {
@@ -144,6 +145,32 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
         };
         assert!(refusal(bad).to_string().contains("careen.dev/upgrade-id"));
     }
+}
+
+#[test]
+fn a_request_without_its_first_annotation_is_none() {
+    let get = |key: &str| (key == names::IMAGE).then(|| "kept:".to_owned());
+    assert_eq!(request::from_annotations(get), None);
+    assert_eq!(request::values(get).image.as_deref(), Some("kept:"));
+}
+
+#[test]
+fn the_codec_knows_each_annotation_that_a_requester_writes() {
+    let others = [names::PAUSED, names::OPT_OUT, names::PLAN];
+    let by_requester = names::TABLE.iter().filter(|row| row.writer == "requester");
+    let on_node = by_requester.filter(|row| row.kind == names::Kind::Annotation);
+    let known: Vec<_> = on_node
+        .map(|row| row.name)
+        .filter(|name| !others.contains(name))
+        .collect();
+    assert_eq!(known, request::KEYS);
+    assert!(
+        request::clear_patch()
+            .into_iter()
+            .eq(request::to_patch(&scheduled("kept:"))
+                .into_keys()
+                .map(|key| (key, None)))
+    );
 }
 
 #[test]

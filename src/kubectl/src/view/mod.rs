@@ -9,6 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 use upgrade::history::Past;
 use upgrade::plan::Plan;
 use upgrade::report::{Answer, Status};
+use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
 use crate::api::{Condition, Node};
@@ -157,7 +158,9 @@ impl From<Node> for NodeView {
             unpaused_by: pause.and_then(|pause| removal(pause, &name)),
             unknown_keys: strays.map(|stray| plain::line(&stray.told())).collect(),
             name,
-            answer: annotations.get(names::ANSWER).and_then(|word| answer(word)),
+            answer: annotations
+                .get(names::ANSWER)
+                .and_then(|word| Answer::of(word)),
             garbled: told.is_none() && annotations.contains_key(names::STATUS),
             status: told.map(within),
             failure: text(names::FAILURE_REASON),
@@ -198,24 +201,12 @@ fn ready(condition: Option<&Condition>) -> Ready {
     }
 }
 
-fn answer(word: &str) -> Option<Answer> {
-    [Answer::InProgress, Answer::Upgraded, Answer::Failed]
-        .into_iter()
-        .find(|answer| answer.as_str() == word)
-}
-
 fn asked(meta: &ObjectMeta) -> Option<Asked> {
     let get = |key: &str| {
         let annotations = meta.annotations.as_ref()?;
         annotations.get(key).map(|value| plain::line(value))
     };
-    let raw = RawRequest {
-        request: get(names::REQUEST)?,
-        image: get(names::IMAGE),
-        kubernetes: get(names::KUBERNETES_VERSION),
-        id: get(names::UPGRADE_ID),
-        soak: get(names::SOAK),
-    };
+    let raw = request::from_annotations(get)?;
     Some(Asked {
         parsed: raw.parse(),
         raw,

@@ -7,6 +7,7 @@ use upgrade::names;
 use upgrade::plain;
 use upgrade::record::Reached;
 use upgrade::report::{Answer, Status};
+use upgrade::target::request;
 
 use super::wire::{self, COMPONENT, CONTROL_PLANE, Known};
 use crate::engine::{Ended, NodeFacts, StaticPod};
@@ -38,6 +39,8 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     let (details, reached) = told.and_then(details).unzip();
     let reached = reached.unwrap_or_default();
     let provider_id = spec.provider_id.filter(|id| !id.is_empty());
+    let longest = |key| if key == names::IMAGE { TEXT } else { WORD };
+    let asked = request::values(|key| get(key, longest(key)));
     // The agent holds a Node for what looks like a pause, too.
     let keys = Keys::read(meta.annotations.pairs(), meta.labels.pairs());
     NodeFacts {
@@ -50,10 +53,10 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
         cordoned: spec.unschedulable,
         kubelet: short(&status.node_info.kubelet_version, WORD),
         control_plane: meta.labels.get(CONTROL_PLANE).is_some(),
-        requested: meta.annotations.get(names::REQUEST) == Some(names::REQUEST_SCHEDULED),
-        image: get(names::IMAGE, TEXT),
-        version: get(names::KUBERNETES_VERSION, WORD),
-        id: get(names::UPGRADE_ID, WORD),
+        requested: asked.is_scheduled(),
+        image: asked.image,
+        version: asked.kubernetes,
+        id: asked.id,
         paused: keys.pause.map(|pause| short(&pause.why(), TEXT)),
         answer: answer(&meta.annotations),
         ended: ended(&meta.annotations, details.as_ref(), &reached),
@@ -80,10 +83,7 @@ fn short(text: &str, longest: usize) -> String {
 }
 
 fn answer(annotations: &Known) -> Option<Answer> {
-    let value = annotations.get(names::ANSWER)?;
-    [Answer::InProgress, Answer::Upgraded, Answer::Failed]
-        .into_iter()
-        .find(|answer| answer.as_str() == value)
+    Answer::of(annotations.get(names::ANSWER)?)
 }
 
 /// What the request that is answered took, once that is the agent's last word.

@@ -2,8 +2,9 @@
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};
-use serde_json::{Value, json};
-use upgrade::names;
+use serde_json::json;
+use upgrade::RawRequest;
+use upgrade::target::request;
 
 use super::{HandError, limited};
 use crate::api;
@@ -36,23 +37,14 @@ pub async fn write(
     Ok(clusters::facts(after))
 }
 
-/// All together, so that no reader sees half a request. With no soak, which is not ours to ask for: the policy has one, and what a former
-/// request has left would hold ours up for as long as it says, or have it refused where it is malformed.
-fn annotations(what: &NodeWrite) -> Value {
+/// Without a soak: the node's policy has one, and a request of ours asks for none.
+fn annotations(what: &NodeWrite) -> request::Patch {
     match what {
-        NodeWrite::Request { id, image, version } => json!({
-            names::REQUEST: names::REQUEST_SCHEDULED,
-            names::IMAGE: image.to_string(),
-            names::KUBERNETES_VERSION: version,
-            names::UPGRADE_ID: id.as_str(),
-            names::SOAK: null,
+        NodeWrite::Request { id, image, version } => request::to_patch(&RawRequest {
+            kubernetes: Some(version.clone()),
+            id: Some(id.to_string()),
+            ..RawRequest::scheduled(image.to_string())
         }),
-        NodeWrite::Withdraw => json!({
-            names::REQUEST: null,
-            names::IMAGE: null,
-            names::KUBERNETES_VERSION: null,
-            names::UPGRADE_ID: null,
-            names::SOAK: null,
-        }),
+        NodeWrite::Withdraw => request::clear_patch(),
     }
 }
