@@ -89,11 +89,7 @@ fn refusal(raw: RawRequest) -> Reason {
 }
 
 fn scheduled(image: &str) -> RawRequest {
-    RawRequest {
-        request: "Scheduled".into(),
-        image: Some(image.into()),
-        ..RawRequest::default()
-    }
+    RawRequest::scheduled(image)
 }
 
 #[test]
@@ -148,29 +144,16 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
 }
 
 #[test]
-fn a_request_without_its_first_annotation_is_none() {
-    let get = |key: &str| (key == names::IMAGE).then(|| "kept:".to_owned());
-    assert_eq!(request::from_annotations(get), None);
-    assert_eq!(request::values(get).image.as_deref(), Some("kept:"));
-}
-
-#[test]
-fn the_codec_knows_each_annotation_that_a_requester_writes() {
+fn a_request_is_read_and_written_by_all_annotations_of_a_requester() {
+    let image = |key: &str| (key == names::IMAGE).then(|| "kept:".to_owned());
+    assert_eq!(request::from_annotations(image), None);
+    assert_eq!(request::values(image).image.as_deref(), Some("kept:"));
     let others = [names::PAUSED, names::OPT_OUT, names::PLAN];
-    let by_requester = names::TABLE.iter().filter(|row| row.writer == "requester");
-    let on_node = by_requester.filter(|row| row.kind == names::Kind::Annotation);
-    let known: Vec<_> = on_node
-        .map(|row| row.name)
-        .filter(|name| !others.contains(name))
-        .collect();
-    assert_eq!(known, request::KEYS);
-    assert!(
-        request::clear_patch()
-            .into_iter()
-            .eq(request::to_patch(&scheduled("kept:"))
-                .into_keys()
-                .map(|key| (key, None)))
-    );
+    let rows = names::TABLE.iter().filter(|row| row.writer == "requester");
+    let keys = rows.map(|row| row.name).filter(|key| !others.contains(key));
+    assert!(keys.eq(request::KEYS));
+    let removed = request::clear_patch().into_keys();
+    assert!(removed.eq(request::to_patch(&scheduled("kept:")).into_keys()));
 }
 
 #[test]

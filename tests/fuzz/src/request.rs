@@ -76,9 +76,9 @@ const SHOWN: usize = 80;
 
 fn refused(raw: &RawRequest, bad: Malformed) {
     let mut written = request::to_patch(raw);
-    let of_field = written
-        .remove(bad.field)
-        .expect("it is one of the annotations");
+    let Some(of_field) = written.remove(bad.field) else {
+        unreachable!("no annotation is called {}", bad.field)
+    };
     let value = of_field.unwrap_or_default();
     let shown: String = value.chars().take(SHOWN).collect();
     assert_eq!(bad.value, shown, "the value of {}", bad.field);

@@ -1,6 +1,8 @@
 //! The bodies of JSON merge patches. Every one but a question's names the version of the Node that it was decided on, so that the
 //! API server refuses it when somebody was faster, and the decision is taken anew.
 
+use requests::onto;
+use serde::Serialize;
 use serde_json::{Value, json};
 use upgrade::target::request;
 use upgrade::{RawRequest, UpgradeId, names};
@@ -17,13 +19,13 @@ pub fn asking(node: &NodeView, wish: &Wish, id: &UpgradeId) -> Value {
         soak: wish.soak.clone(),
         ..RawRequest::scheduled(&wish.image)
     };
-    conditional(node, json!(request::to_patch(&request)))
+    conditional(node, request::to_patch(&request))
 }
 
 /// Takes it back.
 #[must_use]
 pub fn withdrawing(node: &NodeView) -> Value {
-    conditional(node, json!(request::clear_patch()))
+    conditional(node, request::clear_patch())
 }
 
 /// Pauses with a reason, or resumes without one.
@@ -45,12 +47,6 @@ pub fn unquestioning(node: &NodeView) -> Value {
 }
 
 /// On the Node as it was read, and no other.
-fn conditional(node: &NodeView, annotations: Value) -> Value {
-    json!({
-        "metadata": {
-            "uid": node.uid,
-            "resourceVersion": node.resource_version,
-            "annotations": annotations,
-        },
-    })
+fn conditional(node: &NodeView, annotations: impl Serialize) -> Value {
+    onto(&node.uid, &node.resource_version, annotations)
 }

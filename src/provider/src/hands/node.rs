@@ -2,17 +2,16 @@
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};
-use serde_json::json;
+use requests::{NodeFacts, onto};
 use upgrade::RawRequest;
 use upgrade::target::request;
 
 use super::{HandError, limited};
 use crate::api;
 use crate::clusters;
-use crate::engine::{NodeFacts, NodeWrite};
+use crate::engine::NodeWrite;
 
-/// Writes what was decided, onto the Node as it was when it was decided: if anybody has changed it since, the API server says so
-/// and the decision is taken anew. So two of us, or one of us and a person, never overwrite one another. Returns the Node after it.
+/// Writes a decision onto the Node that it was made about. Returns the Node after the write.
 ///
 /// # Errors
 /// See [`HandError`].
@@ -21,13 +20,7 @@ pub async fn write(
     node: &NodeFacts,
     what: &NodeWrite,
 ) -> Result<NodeFacts, HandError> {
-    let body = json!({
-        "metadata": {
-            "uid": node.uid,
-            "resourceVersion": node.resource_version,
-            "annotations": annotations(what),
-        },
-    });
+    let body = onto(&node.uid, &node.resource_version, annotations(what));
     let params = PatchParams {
         field_manager: Some(crate::names::MANAGER.to_owned()),
         ..PatchParams::default()

@@ -48,16 +48,15 @@ pub fn values(get: impl Fn(&'static str) -> Option<String>) -> RawRequest {
 /// request remains.
 #[must_use]
 pub fn to_patch(request: &RawRequest) -> Patch {
-    let values = [
-        Some(&request.request),
-        request.image.as_ref(),
-        request.kubernetes.as_ref(),
-        request.id.as_ref(),
-        request.soak.as_ref(),
-    ];
-    KEYS.into_iter()
-        .zip(values.map(Option::<&String>::cloned))
-        .collect()
+    let RawRequest {
+        request,
+        image,
+        kubernetes,
+        id,
+        soak,
+    } = request.clone();
+    let values = [Some(request), image, kubernetes, id, soak];
+    KEYS.into_iter().zip(values).collect()
 }
 
 /// Removes all annotations of a request.
