@@ -81,6 +81,14 @@ impl NodeFacts {
         ours && self.is_answered() && self.reply.answer == Some(Answer::Failed)
     }
 
+    /// Whether the agent says that this request has ended well, and the kubelet shows it. This is
+    /// less than [`crate::verify`]: an upgraded Node may be cordoned or not Ready for a moment later.
+    #[must_use]
+    pub fn has_arrived(&self, id: &str, version: &str) -> bool {
+        let upgraded = self.reply.answer == Some(Answer::Upgraded);
+        upgraded && self.reply.id() == Some(id) && self.kubelet == version
+    }
+
     /// Whether the Node asks for exactly this already.
     #[must_use]
     pub fn asks_for(&self, id: &UpgradeId, image: &str, version: &str) -> bool {

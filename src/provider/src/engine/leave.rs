@@ -23,9 +23,7 @@ fn has_arrived(facts: &Facts<'_>, mark: &Mark) -> bool {
     let (NodeView::Seen(node), Some(version)) = (facts.node, &facts.machine.version) else {
         return false;
     };
-    let upgraded = node.reply.answer == Some(NodeAnswer::Upgraded);
-    // Not verified once more: a Node that is cordoned or not Ready for a moment after its "done" was upgraded all the same.
-    upgraded && node.reply.id() == Some(mark.id.as_str()) && node.kubelet == *version
+    node.has_arrived(&mark.id, version)
 }
 
 /// Takes back what we asked, as long as the agent has not answered it; then the mark goes.

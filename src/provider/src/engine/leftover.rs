@@ -36,10 +36,10 @@ fn works_for_us(node: &NodeFacts) -> bool {
 fn last_word(machine: &Machine, node: &NodeFacts) -> Option<Answer> {
     let version = machine.version.as_deref()?;
     let image = node.image.as_deref()?.parse().ok()?;
-    let (answer, status) = node.reply.to(&upgrade_id(machine, version, &image)?)?;
+    let id = upgrade_id(machine, version, &image)?;
+    let (answer, status) = node.reply.to(&id)?;
     match answer {
-        // Not verified once more, as where a mark is left.
-        NodeAnswer::Upgraded if node.kubelet == version => Some(Answer::Done),
+        NodeAnswer::Upgraded if node.has_arrived(id.as_str(), version) => Some(Answer::Done),
         NodeAnswer::Failed if !node.reply.was_withdrawn() => {
             Some(Answer::Failed(failure(node, status)))
         }
