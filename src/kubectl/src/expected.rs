@@ -57,13 +57,13 @@ fn worked_before(node: &NodeView) -> Vec<u64> {
 }
 
 fn tries(node: &NodeView) -> u32 {
-    node.status.as_ref().map_or(0, |status| status.tries)
+    node.reply.status.as_ref().map_or(0, |status| status.tries)
 }
 
 /// Seconds that the upgrade under way, or the last one, has taken. `now` is in seconds since 1970.
 #[must_use]
 pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
-    let reached = &node.status.as_ref()?.reached;
+    let reached = &node.reply.status.as_ref()?.reached;
     let began = reached.first()?.at;
     let until = match Standing::of(node) {
         Standing::Upgraded | Standing::Failed | Standing::Refused | Standing::Halted => {
@@ -79,7 +79,7 @@ pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
 #[must_use]
 pub fn waited(node: &NodeView, now: u64) -> Option<u64> {
     let all = elapsed(node, now)?;
-    let status = node.status.as_ref()?;
+    let status = node.reply.status.as_ref()?;
     let before = status.reached.iter().map(|phase| phase.waited);
     let since = status
         .waiting_since
@@ -97,6 +97,6 @@ pub fn worked(node: &NodeView, now: u64) -> Option<u64> {
 /// Since when it is in the phase that it is in.
 #[must_use]
 pub fn in_phase_since(node: &NodeView) -> Option<u64> {
-    let last: &Reached = node.status.as_ref()?.reached.last()?;
+    let last: &Reached = node.reply.status.as_ref()?.reached.last()?;
     Some(last.at)
 }

@@ -44,10 +44,8 @@ fn remembered(node: &NodeView) -> Vec<Told> {
 /// The last upgrade, as far as its status tells it.
 fn last(node: &NodeView) -> Option<Past> {
     let standing = Standing::of(node);
-    let status = node
-        .status
-        .as_ref()
-        .filter(|_| standing.is_end() && is_answered(node))?;
+    let has_ended = standing.is_end() && is_answered(node);
+    let status = node.reply.status.as_ref().filter(|_| has_ended)?;
     Some(Past {
         id: status.id.clone(),
         answer: if standing.is_bad() {

@@ -1,13 +1,9 @@
 //! Where a node stands with its request.
 
-use upgrade::report::{Answer, Status};
-use upgrade::{Digest, Target, UpgradeId};
+use requests::PhaseName;
+use upgrade::report::Answer;
 
-use crate::stage::Stage;
-use crate::view::{Asked, NodeView};
-
-/// So many characters of an image the history keeps at least.
-const TOLD: usize = 400;
+use crate::view::NodeView;
 
 /// Where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +30,14 @@ impl Standing {
     /// Of this node.
     #[must_use]
     pub fn of(node: &NodeView) -> Self {
-        match (node.answer, is_answered(node)) {
+        match (node.reply.answer, is_answered(node)) {
             // Another request may wait behind it: it is taken when this one has ended.
             (Some(Answer::InProgress), _) => Self::Working,
             (_, false) if node.asked.is_none() => Self::Idle,
             (_, false) if node.paused.is_some() => Self::Held,
             (_, false) => Self::Asked,
             (Some(Answer::Upgraded), true) => Self::Upgraded,
-            (Some(Answer::Failed), true) => failed(node.stage()),
+            (Some(Answer::Failed), true) => failed(node.reply.phase()),
             (None, true) => Self::Idle,
         }
     }
@@ -53,6 +49,12 @@ impl Standing {
             Self::Upgraded | Self::Failed | Self::Refused | Self::Halted => true,
             Self::Idle | Self::Asked | Self::Held | Self::Working => false,
         }
+    }
+
+    /// Whether it is asked and has not answered.
+    #[must_use]
+    pub const fn is_waiting(self) -> bool {
+        matches!(self, Self::Asked | Self::Held)
     }
 
     /// Whether it ended badly.
@@ -107,9 +109,8 @@ impl Fate {
                 Standing::Asked | Standing::Held | Standing::Working => Self::Open,
             };
         }
-        let told = node.status.as_ref().and_then(|status| status.id.as_ref());
-        match id.filter(|id| told.is_some_and(|told| told.as_str() == *id)) {
-            Some(_) => Self::of_answer(node.answer),
+        match id.filter(|id| node.reply.id() == Some(*id)) {
+            Some(_) => Self::of_answer(node.reply.answer),
             None => Self::of_the_past(node, id),
         }
     }
@@ -134,23 +135,23 @@ impl Fate {
     }
 }
 
-const fn failed(stage: Stage) -> Standing {
-    match stage {
-        Stage::Halted => Standing::Halted,
-        Stage::Refused => Standing::Refused,
-        Stage::Accepted
-        | Stage::Fetched
-        | Stage::Verified
-        | Stage::Deployed
-        | Stage::Drained
-        | Stage::Armed
-        | Stage::Trial
-        | Stage::Healthy
-        | Stage::Blessed
-        | Stage::Upgraded
-        | Stage::Reverting
-        | Stage::Failed
-        | Stage::Other => Standing::Failed,
+const fn failed(phase: PhaseName) -> Standing {
+    match phase {
+        PhaseName::Halted => Standing::Halted,
+        PhaseName::Refused => Standing::Refused,
+        PhaseName::Accepted
+        | PhaseName::Fetched
+        | PhaseName::Verified
+        | PhaseName::Deployed
+        | PhaseName::Drained
+        | PhaseName::Armed
+        | PhaseName::Trial
+        | PhaseName::Healthy
+        | PhaseName::Blessed
+        | PhaseName::Upgraded
+        | PhaseName::Reverting
+        | PhaseName::Failed
+        | PhaseName::Other => Standing::Failed,
     }
 }
 
@@ -158,58 +159,10 @@ const fn failed(stage: Stage) -> Standing {
 #[must_use]
 pub fn is_answered(node: &NodeView) -> bool {
     match &node.asked {
-        None => node.answer.is_some(),
-        Some(asked) => answers(node, asked),
-    }
-}
-
-fn answers(node: &NodeView, asked: &Asked) -> bool {
-    match (&node.status, node.answer) {
-        (_, None) => false,
-        (Some(status), Some(answer)) => echoes(status, asked) && fits(node, answer, status, asked),
-        // An answer whose details cannot be read: nothing tells the requests apart.
-        (None, Some(_)) => true,
-    }
-}
-
-/// A request without an id is told from an older one by the agent alone.
-fn echoes(status: &Status, asked: &Asked) -> bool {
-    match (&asked.raw.id, &status.id) {
-        (None, _) => true,
-        (Some(wanted), Some(told)) => wanted == told.as_str(),
-        // A record that cannot be read has no id, and an id that cannot be read is not repeated.
-        (Some(wanted), None) => {
-            Stage::of(&status.phase) == Stage::Halted || wanted.parse::<UpgradeId>().is_err()
+        None => node.reply.answer.is_some(),
+        Some(asked) => {
+            let past = node.history.as_deref().unwrap_or_default();
+            node.reply.belongs_to(&asked.raw, past)
         }
     }
-}
-
-/// By hand another image may be set beside the id that the last request has left, or beside none: what was answered before is no answer to it. Its agent
-/// tells them apart, and may be silent.
-fn fits(node: &NodeView, answer: Answer, status: &Status, asked: &Asked) -> bool {
-    let Some(image) = asked.raw.image.as_deref() else {
-        return true;
-    };
-    // A record that cannot be read halts whatever is asked.
-    if Stage::of(&status.phase) == Stage::Halted {
-        return true;
-    }
-    let ended = answer != Answer::InProgress;
-    let mut past = node.history.iter().flatten().filter(|_| ended);
-    match past.find(|past| past.id == status.id) {
-        Some(past) => is_told(image, &past.image),
-        None => leads_to(image, status.to.as_ref()),
-    }
-}
-
-/// Whether it is the image that the history tells, which may be cut there.
-fn is_told(image: &str, told: &str) -> bool {
-    image == told || told.chars().count() >= TOLD && image.starts_with(told)
-}
-
-/// Whether it may be this commit: a ref may be any, and so may the digest of a container image.
-fn leads_to(image: &str, to: Option<&Digest>) -> bool {
-    let image: Option<Target> = image.parse().ok();
-    let commit = image.and_then(|image| image.commit);
-    commit.is_none() || to.is_none() || commit.as_ref() == to
 }

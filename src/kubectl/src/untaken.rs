@@ -1,11 +1,11 @@
 //! Why a request is not taken, where its node's agent says that. What is answered stays meanwhile, for it is an older request's: the reason is
 //! in the agent's condition alone (`report/hindered.rs` of the brain).
 
+use requests::PhaseName;
 use upgrade::reason::Wait;
 use upgrade::report::Status;
 
 use crate::span;
-use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::view::{NodeView, Word};
 
@@ -18,16 +18,8 @@ pub fn untaken(node: &NodeView) -> Option<&Word> {
 /// What was in the way when the agent was last heard of. It writes the same reason once, so it may still be.
 #[must_use]
 pub fn last_word(node: &NodeView) -> Option<&Word> {
-    match Standing::of(node) {
-        Standing::Asked | Standing::Held => {}
-        Standing::Idle
-        | Standing::Working
-        | Standing::Upgraded
-        | Standing::Failed
-        | Standing::Refused
-        | Standing::Halted => return None,
-    }
-    let status = node.status.as_ref()?;
+    let is_waiting = Standing::of(node).is_waiting();
+    let status = node.reply.status.as_ref().filter(|_| is_waiting)?;
     node.word
         .as_ref()
         .filter(|word| is_in_the_way(word, status))
@@ -37,7 +29,7 @@ pub fn last_word(node: &NodeView) -> Option<&Word> {
 fn is_in_the_way(word: &Word, status: &Status) -> bool {
     let told = [Some(status.phase.as_str()), status.code.as_deref()];
     !told.contains(&Some(word.code.as_str()))
-        && Stage::of(&word.code) == Stage::Other
+        && PhaseName::of(&word.code) == PhaseName::Other
         && Wait::of(&word.code) != Some(Wait::Pause)
 }
 

@@ -88,7 +88,7 @@ const STEERING: &str = "a\u{1b}]0;x\u{7}\u{1b}]52;c;eA==\u{7}\u{1b}[2J\r\u{9b}1A
 
 /// All texts that a view has kept of what a node wrote.
 fn kept(node: &NodeView) -> Vec<String> {
-    let written = json!([node.status, node.history, node.plan]);
+    let written = json!([node.reply.status, node.history, node.plan]);
     let strings = whole::strings(&written);
     strings
         .iter()

@@ -11,8 +11,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use requests::Ended;
 
-use crate::engine::Ended;
 use crate::hooks::{Hook, Reply};
 use costs::Costs;
 

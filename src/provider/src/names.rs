@@ -59,8 +59,6 @@ pub const KUBECONFIG_SUFFIX: &str = "-kubeconfig";
 pub const MANAGER: &str = "careen-provider";
 /// The Secret with the certificate that we make ourselves.
 pub const TLS_SECRET: &str = "careen-provider-tls";
-/// The prefix of every request id of ours: who asked stands on the Node for people to see.
-pub const ID_PREFIX: &str = "capi-";
 /// Key in a hook's settings: never replace, as [`NEVER_REPLACE`].
 pub const SETTING_NEVER_REPLACE: &str = "neverReplace";
 /// Key in a hook's settings: `JSONPatch` (default) or `JSONMergePatch`.

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use kube::{Client, Config};
 use provider::clusters::{Clusters, facts};
-use provider::engine::{Machine, Mark, NodeFacts};
+use provider::engine::{Machine, Mark};
 use provider::machines::Machines;
 use provider::queue::Queue;
 use provider::settings::Settings;
 use provider::world::World;
+use requests::NodeFacts;
 use serde_json::{Value, json};
 use upgrade::names;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use provider::engine::{Ended, Outcome, Took};
 use provider::hooks::{Hook, Reply};
 use provider::metrics::Metrics;
+use requests::{Ended, Outcome, Took};
 use upgrade::Phase;
 
 /// The text of `/metrics` once everything has been counted: what was never counted is not in it.

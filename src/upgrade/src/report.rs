@@ -42,6 +42,14 @@ impl Answer {
             Self::Failed => "Failed",
         }
     }
+
+    /// The answer that this value of the annotation is.
+    #[must_use]
+    pub fn of(value: &str) -> Option<Self> {
+        [Self::InProgress, Self::Upgraded, Self::Failed]
+            .into_iter()
+            .find(|answer| answer.as_str() == value)
+    }
 }
 
 /// What is said of an image that the policy has let through without a guard, where nothing else is to be said.

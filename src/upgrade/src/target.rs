@@ -1,4 +1,6 @@
-//! What is asked for: an image reference, parsed.
+//! What is asked for: an image reference, parsed. Its annotations are in [`request`].
+
+pub mod request;
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +8,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::container::ContainerImage;
-use crate::id::{Digest, Malformed, UpgradeId, malformed};
+use crate::id::{Digest, Malformed, malformed};
 use crate::names;
-use crate::policy::SOAK_MAX;
-use crate::version::Version;
+pub use request::{RawRequest, Request};
 
 /// A macro, since `concat!` takes no constants.
 macro_rules! images {
@@ -187,80 +188,5 @@ impl fmt::Display for Target {
         self.commit
             .as_ref()
             .map_or(Ok(()), |commit| write!(f, "@{commit}"))
-    }
-}
-
-/// The requester's annotations as they stand on the Node, unparsed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RawRequest {
-    /// Value of [`names::REQUEST`].
-    pub request: String,
-    /// Value of [`names::IMAGE`].
-    pub image: Option<String>,
-    /// Value of [`names::KUBERNETES_VERSION`].
-    pub kubernetes: Option<String>,
-    /// Value of [`names::UPGRADE_ID`].
-    pub id: Option<String>,
-    /// Value of [`names::SOAK`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub soak: Option<String>,
-}
-
-/// A request that parsed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// What is asked for.
-    pub wanted: Wanted,
-    /// The version that the image must carry.
-    pub kubernetes: Option<Version>,
-    /// The requester's id.
-    pub id: Option<UpgradeId>,
-    /// For how long the new system must be healthy at least, in seconds.
-    pub soak_seconds: Option<u64>,
-}
-
-impl RawRequest {
-    /// Parses what the requester wrote.
-    ///
-    /// # Errors
-    /// The first annotation that is not of its accepted form.
-    pub fn parse(&self) -> Result<Request, Malformed> {
-        if self.request != names::REQUEST_SCHEDULED {
-            return Err(malformed(
-                names::REQUEST,
-                &self.request,
-                names::REQUEST_SCHEDULED,
-            ));
-        }
-        let image = self.image.as_deref().unwrap_or_default();
-        let version = |text: &String| {
-            text.parse().map_err(|_| {
-                malformed(
-                    names::KUBERNETES_VERSION,
-                    text,
-                    "vMAJOR.MINOR.PATCH, as v1.36.3",
-                )
-            })
-        };
-        Ok(Request {
-            wanted: image.parse()?,
-            kubernetes: self.kubernetes.as_ref().map(version).transpose()?,
-            id: self.id.as_deref().map(str::parse).transpose()?,
-            soak_seconds: self.soak_seconds()?,
-        })
-    }
-
-    /// For how long the new system must be healthy at least, as far as the requester says.
-    ///
-    /// # Errors
-    /// When it is no such number.
-    pub fn soak_seconds(&self) -> Result<Option<u64>, Malformed> {
-        let Some(text) = &self.soak else {
-            return Ok(None);
-        };
-        match text.parse() {
-            Ok(seconds) if seconds <= SOAK_MAX => Ok(Some(seconds)),
-            Ok(_) | Err(_) => Err(malformed(names::SOAK, text, "0 to 86400")),
-        }
     }
 }

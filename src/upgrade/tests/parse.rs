@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
+use upgrade::target::request;
 use upgrade::*;
 
 proptest! {
@@ -88,11 +89,7 @@ fn refusal(raw: RawRequest) -> Reason {
 }
 
 fn scheduled(image: &str) -> RawRequest {
-    RawRequest {
-        request: "Scheduled".into(),
-        image: Some(image.into()),
-        ..RawRequest::default()
-    }
+    RawRequest::scheduled(image)
 }
 
 #[test]
@@ -144,6 +141,19 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
         };
         assert!(refusal(bad).to_string().contains("careen.dev/upgrade-id"));
     }
+}
+
+#[test]
+fn a_request_is_read_and_written_by_all_annotations_of_a_requester() {
+    let image = |key: &str| (key == names::IMAGE).then(|| "kept:".to_owned());
+    assert_eq!(request::from_annotations(image), None);
+    assert_eq!(request::values(image).image.as_deref(), Some("kept:"));
+    let others = [names::PAUSED, names::OPT_OUT, names::PLAN];
+    let rows = names::TABLE.iter().filter(|row| row.writer == "requester");
+    let keys = rows.map(|row| row.name).filter(|key| !others.contains(key));
+    assert!(keys.eq(request::KEYS));
+    let removed = request::clear_patch().into_keys();
+    assert!(removed.eq(request::to_patch(&scheduled("kept:")).into_keys()));
 }
 
 #[test]

@@ -1,19 +1,25 @@
-//! The requester's annotations, one in a line: request, image, Kubernetes version, id, soak. A line that is missing is an
-//! annotation that is missing.
+//! The annotations of a request, one in a line: request, image, Kubernetes version, id, soak. A
+//! missing line is a missing annotation.
 
+use std::collections::BTreeMap;
+
+use upgrade::target::request;
 use upgrade::{Malformed, RawRequest, Reason, Request, Source, Target, Wanted, names};
 
 /// What parses prints as it was written and can lead nowhere; what does not is refused by its field, cut to a message's length.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let mut lines = text.split('\n').map(str::to_owned);
-    let raw = RawRequest {
-        request: lines.next().unwrap_or_default(),
-        image: lines.next(),
-        kubernetes: lines.next(),
-        id: lines.next(),
-        soak: lines.next(),
-    };
+    let lines = text.split('\n').map(str::to_owned);
+    let there: BTreeMap<&str, String> = request::KEYS.into_iter().zip(lines).collect();
+    let raw = request::from_annotations(|key| there.get(key).cloned()).unwrap_or_default();
+    let mut written = request::to_patch(&raw);
+    assert_eq!(written.len(), request::KEYS.len());
+    written.retain(|_, value| value.is_some());
+    assert!(
+        written
+            .into_iter()
+            .eq(there.into_iter().map(|(key, value)| (key, Some(value))))
+    );
     match raw.parse() {
         Ok(request) => taken(&raw, &request),
         Err(bad) => refused(&raw, bad),
@@ -69,15 +75,11 @@ fn leads_nowhere_else(source: &Source) {
 const SHOWN: usize = 80;
 
 fn refused(raw: &RawRequest, bad: Malformed) {
-    let of_field = match bad.field {
-        names::REQUEST => Some(&raw.request),
-        names::IMAGE => raw.image.as_ref(),
-        names::KUBERNETES_VERSION => raw.kubernetes.as_ref(),
-        names::UPGRADE_ID => raw.id.as_ref(),
-        names::SOAK => raw.soak.as_ref(),
-        other => unreachable!("no annotation is called {other}"),
+    let mut written = request::to_patch(raw);
+    let Some(of_field) = written.remove(bad.field) else {
+        unreachable!("no annotation is called {}", bad.field)
     };
-    let value = of_field.map_or("", String::as_str);
+    let value = of_field.unwrap_or_default();
     let shown: String = value.chars().take(SHOWN).collect();
     assert_eq!(bad.value, shown, "the value of {}", bad.field);
     assert!(!bad.accepted.is_empty());

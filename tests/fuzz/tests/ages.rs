@@ -86,11 +86,7 @@ fn an_answer_that_is_unknown_here_is_none_and_never_taken_for_another() {
 /// A node whose upgrade was about to take this step.
 fn about_to(step: &Step, phase: Phase) -> (Record, Observation) {
     let mut seen = brain::quiet().unwrap();
-    let request = RawRequest {
-        request: names::REQUEST_SCHEDULED.into(),
-        image: Some(format!("ostree:careen:os@{}", digest('b'))),
-        ..RawRequest::default()
-    };
+    let request = RawRequest::scheduled(format!("ostree:careen:os@{}", digest('b')));
     seen.node.request = Asked::This(request.clone());
     let target = request.image.as_deref().unwrap().parse().unwrap();
     let mut up = Upgrade::new(

@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use upgrade::names::REQUEST_SCHEDULED;
 use upgrade::{
     BootId, Deployment, Digest, ImageFacts, ImageInfo, RawRequest, Room, UpgradeId, Version,
 };
@@ -99,10 +98,8 @@ impl Ask {
             Self::Plain => (format!("ostree:careen:os/b@{}", digest('b')), None),
         };
         RawRequest {
-            request: REQUEST_SCHEDULED.to_owned(),
-            image: Some(image),
             id: id.map(str::to_owned),
-            ..RawRequest::default()
+            ..RawRequest::scheduled(image)
         }
     }
 

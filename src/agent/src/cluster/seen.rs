@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use upgrade::observe::Asked;
-use upgrade::{Keys, RawRequest, names};
+use upgrade::target::request;
+use upgrade::{Keys, names};
 
 use super::marks::{CORDON, EXCLUSION};
 use super::objects::{Condition, Node};
@@ -70,7 +71,7 @@ impl From<Node> for NodeSeen {
         Self {
             name: node.metadata.name.unwrap_or_default(),
             uid: node.metadata.uid.unwrap_or_default(),
-            asked: asked(&annotations),
+            asked: request::from_annotations(get).map_or(Asked::Nothing, Asked::This),
             keys: Keys::read(&annotations, &labels),
             schedulable: !node.spec.is_some_and(|spec| spec.unschedulable),
             cordoned_by: get(names::CORDONED_BY),
@@ -91,18 +92,4 @@ impl From<Node> for NodeSeen {
 
 fn find<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.kind == kind)
-}
-
-fn asked(annotations: &BTreeMap<String, String>) -> Asked {
-    let get = |key: &str| annotations.get(key).cloned();
-    match get(names::REQUEST) {
-        None => Asked::Nothing,
-        Some(request) => Asked::This(RawRequest {
-            request,
-            image: get(names::IMAGE),
-            kubernetes: get(names::KUBERNETES_VERSION),
-            id: get(names::UPGRADE_ID),
-            soak: get(names::SOAK),
-        }),
-    }
 }

@@ -179,10 +179,7 @@ fn record(world: &World, generation: u64, target: Option<&Digest>) -> Result<Rec
 fn intent(world: &World, commit: &Digest) -> Result<Upgrade, String> {
     let deployment = installed(world, commit)?;
     let image = format!("ostree:{REMOTE}:{BRANCH}@{commit}");
-    let request = RawRequest {
-        image: Some(image.clone()),
-        ..RawRequest::default()
-    };
+    let request = RawRequest::scheduled(&image);
     let (id, target) = ("one".parse().map_err(told)?, image.parse().map_err(told)?);
     let mut upgrade = Upgrade::new(id, request, target, deployment.clone());
     upgrade.phase = Phase::Drained;

@@ -120,10 +120,7 @@ fn add(folder: &Path, blocks: &mut BTreeMap<u64, u64>) {
 /// What the agent writes when it has begun, and when it is done: the record is of this upgrade alone.
 fn store(world: &World, generation: u64, deployment: &Deployment) {
     let image = format!("ostree:{REMOTE}:{BRANCH}@{}", deployment.digest);
-    let request = RawRequest {
-        image: Some(image.clone()),
-        ..RawRequest::default()
-    };
+    let request = RawRequest::scheduled(&image);
     let id = format!("upgrade-{generation:06}").parse().unwrap();
     let target = image.parse().unwrap();
     let record = Record {

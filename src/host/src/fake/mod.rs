@@ -145,10 +145,8 @@ impl World {
     pub fn new(flaw: Flaw) -> Self {
         let old = deployment("a", 0);
         let request = RawRequest {
-            request: upgrade::names::REQUEST_SCHEDULED.to_owned(),
-            image: Some("ostree:careen:os/new".to_owned()),
             id: Some("one".to_owned()),
-            ..RawRequest::default()
+            ..RawRequest::scheduled("ostree:careen:os/new")
         };
         Self {
             disk: Disk {

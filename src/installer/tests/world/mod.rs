@@ -364,11 +364,7 @@ fn copy(from: &Path, to: &Path) {
 fn upgrade() -> Upgrade {
     let digest = "a".repeat(64);
     let image = format!("ostree:careen:os@{digest}");
-    let request = RawRequest {
-        request: names::REQUEST_SCHEDULED.to_owned(),
-        image: Some(image.clone()),
-        ..RawRequest::default()
-    };
+    let request = RawRequest::scheduled(&image);
     let from = Deployment {
         digest: digest.parse().unwrap(),
         serial: 0,

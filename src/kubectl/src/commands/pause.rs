@@ -25,7 +25,7 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
         let decide = |node: &NodeView| (pausing(node), request::pausing(node, Some(reason)));
         let (turn, after) = settle(cluster, node, write, decide).await?;
         let detail = match Standing::of(&after) {
-            Standing::Working if after.stage().can_be_withdrawn() => {
+            Standing::Working if after.reply.phase().can_be_withdrawn() => {
                 "paused; the upgrade under way waits where it is, `cancel` withdraws it"
             }
             Standing::Working => "paused; the upgrade under way is too far for that, and continues",

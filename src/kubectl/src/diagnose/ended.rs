@@ -10,11 +10,7 @@ pub(super) fn verdict(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let reason = case.node.reason().unwrap_or("the agent gave no reason");
-    let code = case
-        .node
-        .status
-        .as_ref()
-        .and_then(|status| status.code.as_deref());
+    let code = case.node.reply.code();
     let what = match code {
         Some(code) => format!("{code}: {reason}"),
         None => reason.to_owned(),

@@ -67,8 +67,8 @@ fn usual(case: &Case<'_>) -> Option<String> {
 }
 
 fn tries(case: &Case<'_>) -> Option<String> {
-    let of_another = matches!(case.standing, Standing::Asked | Standing::Held);
-    let tries = case.node.status.as_ref().filter(|_| !of_another)?.tries;
+    let status = case.node.reply.status.as_ref();
+    let tries = status.filter(|_| !case.standing.is_waiting())?.tries;
     (tries > 0).then(|| tries.to_string())
 }
 

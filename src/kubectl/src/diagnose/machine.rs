@@ -1,8 +1,9 @@
 //! Findings about the node apart from its upgrade.
 
+use requests::PhaseName;
+
 use super::{Case, Finding, Weight};
 use crate::span;
-use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::view::Ready;
 
@@ -27,7 +28,7 @@ pub(super) fn away(case: &Case<'_>) -> Option<Finding> {
     };
     let since = since.map(|at| format!(" since {}", span::moment(span::seconds(at))));
     let what = format!("its kubelet {word}{}", since.unwrap_or_default());
-    if case.standing == Standing::Working && reboots(case.node.stage()) {
+    if case.standing == Standing::Working && reboots(case.node.reply.phase()) {
         let what = format!("{what}: the node reboots, which is part of an upgrade");
         let so = "a trial without a verdict goes back to the old system by itself; if the node does not return, check its console";
         return Some(Finding {
@@ -44,10 +45,10 @@ pub(super) fn away(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-const fn reboots(stage: Stage) -> bool {
+const fn reboots(phase: PhaseName) -> bool {
     matches!(
-        stage,
-        Stage::Armed | Stage::Trial | Stage::Healthy | Stage::Reverting
+        phase,
+        PhaseName::Armed | PhaseName::Trial | PhaseName::Healthy | PhaseName::Reverting
     )
 }
 
@@ -72,12 +73,7 @@ pub(super) fn cordon(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether the mark on a cordon is of the upgrade that the node speaks of; a record that cannot be read speaks of none.
 fn is_of_the_answer(case: &Case<'_>, mark: &str) -> bool {
-    let told = case
-        .node
-        .status
-        .as_ref()
-        .and_then(|status| status.id.as_ref());
-    told.is_none_or(|id| id.as_str() == mark)
+    case.node.reply.id().is_none_or(|id| id == mark)
 }
 
 fn ours(standing: Standing) -> Finding {
@@ -127,11 +123,8 @@ fn former(standing: Standing, mark: &str, uncordon: &str) -> Finding {
 
 /// It runs another version than its last upgrade brought.
 pub(super) fn other_version(case: &Case<'_>) -> Option<Finding> {
-    let status = case
-        .node
-        .status
-        .as_ref()
-        .filter(|_| case.standing == Standing::Upgraded)?;
+    let upgraded = case.standing == Standing::Upgraded;
+    let status = case.node.reply.status.as_ref().filter(|_| upgraded)?;
     let brought = status.to_version.as_ref()?.to_string();
     if brought == case.node.kubelet {
         return None;
@@ -150,7 +143,7 @@ pub(super) fn other_version(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn garbled(case: &Case<'_>) -> Option<Finding> {
     let what =
         "careen.dev/status cannot be read: no agent that this version knows wrote it".to_owned();
-    case.node.garbled.then_some(Finding {
+    case.node.reply.unreadable.then_some(Finding {
         weight: Weight::Bad,
         what,
         so: None,

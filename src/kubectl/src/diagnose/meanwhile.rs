@@ -1,7 +1,8 @@
 //! What to do about a reason while the upgrade that gives it goes on: what is said of a failure tells of an end that has not come.
 
+use requests::PhaseName;
+
 use super::advice;
-use crate::stage::Stage;
 
 /// Where what is said of the failure is not true meanwhile.
 const MEANWHILE: &[(&str, &str)] = &[
@@ -34,8 +35,8 @@ pub(super) fn in_the_way(code: &str) -> Option<&'static str> {
 }
 
 /// Whether a reason is why an upgrade goes back, and not what keeps it from going on.
-pub(super) fn leads_back(stage: Stage, code: &str) -> bool {
-    stage == Stage::Reverting && !IN_ANY_PHASE.contains(&code)
+pub(super) fn leads_back(phase: PhaseName, code: &str) -> bool {
+    phase == PhaseName::Reverting && !IN_ANY_PHASE.contains(&code)
 }
 
 /// What to do about what an upgrade goes back for, by its code. The words of a trial, say, lie in the boot before only once it has left it.
@@ -101,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_record_that_cannot_be_written_keeps_also_the_way_back_from_going_on() {
-        assert!(leads_back(Stage::Reverting, "Unhealthy"));
-        assert!(!leads_back(Stage::Reverting, "RecordUnwritten"));
-        assert!(!leads_back(Stage::Deployed, "BudgetBlocks"));
+        assert!(leads_back(PhaseName::Reverting, "Unhealthy"));
+        assert!(!leads_back(PhaseName::Reverting, "RecordUnwritten"));
+        assert!(!leads_back(PhaseName::Deployed, "BudgetBlocks"));
     }
 }

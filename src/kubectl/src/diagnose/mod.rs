@@ -8,11 +8,12 @@ mod meanwhile;
 pub mod silent;
 mod waiting;
 
+use requests::PhaseName;
 use serde::Serialize;
 
 use crate::expected::Expected;
+use crate::phase::meaning;
 use crate::runbook;
-use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::untaken::untaken;
 use crate::view::NodeView;
@@ -112,7 +113,7 @@ fn section(case: &Case<'_>) -> Option<String> {
     if let Some(word) = untaken(case.node) {
         return runbook::section(&word.code);
     }
-    let code = case.node.status.as_ref()?.code.as_deref()?;
+    let code = case.node.reply.code()?;
     let speaks = case.standing.is_bad() || case.standing == Standing::Working;
     runbook::section(code).filter(|_| speaks)
 }
@@ -120,7 +121,7 @@ fn section(case: &Case<'_>) -> Option<String> {
 impl Case<'_> {
     /// Whether it ended well, and the system from before runs again all the same.
     fn is_overtaken(&self) -> bool {
-        self.standing == Standing::Failed && self.node.stage() == Stage::Upgraded
+        self.standing == Standing::Failed && self.node.reply.phase() == PhaseName::Upgraded
     }
 }
 
@@ -128,9 +129,9 @@ fn headline(case: &Case<'_>) -> String {
     let node = case.node;
     let meaning = match case.is_overtaken() {
         true => "it was upgraded, but the earlier system runs again",
-        false => node.stage().meaning(),
+        false => meaning(node.reply.phase()),
     };
-    match (case.standing, &node.status) {
+    match (case.standing, &node.reply.status) {
         (Standing::Idle, _) => format!("{}: no upgrade was requested", node.name),
         (Standing::Asked, _) => format!("{}: requested, not answered yet", node.name),
         (Standing::Held, _) => format!("{}: requested, and paused", node.name),

@@ -28,7 +28,7 @@ pub(super) fn way_back(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn at_work<'a>(case: &Case<'a>) -> Option<&'a Status> {
-    let status = case.node.status.as_ref();
+    let status = case.node.reply.status.as_ref();
     status.filter(|_| case.standing == Standing::Working)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
     }
     let (what, so) = match &status.reverts_for {
         Some(cause) if cause.reason == reason => return None,
-        None if meanwhile::leads_back(case.node.stage(), code) => (
+        None if meanwhile::leads_back(case.node.reply.phase(), code) => (
             "the node goes back to the old system",
             Some(meanwhile::on_the_way_back(code)),
         ),
@@ -63,7 +63,7 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     let why = case.node.paused.as_ref()?;
     let goes_on = match case.standing {
-        Standing::Working if case.node.stage().can_be_withdrawn() => {
+        Standing::Working if case.node.reply.phase().can_be_withdrawn() => {
             "; the upgrade under way waits where it is"
         }
         Standing::Working => "; the upgrade under way is too far for that, and continues",
@@ -166,7 +166,7 @@ fn who_is_silent(case: &Case<'_>) -> String {
         return "its kubelet is silent too: check the machine's power, console and network"
             .to_owned();
     }
-    if node.heard.is_some() || node.answer.is_some() {
+    if node.heard.is_some() || node.reply.answer.is_some() {
         return "an agent ran here before: on the node, check `systemctl status careen-agent` and \
                 `journalctl -u careen-agent`"
             .to_owned();
@@ -197,7 +197,7 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Finding> {
     if case.standing != Standing::Working || node.asked.is_some() {
         return None;
     }
-    let what = if node.stage().can_be_withdrawn() {
+    let what = if node.reply.phase().can_be_withdrawn() {
         "the request was withdrawn: the agent is about to clean up"
     } else {
         "the request was withdrawn too late: the upgrade continues to its own verdict"

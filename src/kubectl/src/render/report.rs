@@ -44,7 +44,11 @@ pub struct NodeReport {
 #[must_use]
 pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
     let standing = Standing::of(node);
-    let status = node.status.as_ref().filter(|_| speaks(standing));
+    let status = node
+        .reply
+        .status
+        .as_ref()
+        .filter(|_| !standing.is_waiting());
     let state = if standing == Standing::Idle {
         "Idle"
     } else {
@@ -60,7 +64,7 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
             .or_else(|| untaken(node).map(|word| word.code.clone())),
         reason: node
             .reason()
-            .filter(|_| speaks(standing))
+            .filter(|_| !standing.is_waiting())
             .or_else(|| untaken(node).map(|word| word.sentence.as_str()))
             .map(str::to_owned),
         elapsed_seconds: elapsed(node, now),
@@ -85,19 +89,6 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
     }
 }
 
-/// Whether what the node says is of the request that stands, and not of one before it.
-const fn speaks(standing: Standing) -> bool {
-    match standing {
-        Standing::Asked | Standing::Held => false,
-        Standing::Idle
-        | Standing::Working
-        | Standing::Upgraded
-        | Standing::Failed
-        | Standing::Refused
-        | Standing::Halted => true,
-    }
-}
-
 fn asked_at(node: &NodeView) -> Option<u64> {
     let asked = node.asked.as_ref()?;
     asked.since.map(span::seconds)
@@ -112,6 +103,5 @@ fn soak_seconds(node: &NodeView) -> Option<u64> {
 /// That of the request that stands, or of the last answer.
 fn id(node: &NodeView) -> Option<String> {
     let asked = node.asked.as_ref().and_then(|asked| asked.raw.id.clone());
-    let told = node.status.as_ref().and_then(|status| status.id.as_ref());
-    asked.or_else(|| told.map(ToString::to_string))
+    asked.or_else(|| node.reply.id().map(str::to_owned))
 }

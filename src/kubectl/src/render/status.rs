@@ -1,11 +1,13 @@
 //! The table of `kubectl careen status`.
 
+use requests::PhaseName;
+
 use super::report;
 use super::table::{Cell, fitted, plain, toned};
 use super::{Look, Tone};
 use crate::expected::{Expected, elapsed};
+use crate::phase;
 use crate::span;
-use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::untaken::untaken;
 use crate::view::NodeView;
@@ -128,7 +130,7 @@ fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 5] {
 #[must_use]
 pub fn state(node: &NodeView) -> Cell {
     let standing = Standing::of(node);
-    let phase = node.status.as_ref().map(|status| status.phase.clone());
+    let phase = node.reply.status.as_ref().map(|told| told.phase.clone());
     match standing {
         Standing::Working => toned(
             tone(standing),
@@ -149,10 +151,8 @@ const fn tone(standing: Standing) -> Tone {
 }
 
 fn progress(node: &NodeView, look: Look) -> Cell {
-    let status = node
-        .status
-        .as_ref()
-        .filter(|_| Standing::of(node) == Standing::Working);
+    let works = Standing::of(node) == Standing::Working;
+    let status = node.reply.status.as_ref().filter(|_| works);
     let Some(percent) = status.map(|status| status.percent) else {
         return plain("");
     };
@@ -170,11 +170,8 @@ fn bar(percent: u8) -> String {
 /// From which version to which, where one is on its way.
 #[must_use]
 pub fn versions(node: &NodeView) -> String {
-    let to = node
-        .status
-        .as_ref()
-        .and_then(|status| status.to_version.as_ref());
-    let to = to.map(ToString::to_string);
+    let told = node.reply.status.as_ref();
+    let to = told.and_then(|told| Some(told.to_version.as_ref()?.to_string()));
     match to.filter(|to| Standing::of(node) == Standing::Working && *to != node.kubelet) {
         Some(to) => format!("{} -> {to}", node.kubelet),
         None => node.kubelet.clone(),
@@ -183,7 +180,8 @@ pub fn versions(node: &NodeView) -> String {
 
 fn says(node: &NodeView, now: u64) -> Cell {
     let standing = Standing::of(node);
-    let doing = || node.status.as_ref().and_then(|status| status.doing.clone());
+    let told = node.reply.status.as_ref();
+    let doing = || told.and_then(|told| told.doing.clone());
     match standing {
         Standing::Idle | Standing::Upgraded => toned(Tone::Held, paused(node)),
         Standing::Held => toned(Tone::Held, node.paused.clone().unwrap_or_default()),
@@ -215,8 +213,8 @@ fn unanswered(node: &NodeView, now: u64) -> String {
 }
 
 fn meaning(node: &NodeView) -> String {
-    match node.stage() {
-        Stage::Other => String::new(),
-        known => known.meaning().to_owned(),
+    match node.reply.phase() {
+        PhaseName::Other => String::new(),
+        known => phase::meaning(known).to_owned(),
     }
 }

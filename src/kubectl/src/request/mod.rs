@@ -7,6 +7,7 @@ mod retry;
 mod undo;
 
 use k8s_openapi::jiff::Timestamp;
+use requests::PhaseName;
 use upgrade::{Malformed, Target, UpgradeId, names};
 
 pub use errand::{Aim, Errand, Wishless};
@@ -15,8 +16,8 @@ pub use patch::{asking, pausing, questioning, unquestioning, withdrawing};
 pub use undo::{Rollback, undone};
 
 use crate::cli::Upgrade;
+use crate::phase::meaning;
 use crate::span::Span;
-use crate::stage::Stage;
 use crate::standing::{Standing, is_answered};
 use crate::view::NodeView;
 
@@ -146,7 +147,7 @@ fn runs_pinned(node: &NodeView, wish: &Wish) -> bool {
     let Ok(wished) = wish.image.parse::<Target>() else {
         return false;
     };
-    let to = node.status.as_ref().and_then(|status| status.to.as_ref());
+    let to = node.reply.status.as_ref().and_then(|told| told.to.as_ref());
     match &wished.commit {
         Some(commit) => to == Some(commit),
         None => wished.is_pinned(),
@@ -154,11 +155,9 @@ fn runs_pinned(node: &NodeView, wish: &Wish) -> bool {
 }
 
 fn under_way(node: &NodeView) -> String {
-    let percent = node.status.as_ref().map_or(0, |status| status.percent);
-    let phase = node
-        .status
-        .as_ref()
-        .map_or("unknown", |status| status.phase.as_str());
+    let status = node.reply.status.as_ref();
+    let percent = status.map_or(0, |status| status.percent);
+    let phase = status.map_or("unknown", |status| status.phase.as_str());
     let image = node
         .image()
         .unwrap_or("an image that is no longer requested");
@@ -179,15 +178,15 @@ pub fn cancel(node: &NodeView) -> Turn {
             _ => "it has no request".to_owned(),
         });
     }
-    match (standing, node.stage()) {
+    match (standing, node.reply.phase()) {
         // Taking back what has ended would let the agent forget that the image failed here.
         (standing, _) if standing.is_end() => Turn::Done("nothing is under way on it".to_owned()),
         // Another request waits behind the one under way: that one can go at any time.
         (Standing::Working, _) if !is_answered(node) => Turn::Write,
-        (Standing::Working, Stage::Other) => Turn::Write,
-        (Standing::Working, stage) if !stage.can_be_withdrawn() => Turn::Refuse(format!(
+        (Standing::Working, PhaseName::Other) => Turn::Write,
+        (Standing::Working, phase) if !phase.can_be_withdrawn() => Turn::Refuse(format!(
             "too late, {}; it continues to its own verdict, and goes back to the old system if that is bad",
-            stage.meaning()
+            meaning(phase)
         )),
         _ => Turn::Write,
     }

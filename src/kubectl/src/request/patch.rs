@@ -1,40 +1,31 @@
 //! The bodies of JSON merge patches. Every one but a question's names the version of the Node that it was decided on, so that the
 //! API server refuses it when somebody was faster, and the decision is taken anew.
 
+use requests::onto;
+use serde::Serialize;
 use serde_json::{Value, json};
-use upgrade::{UpgradeId, names};
+use upgrade::target::request;
+use upgrade::{RawRequest, UpgradeId, names};
 
 use super::Wish;
 use crate::view::NodeView;
 
-/// Asks for it. All its annotations together, so that no reader sees half a request, and nothing of the one before is left.
+/// Asks for it.
 #[must_use]
 pub fn asking(node: &NodeView, wish: &Wish, id: &UpgradeId) -> Value {
-    conditional(
-        node,
-        json!({
-            names::REQUEST: names::REQUEST_SCHEDULED,
-            names::IMAGE: wish.image,
-            names::KUBERNETES_VERSION: wish.kubernetes,
-            names::UPGRADE_ID: id,
-            names::SOAK: wish.soak,
-        }),
-    )
+    let request = RawRequest {
+        kubernetes: wish.kubernetes.clone(),
+        id: Some(id.to_string()),
+        soak: wish.soak.clone(),
+        ..RawRequest::scheduled(&wish.image)
+    };
+    conditional(node, request::to_patch(&request))
 }
 
 /// Takes it back.
 #[must_use]
 pub fn withdrawing(node: &NodeView) -> Value {
-    conditional(
-        node,
-        json!({
-            names::REQUEST: null,
-            names::IMAGE: null,
-            names::KUBERNETES_VERSION: null,
-            names::UPGRADE_ID: null,
-            names::SOAK: null,
-        }),
-    )
+    conditional(node, request::clear_patch())
 }
 
 /// Pauses with a reason, or resumes without one.
@@ -56,12 +47,6 @@ pub fn unquestioning(node: &NodeView) -> Value {
 }
 
 /// On the Node as it was read, and no other.
-fn conditional(node: &NodeView, annotations: Value) -> Value {
-    json!({
-        "metadata": {
-            "uid": node.uid,
-            "resourceVersion": node.resource_version,
-            "annotations": annotations,
-        },
-    })
+fn conditional(node: &NodeView, annotations: impl Serialize) -> Value {
+    onto(&node.uid, &node.resource_version, annotations)
 }

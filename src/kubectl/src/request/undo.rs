@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use requests::PhaseName;
 use upgrade::report::Answer;
 use upgrade::{Target, names};
 
 use super::{Wish, Wishless, memory};
 use crate::cli;
 use crate::render::few::few;
-use crate::stage::Stage;
 use crate::standing::Standing;
 use crate::view::NodeView;
 
@@ -56,15 +56,9 @@ pub(super) fn wish(node: &NodeView, rollback: &Rollback) -> Result<Wish, Wishles
 
 /// An upgrade that is under way has no end yet, and a way back that is asked for already is joined.
 fn is_on_its_way(node: &NodeView) -> bool {
-    match Standing::of(node) {
-        Standing::Working => true,
-        Standing::Asked | Standing::Held => node.image() == Some(names::KEPT_IMAGE),
-        Standing::Idle
-        | Standing::Upgraded
-        | Standing::Failed
-        | Standing::Refused
-        | Standing::Halted => false,
-    }
+    let standing = Standing::of(node);
+    let asks_for_it = standing.is_waiting() && node.image() == Some(names::KEPT_IMAGE);
+    standing == Standing::Working || asks_for_it
 }
 
 /// The image that the last upgrade was to, if that is there to be undone.
@@ -80,7 +74,7 @@ pub fn undone(node: &NodeView) -> Result<&str, Wishless> {
                 .to_owned(),
         )),
         Standing::Halted => Err(nothing(node, "a person must look at it first")),
-        Standing::Failed if node.stage() == Stage::Upgraded => {
+        Standing::Failed if node.reply.phase() == PhaseName::Upgraded => {
             Err(nothing(node, "the earlier system runs already"))
         }
         Standing::Upgraded | Standing::Failed | Standing::Refused => of_the_past(node),
@@ -113,7 +107,7 @@ fn verdicts(node: &NodeView) -> Vec<Verdict<'_>> {
             true => Answer::Failed,
             false => Answer::Upgraded,
         };
-        let tries = node.status.as_ref().map_or(1, |status| status.tries);
+        let tries = node.reply.status.as_ref().map_or(1, |status| status.tries);
         let one = node.image().map(|image| Verdict {
             answer,
             image,

@@ -2,24 +2,23 @@
 //! terminal: that of the object was cleaned while it was read ([`crate::api::Cleaned`]), and so is
 //! that of the JSON in its annotations.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
+use requests::{Limits, Reply};
 use upgrade::history::Past;
 use upgrade::plan::Plan;
-use upgrade::report::{Answer, Status};
+use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
 use crate::api::{Condition, Node};
 use crate::plain;
-use crate::stage::Stage;
 
-/// The longest JSON that is read; the agent's own is at most 16 KiB, an annotation can be 256 KiB.
-const JSON: usize = 64 * 1024;
-
-/// The longest string in it, in bytes. The agent's own sentences are at most half as long.
-const STRING: usize = 8 * 1024;
+/// The most that is read of an annotation's JSON. The agent's own sentences are at most half as
+/// long as this string.
+const LIMITS: Limits = Limits {
+    json: 64 * 1024,
+    string: 8 * 1024,
+};
 
 /// On the Node of a Machine: its name. Cluster API's own.
 const MACHINE: &str = "cluster.x-k8s.io/machine";
@@ -51,12 +50,8 @@ pub struct NodeView {
     pub unpaused_by: Option<String>,
     /// The keys on it that are nearly Careen's, each in a few words.
     pub unknown_keys: Vec<String>,
-    /// The short answer.
-    pub answer: Option<Answer>,
-    /// The details of the answer.
-    pub status: Option<Status>,
-    /// There are details, and they cannot be read.
-    pub garbled: bool,
+    /// What the agent replies.
+    pub reply: Reply,
     /// The sentence of a failure.
     pub failure: Option<String>,
     /// What the agent's condition says.
@@ -103,21 +98,11 @@ pub struct Asked {
 }
 
 impl NodeView {
-    /// The phase that the details name.
-    #[must_use]
-    pub fn stage(&self) -> Stage {
-        self.status
-            .as_ref()
-            .map_or(Stage::Other, |status| Stage::of(&status.phase))
-    }
-
     /// Why it failed or what is in the way, from whichever place says it.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
-        let told = self
-            .status
-            .as_ref()
-            .and_then(|status| status.reason.as_deref());
+        let status = self.reply.status.as_ref();
+        let told = status.and_then(|status| status.reason.as_deref());
         told.or(self.failure.as_deref())
     }
 
@@ -143,7 +128,12 @@ impl From<Node> for NodeView {
         let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
         let status = node.status.unwrap_or_default();
         let own = condition(&status.conditions, names::CONDITION);
-        let told: Option<Status> = json(&annotations, names::STATUS);
+        let value = |key: &str| annotations.get(key).map(String::as_str);
+        let mut reply = Reply::read(value, LIMITS);
+        if let Some(told) = &mut reply.status {
+            // No bar is longer than whole.
+            told.percent = told.percent.min(100);
+        }
         Self {
             uid: meta.uid.unwrap_or_default(),
             resource_version: meta.resource_version.unwrap_or_default(),
@@ -157,15 +147,13 @@ impl From<Node> for NodeView {
             unpaused_by: pause.and_then(|pause| removal(pause, &name)),
             unknown_keys: strays.map(|stray| plain::line(&stray.told())).collect(),
             name,
-            answer: annotations.get(names::ANSWER).and_then(|word| answer(word)),
-            garbled: told.is_none() && annotations.contains_key(names::STATUS),
-            status: told.map(within),
+            reply,
             failure: text(names::FAILURE_REASON),
             word: own.and_then(word),
             heard: own.and_then(|own| own.last_heartbeat_time.as_ref().map(|time| time.0)),
-            history: json(&annotations, names::HISTORY),
+            history: LIMITS.read(value(names::HISTORY)),
             question: annotations.get(names::PLAN).cloned(),
-            plan: json(&annotations, names::PLAN_RESULT),
+            plan: LIMITS.read(value(names::PLAN_RESULT)),
         }
     }
 }
@@ -198,24 +186,12 @@ fn ready(condition: Option<&Condition>) -> Ready {
     }
 }
 
-fn answer(word: &str) -> Option<Answer> {
-    [Answer::InProgress, Answer::Upgraded, Answer::Failed]
-        .into_iter()
-        .find(|answer| answer.as_str() == word)
-}
-
 fn asked(meta: &ObjectMeta) -> Option<Asked> {
     let get = |key: &str| {
         let annotations = meta.annotations.as_ref()?;
         annotations.get(key).map(|value| plain::line(value))
     };
-    let raw = RawRequest {
-        request: get(names::REQUEST)?,
-        image: get(names::IMAGE),
-        kubernetes: get(names::KUBERNETES_VERSION),
-        id: get(names::UPGRADE_ID),
-        soak: get(names::SOAK),
-    };
+    let raw = request::from_annotations(get)?;
     Some(Asked {
         parsed: raw.parse(),
         raw,
@@ -232,18 +208,4 @@ fn written(managed: &[ManagedFieldsEntry]) -> Option<Timestamp> {
     };
     let holder = managed.iter().find(holds)?;
     holder.time.as_ref().map(|time| time.0)
-}
-
-fn json<T: serde::de::DeserializeOwned>(
-    annotations: &BTreeMap<String, String>,
-    key: &str,
-) -> Option<T> {
-    let text = annotations.get(key).filter(|text| text.len() <= JSON)?;
-    plain::from_json(text, STRING).ok()
-}
-
-/// No bar is longer than whole.
-fn within(mut status: Status) -> Status {
-    status.percent = status.percent.min(100);
-    status
 }

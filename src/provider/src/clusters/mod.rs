@@ -30,7 +30,7 @@ pub use store::{ClusterState, Link};
 
 /// The facts of a Node.
 #[must_use]
-pub fn facts(node: Node) -> crate::engine::NodeFacts {
+pub fn facts(node: Node) -> requests::NodeFacts {
     node.facts
 }
 

@@ -2,14 +2,13 @@
 //! an API server that may lie. So each string has a limit, and their text was cleaned while it was
 //! read ([`super::seen`]).
 
+use requests::{Ended, Limits, NodeFacts, Reply, StaticPod};
 use upgrade::keys::Keys;
 use upgrade::names;
-use upgrade::plain;
 use upgrade::record::Reached;
-use upgrade::report::{Answer, Status};
+use upgrade::target::request;
 
 use super::wire::{self, COMPONENT, CONTROL_PLANE, Known};
-use crate::engine::{Ended, NodeFacts, StaticPod};
 
 /// The longest status that is read. The agent's own is under 2 KiB; an annotation can be 256 KiB.
 const STATUS: usize = 16 * 1024;
@@ -34,10 +33,20 @@ const WORD: usize = 128;
 pub(super) fn node(object: wire::Node) -> NodeFacts {
     let (meta, spec, status) = (object.metadata, object.spec, object.status);
     let get = |key: &str, longest| meta.annotations.get(key).map(|text| short(text, longest));
-    let told = meta.annotations.get(names::STATUS);
-    let (details, reached) = told.and_then(details).unzip();
+    let limits = Limits {
+        json: STATUS,
+        string: TEXT,
+    };
+    let mut reply = Reply::read(|key| meta.annotations.get(key), limits);
+    // The list of them is the largest part of the details, and is not kept.
+    let reached = reply
+        .status
+        .as_mut()
+        .map(|status| std::mem::take(&mut status.reached));
     let reached = reached.unwrap_or_default();
     let provider_id = spec.provider_id.filter(|id| !id.is_empty());
+    let longest = |key| if key == names::IMAGE { TEXT } else { WORD };
+    let asked = request::values(|key| get(key, longest(key)));
     // The agent holds a Node for what looks like a pause, too.
     let keys = Keys::read(meta.annotations.pairs(), meta.labels.pairs());
     NodeFacts {
@@ -50,15 +59,13 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
         cordoned: spec.unschedulable,
         kubelet: short(&status.node_info.kubelet_version, WORD),
         control_plane: meta.labels.get(CONTROL_PLANE).is_some(),
-        requested: meta.annotations.get(names::REQUEST) == Some(names::REQUEST_SCHEDULED),
-        image: get(names::IMAGE, TEXT),
-        version: get(names::KUBERNETES_VERSION, WORD),
-        id: get(names::UPGRADE_ID, WORD),
+        requested: asked.is_scheduled(),
+        image: asked.image,
+        version: asked.kubernetes,
+        id: asked.id,
         paused: keys.pause.map(|pause| short(&pause.why(), TEXT)),
-        answer: answer(&meta.annotations),
-        ended: ended(&meta.annotations, details.as_ref(), &reached),
-        unreadable: told.is_some() && details.is_none(),
-        status: details,
+        ended: ended(&meta.annotations, &reply, &reached),
+        reply,
         reached: last(&reached),
         failure: get(names::FAILURE_REASON, TEXT),
     }
@@ -79,26 +86,11 @@ fn short(text: &str, longest: usize) -> String {
     text[..text.floor_char_boundary(longest)].to_owned()
 }
 
-fn answer(annotations: &Known) -> Option<Answer> {
-    let value = annotations.get(names::ANSWER)?;
-    [Answer::InProgress, Answer::Upgraded, Answer::Failed]
-        .into_iter()
-        .find(|answer| answer.as_str() == value)
-}
-
 /// What the request that is answered took, once that is the agent's last word.
-fn ended(annotations: &Known, status: Option<&Status>, reached: &[Reached]) -> Option<Box<Ended>> {
-    answer(annotations).filter(|answer| *answer != Answer::InProgress)?;
+fn ended(annotations: &Known, reply: &Reply, reached: &[Reached]) -> Option<Box<Ended>> {
+    let status = reply.status.as_ref().filter(|_| reply.is_last_word())?;
     let history = annotations.get(names::HISTORY)?;
-    Ended::of(status?, reached, history).map(Box::new)
-}
-
-/// The details, and when phases were reached. The list of those is the largest part, and is not kept.
-fn details(text: &str) -> Option<(Status, Vec<Reached>)> {
-    let within = Some(text).filter(|text| text.len() <= STATUS)?;
-    let mut status: Status = plain::from_json(within, TEXT).ok()?;
-    let reached = std::mem::take(&mut status.reached);
-    Some((status, reached))
+    Ended::of(status, reached, history).map(Box::new)
 }
 
 /// When the last phases were reached.
@@ -198,7 +190,7 @@ mod tests {
             let object = json!({ "metadata": { "name": "a", "annotations": { names::STATUS: status.to_string() } }, "spec": {} });
             let facts = read(object);
             assert_eq!(facts.reached, kept.collect::<Vec<u64>>());
-            assert!(facts.status.unwrap().reached.is_empty());
+            assert!(facts.reply.status.unwrap().reached.is_empty());
         }
     }
 
@@ -211,7 +203,7 @@ mod tests {
         });
         let facts = read(object);
         assert_eq!(facts.failure.unwrap().len(), TEXT);
-        assert!(facts.status.is_none() && facts.unreadable);
+        assert!(facts.reply.status.is_none() && facts.reply.unreadable);
     }
 
     /// Every string that a Node can hold, as long as a server likes.
@@ -258,7 +250,7 @@ mod tests {
     fn no_string_of_a_node_or_pod_steers_a_terminal() {
         let text = "a\u{1b}]0;x\u{7}\u{9b}\u{202e}\u{2066}\u{200b}\u{2028}\u{61c}\u{e0041}b";
         let facts = read(huge(text));
-        assert!(facts.status.is_some(), "its JSON was read");
+        assert!(facts.reply.status.is_some(), "its JSON was read");
         // Debug escapes what steers, so an escape shows that something is left.
         let shown = format!("{facts:?}");
         assert!(

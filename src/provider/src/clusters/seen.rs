@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
+use requests::{NodeFacts, StaticPod};
 use serde::{Deserialize, Deserializer};
 use upgrade::plain::Clean;
 
 use super::parse::{self, STRING};
 use super::size::Size;
 use super::wire;
-use crate::engine::{NodeFacts, StaticPod};
 
 /// A Node of a workload cluster.
 pub type Node = Seen<NodeFacts>;

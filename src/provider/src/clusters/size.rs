@@ -1,9 +1,8 @@
 //! How much memory facts take. The budget of a cluster is counted in these, so each field is named:
 //! a new one has to be counted too.
 
+use requests::{Ended, NodeFacts};
 use upgrade::report::{Cause, Status};
-
-use crate::engine::{Ended, NodeFacts};
 
 /// How much memory facts take.
 pub trait Size {
@@ -28,10 +27,8 @@ impl Size for NodeFacts {
             version,
             id,
             paused,
-            answer: _,
-            status,
+            reply,
             reached,
-            unreadable: _,
             failure,
             ended,
         } = self;
@@ -45,7 +42,7 @@ impl Size for NodeFacts {
         let ended = ended
             .as_ref()
             .map_or(0, |ended| size_of::<Ended>() + ended.reason.len());
-        let status = status.as_ref().map_or(0, status_strings);
+        let status = reply.status.as_ref().map_or(0, status_strings);
         size_of::<Self>() + strings + texts + status + ended + size_of_val(reached.as_slice())
     }
 }

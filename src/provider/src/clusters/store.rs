@@ -6,11 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::Client;
+use requests::{NodeFacts, StaticPod};
 use upgrade::Version;
 
 use super::pulse::Pulse;
 use super::size::Size;
-use crate::engine::{NodeFacts, StaticPod, clean};
+use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::watch::is_older;
 

@@ -1,24 +1,22 @@
 //! No word of this request yet: it is asked for, or was and is waited for, or cannot be asked for now.
 
-use upgrade::UpgradeId;
-use upgrade::report::Answer as NodeAnswer;
+use requests::NodeFacts;
 
 use super::answer::clean;
 use super::decide::Ready;
 use super::guard::may_ask;
 use super::mark::{hold, is_fresh, remake, working};
-use super::node::is_ours;
 use super::pursue::{waits_by_will, within};
 use super::time::remaining;
-use super::{Answer, Decision, Facts, NodeFacts, NodeWrite, Progress, Why};
+use super::{Answer, Decision, Facts, NodeWrite, Progress, Why};
 
 /// Nothing is said about this request yet.
 pub(super) fn unanswered(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let node = ready.node;
-    if stands(ready) {
+    if node.asks_for(&ready.id, &ready.image.to_string(), ready.text) {
         return waiting(facts, ready);
     }
-    if let Some(other) = busy_with(node, &ready.id) {
+    if let Some(other) = node.other_request(&ready.id) {
         let why = Why::OtherRequest {
             node: node.name.clone(),
             id: clean(other),
@@ -29,30 +27,6 @@ pub(super) fn unanswered(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         Err(why) => hold(facts, why),
         Ok(()) => ask(facts, ready),
     }
-}
-
-/// Whether the Node asks for exactly this already.
-fn stands(ready: &Ready<'_>) -> bool {
-    let node = ready.node;
-    let image = ready.image.to_string();
-    node.requested
-        && node.id.as_deref() == Some(ready.id.as_str())
-        && node.image.as_deref() == Some(image.as_str())
-        && node.version.as_deref() == Some(ready.text)
-}
-
-/// Another request that the agent works on. One that it has not taken up may be replaced, if it is ours.
-fn busy_with<'a>(node: &'a NodeFacts, id: &UpgradeId) -> Option<&'a str> {
-    let other = |theirs: &&str| *theirs != id.as_str();
-    if node.answer == Some(NodeAnswer::InProgress) {
-        return node.answered_id().or(Some("without an id")).filter(other);
-    }
-    let waits = node.requested && !node.is_answered();
-    node.id
-        .as_deref()
-        .filter(|_| waits)
-        .filter(other)
-        .filter(|id| !is_ours(id))
 }
 
 /// The mark goes first, and is made anew if it is not of this moment: from it count the time that the node has, and the time for which
@@ -106,14 +80,14 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
 
 /// A last word without a name may be one to an earlier request, which stands until the agent looks.
 fn has_ended(node: &NodeFacts) -> bool {
-    !node.unreadable && matches!(node.answer, Some(NodeAnswer::Upgraded | NodeAnswer::Failed))
+    !node.reply.unreadable && node.reply.is_last_word()
 }
 
 /// An agent that answers, but does not say what.
 fn unfit(node: &NodeFacts) -> Option<String> {
-    if node.unreadable {
+    if node.reply.unreadable {
         return Some(format!("{} cannot be read", upgrade::names::STATUS));
     }
-    let nameless = node.answer.is_some() && node.answered_id().is_none();
+    let nameless = node.reply.answer.is_some() && node.reply.id().is_none();
     nameless.then(|| format!("{} has no id", upgrade::names::STATUS))
 }

@@ -1,5 +1,6 @@
 //! The table itself: who asks for what, and of which Node. What becomes of a wish that is complete is in [`super::pursue`].
 
+use requests::NodeFacts;
 use upgrade::{Target, UpgradeId, Version};
 
 use super::answer::clean;
@@ -7,7 +8,7 @@ use super::leave::{cancelled, idle};
 use super::mark::{hold, unheard};
 use super::plan::upgrade_id;
 use super::pursue::pursue;
-use super::{Decision, Facts, Machine, NodeFacts, NodeView, Road, Wanted, Why};
+use super::{Decision, Facts, Machine, NodeView, Road, Wanted, Why};
 
 /// What to write and what to say about one Machine now.
 #[must_use]

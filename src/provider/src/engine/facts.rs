@@ -1,8 +1,9 @@
 //! What is known when a decision is taken: plain data, put together by the callers.
 
+use requests::{NodeFacts, StaticPod};
 use upgrade::{Target, Version};
 
-use super::{Machine, NodeView, StaticPod, Why};
+use super::{Machine, Why};
 
 /// Everything that one decision is taken on.
 pub struct Facts<'a> {
@@ -42,6 +43,17 @@ pub enum Road<'a> {
     Untold,
     /// Core's UpdateMachine hook or the annotation on the Machine.
     Wanted(&'a Wanted),
+}
+
+/// The Machine's Node.
+#[derive(Clone, Copy, Debug)]
+pub enum NodeView<'a> {
+    /// The workload cluster cannot be seen, and why.
+    Away(&'a str),
+    /// It can be seen and has no such Node.
+    Missing,
+    /// As it was seen last.
+    Seen(&'a NodeFacts),
 }
 
 /// What a Machine should be.

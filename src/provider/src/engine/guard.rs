@@ -1,8 +1,9 @@
 //! What must hold before a node is asked: versions in order, and its turn.
 
+use requests::NodeFacts;
 use upgrade::Version;
 
-use super::{ControlPlane, Facts, Kubelet, NodeFacts, Other, Others, Why};
+use super::{ControlPlane, Facts, Kubelet, Other, Others, Why};
 
 /// How many minor versions a kubelet may be behind the API server (Kubernetes' version skew policy).
 const KUBELETS_BEHIND: u32 = 3;

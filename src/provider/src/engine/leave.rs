@@ -1,11 +1,11 @@
 //! The way out: nobody asks any more, or somebody said stop.
 
+use requests::{NodeFacts, is_ours};
 use upgrade::report::Answer as NodeAnswer;
 
 use super::decide::others_id;
 use super::mark::{at_rest, finished, in_hand};
-use super::node::is_ours;
-use super::{Answer, Decision, Facts, Mark, NodeFacts, NodeView, NodeWrite, Why};
+use super::{Answer, Decision, Facts, Mark, NodeView, NodeWrite, Why};
 
 /// Nobody asks. What came to its end before core took its annotations off was not cancelled by that: core did so because of our
 /// "done", and whoever said it may have died before the InfraMachine heard of it.
@@ -23,9 +23,7 @@ fn has_arrived(facts: &Facts<'_>, mark: &Mark) -> bool {
     let (NodeView::Seen(node), Some(version)) = (facts.node, &facts.machine.version) else {
         return false;
     };
-    let upgraded = node.answer == Some(NodeAnswer::Upgraded);
-    // Not verified once more: a Node that is cordoned or not Ready for a moment after its "done" was upgraded all the same.
-    upgraded && node.answered_id() == Some(mark.id.as_str()) && node.kubelet == *version
+    node.has_arrived(&mark.id, version)
 }
 
 /// Takes back what we asked, as long as the agent has not answered it; then the mark goes.
@@ -67,8 +65,8 @@ enum Open {
 /// Whoever marked for another wish may have died before it wrote that, so whatever bears our prefix is ours.
 fn open(node: &NodeFacts, marked: &str) -> Open {
     let asks = node.requested && node.id.as_deref().is_some_and(is_ours);
-    let works = node.answer == Some(NodeAnswer::InProgress);
-    let works_for_us = works && node.answered_id().is_some_and(is_ours);
+    let works = node.reply.answer == Some(NodeAnswer::InProgress);
+    let works_for_us = works && node.reply.id().is_some_and(is_ours);
     match (asks, node.is_answered()) {
         (true, false) => Open::Withdraw,
         _ if works_for_us => Open::Ending,

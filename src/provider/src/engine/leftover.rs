@@ -1,13 +1,13 @@
 //! What an InfraMachine still says of an upgrade that nobody asks for any more and that no mark reminds of: whoever told it so may have been
 //! another of us, which is no more.
 
+use requests::{NodeFacts, is_ours};
 use upgrade::report::Answer as NodeAnswer;
 
 use super::decide::others_id;
-use super::node::is_ours;
 use super::plan::upgrade_id;
 use super::pursue::failure;
-use super::{Answer, Machine, NodeFacts, NodeView, Why};
+use super::{Answer, Machine, NodeView, Why};
 
 /// How it came to its end; nothing as long as the Node cannot be seen, or has our request in hand.
 #[must_use]
@@ -28,7 +28,7 @@ pub fn leftover(machine: &Machine, node: NodeView<'_>) -> Option<Answer> {
 
 fn works_for_us(node: &NodeFacts) -> bool {
     let asked = node.requested.then_some(node.id.as_deref()).flatten();
-    let mut ids = asked.into_iter().chain(node.answered_id());
+    let mut ids = asked.into_iter().chain(node.reply.id());
     node.in_flight() && ids.any(is_ours)
 }
 
@@ -36,11 +36,13 @@ fn works_for_us(node: &NodeFacts) -> bool {
 fn last_word(machine: &Machine, node: &NodeFacts) -> Option<Answer> {
     let version = machine.version.as_deref()?;
     let image = node.image.as_deref()?.parse().ok()?;
-    let (answer, status) = node.answer_to(&upgrade_id(machine, version, &image)?)?;
+    let id = upgrade_id(machine, version, &image)?;
+    let (answer, status) = node.reply.to(&id)?;
     match answer {
-        // Not verified once more, as where a mark is left.
-        NodeAnswer::Upgraded if node.kubelet == version => Some(Answer::Done),
-        NodeAnswer::Failed if !node.was_withdrawn() => Some(Answer::Failed(failure(node, status))),
+        NodeAnswer::Upgraded if node.has_arrived(id.as_str(), version) => Some(Answer::Done),
+        NodeAnswer::Failed if !node.reply.was_withdrawn() => {
+            Some(Answer::Failed(failure(node, status)))
+        }
         NodeAnswer::Upgraded | NodeAnswer::Failed | NodeAnswer::InProgress => None,
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use requests::NodeFacts;
+
+use super::Mark;
 use super::decide::others_id;
 use super::time::IN_ALL;
-use super::{Mark, NodeFacts};
 
 /// A Machine, as far as it matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

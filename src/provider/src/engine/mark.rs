@@ -1,11 +1,12 @@
 //! The mark on a Machine: it goes on before its node is asked, keeps health checks off for as long as the node has its time, and comes
 //! off when nothing of ours is left on the Node or on its way there.
 
+use requests::NodeFacts;
 use upgrade::UpgradeId;
 
 use super::decide::{Ready, others_id};
 use super::time::{begun, is_over, remaining};
-use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeFacts, NodeView, Why};
+use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeView, Why};
 
 /// How old, in seconds, a mark may be when a request is sent. [`super::Policy::landing_seconds`] is made of it.
 const FRESH: i64 = 10;

@@ -3,27 +3,24 @@
 mod answer;
 mod ask;
 mod decide;
-mod ended;
 mod facts;
 mod guard;
 mod leave;
 mod leftover;
 mod machine;
 mod mark;
-mod node;
 mod plan;
 mod pursue;
 mod time;
-mod verify;
 mod why;
 
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
-pub use ended::{Ended, Outcome, Took};
-pub use facts::{ControlPlane, Facts, Kubelet, Other, Others, Policy, Road, Told, Turns, Wanted};
+pub use facts::{
+    ControlPlane, Facts, Kubelet, NodeView, Other, Others, Policy, Road, Told, Turns, Wanted,
+};
 pub use guard::{reach, skew, step};
 pub use leftover::leftover;
 pub use machine::Machine;
-pub use node::{NodeFacts, NodeView, StaticPod};
 pub use plan::upgrade_id;
 pub use why::Why;

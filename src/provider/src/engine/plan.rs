@@ -1,10 +1,10 @@
 //! The id of a request: the same for the same wish, whoever computes it, before and after a restart.
 
+use requests::ID_PREFIX;
 use sha2::{Digest as _, Sha256};
 use upgrade::{Target, UpgradeId};
 
 use super::Machine;
-use crate::names;
 
 /// Bytes of the hash that are kept. Told apart are the wishes for one Machine over its life: a handful.
 const KEPT: usize = 8;
@@ -12,7 +12,7 @@ const KEPT: usize = 8;
 /// The id of asking this Machine to become `version` with `image`.
 ///
 /// It names the Machine by UID, so that an answer copied from another Node, or given to a Machine of the same name that is gone,
-/// is no answer; and the operator's [`names::RETRY`], so that a new value asks again.
+/// is no answer; and the operator's [`crate::names::RETRY`], so that a new value asks again.
 #[must_use]
 pub fn upgrade_id(machine: &Machine, version: &str, image: &Target) -> Option<UpgradeId> {
     let mut hash = Sha256::new();
@@ -27,5 +27,5 @@ pub fn upgrade_id(machine: &Machine, version: &str, image: &Target) -> Option<Up
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    format!("{}{hex}", names::ID_PREFIX).parse().ok()
+    format!("{ID_PREFIX}{hex}").parse().ok()
 }

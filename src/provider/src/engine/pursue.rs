@@ -1,5 +1,6 @@
 //! A wish that is complete: what the agent has answered to it, and what follows.
 
+use requests::{NodeFacts, StaticPod, verify};
 use upgrade::reason::Wait;
 use upgrade::report::{Answer as NodeAnswer, Status};
 
@@ -8,23 +9,28 @@ use super::ask::unanswered;
 use super::decide::Ready;
 use super::mark::{finished, overdue, remake, since, working};
 use super::time::{begun, is_over, remaining};
-use super::verify::verify;
-use super::{Answer, Decision, Facts, NodeFacts, Progress, Why};
+use super::{Answer, Decision, Facts, Progress, Why};
 
 pub(super) fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let node = ready.node;
-    match node.answer_to(&ready.id) {
-        Some((NodeAnswer::Upgraded, _)) => match verify(facts, node, ready.text) {
+    match node.reply.to(&ready.id) {
+        Some((NodeAnswer::Upgraded, _)) => match verify(node, ready.text, pods(facts, node)) {
             Ok(()) => finished(facts, Answer::Done),
-            Err(why) => unverified(facts, ready, why),
+            Err(detail) => unverified(facts, ready, Why::Unverified { detail }),
         },
-        Some((NodeAnswer::Failed, status)) if !node.was_withdrawn() => {
+        Some((NodeAnswer::Failed, status)) if !node.reply.was_withdrawn() => {
             finished(facts, Answer::Failed(failure(node, status)))
         }
         Some((NodeAnswer::InProgress, status)) => in_progress(facts, ready, status),
         // A request that was withdrawn and is asked again has its old answer beside it until the agent looks.
         Some((NodeAnswer::Failed, _)) | None => unanswered(facts, ready),
     }
+}
+
+/// The static pods that must be at the version, on a node of the control plane.
+fn pods<'a>(facts: &'a Facts<'_>, node: &NodeFacts) -> Option<&'a [StaticPod]> {
+    let is_one = facts.machine.control_plane || node.control_plane;
+    is_one.then_some(facts.control_plane.pods.as_slice())
 }
 
 pub(super) fn failure(node: &NodeFacts, status: &Status) -> Why {

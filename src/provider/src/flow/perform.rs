@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use requests::NodeFacts;
 use tracing::info;
 
 use super::{Worker, lock};
-use crate::engine::{Answer, Machine, MarkWrite, NodeFacts, NodeWrite, Told};
+use crate::engine::{Answer, Machine, MarkWrite, NodeWrite, Told};
 use crate::hands::infra::InfraMachine;
 use crate::hands::{self, HandError};
 use crate::machines::Group;

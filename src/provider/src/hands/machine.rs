@@ -2,6 +2,7 @@
 
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use requests::onto;
 use serde_json::{Value, json};
 
 use super::{HandError, limited};
@@ -53,13 +54,7 @@ async fn annotate(
     machine: &Machine,
     annotations: Value,
 ) -> Result<api::Machine, HandError> {
-    let body = json!({
-        "metadata": {
-            "uid": machine.uid,
-            "resourceVersion": machine.resource_version,
-            "annotations": annotations,
-        },
-    });
+    let body = onto(&machine.uid, &machine.resource_version, annotations);
     let params = PatchParams {
         field_manager: Some(names::MANAGER.to_owned()),
         ..PatchParams::default()

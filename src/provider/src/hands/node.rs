@@ -2,16 +2,16 @@
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};
-use serde_json::{Value, json};
-use upgrade::names;
+use requests::{NodeFacts, onto};
+use upgrade::RawRequest;
+use upgrade::target::request;
 
 use super::{HandError, limited};
 use crate::api;
 use crate::clusters;
-use crate::engine::{NodeFacts, NodeWrite};
+use crate::engine::NodeWrite;
 
-/// Writes what was decided, onto the Node as it was when it was decided: if anybody has changed it since, the API server says so
-/// and the decision is taken anew. So two of us, or one of us and a person, never overwrite one another. Returns the Node after it.
+/// Writes a decision onto the Node that it was made about. Returns the Node after the write.
 ///
 /// # Errors
 /// See [`HandError`].
@@ -20,13 +20,7 @@ pub async fn write(
     node: &NodeFacts,
     what: &NodeWrite,
 ) -> Result<NodeFacts, HandError> {
-    let body = json!({
-        "metadata": {
-            "uid": node.uid,
-            "resourceVersion": node.resource_version,
-            "annotations": annotations(what),
-        },
-    });
+    let body = onto(&node.uid, &node.resource_version, annotations(what));
     let params = PatchParams {
         field_manager: Some(crate::names::MANAGER.to_owned()),
         ..PatchParams::default()
@@ -36,23 +30,14 @@ pub async fn write(
     Ok(clusters::facts(after))
 }
 
-/// All together, so that no reader sees half a request. With no soak, which is not ours to ask for: the policy has one, and what a former
-/// request has left would hold ours up for as long as it says, or have it refused where it is malformed.
-fn annotations(what: &NodeWrite) -> Value {
+/// Without a soak: the node's policy has one, and a request of ours asks for none.
+fn annotations(what: &NodeWrite) -> request::Patch {
     match what {
-        NodeWrite::Request { id, image, version } => json!({
-            names::REQUEST: names::REQUEST_SCHEDULED,
-            names::IMAGE: image.to_string(),
-            names::KUBERNETES_VERSION: version,
-            names::UPGRADE_ID: id.as_str(),
-            names::SOAK: null,
+        NodeWrite::Request { id, image, version } => request::to_patch(&RawRequest {
+            kubernetes: Some(version.clone()),
+            id: Some(id.to_string()),
+            ..RawRequest::scheduled(image.to_string())
         }),
-        NodeWrite::Withdraw => json!({
-            names::REQUEST: null,
-            names::IMAGE: null,
-            names::KUBERNETES_VERSION: null,
-            names::UPGRADE_ID: null,
-            names::SOAK: null,
-        }),
+        NodeWrite::Withdraw => request::clear_patch(),
     }
 }

@@ -4,10 +4,10 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use requests::{Ended, Took};
 use upgrade::Phase;
 
 use super::Labels;
-use crate::engine::{Ended, Took};
 
 /// A quarter of a minute to a day: a reboot takes a minute or two, a fetch over a thin line or a wait for the hours takes many hours.
 const BUCKETS: [f64; 13] = [

@@ -98,7 +98,7 @@ fn measure(world: &World, leads: bool) {
     gauges.nodes.set(count(world.clusters.nodes()));
     gauges.queue.set(count(world.queue.depth()));
     gauges.leader.set(i64::from(leads));
-    let (mut phases, mut cordoned) = (HashMap::new(), 0);
+    let mut phases = HashMap::new();
     for machine in world
         .machines
         .all()
@@ -109,12 +109,11 @@ fn measure(world: &World, leads: bool) {
         let node = machine.node.as_ref().and_then(|name| cluster.node(name));
         let phase = node
             .as_ref()
-            .and_then(|node| node.status.as_ref())
+            .and_then(|node| node.reply.status.as_ref())
             .map_or("Scheduled", |status| label(&status.phase));
         *phases.entry(phase).or_insert(0) += 1;
-        cordoned += i64::from(node.is_some_and(|node| node.cordoned));
     }
-    gauges.cordoned.set(cordoned);
+    gauges.cordoned.set(world.cordoned().into());
     gauges.phases.clear();
     for (phase, number) in phases {
         gauges

@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use requests::NodeFacts;
+
 use super::World;
-use crate::engine::{Machine, NodeFacts};
+use crate::engine::Machine;
 use crate::machines::Key;
 
 /// The end that was counted last of each Machine: the id, and when it ended by its node's clock. Lost when we restart.
@@ -32,7 +34,7 @@ impl World {
     /// Counts how the request ended that a Machine was marked for, and what that took, where the Node says so of this very request.
     pub fn ended(&self, machine: &Machine, node: Option<&NodeFacts>) {
         let marked = machine.mark.as_ref().map(|mark| mark.id.as_str());
-        let node = node.filter(|node| marked.is_some() && node.answered_id() == marked);
+        let node = node.filter(|node| marked.is_some() && node.reply.id() == marked);
         let Some((id, ended)) = marked.zip(node.and_then(|node| node.ended.as_deref())) else {
             return;
         };

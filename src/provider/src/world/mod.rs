@@ -8,11 +8,12 @@ mod unasked;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use requests::NodeFacts;
+
 use crate::catalogue::{Catalogues, For, choose};
 use crate::clusters::Clusters;
 use crate::engine::{
-    Answer, Decision, Facts, Machine, NodeFacts, NodeView, Road, Told, Turns, Wanted, Why, decide,
-    leftover,
+    Answer, Decision, Facts, Machine, NodeView, Road, Told, Turns, Wanted, Why, decide, leftover,
 };
 use crate::events::{Events, Happened};
 use crate::machines::{Key, Machines};

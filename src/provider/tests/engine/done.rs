@@ -34,7 +34,7 @@ fn not_done_by_an_answer_to_another_request() {
 #[test]
 fn not_done_by_an_answer_without_an_id() {
     let mut scene = scene().asked().answered(NodeAnswer::Upgraded, "Upgraded");
-    scene.node().status.as_mut().unwrap().id = None;
+    scene.node().reply.status.as_mut().unwrap().id = None;
     scene.node().kubelet = NEW.into();
     assert!(matches!(scene.decide().answer, Answer::Working(_)));
 }
@@ -113,7 +113,7 @@ fn every_answer_but_done_asks_core_to_come_again() {
 fn messages_change_rarely_and_hold_no_clock() {
     let message = |percent: u8, now: i64| {
         let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
-        scene.node().status.as_mut().unwrap().percent = percent;
+        scene.node().reply.status.as_mut().unwrap().percent = percent;
         scene.now = now;
         scene.decide().answer.message()
     };

@@ -1,18 +1,13 @@
 //! Nobody asks any more and no mark is left, but the InfraMachine still says that its node is on its way.
 
-use provider::engine::{Answer, NodeView, Why, leftover};
+use provider::engine::{Answer, Why, leftover};
 use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
 
 /// What it is told, with the mark gone.
 fn told(scene: &Scene) -> Option<Answer> {
-    let node = match (scene.away, &scene.node) {
-        (Some(why), _) => NodeView::Away(why),
-        (None, None) => NodeView::Missing,
-        (None, Some(node)) => NodeView::Seen(node),
-    };
-    leftover(&scene.machine, node)
+    leftover(&scene.machine, scene.view())
 }
 
 const WITHDRAWN: Option<Answer> = Some(Answer::Cancelled(Why::Withdrawn));

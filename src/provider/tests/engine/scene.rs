@@ -1,9 +1,10 @@
 //! A Machine that should go from v1.35.4 to v1.36.3, its Node, and what a test makes of them.
 
 use provider::engine::{
-    Answer, ControlPlane, Decision, Facts, Kubelet, Machine, Mark, MarkWrite, NodeFacts, NodeView,
-    NodeWrite, Other, Others, Policy, Road, StaticPod, Turns, Wanted, Why, decide, upgrade_id,
+    Answer, ControlPlane, Decision, Facts, Kubelet, Machine, Mark, MarkWrite, NodeView, NodeWrite,
+    Other, Others, Policy, Road, Turns, Wanted, Why, decide, upgrade_id,
 };
+use requests::{NodeFacts, StaticPod};
 use upgrade::Version;
 use upgrade::report::{Answer as NodeAnswer, Status};
 
@@ -100,12 +101,15 @@ pub fn scene() -> Scene {
 }
 
 impl Scene {
-    pub fn decide(&self) -> Decision {
-        let node = match (self.away, &self.node) {
+    pub fn view(&self) -> NodeView<'_> {
+        match (self.away, &self.node) {
             (Some(why), _) => NodeView::Away(why),
             (None, None) => NodeView::Missing,
             (None, Some(node)) => NodeView::Seen(node),
-        };
+        }
+    }
+
+    pub fn decide(&self) -> Decision {
         decide(&Facts {
             now: self.now,
             seen: self.seen,
@@ -117,7 +121,7 @@ impl Scene {
                 Asked::Yes => Road::Wanted(&self.wanted),
             },
             paused: self.paused,
-            node,
+            node: self.view(),
             control_plane: self.control_plane.clone(),
             oldest_kubelet: &|| {
                 let version = self.oldest_kubelet.clone()?;
@@ -178,8 +182,8 @@ impl Scene {
     /// The agent has answered some request.
     pub fn answered_to(mut self, id: &str, answer: NodeAnswer, phase: &str) -> Self {
         let node = self.node();
-        node.answer = Some(answer);
-        node.status = Some(Status {
+        node.reply.answer = Some(answer);
+        node.reply.status = Some(Status {
             id: Some(id.parse().unwrap()),
             phase: phase.into(),
             percent: 47,
@@ -191,7 +195,7 @@ impl Scene {
     /// The agent's answer is that our request was taken back.
     pub fn withdrawn(self) -> Self {
         let mut this = self.answered(NodeAnswer::Failed, "Failed");
-        this.node().status.as_mut().unwrap().code = Some("Withdrawn".into());
+        this.node().reply.status.as_mut().unwrap().code = Some("Withdrawn".into());
         this
     }
 

@@ -9,7 +9,7 @@ use crate::scene::*;
 fn a_failed_node_is_shown_with_the_agents_reason_and_its_health_check_comes_back() {
     let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
     scene.node().failure = Some("required check disk failed: no /dev/sdb".into());
-    scene.node().status.as_mut().unwrap().code = Some("UserCheck".into());
+    scene.node().reply.status.as_mut().unwrap().code = Some("UserCheck".into());
     let decision = scene.decide();
     assert_eq!(
         decision.answer.message(),
@@ -26,7 +26,7 @@ fn a_failed_node_is_shown_with_the_agents_reason_and_its_health_check_comes_back
 fn a_hostile_reason_becomes_one_short_line() {
     let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
     scene.node().failure = Some(format!("a\nb\u{1b}[31m{}", "x".repeat(100_000)));
-    scene.node().status.as_mut().unwrap().code = Some("<script>".into());
+    scene.node().reply.status.as_mut().unwrap().code = Some("<script>".into());
     let answer = scene.decide().answer;
     assert!(answer.message().chars().count() < 500 && !answer.message().contains(['\n', '\u{1b}']));
     assert_eq!(answer.code(), "Failed");
@@ -104,10 +104,10 @@ fn a_node_that_reaches_phases_without_end_is_stalled_in_the_end() {
 #[test]
 fn an_agent_that_does_not_name_the_request_is_named_itself() {
     let mut unreadable = scene().asked();
-    unreadable.node().unreadable = true;
+    unreadable.node().reply.unreadable = true;
     assert_eq!(held(&unreadable.decide()), "AgentUnfit");
     let mut nameless = scene().asked();
-    nameless.node().answer = Some(NodeAnswer::InProgress);
+    nameless.node().reply.answer = Some(NodeAnswer::InProgress);
     assert_eq!(held(&nameless.decide()), "AgentUnfit");
 }
 
@@ -115,9 +115,9 @@ fn an_agent_that_does_not_name_the_request_is_named_itself() {
 fn an_agent_that_has_ended_without_naming_the_request_is_not_called_silent() {
     for answer in [NodeAnswer::Upgraded, NodeAnswer::Failed] {
         let mut nameless = scene().asked().answered(answer, "Upgraded");
-        nameless.node().status.as_mut().unwrap().id = None;
+        nameless.node().reply.status.as_mut().unwrap().id = None;
         let mut without_status = nameless.node.clone().unwrap();
-        without_status.status = None;
+        without_status.reply.status = None;
         for node in [nameless.node.clone().unwrap(), without_status] {
             nameless.node = Some(node);
             nameless.now = NOW;
@@ -172,7 +172,7 @@ fn a_mark_stays_while_a_held_node_works_on() {
 #[test]
 fn what_stands_in_the_way_on_the_node_is_in_the_message() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Deployed");
-    scene.node().status.as_mut().unwrap().reason =
+    scene.node().reply.status.as_mut().unwrap().reason =
         Some("drain: PodDisruptionBudget web does not allow evicting".into());
     assert_eq!(
         scene.decide().answer.message(),
@@ -183,7 +183,7 @@ fn what_stands_in_the_way_on_the_node_is_in_the_message() {
 #[test]
 fn what_is_counted_is_of_a_closed_list_whatever_a_node_calls_its_reason() {
     let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
-    scene.node().status.as_mut().unwrap().code = Some("MadeUpByTheNode".into());
+    scene.node().reply.status.as_mut().unwrap().code = Some("MadeUpByTheNode".into());
     let answer = scene.decide().answer;
     assert_eq!(
         (answer.code().as_str(), answer.class()),
@@ -241,7 +241,7 @@ fn a_node_whose_time_is_over_gets_its_health_check_back_and_loses_it_when_it_goe
 #[test]
 fn an_agent_that_is_unfit_for_long_gives_the_machine_back_to_its_health_check() {
     let mut unreadable = scene().asked();
-    unreadable.node().unreadable = true;
+    unreadable.node().reply.unreadable = true;
     health_checks_come_back(unreadable, 300, "AgentUnfit");
 }
 

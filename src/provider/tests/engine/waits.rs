@@ -15,7 +15,7 @@ fn at_work() -> Scene {
 
 fn waiting_for(wait: Wait) -> Scene {
     let mut scene = at_work();
-    scene.node().status.as_mut().unwrap().code = Some(wait.code().to_owned());
+    scene.node().reply.status.as_mut().unwrap().code = Some(wait.code().to_owned());
     scene
 }
 
@@ -39,7 +39,7 @@ fn a_node_that_waits_for_its_hours_its_soak_or_a_pause_is_not_stalled() {
 #[test]
 fn a_node_that_is_held_up_by_anything_else_is() {
     let mut scene = at_work();
-    scene.node().status.as_mut().unwrap().code = Some("RemoteAway".to_owned());
+    scene.node().reply.status.as_mut().unwrap().code = Some("RemoteAway".to_owned());
     scene.now = NOW + LIMIT;
     assert!(is_stalled(&scene.decide()));
 }
@@ -74,7 +74,7 @@ fn a_node_that_has_just_waited_has_half_of_the_time_left_at_least() {
         scene.carry_out(&decision);
         scene.now += i64::try_from(decision.again.unwrap()).unwrap();
     }
-    scene.node().status.as_mut().unwrap().code = None;
+    scene.node().reply.status.as_mut().unwrap().code = None;
     assert!(!is_stalled(&scene.decide()), "the first moment");
     scene.now += LIMIT / 2 - 60;
     assert!(!is_stalled(&scene.decide()), "an hour later");

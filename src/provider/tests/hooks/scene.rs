@@ -8,13 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use kube::{Client, Config};
 use provider::catalogue::{Entry, ImageCatalogue, ImageCatalogueSpec};
 use provider::clusters::{ClusterState, Clusters, Link};
-use provider::engine::{Machine, NodeFacts};
+use provider::engine::Machine;
 use provider::hooks::{Hook, Reply, answer, hook_of};
 use provider::machines::{ClusterFacts, DeploymentFacts, Key, Machines};
 use provider::queue::Queue;
 use provider::settings::Settings;
 use provider::world::World;
+use requests::NodeFacts;
 use serde_json::Value;
+use upgrade::report::{Answer, Status};
 
 pub const NOW: i64 = 1_000_000;
 
@@ -118,6 +120,24 @@ pub fn node(kubelet: &str) -> NodeFacts {
         ready: true,
         kubelet: kubelet.into(),
         ..NodeFacts::default()
+    }
+}
+
+/// The Node after its agent has answered this request.
+pub fn answered(kubelet: &str, id: &str, answer: Answer) -> NodeFacts {
+    let status = Status {
+        id: id.parse().ok(),
+        phase: answer.as_str().into(),
+        ..Status::default()
+    };
+    NodeFacts {
+        resource_version: "2".into(),
+        reply: requests::Reply {
+            answer: Some(answer),
+            status: Some(status),
+            unreadable: false,
+        },
+        ..node(kubelet)
     }
 }
 

@@ -134,7 +134,7 @@ async fn a_node_at_an_old_kubelet_is_never_done_though_its_agent_says_so() {
     let (world, state) = world();
     let mut lying = node("v1.34.2");
     lying.resource_version = "2".into();
-    lying.answer = Some(upgrade::report::Answer::Upgraded);
+    lying.reply.answer = Some(upgrade::report::Answer::Upgraded);
     state.put(lying);
     assert!(!taken_as_done(&call_with(&world, &sample("updatemachine"))));
 }

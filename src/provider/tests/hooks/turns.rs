@@ -1,10 +1,11 @@
 //! Whose turn it is among the Machines of a MachineDeployment, by what the watches show.
 
 use provider::clusters::ClusterState;
-use provider::engine::{Answer as Said, Machine, Mark, NodeFacts, Told};
+use provider::engine::{Answer as Said, Machine, Mark, Told};
 use provider::machines::Key;
 use provider::world::World;
-use upgrade::report::{Answer, Status};
+use requests::{NodeFacts, Reply};
+use upgrade::report::Answer;
 
 use crate::scene::*;
 
@@ -19,18 +20,12 @@ fn another(world: &World, state: &ClusterState, machine: Machine, answer: Answer
         node: Some("node-2".into()),
         ..machine
     });
-    let status = Status {
-        id: "capi-0123".parse().ok(),
-        ..Status::default()
-    };
     let facts = NodeFacts {
         name: "node-2".into(),
         provider_id: Some("in-memory://other".into()),
         requested: true,
         id: Some("capi-0123".into()),
-        answer: Some(answer),
-        status: Some(status),
-        ..node("v1.34.3")
+        ..answered("v1.34.3", "capi-0123", answer)
     };
     state.put(facts.clone());
     facts
@@ -126,14 +121,13 @@ async fn a_captured_node_that_says_it_works_holds_its_group_for_a_limited_time()
     another(&world, &state, worker(), Answer::InProgress);
     assert_eq!(said_at(&world, &worker(), NOW), "TurnKept");
     let mut stopped = another(&world, &state, worker(), Answer::InProgress);
-    (stopped.answer, stopped.requested) = (None, false);
+    (stopped.reply.answer, stopped.requested) = (None, false);
     state.put(stopped);
     another(&world, &state, worker(), Answer::InProgress);
     assert_eq!(said_at(&world, &worker(), NOW + limit - 1), "TurnKept");
     assert_eq!(said_at(&world, &worker(), NOW + limit), "InProgress");
     let asks_itself = |facts: NodeFacts| NodeFacts {
-        answer: None,
-        status: None,
+        reply: Reply::default(),
         ..facts
     };
     state.put(asks_itself(another(
@@ -200,7 +194,7 @@ async fn who_waits_for_a_node_that_is_paused_or_has_its_hours_is_told_of_it() {
         };
         let mut waits = another(&world, &state, marked, Answer::InProgress);
         assert_eq!(said(&world, &worker()), "NotItsTurn");
-        if let Some(status) = &mut waits.status {
+        if let Some(status) = &mut waits.reply.status {
             status.code = Some(code.to_owned());
         }
         state.put(waits);

@@ -1,11 +1,12 @@
 //! UpdateMachine: begin and progress in one.
 
 use futures::FutureExt;
-use provider::engine::{NodeFacts, Told};
+use provider::engine::Told;
 use provider::machines::{Key, parse};
 use provider::names;
+use requests::NodeFacts;
 use serde_json::json;
-use upgrade::report::{Answer, Status};
+use upgrade::report::Answer;
 
 use crate::scene::*;
 
@@ -37,15 +38,7 @@ async fn the_first_call_has_the_node_asked_and_says_scheduled() {
 async fn it_is_done_when_the_node_is_and_says_so_again_and_again() {
     let (world, state) = world();
     let id = told_id(&world);
-    let mut upgraded = node("v1.34.3");
-    upgraded.resource_version = "2".into();
-    upgraded.answer = Some(Answer::Upgraded);
-    upgraded.status = Some(Status {
-        id: Some(id.parse().unwrap()),
-        phase: "Upgraded".into(),
-        ..Status::default()
-    });
-    state.put(upgraded);
+    state.put(answered("v1.34.3", &id, Answer::Upgraded));
     for _ in 0..3 {
         let response = call_with(&world, &sample("updatemachine"));
         assert_eq!(
@@ -59,18 +52,10 @@ async fn it_is_done_when_the_node_is_and_says_so_again_and_again() {
 async fn a_failure_stays_in_progress_because_only_so_its_text_is_seen() {
     let (world, state) = world();
     let id = told_id(&world);
-    let mut failed = node("v1.34.2");
-    failed.resource_version = "2".into();
-    (failed.answer, failed.failure) = (
-        Some(Answer::Failed),
-        Some("required check disk failed".into()),
-    );
-    failed.status = Some(Status {
-        id: Some(id.parse().unwrap()),
-        phase: "Failed".into(),
-        ..Status::default()
+    state.put(NodeFacts {
+        failure: Some("required check disk failed".into()),
+        ..answered("v1.34.2", &id, Answer::Failed)
     });
-    state.put(failed);
     let response = call_with(&world, &sample("updatemachine"));
     assert_eq!(response["status"], "Success");
     assert_eq!(response["message"], "failed: required check disk failed");
@@ -155,15 +140,7 @@ async fn what_core_said_of_another_version_is_no_word_on_the_one_that_the_machin
     let (world, state) = world();
     let id = told_id(&world);
     call_with(&world, &sample("updatemachine"));
-    let mut upgraded = node("v1.34.3");
-    upgraded.resource_version = "2".into();
-    upgraded.answer = Some(Answer::Upgraded);
-    upgraded.status = Some(Status {
-        id: Some(id.parse().unwrap()),
-        phase: "Upgraded".into(),
-        ..Status::default()
-    });
-    state.put(upgraded);
+    state.put(answered("v1.34.3", &id, Answer::Upgraded));
     let old = world.machines.get(&Key::new("t1", MACHINE)).unwrap();
     assert_eq!(
         world.decide(&old, NOW).answer,

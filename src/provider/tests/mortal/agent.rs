@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use upgrade::names;
+use upgrade::target::request;
+use upgrade::{RawRequest, names};
 
 use crate::small::Small;
 
@@ -42,17 +43,10 @@ pub async fn agent(small: Arc<Small>, node: &'static str, manner: Manner) {
 /// Id and version of the request that stands on a Node.
 pub fn asked(small: &Small, node: &str) -> Option<(String, String)> {
     let node = small.get("nodes", node)?;
-    let annotation = |key: &str| {
-        node["metadata"]["annotations"][key]
-            .as_str()
-            .map(str::to_owned)
-    };
-    let stands = annotation(names::REQUEST).as_deref() == Some(names::REQUEST_SCHEDULED);
-    stands.then_some(())?;
-    Some((
-        annotation(names::UPGRADE_ID)?,
-        annotation(names::KUBERNETES_VERSION)?,
-    ))
+    let annotations = &node["metadata"]["annotations"];
+    let asked = request::from_annotations(|key| Some(annotations[key].as_str()?.to_owned()));
+    let asked = asked.filter(RawRequest::is_scheduled)?;
+    Some((asked.id?, asked.kubernetes?))
 }
 
 async fn work(small: &Small, (node, manner): (&str, Manner), id: &str, version: &str) {

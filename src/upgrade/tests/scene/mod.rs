@@ -39,11 +39,7 @@ pub fn boot(number: u32) -> BootId {
 }
 
 pub fn raw(image: &str) -> RawRequest {
-    RawRequest {
-        request: "Scheduled".into(),
-        image: Some(image.into()),
-        ..RawRequest::default()
-    }
+    RawRequest::scheduled(image)
 }
 
 pub fn pinned(letter: char) -> RawRequest {

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use requests::{NodeFacts, StaticPod};
 use upgrade::Version;
 
 use super::{ClusterState, Pods, State};
-use crate::engine::{NodeFacts, StaticPod};
 
 /// The version of a Node that may serve the API: kubeadm upgrades the kubelet behind the static pods.
 pub(super) fn served_by(node: &NodeFacts) -> Option<&str> {

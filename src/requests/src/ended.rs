@@ -1,5 +1,6 @@
-//! How the request that a Node answers ended, and what it took, by the Node's own history: for counting alone, nothing is decided by it.
-//! Whoever may write the Node may write that too, so what cannot be is dropped.
+//! How the request that a Node answers ended, and what it took, by the Node's own history. This is
+//! for counting alone: no decision rests on it. Everybody who may write the Node may write that
+//! too, so impossible values are dropped.
 
 use serde_json::{Value, json};
 use upgrade::bill::Seconds;
@@ -8,15 +9,17 @@ use upgrade::record::Reached;
 use upgrade::report::{Answer, Status};
 use upgrade::{Phase, Reason};
 
-use super::node::is_ours;
+use crate::{PhaseName, is_ours};
 
-/// The longest history that is read. The agent's own is at most [`upgrade::history::BYTES`]; an annotation can be 256 KiB.
+/// The longest history that is read, in bytes. The agent's own has at most
+/// [`upgrade::history::BYTES`]; an annotation can have 256 KiB.
 const LONGEST: usize = 16 * 1024;
 
-/// No upgrade takes longer than this, in seconds: a clock was set in it, or somebody makes it up.
+/// No upgrade takes longer than this, in seconds. A longer time means that a clock was set, or that
+/// somebody made it up.
 const MONTH: u64 = 30 * 24 * 3600;
 
-/// No upgrade has more trial boots. Ten are the most that the agent's policy takes for one request.
+/// No upgrade has more trial boots: the agent's policy allows at most ten for one request.
 const MOST_TRIES: u32 = 100;
 
 /// What counts as a code that this version does not know.
@@ -33,16 +36,16 @@ pub enum Outcome {
     Failed,
     /// Before anything was touched.
     Refused,
-    /// With a person asked for.
+    /// With a person needed.
     Halted,
 }
 
-/// The request that a Node has given its last word on.
+/// A request that the agent has finished with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// How.
     pub outcome: Outcome,
-    /// The code of the reason: one of [`Reason`]'s, or `Other`; empty where there is none.
+    /// The code of the reason: one of [`Reason`]'s, or `Other`; empty without a reason.
     pub reason: String,
     /// When, in seconds since 1970 by the node's clock.
     pub at: u64,
@@ -50,14 +53,14 @@ pub struct Ended {
     pub tries: u32,
     /// What it took as a whole.
     pub took: Took,
-    /// For how many seconds it was at work in each of [`Phase::NAMES`], all visits together and without the waiting.
+    /// Seconds of work in each of [`Phase::NAMES`], all visits together and without the waiting.
     pub phases: [Option<u32>; Phase::NAMES.len()],
 }
 
-/// What a request took, in seconds; nothing where that was not told, or cannot be.
+/// What a request took, in seconds; nothing if the agent did not say it, or it is impossible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Took {
-    /// From its begin to its end, without the waiting.
+    /// From its beginning to its end, without the waiting.
     pub working: Option<u32>,
     /// Outside of the operator's hours, or paused.
     pub waiting: Option<u32>,
@@ -82,13 +85,13 @@ impl Outcome {
         }
     }
 
-    /// A history does not tell these failures apart; the Node's status does.
-    fn of(past: &Past, phase: &str) -> Option<Self> {
+    /// A history does not tell these failures apart, but the Node's status does.
+    fn of(past: &Past, phase: PhaseName) -> Option<Self> {
         match (past.answer, phase) {
             (Answer::InProgress, _) => None,
             (Answer::Upgraded, _) => Some(Self::Upgraded),
-            (Answer::Failed, "Halted") => Some(Self::Halted),
-            (Answer::Failed, "Refused") => Some(Self::Refused),
+            (Answer::Failed, PhaseName::Halted) => Some(Self::Halted),
+            (Answer::Failed, PhaseName::Refused) => Some(Self::Refused),
             (Answer::Failed, _) if past.tries > 0 => Some(Self::FellBack),
             (Answer::Failed, _) => Some(Self::Failed),
         }
@@ -96,13 +99,14 @@ impl Outcome {
 }
 
 impl Ended {
-    /// What the history says first, if it says it of the request of ours that the status is of. With when that came to its phases.
+    /// The first entry of the history, if it is about the request of ours in the status. `reached`
+    /// says when that reached its phases.
     #[must_use]
     pub fn of(status: &Status, reached: &[Reached], history: &str) -> Option<Self> {
         let id = status.id.as_ref().filter(|id| is_ours(id.as_str()))?;
         let past = first(history)?;
         let is_its = past.id.as_ref() == Some(id) && past.tries <= MOST_TRIES;
-        let outcome = Outcome::of(&past, &status.phase).filter(|_| is_its)?;
+        let outcome = Outcome::of(&past, PhaseName::of(&status.phase)).filter(|_| is_its)?;
         Some(Self {
             outcome,
             reason: past.code.as_deref().map_or_else(String::new, known),
@@ -114,15 +118,16 @@ impl Ended {
     }
 }
 
-/// Only the first must be readable: the others were counted when they were the first.
+/// The first must be readable. The others were counted when they were the first.
 fn first(history: &str) -> Option<Past> {
     let within = Some(history).filter(|text| text.len() <= LONGEST)?;
     let all: Vec<Value> = serde_json::from_str(within).ok()?;
     serde_json::from_value(all.into_iter().next()?).ok()
 }
 
-/// A code that is one of ours, for a label must be of a closed list. serde knows the variants, so no second list can drift from them: what it
-/// does not know it takes for the one that stands for that, and of the others it misses their fields.
+/// A code that is one of ours, for a label must be of a closed list. serde knows the variants, so no
+/// second list can drift from them: it reads an unknown code as [`Reason::Unheard`], and for a known
+/// one it misses the fields.
 fn known(code: &str) -> String {
     let read = serde_json::from_value(json!({ "code": code }));
     let known = !matches!(read, Ok(Reason::Unheard));
@@ -130,7 +135,7 @@ fn known(code: &str) -> String {
     label.to_owned()
 }
 
-/// Nothing where the clock went back in one of the visits.
+/// Nothing if the clock went back in one of the visits.
 fn worked_in(phase: &str, reached: &[Reached]) -> Option<u32> {
     let visits = reached.iter().zip(reached.iter().skip(1));
     let of_it = visits.filter(|(begin, _)| begin.phase == phase);

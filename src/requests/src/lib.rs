@@ -1,0 +1,18 @@
+//! Asking a Node for an upgrade: what is written there, what its agent replies, and whether the
+//! reply belongs to the request. `kubectl careen` and careen-provider use the same rules.
+//!
+//! Everything here is pure. The requesters read and write the Node themselves.
+
+mod ended;
+mod node;
+mod patch;
+mod phase;
+mod reply;
+mod verify;
+
+pub use ended::{Ended, Outcome, Took};
+pub use node::{ID_PREFIX, NodeFacts, is_ours};
+pub use patch::onto;
+pub use phase::PhaseName;
+pub use reply::{Limits, Reply};
+pub use verify::{StaticPod, verify};
