@@ -59,7 +59,7 @@ async fn falling_back_needs_no_api_server() -> Result<()> {
     let node = scene.node.until_answered("Failed").await?;
     assert_eq!(
         annotation(&node, names::FAILURE_REASON),
-        "required check disk failed: gone"
+        "required check disk failed: gone. Fix the image, the node or the check, and ask again."
     );
     assert!(!is_cordoned(&node));
     Ok(())

@@ -70,7 +70,7 @@ async fn a_hook_that_fails_ends_the_upgrade_before_anything_is_drained() -> Resu
     scene.node.ask_for(NEW_IMAGE).await?;
     let node = scene.node.until_answered("Failed").await?;
     let said = annotation(&node, names::FAILURE_REASON);
-    let wanted = "hook 10-power failed: battery at 20 %, wanted are 50 (exit status 1)";
+    let wanted = "hook 10-power failed: battery at 20 %, wanted are 50 (exit status 1). Fix the hook or what it reports, and ask again if the upgrade fails.";
     assert_eq!(said, wanted);
     assert_eq!(scene.machine.times("PreHooks"), 2, "tried again");
     assert!(!is_cordoned(&node));

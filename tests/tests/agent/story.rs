@@ -58,7 +58,7 @@ async fn a_bad_system_is_left_and_the_reason_stands_on_the_node() -> Result<()> 
     assert!(!scene.machine.runs_new());
     assert_eq!(scene.machine.menu(), "a", "nothing of it is left");
     assert!(!is_cordoned(&node));
-    let reason = "required check disk failed: no /dev/sdb";
+    let reason = "required check disk failed: no /dev/sdb. Fix the image, the node or the check, and ask again.";
     assert_eq!(annotation(&node, names::FAILURE_REASON), reason);
     let expected = (
         "False".to_owned(),
@@ -141,7 +141,9 @@ async fn every_turn_of_the_story_is_an_event_with_a_stable_reason() -> Result<()
     let last = events
         .last()
         .map(|event| (event.type_.clone(), event.note.clone()));
-    let note = "required check disk failed: gone".to_owned();
+    let note =
+        "required check disk failed: gone. Fix the image, the node or the check, and ask again."
+            .to_owned();
     assert_eq!(last, Some((Some("Warning".to_owned()), Some(note))));
     Ok(())
 }

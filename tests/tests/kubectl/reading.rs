@@ -47,7 +47,7 @@ async fn the_status_of_nodes_in_several_phases_is_a_table_and_data() -> Result<(
     };
     assert_eq!(row(&idle.name), Some(format!("{} - v1.35.4", idle.name)));
     let expected = format!(
-        "{} Trial 60% v1.35.4 -> v1.36.3 the new system runs on trial and is being judged",
+        "{} Trial 60% v1.35.4 -> v1.36.3 the new system runs on trial and is being checked",
         trial.name
     );
     assert_eq!(row(&trial.name), Some(expected));
