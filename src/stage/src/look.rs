@@ -2,7 +2,7 @@
 
 use host::boot::{self, Link};
 use host::cmdline::Cmdline;
-use host::{Error, Places, Result, grubenv, os};
+use host::{Error, Places, Result, loader, os};
 use upgrade::{Api, Asked, Deployment, Health, Home, Hooks, Observation, SinceBoot};
 
 use crate::args::Args;
@@ -55,7 +55,7 @@ pub fn observe(
         trial: is_trial(args),
         // A /boot of its own is out of the initramfs' sight; then no order of deployments is known.
         deployments: boot::default_first(places).unwrap_or_default(),
-        one_shot: grubenv::one_shot(&places.grubenv()),
+        one_shot: loader::one_shot(places),
         loader: Ok(()),
         watchdog: Ok(()),
         restored: Ok(()),
