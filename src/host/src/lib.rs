@@ -12,8 +12,6 @@ pub mod container_policy;
 pub mod durable;
 mod error;
 pub mod etc;
-#[cfg(feature = "fake")]
-pub mod fake;
 pub mod file_system;
 pub mod freeze;
 pub mod hash;
