@@ -2,11 +2,14 @@
 //!
 //! `.ci/old-record` gives them to an old version.
 
+#[path = "../tests/fake/mod.rs"]
+mod fake;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use fake::{Flaw, World};
 use host::Places;
-use host::fake::{Flaw, World};
 use host::journal::Store;
 use upgrade::{Journal as _, Record};
 

@@ -12,15 +12,13 @@ pub mod container_policy;
 pub mod durable;
 mod error;
 pub mod etc;
-#[cfg(feature = "fake")]
-pub mod fake;
+pub mod file_system;
 pub mod freeze;
-pub mod grub_config;
-pub mod grubenv;
 pub mod hash;
 pub mod image_info;
 pub mod journal;
 pub mod kernel;
+pub mod loader;
 pub mod manifest;
 pub mod memory;
 pub mod mounts;

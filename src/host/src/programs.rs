@@ -22,8 +22,8 @@ const LOCAL: &str = "usr/local";
 /// PATH of the image's programs, for the programs that they start themselves.
 pub const PATH: &str = "/usr/sbin:/usr/bin";
 
-/// Variables that have the dynamic loader load other code begin so (ld.so(8)).
-const LOADER: &[u8] = b"LD_";
+/// The beginning of the variables that make the dynamic linker load other code (ld.so(8)).
+const LINKER: &[u8] = b"LD_";
 
 /// Other variables that have a program run other code, or ask another cluster, than its own files say.
 const MISLEADING: [&str; 4] = ["BASH_ENV", "ENV", "GCONV_PATH", "KUBECONFIG"];
@@ -156,20 +156,20 @@ fn with_path(program: &Path, path: &str) -> Command {
     let mut command = Command::new(program);
     command.env("PATH", path);
     let inherited = std::env::vars_os().map(|(name, _)| name);
-    for name in inherited.filter(|name| is_the_loaders(name)) {
+    for name in inherited.filter(|name| is_of_the_linker(name)) {
         command.env_remove(name);
     }
     command
 }
 
-fn is_the_loaders(variable: &OsStr) -> bool {
-    variable.as_bytes().starts_with(LOADER)
+fn is_of_the_linker(variable: &OsStr) -> bool {
+    variable.as_bytes().starts_with(LINKER)
 }
 
 /// Whether a variable has the programs that inherit it run other code, or ask another cluster, than their own files say.
 #[must_use]
 pub fn misleads(variable: &OsStr) -> bool {
-    is_the_loaders(variable) || MISLEADING.iter().any(|name| *name == variable)
+    is_of_the_linker(variable) || MISLEADING.iter().any(|name| *name == variable)
 }
 
 /// How a program ended, for a person: its path, its exit status, and the last line of what it said on standard error.
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_the_loader_is_not_inherited() {
+    fn variables_of_the_linker_are_not_inherited() {
         for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "KUBECONFIG"] {
             assert!(misleads(OsStr::new(name)), "{name}");
         }

@@ -6,7 +6,7 @@ mod disk;
 use std::fs;
 
 use disk::{Disk, deployment, link};
-use host::{boot, grubenv};
+use host::{boot, loader};
 use upgrade::{OneShot, Reason};
 
 #[test]
@@ -105,19 +105,14 @@ fn what_runs_is_known_without_boot_in_sight() {
 fn arming_finds_the_position_of_the_deployment_and_not_of_its_neighbour() {
     let all = [deployment('a', 0), deployment('b', 0), deployment('c', 0)];
     let disk = Disk::new(&all);
-    let position = boot::menu::position(&disk.places, &all[2]).unwrap();
-    grubenv::write_next_entry(&disk.places.grubenv(), Some(position)).unwrap();
-    assert_eq!(
-        grubenv::read(&disk.places.grubenv()).unwrap().next_entry(),
-        Some("2")
-    );
-    assert_eq!(grubenv::one_shot(&disk.places.grubenv()), OneShot::Set);
+    assert_eq!(disk.arm(&all[2]).unwrap(), 2);
+    assert_eq!(loader::one_shot(&disk.places), OneShot::Set);
 }
 
 #[test]
 fn a_deployment_that_left_the_menu_cannot_be_armed() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    let error = boot::menu::position(&disk.places, &deployment('b', 0)).unwrap_err();
+    let error = disk.arm(&deployment('b', 0)).unwrap_err();
     assert!(
         matches!(error, host::Error::Reason(Reason::TargetVanished { .. })),
         "{error}"

@@ -8,7 +8,9 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use disk::{Disk, deployment, empty_block};
-use host::boot::{loader_fitness, loader_fitness_on};
+use host::file_system::FileSystem::{self, Ext, Vfat, Xfs};
+use host::loader;
+use host::loader::grub::fitness::check_on;
 use nix::sys::stat::{major, minor};
 use upgrade::Reason;
 
@@ -31,22 +33,19 @@ fn kernel(disk: &Disk, mark: Option<&str>) -> tempfile::TempDir {
     kernel
 }
 
-const EXT4: i64 = 0xEF53;
-const XFS: i64 = 0x5846_5342;
-const VFAT: i64 = 0x4D44;
-const BTRFS: i64 = 0x9123_683E;
+const BTRFS: FileSystem = FileSystem::Other(0x9123_683E);
 
-/// The folder of the tests may lie on any file system.
-fn fitness_on(disk: &Disk, kernel: &Path, magic: i64) -> Result<(), Reason> {
-    loader_fitness_on(&disk.places, kernel, |_| Ok(magic))
+/// The folder of the tests may be on any file system.
+fn fitness_on(disk: &Disk, kernel: &Path, found: FileSystem) -> Result<(), Reason> {
+    check_on(&disk.places, kernel, |_| Ok(found))
 }
 
 fn detail(disk: &Disk, kernel: &Path) -> String {
-    detail_on(disk, kernel, EXT4)
+    detail_on(disk, kernel, Ext)
 }
 
-fn detail_on(disk: &Disk, kernel: &Path, magic: i64) -> String {
-    match fitness_on(disk, kernel, magic) {
+fn detail_on(disk: &Disk, kernel: &Path, found: FileSystem) -> String {
+    match fitness_on(disk, kernel, found) {
         Err(Reason::LoaderUnfit { detail }) => detail,
         other => panic!("{other:?}"),
     }
@@ -55,9 +54,9 @@ fn detail_on(disk: &Disk, kernel: &Path, magic: i64) -> String {
 #[test]
 fn a_plain_file_on_a_partition_is_fit() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    for magic in [EXT4, XFS, VFAT] {
-        let fitness = fitness_on(&disk, kernel(&disk, None).path(), magic);
-        assert_eq!(fitness, Ok(()), "0x{magic:x}");
+    for found in [Ext, Xfs, Vfat] {
+        let fitness = fitness_on(&disk, kernel(&disk, None).path(), found);
+        assert_eq!(fitness, Ok(()), "{found:?}");
     }
 }
 
@@ -74,9 +73,9 @@ fn a_file_system_that_grub_does_not_write_is_refused_by_its_number() {
 fn the_file_system_is_asked_of_the_kernel() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let kernel = kernel(&disk, None);
-    let found = nix::sys::statfs::statfs(&disk.places.grubenv()).unwrap();
-    let told = fitness_on(&disk, kernel.path(), found.filesystem_type().0);
-    assert_eq!(loader_fitness(&disk.places, kernel.path()), told);
+    let found = FileSystem::of(&disk.places.grubenv()).unwrap();
+    let told = fitness_on(&disk, kernel.path(), found);
+    assert_eq!(loader::fitness(&disk.places, kernel.path()), told);
 }
 
 #[test]
@@ -100,7 +99,7 @@ fn a_partition_of_a_raid_is_refused_as_the_raid_is() {
     fs::create_dir_all(raid.join("md126p1/partition")).unwrap();
     fs::remove_dir(&partition).unwrap();
     symlink("md126/md126p1", partition).unwrap();
-    assert_eq!(fitness_on(&disk, kernel.path(), EXT4), Ok(()), "of a disk");
+    assert_eq!(fitness_on(&disk, kernel.path(), Ext), Ok(()), "of a disk");
     fs::create_dir(raid.join("md")).unwrap();
     let text = detail(&disk, kernel.path());
     assert!(text.contains("md126p1") && text.contains("RAID"), "{text}");
@@ -114,7 +113,7 @@ fn ext4_whose_superblock_asks_for_data_journal_is_refused_though_its_mount_does_
     fs::create_dir_all(&folder).unwrap();
     let options = |data: &str| fs::write(folder.join("options"), format!("rw\n{data}\ncommit=5\n"));
     options("data=ordered").unwrap();
-    assert_eq!(fitness_on(&disk, kernel.path(), EXT4), Ok(()));
+    assert_eq!(fitness_on(&disk, kernel.path(), Ext), Ok(()));
     options("data=journal").unwrap();
     assert!(detail(&disk, kernel.path()).contains("data=journal"));
 }
@@ -176,7 +175,7 @@ fn a_configuration_behind_a_chain_is_followed() {
         "configfile ($root)/loader/grub.cfg",
     ] {
         fs::write(&first, line).unwrap();
-        let fitness = fitness_on(&disk, kernel(&disk, None).path(), EXT4);
+        let fitness = fitness_on(&disk, kernel(&disk, None).path(), Ext);
         assert_eq!(fitness, Ok(()), "{line}");
     }
 }

@@ -1,4 +1,4 @@
-//! A damaged environment block, armed or not: GRUB boots the default with it, and nobody of ours writes over it.
+//! A damaged environment block, armed or not: GRUB boots the default, and Careen does not write it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod disk;
@@ -6,8 +6,7 @@ mod disk;
 use std::fs;
 
 use disk::{Disk, deployment, empty_block};
-use host::boot::loader_fitness;
-use host::{boot, grubenv};
+use host::loader::{self, Aim};
 use upgrade::{OneShot, Reason};
 
 type Damage = fn(Vec<u8>) -> Vec<u8>;
@@ -28,21 +27,25 @@ const DAMAGES: [(&str, Damage); 5] = [
 /// A block that boots the second entry once, and one that does not.
 fn blocks() -> [Vec<u8>; 2] {
     let mut armed = b"# GRUB Environment Block\nnext_entry=1\n".to_vec();
-    armed.resize(grubenv::LENGTH, b'#');
+    armed.resize(host::loader::grub::LENGTH, b'#');
     [armed, empty_block()]
 }
 
 #[test]
-fn a_damaged_block_is_neither_armed_nor_disarmed_nor_written_over() {
+fn no_aim_writes_a_damaged_block() {
     let all = [deployment('a', 0), deployment('b', 0)];
     let disk = Disk::new(&all);
     let path = disk.places.grubenv();
     for (name, damage) in DAMAGES {
         for damaged in blocks().map(damage) {
             fs::write(&path, &damaged).unwrap();
-            assert_eq!(grubenv::one_shot(&path), OneShot::Unreadable, "{name}");
-            for position in [Some(1), None] {
-                let error = grubenv::write_next_entry(&path, position).unwrap_err();
+            assert_eq!(
+                loader::one_shot(&disk.places),
+                OneShot::Unreadable,
+                "{name}"
+            );
+            for aim in [Aim::Trial(&all[1]), Aim::Default] {
+                let error = loader::aim(&disk.places, aim).unwrap_err();
                 assert!(error.to_string().contains("grubenv"), "{name}: {error}");
             }
             assert_eq!(fs::read(&path).unwrap(), damaged, "{name}");
@@ -51,29 +54,30 @@ fn a_damaged_block_is_neither_armed_nor_disarmed_nor_written_over() {
 }
 
 #[test]
-fn with_a_damaged_block_no_upgrade_is_begun_and_none_is_armed() {
+fn a_damaged_block_is_unfit_and_cannot_be_armed() {
     let all = [deployment('a', 0), deployment('b', 0)];
     let disk = Disk::new(&all);
     let kernel = tempfile::tempdir().unwrap();
     for (name, damage) in DAMAGES {
         for damaged in blocks().map(damage) {
             fs::write(disk.places.grubenv(), damaged).unwrap();
-            let unfit = loader_fitness(&disk.places, kernel.path());
+            let unfit = loader::fitness(&disk.places, kernel.path());
             assert!(matches!(unfit, Err(Reason::LoaderUnfit { .. })), "{name}");
-            let position = boot::menu::position(&disk.places, &all[1]);
-            assert!(position.is_err(), "{name}: {position:?}");
+            let armed = disk.arm(&all[1]);
+            assert!(armed.is_err(), "{name}: {armed:?}");
         }
     }
 }
 
-/// 512 bytes are written at a time, so the power can part a write between them.
+/// A disk writes 512 bytes at a time, so a power cut can end a write between two of them.
 #[test]
-fn a_write_that_the_power_parts_between_its_sectors_has_come_about_or_not() {
-    let disk = Disk::new(&[deployment('a', 0), deployment('b', 0)]);
+fn a_write_cut_between_its_sectors_is_done_or_not() {
+    let all = [deployment('a', 0), deployment('b', 0)];
+    let disk = Disk::new(&all);
     let path = disk.places.grubenv();
-    for position in [Some(1), None] {
+    for aim in [Aim::Trial(&all[1]), Aim::Default] {
         let before = fs::read(&path).unwrap();
-        grubenv::write_next_entry(&path, position).unwrap();
+        loader::aim(&disk.places, aim).unwrap();
         let after = fs::read(&path).unwrap();
         for parted in [
             [&after[..512], &before[512..]].concat(),

@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use host::{freeze, grubenv};
+use host::freeze;
+use host::loader::{self, Aim};
 use tempfile::TempDir;
+use upgrade::OneShot;
+
+use disk::{Disk, deployment};
 
 fn run(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
@@ -23,9 +27,10 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn grubs_own_tool_reads_what_we_write_and_we_what_it_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("grubenv");
+fn grubs_own_tool_and_careen_read_each_others_block() {
+    let all = ['a', 'b', 'c'].map(|letter| deployment(letter, 0));
+    let disk = Disk::new(&all);
+    let path = disk.places.grubenv();
     let name = path.to_str().unwrap();
     let created = run("grub-editenv", &[name, "create"]);
     assert!(
@@ -38,15 +43,15 @@ fn grubs_own_tool_reads_what_we_write_and_we_what_it_writes() {
     )
     .unwrap();
     let before = fs::read(&path).unwrap();
-    grubenv::write_next_entry(&path, Some(2)).unwrap();
+    assert_eq!(disk.arm(&all[2]).unwrap(), 2);
     let list = run("grub-editenv", &[name, "list"]).unwrap();
     assert!(
         list.contains("next_entry=2\n") && list.contains("saved_entry=a b\\c\n"),
         "{list}"
     );
     run("grub-editenv", &[name, "set", "next_entry=3"]).unwrap();
-    assert_eq!(grubenv::read(&path).unwrap().next_entry(), Some("3"));
-    grubenv::write_next_entry(&path, None).unwrap();
+    assert_eq!(loader::one_shot(&disk.places), OneShot::Set);
+    loader::aim(&disk.places, Aim::Default).unwrap();
     assert!(fs::read(&path).unwrap() == before, "its own remark is gone");
 }
 

@@ -1,9 +1,11 @@
 //! The whole chain in a small world: whatever breaks in, wherever, the node comes to rest in a system that has proved itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod fake;
+
 use std::path::Path;
 
-use host::fake::{Cut, Flaw, World};
+use fake::{Cut, Flaw, World};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use upgrade::{Phase, Reason};

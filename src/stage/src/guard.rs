@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use host::journal::{Store, StoreError};
+use host::loader::{self, Aim};
 use host::manifest::{Manifest, Which};
 use host::mounts::Writable;
-use host::{Places, grubenv, kernel};
+use host::{Places, kernel};
 use upgrade::decide::decide;
 use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Step};
 
@@ -76,10 +77,10 @@ fn next(args: &Args, seen: &Observation) -> Result<Act, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Clears what the loader left. Where the initramfs sees grubenv, /boot lies on the physical root.
+/// Clears the one-shot entry that the loader left. The initramfs sees /boot only on the physical root.
 fn disarm(args: &Args) -> Result<(), String> {
     let _writable = Writable::make(&args.places.sysroot).map_err(|error| error.to_string())?;
-    grubenv::write_next_entry(&args.places.grubenv(), None).map_err(|error| error.to_string())
+    loader::aim(&args.places, Aim::Default).map_err(|error| error.to_string())
 }
 
 /// The critical files are what they were when they were deployed.

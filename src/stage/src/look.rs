@@ -2,7 +2,7 @@
 
 use host::boot::{self, Link};
 use host::cmdline::Cmdline;
-use host::{Error, Places, Result, grubenv, os};
+use host::{Error, Places, Result, loader, os};
 use upgrade::{Deployment, Home, Machine, NodeView, Observation, SinceBoot, Turn};
 
 use crate::args::Args;
@@ -49,7 +49,7 @@ pub fn observe(
             trial: is_trial(args),
             // A /boot of its own is out of the initramfs' sight; then no order of deployments is known.
             deployments: boot::default_first(places).unwrap_or_default(),
-            one_shot: grubenv::one_shot(&places.grubenv()),
+            one_shot: loader::one_shot(places),
             architecture: os::machine()?,
             integrity,
             ..Machine::quiet(booted)

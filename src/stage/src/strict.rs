@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use host::{Places, grubenv, mounts, power};
+use host::loader::{self, Aim};
+use host::{Places, mounts, power};
 use upgrade::{OneShot, exit};
 
 use crate::args::Args;
 
-/// How long clearing the one-shot entry may take: on a dying disk, or behind a systemd that mounts nothing any more, it never ends.
+/// How long clearing the one-shot entry may take. On a disk that fails, or after systemd has stopped
+/// mounting, it never ends.
 const DISARM: Duration = Duration::from_secs(10);
 
 /// Reboots and does not come back, except where that is impossible.
@@ -24,22 +26,23 @@ pub fn reboot(args: &Args, why: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Clears what the loader left. The guard did it where it sees grubenv; a /boot of its own is mounted in the real root alone, and there the
-/// agent does it, which may never have come up. The reboot does not depend on it.
+/// Clears the one-shot entry that the loader left. The guard has cleared it if it sees /boot. A /boot
+/// of its own is mounted only in the real root, where the agent clears it, if the agent starts. The
+/// reboot does not depend on it.
 fn disarm(args: &Args) {
     let (places, mounted) = (args.places.clone(), !args.dry_run);
     let _ = power::in_time(DISARM, move || clear_one_shot(&places, mounted));
 }
 
-/// As before a reboot, for as long as it takes. `mounted` where /boot may have to be made writable for it.
+/// The same without a time limit. `mounted` says that /boot may have to be made writable first.
 pub fn clear_one_shot(places: &Places, mounted: bool) {
-    if grubenv::one_shot(&places.grubenv()) != OneShot::Set {
+    if loader::one_shot(places) != OneShot::Set {
         return;
     }
     if mounted {
         make_writable(places);
     }
-    match grubenv::write_next_entry(&places.grubenv(), None) {
+    match loader::aim(places, Aim::Default) {
         Ok(()) => {
             eprintln!(
                 "careen-stage: the loader had not cleared its one-shot entry; it is cleared now"
@@ -52,7 +55,7 @@ pub fn clear_one_shot(places: &Places, mounted: bool) {
     }
 }
 
-/// As for the agent: /boot may be mounted read-only, or no mount at all. The thread's own mounts go with it.
+/// As for the agent: /boot may be mounted read-only, or be no mount. Only this thread sees the change.
 fn make_writable(places: &Places) {
     let writable = mounts::make_private().and_then(|()| mounts::make_writable(&places.boot));
     if let Err(error) = writable {

@@ -6,7 +6,7 @@ mod node;
 use std::fs;
 use std::process::{Command, Output};
 
-use host::grubenv;
+use host::loader;
 use host::manifest::Manifest;
 use node::disk::{boot_id, content, link};
 use node::{THIS_BOOT, WOULD_REBOOT, armed, refused};
@@ -116,12 +116,9 @@ fn a_manifest_cannot_lead_out_of_the_deployment() {
 #[test]
 fn a_one_shot_that_the_loader_left_is_cleared_first() {
     let node = armed();
-    grubenv::write_next_entry(&node.disk.places.grubenv(), Some(1)).unwrap();
+    node.arm();
     assert_eq!(node.guard(), Some(0));
-    assert_eq!(
-        grubenv::one_shot(&node.disk.places.grubenv()),
-        OneShot::Clear
-    );
+    assert_eq!(loader::one_shot(&node.disk.places), OneShot::Clear);
 }
 
 #[test]

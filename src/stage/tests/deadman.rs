@@ -6,7 +6,7 @@ mod node;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use host::grubenv;
+use host::loader;
 use node::disk::boot_id;
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed};
 use upgrade::{Moment, OneShot, Phase, SinceBoot};
@@ -99,7 +99,7 @@ fn stuck() -> Node {
     node.store(Phase::Trial {
         boot: boot_id(THIS_BOOT),
     });
-    grubenv::write_next_entry(&node.disk.places.grubenv(), Some(1)).unwrap();
+    node.arm();
     node
 }
 
@@ -112,7 +112,11 @@ fn a_trial_that_ends_without_its_agent_leaves_no_one_shot_that_would_begin_it_ag
         let inode = fs::metadata(&path).unwrap().ino();
         let ended = node.run(verb, &node.new, true, more);
         assert_eq!(ended.status.code(), Some(WOULD_REBOOT), "{verb}");
-        assert_eq!(grubenv::one_shot(&path), OneShot::Clear, "{verb}");
+        assert_eq!(
+            loader::one_shot(&node.disk.places),
+            OneShot::Clear,
+            "{verb}"
+        );
         assert_eq!(
             fs::metadata(&path).unwrap().ino(),
             inode,
@@ -126,10 +130,7 @@ fn a_trial_that_panics_behind_the_first_look_of_the_deadman_does_not_begin_again
     let node = stuck();
     let ended = node.run("deadman", &node.new, true, &["--now", "60000"]);
     assert_eq!(ended.status.code(), Some(0), "it goes on");
-    assert_eq!(
-        grubenv::one_shot(&node.disk.places.grubenv()),
-        OneShot::Clear
-    );
+    assert_eq!(loader::one_shot(&node.disk.places), OneShot::Clear);
 }
 
 #[test]

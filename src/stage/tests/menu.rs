@@ -86,10 +86,7 @@ fn on_efi_the_entries_are_found_by_the_number_that_libostree_gives() {
 fn what_it_writes_is_fit_for_a_one_shot() {
     let disk = Disk::new(&[deployment('a', 0), deployment('b', 0)]);
     rendered(&disk);
-    assert_eq!(
-        host::boot::menu::position(&disk.places, &deployment('b', 0)).unwrap(),
-        1
-    );
+    assert_eq!(disk.arm(&deployment('b', 0)).unwrap(), 1);
 }
 
 /// Replaces a word in the first entry by bytes that are no UTF-8.
@@ -111,8 +108,7 @@ fn a_title_of_any_bytes_is_shown_with_a_gap_and_stops_nobody() {
     with_other_letters(&disk, "Debian");
     assert_eq!(host::boot::default_first(&disk.places).unwrap(), all);
     assert!(rendered(&disk).contains("Gr\u{fffd}sse"));
-    let position = host::boot::menu::position(&disk.places, &deployment('b', 0));
-    assert_eq!(position.unwrap(), 1);
+    assert_eq!(disk.arm(&deployment('b', 0)).unwrap(), 1);
 }
 
 #[test]

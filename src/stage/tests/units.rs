@@ -153,7 +153,7 @@ fn the_last_check_comes_before_every_runtime_that_could_start_a_container() {
 
 #[test]
 fn every_trial_carries_the_argument_that_the_units_look_for() {
-    let arguments = host::grub_config::TRIAL_ARGUMENTS;
+    let arguments = host::loader::TRIAL_ARGUMENTS;
     assert!(
         arguments
             .split(' ')

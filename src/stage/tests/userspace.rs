@@ -5,7 +5,7 @@ mod node;
 
 use std::fs;
 
-use host::grubenv;
+use host::loader;
 use host::manifest::Manifest;
 use node::disk::{boot_id, critical};
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed, refused};
@@ -49,12 +49,11 @@ fn no_emergency_shell_opens_on_a_trial_until_it_is_the_default() {
 #[test]
 fn the_one_shot_of_the_next_upgrade_is_left_to_it() {
     let node = blessed_and_asked_again();
-    let path = node.disk.places.grubenv();
-    grubenv::write_next_entry(&path, Some(1)).unwrap();
+    node.arm();
     for verb in ["fallback", "deadman"] {
         let ended = node.run(verb, &node.new, true, &["--now", "9000000"]);
         assert_eq!(ended.status.code(), Some(0), "{verb}");
-        assert_eq!(grubenv::one_shot(&path), OneShot::Set, "{verb}");
+        assert_eq!(loader::one_shot(&node.disk.places), OneShot::Set, "{verb}");
     }
 }
 

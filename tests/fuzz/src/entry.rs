@@ -1,8 +1,8 @@
 //! Boot Loader Specification entries and the grub.cfg that is made of them. Entries are parted by a line of `%%`.
 
-use host::boot::script::Script;
 use host::boot::{Entry, Link};
-use host::grub_config::{Item, render};
+use host::loader::grub::generate::{Item, render};
+use host::loader::grub::script::Script;
 
 use crate::shell;
 

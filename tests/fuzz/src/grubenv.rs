@@ -1,6 +1,6 @@
 //! GRUB's environment block.
 
-use host::grubenv::{Grubenv, LENGTH, NEXT_ENTRY};
+use host::loader::grub::{Grubenv, LENGTH, NEXT_ENTRY};
 
 /// What we take is written back byte by byte, GRUB finds the one-shot in it that we find, and once it is set or cleared it is
 /// so for GRUB too, with all else as it was.

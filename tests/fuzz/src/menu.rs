@@ -1,6 +1,6 @@
 //! Somebody else's grub.cfg.
 
-use host::boot::script::Script;
+use host::loader::grub::script::Script;
 
 /// Positions lie within the menu, the one of a link is that of an entry which has it, and what is uncertain stays so below.
 pub fn check(input: &[u8]) {

@@ -3,16 +3,13 @@
 
 use std::path::Path;
 
-use host::boot::menu;
+use host::loader::Loader;
 use upgrade::names;
 
 use super::Patient;
 
 /// Where an image has our programs.
 const IMAGE: &str = "/usr/libexec/careen";
-
-/// What a grub.cfg by careen-grub sets, and no other.
-const MARK: &str = "careen_once";
 
 /// The full path of one of our programs: the image's, or where that has none the one that a DaemonSet has brought.
 pub(super) fn program(patient: &Patient, name: &str) -> String {
@@ -29,14 +26,15 @@ fn lies(patient: &Patient, folder: &str, name: &str) -> bool {
     patient.places.root.join(below).is_file()
 }
 
-/// Makes the deployment at this position the default. A menu by grub-mkconfig stays one: there the variable would change whose
-/// menu it is.
+/// Makes the deployment at this position the default. Without the variable libostree runs
+/// grub-mkconfig.
 pub(super) fn set_default(patient: &Patient, position: usize) -> String {
     let command = format!("ostree admin set-default {position}");
-    let stock = menu::configuration(&patient.places).is_ok_and(|text| !text.contains(MARK));
-    if stock {
-        return command;
+    match Loader::of(&patient.places) {
+        Loader::StockGrub => command,
+        Loader::CareenGrub => {
+            let generator = program(patient, "careen-grub");
+            format!("{}={generator} {command}", names::GENERATOR_VARIABLE)
+        }
     }
-    let generator = program(patient, "careen-grub");
-    format!("{}={generator} {command}", names::GENERATOR_VARIABLE)
 }

@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use host::boot::loader_fitness;
+use host::file_system::FileSystem;
+use host::loader;
 use host::programs::Program;
-use nix::sys::statfs::statfs;
 use upgrade::Reason;
 
 use super::{Finding, Patient};
 
 const NAME: &str = "loader";
-/// linux/magic.h; nix knows it only for some C libraries.
-const VFAT: i64 = 0x4D44;
 /// Year and release from which on libostree refuses a /boot on vfat (ostree-sysroot.c, `validate_boot_fd`).
 const REFUSES_VFAT: (u32, u32) = (2025, 3);
 
@@ -20,7 +18,7 @@ pub(super) fn loader(patient: &Patient) -> Finding {
     let is_vfat = is_vfat(&patient.places.boot);
     let libostree = is_vfat.then(|| libostree(&patient.places.root)).flatten();
     judge(
-        loader_fitness(&patient.places, &patient.kernel),
+        loader::fitness(&patient.places, &patient.kernel),
         is_vfat,
         libostree,
     )
@@ -57,7 +55,7 @@ fn on_vfat(libostree: Option<(u32, u32)>) -> Finding {
 }
 
 fn is_vfat(boot: &Path) -> bool {
-    statfs(boot).is_ok_and(|found| found.filesystem_type().0 == VFAT)
+    FileSystem::of(boot).is_ok_and(|found| found == FileSystem::Vfat)
 }
 
 /// The version of the system's libostree, by its own program: the agent does not link the library.

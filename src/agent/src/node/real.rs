@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use host::cmdline::Cmdline;
+use host::loader::{self, Aim};
 use host::snapshot::Here;
-use host::{Places, boot, etc, grubenv, image_info, os, room};
+use host::{Places, boot, etc, image_info, os, room};
 use tokio::sync::watch;
 use upgrade::deploy::Done;
 use upgrade::plan::Found;
@@ -96,8 +97,8 @@ impl Node {
                 version: fixed.version,
                 trial: fixed.trial,
                 deployments: boot::default_first(&self.places)?,
-                one_shot: grubenv::one_shot(&self.places.grubenv()),
-                loader: boot::loader_fitness(&self.places, &self.places.root),
+                one_shot: loader::one_shot(&self.places),
+                loader: loader::fitness(&self.places, &self.places.root),
                 watchdog: watchdog::fitness(&self.places.root),
                 restored: saved::none_is_owed(&self.places)?,
                 checks: guarded::are_roots_alone(&self.places)
@@ -159,8 +160,8 @@ impl Node {
         }
         match &errand.step {
             Step::Snapshot => return self.snapshot(&errand).await,
-            Step::Arm { deployment } => self.arm(deployment)?,
-            Step::Disarm => self.disarm()?,
+            Step::Arm { deployment } => self.aim(Aim::Trial(deployment))?,
+            Step::Disarm => self.aim(Aim::Default)?,
             Step::Reboot { force } => self.reboot(*force).await?,
             Step::Kubeadm => return run_kubeadm(&errand).await,
             other => return Err(not_ours(other)),
@@ -212,31 +213,22 @@ impl Node {
         self.snapshots.save(&self.places, id, cancel).await
     }
 
-    fn arm(&self, deployment: &Deployment) -> Result<(), Reason> {
-        let failed = |error: host::Error| Reason::ArmFailed {
-            detail: error.to_string(),
-        };
-        let position =
-            boot::menu::position(&self.places, deployment).map_err(|error| match error {
-                host::Error::Reason(reason) => reason,
-                other => failed(other),
-            })?;
+    fn aim(&self, aim: Aim<'_>) -> Result<(), Reason> {
         self.make_boot_writable();
-        grubenv::write_next_entry(&self.places.grubenv(), Some(position)).map_err(failed)
+        loader::aim(&self.places, aim).map_err(|error| match error {
+            host::Error::Reason(reason) => reason,
+            other => Reason::ArmFailed {
+                detail: other.to_string(),
+            },
+        })
     }
 
-    /// It may be mounted read-only, and anew since the agent has started, as an automount is. What cannot be written says so itself.
+    /// /boot may be mounted read-only, also since the agent has started, as an automount is. The
+    /// write that follows says what cannot be written.
     fn make_boot_writable(&self) {
         if let Err(error) = host::mounts::make_writable(&self.places.boot) {
             tracing::warn!("{error}");
         }
-    }
-
-    fn disarm(&self) -> Result<(), Reason> {
-        self.make_boot_writable();
-        grubenv::write_next_entry(&self.places.grubenv(), None).map_err(|error| Reason::ArmFailed {
-            detail: error.to_string(),
-        })
     }
 
     async fn reboot(&self, force: bool) -> Result<(), Reason> {

@@ -13,7 +13,7 @@ pub fn up_to_date(site: &Site, wanted: &Deploy, fingerprint: &str) -> Option<ost
         return None;
     }
     let mut candidates = replaceable(site, wanted).into_iter();
-    let in_the_entry = arguments::stand_in_the_entry(site);
+    let in_the_entry = arguments::are_in_the_entry(site);
     candidates.find(|there| {
         origin::fingerprint(there).as_deref() == Some(fingerprint)
             && origin::added_arguments(there).is_empty() != in_the_entry

@@ -1,11 +1,11 @@
 //! The kernel arguments of a deployment that is to be tried, and of one that has passed.
 //!
-//! Our generator gives the trial's arguments to what it boots by one-shot, and to nothing else. A stock grub-mkconfig has
-//! one line for each deployment: there they stand in its boot entry from the deploy to the blessing. The origin says which
-//! were added, so that an administrator's own `panic=` stays.
+//! Some loaders add the trial's arguments to what a one-shot has chosen. For the others they are in
+//! the boot entry, from the deploy to the blessing. The origin says which were added, so that an
+//! administrator's own `panic=` stays.
 
 use host::Places;
-use host::grub_config::TRIAL_ARGUMENTS;
+use host::loader::{Loader, TRIAL_ARGUMENTS};
 use ostree_ext::ostree;
 use upgrade::names;
 
@@ -18,11 +18,11 @@ const PLACE_ARGUMENTS: [&str; 2] = ["ostree=", "BOOT_IMAGE="];
 /// Arguments that are ours, for a trial alone.
 const OUR_ARGUMENTS: &str = "careen.";
 
-/// Whether the boot entry itself must carry the trial's arguments: GRUB is the loader, and libostree does not run our
-/// generator of grub.cfg.
-pub fn stand_in_the_entry(site: &Site) -> bool {
-    let configuration = Places::physical(&site.path).grub().join("grub.cfg");
-    !process::generator_is_ours() && configuration.exists()
+/// Whether the boot entry itself must carry the trial's arguments.
+pub fn are_in_the_entry(site: &Site) -> bool {
+    let places = Places::physical(&site.path);
+    Loader::of_the_next_menu(&places, process::generator_is_ours())
+        .is_some_and(Loader::has_trial_in_the_entry)
 }
 
 /// The current deployment's arguments, without those that name a deployment, and without those of a trial.
@@ -40,7 +40,7 @@ pub fn inherited(current: &ostree::Deployment) -> Vec<String> {
 
 /// What the new deployment's entry needs besides, to be a trial.
 pub fn to_add(site: &Site, inherited: &[String]) -> Vec<String> {
-    if !stand_in_the_entry(site) {
+    if !are_in_the_entry(site) {
         return Vec::new();
     }
     TRIAL_ARGUMENTS

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use host::boot::Link;
-use host::grubenv::Grubenv;
 use host::kernel;
+use host::loader::grub::Grubenv;
 
 /// What GRUB would do.
 pub struct Menu {

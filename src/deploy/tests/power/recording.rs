@@ -69,7 +69,7 @@ fn prepare_grub(world: &World) {
     let boot = world.root().join("boot");
     fs::create_dir_all(boot.join("grub")).unwrap();
     let mut block = b"# GRUB Environment Block\n".to_vec();
-    block.resize(host::grubenv::LENGTH, b'#');
+    block.resize(host::loader::grub::LENGTH, b'#');
     fs::write(boot.join("grub/grubenv"), block).unwrap();
     let mut grub = std::process::Command::new(generator());
     crate::run::succeed(grub.arg("-o").arg(boot.join("loader/grub.cfg")));
@@ -118,7 +118,7 @@ pub fn record(shelf: &Shelf, story: impl Fn(&Digest, &Digest) -> Vec<Act>) -> (W
 
 fn remember(world: &World, trees: &mut HashMap<String, Trees>) {
     let places = story::places(world);
-    for one in boot::deployments(&places, &places.boot.join("loader")).unwrap() {
+    for one in boot::deployments(&places).unwrap() {
         let [usr, etc] = story::trees(&one.folder).unwrap();
         let known = trees.entry(one.deployment.digest.to_string()).or_default();
         known.usr = usr;

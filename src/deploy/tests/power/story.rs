@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use host::journal::Store;
-use host::{Places, boot, grubenv};
+use host::loader::{self, Aim};
+use host::{Places, boot};
 use upgrade::id::Digest;
 use upgrade::record::Upgrade;
 use upgrade::step::Step;
 use upgrade::target::RawRequest;
-use upgrade::{Deployment, Journal, Phase, Record};
+use upgrade::{Deployment, Journal, OneShot, Phase, Record};
 
 use crate::tree;
 use crate::world::{BRANCH, REMOTE, World};
@@ -74,7 +75,7 @@ impl Act {
             Self::Store(generation, target) => store(world, *generation, target.as_ref()),
             Self::StoreAgain(generation) => store_again(world, *generation),
             Self::Arm(commit) => arm(world, commit),
-            Self::Disarm => grubenv::write_next_entry(&places(world).grubenv(), None).map_err(told),
+            Self::Disarm => loader::aim(&places(world), Aim::Default).map_err(told),
         }
     }
 }
@@ -115,10 +116,14 @@ pub fn acts(second: &Digest, third: &Digest) -> Vec<Act> {
 pub fn observe(world: &World) -> Result<Seen, String> {
     let places = places(world);
     let order = boot::default_first(&places).map_err(told)?;
-    let env = grubenv::read(&places.grubenv()).map_err(told)?;
+    let armed = match loader::one_shot(&places) {
+        OneShot::Set => true,
+        OneShot::Clear => false,
+        OneShot::Unreadable => return Err("the one-shot is unreadable".to_owned()),
+    };
     Ok(Seen {
         order: order.iter().map(|one| one.digest.to_string()).collect(),
-        armed: env.next_entry().is_some(),
+        armed,
         generation: Store::new(&world.root()).read().map_err(told)?.generation,
         files: world.disk(),
     })
@@ -227,7 +232,6 @@ fn rename_over(path: PathBuf, content: &[u8]) -> std::io::Result<()> {
 }
 
 fn arm(world: &World, commit: &Digest) -> Result<(), String> {
-    let (places, deployment) = (places(world), installed(world, commit)?);
-    let position = boot::menu::position(&places, &deployment).map_err(told)?;
-    grubenv::write_next_entry(&places.grubenv(), Some(position)).map_err(told)
+    let deployment = installed(world, commit)?;
+    loader::aim(&places(world), Aim::Trial(&deployment)).map_err(told)
 }

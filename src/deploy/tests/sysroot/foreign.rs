@@ -11,7 +11,7 @@ use upgrade::image::Deployment;
 use crate::generator::generator;
 use crate::image::Image;
 use crate::keys::keys;
-use crate::menu::with_one_shot;
+use crate::menu::{armed, with_one_shot};
 use crate::run::succeed;
 use crate::running::running;
 use crate::world::{World, fetching};
@@ -31,14 +31,10 @@ fn deploy_by_hand(world: &World, version: u32, flags: &[&str]) -> String {
     commit.to_string()
 }
 
-fn position(world: &World, deployment: &Deployment) -> Result<usize, Error> {
-    boot::menu::position(&Places::physical(&world.root()), deployment)
-}
-
 fn deployed(world: &World) -> (Digest, Deployment) {
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
-    assert_eq!(position(world, &made).unwrap(), 1);
+    assert_eq!(armed(world, &made).unwrap(), 1);
     (commit, made)
 }
 
@@ -50,7 +46,7 @@ fn ours_is_armed_where_it_lies_after_somebody_has_deployed_another() {
     let order = world.order();
     assert!(order[0] == world.installed.as_str() && order.contains(&theirs));
     let at = order.iter().position(|one| one == commit.as_str());
-    assert_eq!(Some(position(&world, &made).unwrap()), at);
+    assert_eq!(Some(armed(&world, &made).unwrap()), at);
 }
 
 #[test]
@@ -61,7 +57,7 @@ fn a_default_that_somebody_has_deployed_is_seen_and_taking_ours_back_leaves_it()
     let seen = boot::default_first(&Places::physical(&world.root())).unwrap();
     assert_eq!(seen[0].digest.as_str(), theirs, "the brain halts at that");
     // `ostree admin deploy` keeps the default and the new one, and takes ours away.
-    let armed = position(&world, &made);
+    let armed = armed(&world, &made);
     let vanished = matches!(&armed, Err(Error::Reason(Reason::TargetVanished { .. })));
     assert!(vanished, "{armed:?}");
     world.verb("undo", &commit).verdict.unwrap();

@@ -3,6 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use host::loader::grub::Grubenv;
+use host::loader::{self, Aim};
+use host::{Error, Places};
+use upgrade::{Deployment, Reason};
+
 use crate::generator::generator;
 use crate::image::Image;
 use crate::world::{World, world};
@@ -27,9 +32,21 @@ pub fn with_one_shot() -> World {
     let grub = world.root().join("boot/grub");
     symlink("../loader/grub.cfg", grub.join("grub.cfg")).unwrap();
     let mut block = b"# GRUB Environment Block\n".to_vec();
-    block.resize(host::grubenv::LENGTH, b'#');
+    block.resize(host::loader::grub::LENGTH, b'#');
     fs::write(grub.join("grubenv"), block).unwrap();
     world
+}
+
+/// Arms the deployment. The position in the menu that GRUB finds then.
+pub fn armed(world: &World, deployment: &Deployment) -> Result<usize, Error> {
+    let places = Places::physical(&world.root());
+    loader::aim(&places, Aim::Trial(deployment))?;
+    let env = Grubenv::parse(&fs::read(places.grubenv()).unwrap()).unwrap();
+    Ok(env.next_entry().unwrap().parse().unwrap())
+}
+
+pub fn is_unfit(answer: &Result<usize, Error>) -> bool {
+    matches!(answer, Err(Error::Reason(Reason::LoaderUnfit { .. })))
 }
 
 fn titles(world: &World) -> Vec<String> {

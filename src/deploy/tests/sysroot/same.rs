@@ -3,7 +3,7 @@
 use host::{Places, boot};
 
 use crate::image::Image;
-use crate::menu::with_one_shot;
+use crate::menu::{armed, with_one_shot};
 
 #[test]
 fn an_image_of_the_same_kernel_and_version_is_tried_blessed_and_kept_apart() {
@@ -17,7 +17,7 @@ fn an_image_of_the_same_kernel_and_version_is_tried_blessed_and_kept_apart() {
         (&world.installed, &made.bootcsum)
     );
     assert!(!old.same(&made), "both boot the same kernel");
-    assert_eq!(boot::menu::position(&places, &made).unwrap(), 1);
+    assert_eq!(armed(&world, &made).unwrap(), 1);
     world.verb("bless", &commit).verdict.unwrap();
     assert_eq!(world.order(), [commit.as_str(), world.installed.as_str()]);
     world.run(&["clean"]).verdict.unwrap();

@@ -5,16 +5,14 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use host::grub_config::TRIAL_ARGUMENTS;
-use host::{Error, Places, boot};
-use upgrade::Reason;
+use host::loader::TRIAL_ARGUMENTS;
 use upgrade::deploy::Done;
-use upgrade::image::Deployment;
 
 use crate::image::Image;
+use crate::menu::{armed, is_unfit};
 use crate::world::{World, world};
 
-const SAMPLE: &str = include_str!("../../../host/src/boot/stock-grub.cfg");
+const SAMPLE: &str = include_str!("../../../host/src/loader/grub/stock-grub.cfg");
 
 /// The administrator's own: one of a trial's, which must outlive the trial.
 const OWN: &str = "panic=10";
@@ -71,7 +69,7 @@ fn generator(world: &World, name: &str, script: &str) -> PathBuf {
 /// Fills GRUB's environment block.
 fn save(world: &World, variables: &str) {
     let mut block = format!("# GRUB Environment Block\n{variables}").into_bytes();
-    block.resize(host::grubenv::LENGTH, b'#');
+    block.resize(host::loader::grub::LENGTH, b'#');
     fs::write(world.root().join("boot/grub/grubenv"), block).unwrap();
 }
 
@@ -97,14 +95,6 @@ fn is_plain(arguments: &[String]) -> bool {
     left.eq([OWN]) && arguments.contains(&"root=LABEL=node".to_owned())
 }
 
-fn position(world: &World, deployment: &Deployment) -> Result<usize, Error> {
-    boot::menu::position(&Places::physical(&world.root()), deployment)
-}
-
-fn is_unfit(answer: Result<usize, Error>) -> bool {
-    matches!(answer, Err(Error::Reason(Reason::LoaderUnfit { .. })))
-}
-
 #[test]
 fn the_new_entry_is_a_trial_and_can_be_armed_and_the_old_one_is_none() {
     let world = stock();
@@ -121,7 +111,7 @@ fn the_new_entry_is_a_trial_and_can_be_armed_and_the_old_one_is_none() {
         "{:?}",
         arguments(&world, 1)
     );
-    assert_eq!(position(&world, &made).unwrap(), 1);
+    assert_eq!(armed(&world, &made).unwrap(), 1);
 }
 
 #[test]
@@ -141,7 +131,7 @@ fn blessing_drops_the_arguments_of_the_trial_and_leaves_the_administrators() {
         "{:?}",
         arguments(&world, 1)
     );
-    assert!(is_unfit(position(&world, &made)), "it is no trial any more");
+    assert!(is_unfit(&armed(&world, &made)), "it is no trial any more");
 }
 
 #[test]
@@ -222,7 +212,7 @@ fn what_was_deployed_for_another_generator_is_deployed_anew() {
         "{:?}",
         arguments(&world, 2)
     );
-    assert!(is_unfit(position(&world, &ours)));
+    assert!(is_unfit(&armed(&world, &ours)));
     world.generator = other;
     let made = world.verb("deploy", &commit).deployed();
     assert_eq!((ours.serial, made.serial), (0, 1));
@@ -236,7 +226,7 @@ fn a_saved_default_that_would_be_the_new_system_is_refused() {
     fs::write(world.path("header"), saved).unwrap();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
-    assert_eq!(position(&world, &made).unwrap(), 1);
+    assert_eq!(armed(&world, &made).unwrap(), 1);
     save(&world, "saved_entry=1\n");
-    assert!(is_unfit(position(&world, &made)));
+    assert!(is_unfit(&armed(&world, &made)));
 }

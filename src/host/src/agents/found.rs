@@ -3,7 +3,8 @@
 use upgrade::Release;
 use upgrade::launch::{Candidates, Installed};
 
-use super::{Bundle, Tried};
+use super::bundle::Bundle;
+use super::launched::Tried;
 use crate::error::Error;
 
 /// The bundles with a role, every digest checked.

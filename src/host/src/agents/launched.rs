@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentId;
+use super::bundle::AgentId;
 
 /// What was started last. Launchers of other versions read it: fields may be added, none changes its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

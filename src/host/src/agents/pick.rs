@@ -5,7 +5,10 @@ use std::path::Path;
 use upgrade::Release;
 use upgrade::launch::{Candidates, Choice, STARTS, choose};
 
-use super::{AgentId, Agents, Bundle, Found, Launched, Role, Tried};
+use super::bundle::{AgentId, Bundle};
+use super::folder::{Agents, Role};
+use super::found::Found;
+use super::launched::{Launched, Tried};
 use crate::error::{Error, Result};
 
 /// What is to run.

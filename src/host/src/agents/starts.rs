@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use upgrade::names;
 
-use super::{AgentId, Tried};
+use super::bundle::AgentId;
+use super::launched::Tried;
 use crate::durable;
 use crate::error::{Error, Result};
 

@@ -99,12 +99,13 @@ impl FromStr for Entry {
     }
 }
 
-/// The entries of one loader folder (`/boot/loader`, or `/boot/loader.1` while it is being written), the default first.
+/// The entries of one set (`/boot/loader`, or `/boot/loader.1` while libostree writes it), the
+/// default first.
 ///
 /// # Errors
 /// When the folder or one of libostree's files in it cannot be read or is damaged.
-pub fn entries(loader: &Path) -> Result<Vec<Entry>> {
-    let folder = loader.join("entries");
+pub fn entries(set: &Path) -> Result<Vec<Entry>> {
+    let folder = set.join("entries");
     let mut found = Vec::new();
     for file in fs::read_dir(&folder).at("listing", &folder)? {
         let path = file.at("listing", &folder)?.path();

@@ -22,17 +22,18 @@ pub struct Installed {
     pub entry: Entry,
 }
 
-/// All deployments that have a boot entry in a loader folder, the default first.
+/// All deployments that have a boot entry, the default first.
 ///
 /// # Errors
 /// When /boot and the physical root do not fit together.
-pub fn deployments(places: &Places, loader: &Path) -> Result<Vec<Installed>> {
+pub fn deployments(places: &Places) -> Result<Vec<Installed>> {
+    let folder = places.boot.join("loader");
     let mut found = Vec::new();
-    for entry in entries(loader)? {
+    for entry in entries(&folder)? {
         let Some(link) = entry.ostree() else { continue };
         let link: Link = link
             .parse()
-            .map_err(|bad: upgrade::Malformed| Error::damaged(loader, bad.to_string()))?;
+            .map_err(|bad: upgrade::Malformed| Error::damaged(&folder, bad.to_string()))?;
         let (deployment, folder) = link.follow(&places.sysroot)?;
         found.push(Installed {
             deployment,
@@ -43,12 +44,12 @@ pub fn deployments(places: &Places, loader: &Path) -> Result<Vec<Installed>> {
     Ok(found)
 }
 
-/// The deployments in the order of the current loader folder, the default first.
+/// The deployments in the order of the boot entries, the default first.
 ///
 /// # Errors
 /// As [`deployments`].
 pub fn default_first(places: &Places) -> Result<Vec<Deployment>> {
-    let found = deployments(places, &places.boot.join("loader"))?;
+    let found = deployments(places)?;
     Ok(found
         .into_iter()
         .map(|installed| installed.deployment)

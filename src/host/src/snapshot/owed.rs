@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use upgrade::reason::complaint;
-use upgrade::{BootId, Deployment, Phase, Reason, Upgrade, UpgradeId, names};
+use upgrade::{Deployment, Reason, UpgradeId};
 
-use super::{INDEX, exists, is_over, is_wanted, tidy};
+use super::folders;
+use super::index::INDEX;
 use crate::error::{Error, Result};
 use crate::{Places, durable};
 
@@ -61,46 +62,6 @@ pub fn owe(places: &Places, id: &UpgradeId, owed: &Owed) -> Result<()> {
     Err(error)
 }
 
-/// Where it is asked what is to be put back.
-#[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
-    /// The system that runs.
-    pub system: &'a Deployment,
-    /// The boot that it runs in.
-    pub boot: &'a BootId,
-}
-
-/// Whether it is to be put back and nothing says whether it was: what does that before the kubelet starts has not come that far in this boot, or
-/// could note nothing. To be asked behind it.
-#[must_use]
-pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> bool {
-    let is_due = may_have_run(upgrade, here.boot)
-        && is_wanted(upgrade, here.system)
-        && !is_over(places, upgrade, Some(here.boot));
-    is_due && exists(places, &upgrade.id) && owed(places, &upgrade.id).is_none()
-}
-
-/// While it is armed the target has not run by the record, so it has written nothing. Of one without a guard that is known in the boot that has
-/// armed it alone.
-fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
-    match &upgrade.phase {
-        Phase::Armed { boot: armed } => !upgrade.has_guard() && armed != boot,
-        _ => true,
-    }
-}
-
-/// What is outstanding is owed from here on.
-///
-/// # Errors
-/// When that may be forgotten after a power cut.
-pub fn owe_outstanding(places: &Places, upgrade: &Upgrade) -> Result<()> {
-    let unit = names::RESTORE_UNIT;
-    let why =
-        format!("{unit} has not run to its end in this boot; `systemctl status {unit}` says why");
-    let to = Some(upgrade.from.clone());
-    owe(places, &upgrade.id, &Owed { why, to })
-}
-
 /// It is owed no more: it was put back.
 ///
 /// # Errors
@@ -127,7 +88,7 @@ pub fn owed(places: &Places, id: &UpgradeId) -> Option<Owed> {
 /// # Errors
 /// When that cannot be told.
 pub fn all_owed(places: &Places) -> Result<Vec<(UpgradeId, Owed)>> {
-    let mut all: Vec<_> = tidy::all(places)?
+    let mut all: Vec<_> = folders::all(places)?
         .into_iter()
         .filter_map(|one| one.id)
         .filter_map(|id| owed(places, &id).map(|owed| (id, owed)))

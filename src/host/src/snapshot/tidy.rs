@@ -1,25 +1,11 @@
 //! Snapshots of upgrades that are forgotten: one that ended with a person looking at the node was never undone or cleaned up.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use upgrade::UpgradeId;
 
-use super::INDEX;
-use super::owed::owed;
+use super::folders::{all, remove, remove_tree, unfinished};
+use super::owed::{owed, settle};
 use crate::Places;
-use crate::durable;
-use crate::error::{At, Result};
-
-/// What the folder of every snapshot is called, before the id of its upgrade.
-const NAME: &str = "snapshot-";
-
-/// A folder of a snapshot.
-pub(super) struct Found {
-    folder: PathBuf,
-    /// Whose it is; nothing where it is one that was not made to its end.
-    pub(super) id: Option<UpgradeId>,
-}
+use crate::error::Result;
 
 /// Removes all snapshots but that of this upgrade, which the record tells of, and those that are owed; without one all that are not owed.
 ///
@@ -35,28 +21,12 @@ pub fn keep_only(places: &Places, id: Option<&UpgradeId>) -> Result<()> {
     Ok(())
 }
 
-/// Removes a snapshot, the index first: without it there is none, so half of one is never put back and never owed.
-pub(super) fn remove(folder: &Path) -> Result<()> {
-    durable::remove(&folder.join(INDEX))?;
-    durable::remove_folder(folder)
-}
-
-/// Every folder of a snapshot, whole or not.
-pub(super) fn all(places: &Places) -> Result<Vec<Found>> {
-    let state = places.state();
-    let entries = match fs::read_dir(&state) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).at("listing", &state),
-    };
-    let mut all = Vec::new();
-    for entry in entries {
-        let entry = entry.at("listing", &state)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if let Some(id) = name.strip_prefix(NAME) {
-            let (folder, id) = (entry.path(), id.parse().ok());
-            all.push(Found { folder, id });
-        }
-    }
-    Ok(all)
+/// Removes the snapshot of an upgrade that is over.
+///
+/// # Errors
+/// When it is still there.
+pub fn forget(places: &Places, id: &UpgradeId) -> Result<()> {
+    settle(places, id)?;
+    remove(&places.snapshot(id))?;
+    remove_tree(&unfinished(&places.snapshot(id)))
 }

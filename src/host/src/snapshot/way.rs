@@ -17,7 +17,7 @@ use nix::libc::O_NONBLOCK;
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use super::Saved;
+use super::index::Saved;
 use crate::error::{At, Error, Result};
 
 /// The longest file that is state, in bytes; it is held in memory for a moment.

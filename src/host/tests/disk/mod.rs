@@ -7,6 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use host::Places;
+use host::loader::grub::Grubenv;
+use host::loader::grub::generate::{Item, render};
+use host::loader::{self, Aim};
 use host::manifest::CriticalFile;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -136,12 +139,19 @@ impl Disk {
         let _ = fs::remove_file(&loader);
         symlink("loader.1", loader).unwrap();
         let entries = host::boot::entries(&self.places.boot.join("loader")).unwrap();
-        let items = entries.into_iter().map(|entry| host::grub_config::Item {
+        let items = entries.into_iter().map(|entry| Item {
             entry,
             proven: false,
         });
-        let text = host::grub_config::render(&items.collect::<Vec<_>>(), "/boot/grub/grubenv");
+        let text = render(&items.collect::<Vec<_>>(), "/boot/grub/grubenv");
         fs::write(self.places.boot.join("loader.1/grub.cfg"), text).unwrap();
+    }
+
+    /// Arms the deployment. The position in the menu that GRUB finds then.
+    pub fn arm(&self, deployment: &Deployment) -> host::Result<usize> {
+        loader::aim(&self.places, Aim::Trial(deployment))?;
+        let env = Grubenv::parse(&fs::read(self.places.grubenv()).unwrap()).unwrap();
+        Ok(env.next_entry().unwrap().parse().unwrap())
     }
 }
 

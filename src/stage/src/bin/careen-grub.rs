@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host::boot::{Link, entries};
-use host::grub_config::{Item, render};
+use host::loader::grub::generate::{Item, render};
 use host::{Places, durable};
 use lexopt::prelude::*;
 use upgrade::exit;
@@ -21,7 +21,8 @@ const USAGE: &str = "usage: careen-grub -o FILE [--boot DIR]";
 struct Wanted {
     output: PathBuf,
     boot: PathBuf,
-    loader: PathBuf,
+    /// The set of entries, `loader.N`.
+    set: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -55,13 +56,9 @@ fn wanted() -> Result<Wanted, lexopt::Error> {
     let boot = boot
         .or_else(|| boot_above(&output))
         .ok_or("FILE lies below no folder called boot: give --boot DIR")?;
-    let loader =
-        loader(&output, &boot).ok_or("no loader.N beside FILE and no _OSTREE_GRUB2_BOOTVERSION")?;
-    Ok(Wanted {
-        output,
-        boot,
-        loader,
-    })
+    let set =
+        set(&output, &boot).ok_or("no loader.N beside FILE and no _OSTREE_GRUB2_BOOTVERSION")?;
+    Ok(Wanted { output, boot, set })
 }
 
 fn boot_above(output: &Path) -> Option<PathBuf> {
@@ -71,7 +68,7 @@ fn boot_above(output: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-fn loader(output: &Path, boot: &Path) -> Option<PathBuf> {
+fn set(output: &Path, boot: &Path) -> Option<PathBuf> {
     let beside = output.parent()?;
     if beside.join("entries").is_dir() {
         return Some(beside.to_owned());
@@ -82,7 +79,7 @@ fn loader(output: &Path, boot: &Path) -> Option<PathBuf> {
 
 fn write(wanted: &Wanted) -> host::Result<()> {
     let sysroot = wanted.boot.join("..");
-    let items = items(&wanted.loader, &sysroot)?;
+    let items = items(&wanted.set, &sysroot)?;
     let places = Places {
         root: "/".into(),
         sysroot,
@@ -102,17 +99,17 @@ fn write(wanted: &Wanted) -> host::Result<()> {
 }
 
 /// The default has proved itself, and so has what is pinned. All else is on trial at best.
-fn items(loader: &Path, sysroot: &Path) -> host::Result<Vec<Item>> {
+fn items(set: &Path, sysroot: &Path) -> host::Result<Vec<Item>> {
     let proven = |link: Option<&str>| {
         let link: Option<Link> = link.and_then(|link| link.parse().ok());
         // An entry whose tree is not there is no place to fall back to.
         link.and_then(|link| link.follow(sysroot).ok())
             .is_some_and(|(deployment, _)| deployment.pinned)
     };
-    let found = entries(loader)?;
+    let found = entries(set)?;
     if let Some((entry, field)) = found.iter().find_map(|entry| Some((entry, entry.torn?))) {
         return Err(host::Error::Damaged {
-            path: loader.join("entries"),
+            path: set.join("entries"),
             detail: format!(
                 "{field} of entry {:?} is no UTF-8, and a kernel that is told anything else may not boot",
                 entry.title

@@ -110,6 +110,11 @@ impl Node {
         command.args(more).output().unwrap()
     }
 
+    /// The one-shot is still set, as after a loader that did not clear it.
+    pub fn arm(&self) {
+        self.disk.arm(&self.new).unwrap();
+    }
+
     pub fn guard(&self) -> Option<i32> {
         self.run("guard", &self.new, true, &[]).status.code()
     }

@@ -4,7 +4,7 @@ use upgrade::decide::decide;
 use upgrade::{Act, Deployment, Home, SinceBoot, Step};
 
 use super::{Cut, Flaw, Kubelet, Pen, Running, World, boot_id};
-use crate::snapshot;
+use host::snapshot;
 
 /// How many boots a world may need; more is a storm.
 const BOOTS: u32 = 60;

@@ -1,17 +1,15 @@
-//! The text of grub.cfg: small, the same for the same entries, and made for one-shot trials.
+//! The grub.cfg of careen-grub: small, the same for the same entries, and made for one-shot trials.
 //!
-//! Nothing in it names a disk: GRUB has found this file on the file system of /boot, so `$root` is right already; a
-//! kernel's path, which holds its checksum, finds it again where a chain of loaders has changed `$root`.
+//! It names no disk. GRUB has found this file on the file system of /boot, so `$root` is right. Where
+//! a chain of loaders has changed `$root`, the path of a kernel, which holds its checksum, finds it.
 
 use std::fmt::Write as _;
 
 use crate::boot::Entry;
+use crate::loader::trial::TRIAL_ARGUMENTS;
 
-/// Given to the kernel by a one-shot alone. A kernel that panics or an initramfs that waits hangs for ever by default;
-/// with these both end in a reboot, which is the old system. A systemd that crashes as the first process freezes; one before 256 knows no
-/// `crash_action`, and a newer one takes `crash_reboot` for the same (systemd, src/core/main.c).
-pub const TRIAL_ARGUMENTS: &str = "careen.trial=1 panic=10 oops=panic softlockup_panic=1 rd.shell=0 rd.emergency=reboot \
-systemd.crash_action=reboot systemd.crash_reboot=1 systemd.watchdog_sec=60 rd.timeout=90";
+/// The variable that only a menu by careen-grub sets: the entry that the one-shot has chosen.
+const MARK: &str = "careen_once";
 
 /// One menu entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +20,13 @@ pub struct Item {
     pub proven: bool,
 }
 
-/// The whole configuration. `items` stand in the menu's order, the default first; `grubenv` is the environment block as
-/// GRUB names it.
+/// Whether careen-grub has written this grub.cfg.
+pub(in crate::loader) fn is_ours(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// The whole configuration. `items` are in the order of the menu, the default first. `grubenv` is
+/// the path of the environment block as GRUB names it.
 #[must_use]
 pub fn render(items: &[Item], grubenv: &str) -> String {
     let mut text = String::from(
@@ -36,11 +39,13 @@ pub fn render(items: &[Item], grubenv: &str) -> String {
     for (position, item) in items.iter().enumerate() {
         text += &menu_entry(position, &item.entry);
     }
-    // GRUB waits in its menu for ever when nothing boots; a reboot tries again, and a firmware may have another disk.
+    // GRUB waits in its menu for ever when nothing boots. A reboot tries again, and the firmware may
+    // know another disk.
     text + "menuentry 'Reboot' --unrestricted {\n  reboot\n}\n"
 }
 
-/// Shows GRUB's messages where the kernel's go. Input stays with the keyboard: noise on a serial line would stop the boot.
+/// Shows GRUB's messages where the kernel's go. Input stays with the keyboard: noise on a serial
+/// line would stop the boot.
 fn console(items: &[Item]) -> String {
     let options = items
         .first()
@@ -78,7 +83,7 @@ fn root(items: &[Item]) -> String {
     })
 }
 
-/// Takes the one-shot entry and empties it on the disk before any kernel is loaded.
+/// Takes the one-shot and clears it on the disk before any kernel is loaded.
 fn one_shot(items: &[Item], grubenv: &str) -> String {
     let proven = items
         .iter()
@@ -144,15 +149,16 @@ fn arguments(options: &str) -> String {
     let mut words = Vec::new();
     let mut rest = options.trim_ascii_start();
     while !rest.is_empty() {
-        let (argument, behind) = first_argument(rest);
+        let (argument, after) = first_argument(rest);
         words.push(word(&argument));
-        rest = behind.trim_ascii_start();
+        rest = after.trim_ascii_start();
     }
     words.join(" ")
 }
 
-/// The kernel's rule: blanks within double quotes part nothing. The quotes themselves go; GRUB puts them around a word that
-/// holds blanks. One that nothing closes is a letter: it would take the rest of the menu for one word.
+/// The kernel's rule: blanks within double quotes separate nothing. The quotes are dropped, and GRUB
+/// puts them around a word with blanks. A quote that nothing closes is a letter: otherwise the rest
+/// of the menu would be one word.
 fn first_argument(text: &str) -> (String, &str) {
     let mut argument = String::new();
     let mut rest = text;
@@ -160,9 +166,9 @@ fn first_argument(text: &str) -> (String, &str) {
         rest = &rest[letter.len_utf8()..];
         let closed = (letter == '"').then(|| rest.split_once('"')).flatten();
         match closed {
-            Some((quoted, behind)) => {
+            Some((quoted, after)) => {
                 argument += quoted;
-                rest = behind;
+                rest = after;
             }
             None => argument.push(letter),
         }
@@ -170,7 +176,7 @@ fn first_argument(text: &str) -> (String, &str) {
     (argument, rest)
 }
 
-/// A word of GRUB's language: left alone unless it holds what means something there.
+/// A word of GRUB's language, in quotes if it holds a letter with a meaning there.
 fn word(text: &str) -> String {
     let special = |c: char| c.is_whitespace() || "'\"$;&|<>{}[]*?#\\".contains(c);
     if text.is_empty() || text.contains(special) {

@@ -1,26 +1,32 @@
-//! GRUB's configuration in use: whether it honours a one-shot entry, and at which position a deployment stands.
-//!
-//! A generator of ours gives the trial's arguments to the kernel only when the entry is chosen by one-shot; with a stock
-//! one they stand on the entry itself, from the deploy to the blessing.
+//! The menu that GRUB reads: the position of a deployment in it, and the default that it boots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use upgrade::{Deployment, Reason, names};
 
-use super::installed::{Installed, deployments};
+use super::env;
 use super::script::Script;
+use crate::Places;
+use crate::boot::{Installed, deployments};
 use crate::error::{At, Result};
-use crate::{Places, grubenv};
+
+/// The file of the menu in GRUB's folder.
+const CONFIGURATION: &str = "grub.cfg";
 
 const DEFAULT_ACCEPTED: &str = "accepted is a default that leads to the first OSTree entry: GRUB_DEFAULT=0, or no saved_entry in grubenv";
 
-/// The configuration that GRUB ends up with: its own, or the one that it hands over to with `configfile`.
+/// Whether GRUB has a menu.
+pub(in crate::loader) fn is_there(places: &Places) -> bool {
+    places.grub().join(CONFIGURATION).exists()
+}
+
+/// The text of the menu: GRUB's own configuration, or the one that `configfile` in it names.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn configuration(places: &Places) -> Result<String> {
-    let first = places.grub().join("grub.cfg");
+pub(in crate::loader) fn configuration(places: &Places) -> Result<String> {
+    let first = places.grub().join(CONFIGURATION);
     let text = text(&first)?;
     let next = text
         .lines()
@@ -31,13 +37,13 @@ pub fn configuration(places: &Places) -> Result<String> {
     }
 }
 
-/// GRUB's own letters are plain ones; what an entry is called may be of any.
+/// GRUB's own words are ASCII. A title may have any bytes.
 fn text(path: &Path) -> Result<String> {
     let bytes = fs::read(path).at("reading", path)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// GRUB names files by the file system that /boot lies on: with and without /boot in front.
+/// GRUB names files by the file system of /boot: with and without /boot in front.
 fn as_path(places: &Places, name: &str) -> PathBuf {
     let name = name.trim_matches(['"', '\'']);
     let name = name.split_once(')').map_or(name, |(_, rest)| rest);
@@ -50,17 +56,17 @@ fn as_path(places: &Places, name: &str) -> PathBuf {
         .join(below.strip_prefix("boot/").unwrap_or(below))
 }
 
-/// The position of a deployment in the menu, as `next_entry` names it. It moves with every deployment: ask now, use now.
+/// The position of a deployment in the menu, as `next_entry` names it.
 ///
 /// # Errors
-/// [`Reason::TargetVanished`] when it stands nowhere; [`Reason::LoaderUnfit`] when booting it by position would be no
-/// trial, or nothing would boot another one afterwards.
-pub fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
+/// [`Reason::TargetVanished`] when the menu does not have it. [`Reason::LoaderUnfit`] when a boot by
+/// position would be no trial, or no default would follow it.
+pub(super) fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
     let vanished = || Reason::TargetVanished {
         commit: wanted.digest.short().to_owned(),
     };
     let unfit = |detail: String| Reason::LoaderUnfit { detail };
-    let installed = deployments(places, &places.boot.join("loader"))?;
+    let installed = deployments(places)?;
     let found = installed
         .iter()
         .find(|one| one.deployment.same(wanted))
@@ -70,7 +76,7 @@ pub fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
     let script = Script::read(&text);
     let position = script.position_of(link).ok_or_else(vanished)?;
     check_default(&script, &installed, places).map_err(unfit)?;
-    // Without it a kernel that panics hangs for ever and nothing of ours is strict.
+    // Without the argument a kernel that panics hangs for ever, and no check of Careen is strict.
     if !script.makes_a_trial(position) {
         let detail = format!(
             "the menu entry of {} does not carry {}; deploy it again with the generator that the node uses",
@@ -86,8 +92,8 @@ pub fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
     Ok(position)
 }
 
-/// With nothing armed GRUB must boot the first deployment: a saved default that names another entry would make the new
-/// system the default, untried.
+/// Without a one-shot GRUB must boot the first deployment. A saved default that names another entry
+/// would make the new system the default, untried.
 pub(super) fn check_default(
     script: &Script<'_>,
     installed: &[Installed],
@@ -96,7 +102,7 @@ pub(super) fn check_default(
     let Some(first) = installed.first() else {
         return Ok(());
     };
-    let env = grubenv::read(&places.grubenv()).map_err(|error| error.to_string())?;
+    let env = env::read(&places.grubenv()).map_err(|error| error.to_string())?;
     let found = script
         .default_position(|name| env.variable(name).map(str::to_owned))
         .map_err(|value| {
@@ -112,7 +118,7 @@ pub(super) fn check_default(
             "GRUB's default is entry {found}, the default system is entry {wanted}; {DEFAULT_ACCEPTED}"
         )),
         None => Err(
-            "GRUB's menu has no entry for the default system; make libostree write it anew"
+            "GRUB's menu has no entry for the default system; make libostree write it again"
                 .to_owned(),
         ),
     }

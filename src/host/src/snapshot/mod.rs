@@ -1,0 +1,24 @@
+//! The kubelet's state, saved before a trial and put back when the old system comes back.
+//!
+//! /var is one for both systems: the new kubeadm rewrites config.yaml, the new kubelet its checkpoints, and an older kubelet
+//! refuses what it does not know (kubernetes issues 86689, 137820). Keys and certificates are never touched: they are renewed
+//! meanwhile and the old ones may be void.
+
+mod due;
+mod find;
+mod folders;
+mod index;
+mod once;
+mod owed;
+mod restore;
+mod save;
+mod tidy;
+mod way;
+
+pub use due::{Here, is_outstanding, is_wanted, owe_outstanding};
+pub use index::exists;
+pub use once::{begin_anew, is_noted, is_over, note, note_armed};
+pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
+pub use restore::{Snapshot, open, restore};
+pub use save::{Before, save, save_while};
+pub use tidy::{forget, keep_only};

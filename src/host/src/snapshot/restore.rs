@@ -1,0 +1,94 @@
+//! Putting the state back.
+
+use std::fs;
+use std::path::PathBuf;
+
+use upgrade::UpgradeId;
+
+use super::find;
+use super::index::{INDEX, Index, Saved};
+use super::way::{self, There, Way};
+use crate::Places;
+use crate::error::{At, Error, Result};
+
+/// A snapshot that was read.
+#[derive(Debug)]
+pub struct Snapshot {
+    folder: PathBuf,
+    index: Index,
+}
+
+/// Reads a snapshot; nothing is put back yet.
+///
+/// # Errors
+/// When there is none, or it is damaged.
+pub fn open(places: &Places, id: &UpgradeId) -> Result<Snapshot> {
+    let folder = places.snapshot(id);
+    let path = folder.join(INDEX);
+    let bytes = fs::read(&path).at("reading", &path)?;
+    let index =
+        serde_json::from_slice(&bytes).map_err(|error| Error::damaged(&path, error.to_string()))?;
+    Ok(Snapshot { folder, index })
+}
+
+/// Reads a snapshot and puts it back.
+///
+/// # Errors
+/// As [`open`] and [`Snapshot::put_back`].
+pub fn restore(places: &Places, id: &UpgradeId) -> Result<usize> {
+    open(places, id)?.put_back(places)
+}
+
+impl Snapshot {
+    /// Puts the state back and removes what did not exist then. What is as it was is not written. Returns how many files changed.
+    ///
+    /// # Errors
+    /// The first file that could not be put back; the others are tried all the same.
+    pub fn put_back(&self, places: &Places) -> Result<usize> {
+        let way = Way::from(&places.root)?;
+        let files = self.index.files.iter();
+        let mut results: Vec<Result<bool>> =
+            files.map(|saved| self.put_file(&way, saved)).collect();
+        match find::all(&way, &self.index.sources) {
+            Ok(there) => {
+                let new = there.iter().filter(|path| !self.holds(&way, path));
+                results.extend(new.map(|path| clear(&way, path)));
+            }
+            Err(error) => results.push(Err(error)),
+        }
+        results.into_iter().try_fold(0, |changed, result| {
+            result.map(|one| changed + usize::from(one))
+        })
+    }
+
+    /// Whether a file is one of those that were saved, also by a version that wrote paths down as they are listed.
+    fn holds(&self, way: &Way, path: &str) -> bool {
+        let mut files = self.index.files.iter();
+        files.any(|saved| saved.path == path || way.settled(&saved.path) == path)
+    }
+
+    fn put_file(&self, way: &Way, saved: &Saved) -> Result<bool> {
+        let content = self.folder.join(&saved.content);
+        let wanted = fs::read(&content).at("reading", &content)?;
+        let full = way.full(&saved.path);
+        let Some(place) = way.place(&saved.path)? else {
+            return Err(Error::damaged(&full, "the folder that it lay in is gone"));
+        };
+        // What is no plain file any more is none that could be as it was, whatever it leads to.
+        if let Ok(Some(There::File(file, facts))) = way.look(&saved.path)
+            && facts.len() == wanted.len() as u64
+            && way::content(file, &facts, &full).is_ok_and(|found| found == wanted)
+        {
+            // Whoever put it there may have died before its name was on the disk.
+            return place.sync().map(|()| false);
+        }
+        place.put(&wanted, saved).map(|()| true)
+    }
+}
+
+fn clear(way: &Way, path: &str) -> Result<bool> {
+    match way.place(path)? {
+        Some(place) => place.clear().map(|()| true),
+        None => Ok(false),
+    }
+}
