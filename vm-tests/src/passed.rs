@@ -59,6 +59,7 @@ const PARTS: [(&str, &[&str]); 8] = [
         &[
             "packaging/daemonset",
             "src/installer",
+            "src/systemd",
             "vm-tests/src/daemonset.rs",
             "vm-tests/src/registry.rs",
             "vm-tests/src/terminal.rs",
