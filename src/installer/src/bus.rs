@@ -4,7 +4,7 @@
 //! capabilities (systemd src/libsystemd/sd-bus/bus-convenience.c, `sd_bus_query_sender_privilege`).
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 use systemd::ActiveState;
@@ -18,9 +18,6 @@ const ANSWER: Duration = Duration::from_secs(60);
 
 /// How long a service has to end: the agent's own limit is 60 s, then systemd kills it.
 const END: Duration = Duration::from_secs(75);
-
-/// How often the service is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(500);
 
 /// A connection for one turn: a bus that restarts in between does no harm.
 pub struct Bus {
@@ -73,22 +70,13 @@ impl Systemd for Bus {
     }
 
     fn stop(&self, unit: &str) -> Result<(), Refused> {
-        let before = self.service(unit)?;
-        if before.active == Active::Down {
+        if self.runtime.block_on(self.bus.end(unit, END))? {
             return Ok(());
         }
-        self.runtime.block_on(self.bus.stop(unit))?;
-        let begun = Instant::now();
-        while self.service(unit)?.active != Active::Down {
-            if begun.elapsed() > END {
-                return Err(Refused::StillThere {
-                    unit: unit.to_owned(),
-                    seconds: END.as_secs(),
-                });
-            }
-            std::thread::sleep(LOOK);
-        }
-        Ok(())
+        Err(Refused::StillThere {
+            unit: unit.to_owned(),
+            seconds: END.as_secs(),
+        })
     }
 }
 

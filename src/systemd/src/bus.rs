@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zbus::proxy::CacheProperties;
 use zbus::{Connection, Error, OwnedObjectPath, Result, connection};
@@ -23,11 +23,15 @@ const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
 /// The states of a unit in which something goes on.
 const ALIVE: [&str; 4] = ["active", "activating", "deactivating", "reloading"];
 
+/// How often a unit that should end is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// The job takes the place of a conflicting one.
 const REPLACE: &str = "replace";
 
 /// A connection. It is made for one step and dropped after it: an idle agent holds none, and a bus
-/// that restarts in between does no harm.
+/// that restarts in between does no harm. A call fails if the bus is away, if systemd refuses, or
+/// if no answer comes in time.
 pub struct Bus {
     connection: Connection,
     answer: Duration,
@@ -48,17 +52,11 @@ pub struct Service {
 
 impl Bus {
     /// Connects to the system bus. An answer may take 25 s.
-    ///
-    /// # Errors
-    /// There is no system bus.
     pub async fn system() -> Result<Self> {
         Self::build(connection::Builder::system(), ANSWER).await
     }
 
     /// Connects to the bus at this socket. The connection and each answer may take so long.
-    ///
-    /// # Errors
-    /// Nothing listens there.
     pub async fn at(socket: &Path, answer: Duration) -> Result<Self> {
         let address = format!("unix:path={}", socket.display());
         Self::build(connection::Builder::address(address.as_str()), answer).await
@@ -76,17 +74,11 @@ impl Bus {
     }
 
     /// Waits for a call as long as an answer may take.
-    ///
-    /// # Errors
-    /// The call's own, and a time-out.
     pub async fn limited<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         within(self.answer, call).await
     }
 
     /// logind.
-    ///
-    /// # Errors
-    /// The bus is away.
     pub async fn login(&self) -> Result<LoginProxy<'_>> {
         self.limited(LoginProxy::new(&self.connection)).await
     }
@@ -102,9 +94,6 @@ impl Bus {
     }
 
     /// Asks for a start of a unit; does not wait for its end.
-    ///
-    /// # Errors
-    /// systemd does not answer or refuses.
     pub async fn start(&self, unit: &str) -> Result<()> {
         let systemd = self.manager().await?;
         let job = self.limited(systemd.start_unit(unit, REPLACE)).await;
@@ -112,19 +101,28 @@ impl Bus {
     }
 
     /// Asks for a start of a unit that has no file, only these properties.
-    ///
-    /// # Errors
-    /// As [`Self::start`], and when the unit exists.
     pub async fn start_transient(&self, unit: &str, properties: &[Property<'_>]) -> Result<()> {
         let systemd = self.manager().await?;
         let job = systemd.start_transient_unit(unit, "fail", properties, &[]);
         self.limited(job).await.map(drop)
     }
 
+    /// Stops a unit and waits until it has ended. Returns false if it lives on after this time.
+    pub async fn end(&self, unit: &str, limit: Duration) -> Result<bool> {
+        if self.is_alive(unit).await? {
+            self.stop(unit).await?;
+        }
+        let begun = Instant::now();
+        while self.is_alive(unit).await? {
+            if begun.elapsed() > limit {
+                return Ok(false);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(true)
+    }
+
     /// Asks for a stop of a unit; does not wait for its end.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn stop(&self, unit: &str) -> Result<()> {
         let systemd = self.manager().await?;
         let job = self.limited(systemd.stop_unit(unit, REPLACE)).await;
@@ -132,9 +130,6 @@ impl Bus {
     }
 
     /// Asks for a restart of a unit; does not wait for its end.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn restart(&self, unit: &str) -> Result<()> {
         let systemd = self.manager().await?;
         let job = self.limited(systemd.restart_unit(unit, REPLACE)).await;
@@ -142,18 +137,12 @@ impl Bus {
     }
 
     /// Reads all unit files again and runs generators.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn reload(&self) -> Result<()> {
         let systemd = self.manager().await?;
         self.limited(systemd.reload()).await
     }
 
     /// Reboots without stopping units.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn reboot(&self) -> Result<()> {
         let systemd = self.manager().await?;
         self.limited(systemd.reboot()).await
@@ -161,9 +150,6 @@ impl Bus {
 
     /// One item for each job that ends from now on. systemd may refuse to send them, which the
     /// stream does not show.
-    ///
-    /// # Errors
-    /// The bus is away.
     pub async fn ended_jobs(&self) -> Result<JobRemovedStream> {
         let systemd = self.manager().await?;
         let _ = self.limited(systemd.subscribe()).await;
@@ -171,9 +157,6 @@ impl Bus {
     }
 
     /// A unit's state; nothing when it is not loaded.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn state(&self, unit: &str) -> Result<Option<ActiveState>> {
         match self.loaded_state(unit).await {
             Ok(state) => Ok(Some(state.into())),
@@ -190,18 +173,12 @@ impl Bus {
     }
 
     /// Whether a unit runs, starts or stops.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn is_alive(&self, unit: &str) -> Result<bool> {
         let state = self.state(unit).await?;
         Ok(state.is_some_and(|state| state.is_alive()))
     }
 
     /// The units of this pattern that run, start or stop.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn alive(&self, pattern: &str) -> Result<Vec<String>> {
         let systemd = self.manager().await?;
         let patterns = [pattern];
@@ -211,9 +188,6 @@ impl Bus {
     }
 
     /// A service, also one that has no file.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
     pub async fn service(&self, unit: &str) -> Result<Service> {
         let path = self.limited(self.manager().await?.load_unit(unit)).await?;
         let service = ServiceUnitProxy::builder(&self.connection).path(path.clone());
@@ -236,8 +210,8 @@ async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Re
     tokio::time::timeout(limit, call).await.map_err(late)?
 }
 
-/// Whether systemd says that it has no such unit, which is how a transient one ends. Any other error
-/// says nothing of the unit.
+/// Whether systemd says that it has no such unit, which is how a transient one ends. Any other
+/// error says nothing of the unit.
 fn is_not_loaded(error: &Error) -> bool {
     match error {
         Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,

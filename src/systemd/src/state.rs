@@ -40,15 +40,14 @@ impl ActiveState {
 
 impl From<String> for ActiveState {
     fn from(word: String) -> Self {
-        let known = [
-            Self::Active,
-            Self::Reloading,
-            Self::Activating,
-            Self::Inactive,
-            Self::Failed,
-        ];
-        let found = known.into_iter().find(|state| state.as_str() == word);
-        found.unwrap_or(Self::Other(word))
+        match word.as_str() {
+            "active" => Self::Active,
+            "reloading" => Self::Reloading,
+            "activating" => Self::Activating,
+            "inactive" => Self::Inactive,
+            "failed" => Self::Failed,
+            _ => Self::Other(word),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 mod played;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use systemd::{ActiveState, Bus, Service, Variant};
 use zbus::{Connection, Message};
@@ -19,6 +20,23 @@ fn systemd_hears_each_call_as_its_manual_says() {
     on_a_bus_of_its_own("played_a_systemd");
 }
 
+#[test]
+fn end_waits_until_the_unit_has_ended() {
+    on_a_bus_of_its_own("played_a_unit_that_takes_time_to_end");
+}
+
+#[tokio::test]
+async fn played_a_unit_that_takes_time_to_end() {
+    let Some(socket) = played::socket() else {
+        return;
+    };
+    play(SYSTEMD, Heard::default()).await;
+    let bus = Bus::at(&socket, Duration::from_secs(10)).await.unwrap();
+    assert!(!bus.end(AGENT, Duration::ZERO).await.unwrap());
+    assert!(bus.end(AGENT, Duration::from_secs(10)).await.unwrap());
+    assert!(!bus.is_alive(AGENT).await.unwrap());
+}
+
 #[tokio::test]
 async fn played_a_systemd() {
     if played::daemon().is_none() {
@@ -29,18 +47,13 @@ async fn played_a_systemd() {
     let bus = Bus::system().await.unwrap();
     bus.reload().await.unwrap();
     bus.start(AGENT).await.unwrap();
-    bus.stop(AGENT).await.unwrap();
     bus.restart(AGENT).await.unwrap();
-    let properties = [("Type", Variant::new("oneshot"))];
-    bus.start_transient(AGENT, &properties).await.unwrap();
     let alive = bus.alive("careen-deploy-*").await.unwrap();
     assert_eq!(alive, ["careen-deploy-u1-fetch.service"]);
     let calls = [
         "Reload",
         "StartUnit careen-agent.service replace",
-        "StopUnit careen-agent.service replace",
         "RestartUnit careen-agent.service replace",
-        "StartTransientUnit careen-agent.service fail Type",
         "ListUnitsByPatterns active,activating,deactivating,reloading careen-deploy-*",
     ];
     assert_eq!(heard.take(), calls);
@@ -59,15 +72,43 @@ async fn played_a_systemd() {
     assert_eq!(bus.service(AGENT).await.unwrap(), service);
     // systemd loads also a unit that has no file.
     assert_eq!(heard.take()[0], format!("LoadUnit {AGENT}"));
+    bus.stop(AGENT).await.unwrap();
+    assert_eq!(heard.take(), ["StopUnit careen-agent.service replace"]);
 }
 
-/// What was asked for.
+/// What was asked for. The agent's unit runs until it is stopped, and has ended at the third look
+/// after that.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct Heard {
+    calls: Arc<Mutex<Vec<String>>>,
+    looks_since_stop: Option<u32>,
+}
 
 impl Heard {
     fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+
+    fn state(&mut self) -> &'static str {
+        let Some(looks) = &mut self.looks_since_stop else {
+            return "active";
+        };
+        *looks += 1;
+        if *looks > 3 {
+            "inactive"
+        } else {
+            "deactivating"
+        }
+    }
+
+    fn value(&mut self, property: &str) -> Variant<'static> {
+        match property {
+            "FragmentPath" => Variant::new("/usr/lib/systemd/system/careen-agent.service"),
+            "ActiveState" => Variant::new(self.state()),
+            "ActiveEnterTimestampMonotonic" => Variant::new(1_000_000_u64),
+            "StatusText" => Variant::new("watching the Node"),
+            other => panic!("systemd is asked for {other}"),
+        }
     }
 }
 
@@ -75,7 +116,7 @@ impl Answer for Heard {
     async fn to(&mut self, systemd: &Connection, call: &Message) -> zbus::Result<()> {
         let (member, asked) = read(call);
         let heard = format!("{member} {asked}").trim_end().to_owned();
-        self.0.lock().unwrap().push(heard);
+        self.calls.lock().unwrap().push(heard);
         let header = call.header();
         match (member.as_str(), asked.as_str()) {
             ("GetUnit", name) if name != AGENT => {
@@ -87,7 +128,11 @@ impl Answer for Heard {
                 let name = "careen-deploy-u1-fetch.service".to_owned();
                 systemd.reply(&header, &vec![row(name)]).await
             }
-            ("Get", property) => systemd.reply(&header, &value(property)).await,
+            ("Get", property) => systemd.reply(&header, &self.value(property)).await,
+            ("StopUnit", _) => {
+                self.looks_since_stop.get_or_insert(0);
+                systemd.reply(&header, &path()).await
+            }
             _ => systemd.reply(&header, &path()).await,
         }
     }
@@ -103,17 +148,6 @@ fn read(call: &Message) -> (String, String) {
             let (name, mode): (String, String) = body.deserialize().unwrap();
             format!("{name} {mode}")
         }
-        "StartTransientUnit" => {
-            type Properties<'a> = Vec<(String, Variant<'a>)>;
-            let (name, mode, properties, auxiliary): (
-                String,
-                String,
-                Properties<'_>,
-                Vec<(String, Properties<'_>)>,
-            ) = body.deserialize().unwrap();
-            assert!(auxiliary.is_empty());
-            format!("{name} {mode} {}", properties[0].0)
-        }
         "ListUnitsByPatterns" => {
             let asked: (Vec<String>, Vec<String>) = body.deserialize().unwrap();
             format!("{} {}", asked.0.join(","), asked.1.join(","))
@@ -126,14 +160,4 @@ fn read(call: &Message) -> (String, String) {
         other => panic!("systemd is told to {other}"),
     };
     (member, said)
-}
-
-fn value(property: &str) -> Variant<'static> {
-    match property {
-        "FragmentPath" => Variant::new("/usr/lib/systemd/system/careen-agent.service".to_owned()),
-        "ActiveState" => Variant::new("active".to_owned()),
-        "ActiveEnterTimestampMonotonic" => Variant::new(1_000_000_u64),
-        "StatusText" => Variant::new("watching the Node".to_owned()),
-        other => panic!("systemd is asked for {other}"),
-    }
 }
