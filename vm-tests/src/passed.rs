@@ -68,7 +68,7 @@ const PARTS: [(&str, &[&str]); 8] = [
     (
         "crate::kubectl_careen::",
         &[
-            "src/kubeconfig",
+            "src/client",
             "src/kubectl",
             "vm-tests/src/kubectl_careen.rs",
         ],
@@ -90,7 +90,12 @@ const PARTS: [(&str, &[&str]); 8] = [
 const SCENARIOS: &str = "vm-tests/src/scenarios";
 /// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
 /// the managers.
-const CLUSTER_API: [&str; 3] = ["packaging", "src/provider", "vm-tests/cluster-api"];
+const CLUSTER_API: [&str; 4] = [
+    "packaging",
+    "src/client",
+    "src/provider",
+    "vm-tests/cluster-api",
+];
 
 /// The scenarios that have passed with what is here now.
 pub struct Passed {

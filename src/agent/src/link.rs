@@ -317,7 +317,7 @@ mod tests {
             "metadata": { "name": "n", "uid": "u", "annotations": annotations },
             "spec": { "unschedulable": cordoned },
         });
-        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        let node: client::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
     }
 
@@ -380,7 +380,7 @@ mod tests {
                 "conditions": [ready],
             },
         });
-        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        let node: client::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
     }
 
@@ -502,7 +502,7 @@ mod tests {
         let node = serde_json::json!({
             "metadata": { "name": "n", "uid": "u", "annotations": annotations, "labels": labels },
         });
-        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        let node: client::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
     }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use client::Condition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use upgrade::history::Past;
@@ -11,7 +12,7 @@ use upgrade::plan::Plan;
 use upgrade::report::{Answer, Status};
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
-use crate::api::{Condition, Node};
+use crate::api::Node;
 use crate::plain;
 use crate::stage::Stage;
 
@@ -142,14 +143,14 @@ impl From<Node> for NodeView {
         let strays = keys.strays.iter();
         let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
         let status = node.status.unwrap_or_default();
-        let own = condition(&status.conditions, names::CONDITION);
+        let own = status.condition(names::CONDITION);
         let told: Option<Status> = json(&annotations, names::STATUS);
         Self {
             uid: meta.uid.unwrap_or_default(),
             resource_version: meta.resource_version.unwrap_or_default(),
             kubelet: plain::line(&status.node_info.kubelet_version),
             machine: text(MACHINE),
-            ready: ready(condition(&status.conditions, "Ready")),
+            ready: ready(status.condition("Ready")),
             cordoned: node.spec.unwrap_or_default().unschedulable,
             cordoned_by: text(names::CORDONED_BY),
             asked,
@@ -162,7 +163,7 @@ impl From<Node> for NodeView {
             status: told.map(within),
             failure: text(names::FAILURE_REASON),
             word: own.and_then(word),
-            heard: own.and_then(|own| own.last_heartbeat_time.as_ref().map(|time| time.0)),
+            heard: own.and_then(|own| moment(own.last_heartbeat_time.as_ref())),
             history: json(&annotations, names::HISTORY),
             question: annotations.get(names::PLAN).cloned(),
             plan: json(&annotations, names::PLAN_RESULT),
@@ -177,8 +178,9 @@ fn removal(pause: &Pause, node: &str) -> Option<String> {
     }
 }
 
-fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
-    conditions.iter().find(|condition| condition.kind == kind)
+/// A time that cannot be read is none.
+fn moment(time: Option<&String>) -> Option<Timestamp> {
+    time?.parse().ok()
 }
 
 fn word(condition: &Condition) -> Option<Word> {
@@ -190,7 +192,7 @@ fn word(condition: &Condition) -> Option<Word> {
 }
 
 fn ready(condition: Option<&Condition>) -> Ready {
-    let since = condition.and_then(|found| found.last_transition_time.as_ref().map(|time| time.0));
+    let since = condition.and_then(|found| moment(found.last_transition_time.as_ref()));
     match condition.map(|found| found.status.as_str()) {
         Some("True") => Ready::Yes,
         Some("False") => Ready::No(since),
