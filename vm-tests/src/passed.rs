@@ -59,6 +59,7 @@ const PARTS: [(&str, &[&str]); 8] = [
         &[
             "packaging/daemonset",
             "src/installer",
+            "src/systemd",
             "vm-tests/src/daemonset.rs",
             "vm-tests/src/registry.rs",
             "vm-tests/src/terminal.rs",
@@ -67,7 +68,7 @@ const PARTS: [(&str, &[&str]); 8] = [
     (
         "crate::kubectl_careen::",
         &[
-            "src/kubeconfig",
+            "src/client",
             "src/kubectl",
             "src/requests",
             "vm-tests/src/kubectl_careen.rs",
@@ -90,8 +91,9 @@ const PARTS: [(&str, &[&str]); 8] = [
 const SCENARIOS: &str = "vm-tests/src/scenarios";
 /// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
 /// the managers.
-const CLUSTER_API: [&str; 4] = [
+const CLUSTER_API: [&str; 5] = [
     "packaging",
+    "src/client",
     "src/provider",
     "src/requests",
     "vm-tests/cluster-api",

@@ -12,12 +12,11 @@ mod program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use systemd::{ActiveState, Bus};
 use tokio::time::Instant;
 use tracing::{info, warn};
 use upgrade::observe::Check;
 use upgrade::{Phase, Reason, Record, UpgradeId, names};
-
-use crate::node::systemd::{Bus, timed};
 
 /// How long it may take. About 3 s on a quiet node; slow machines and a loaded API server get plenty.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -130,13 +129,13 @@ pub async fn check(id: &UpgradeId) -> Check {
     }
 }
 
-async fn running_now() -> zbus::Result<bool> {
-    is_running(&Bus::connect().await?).await
+async fn running_now() -> systemd::Result<bool> {
+    is_running(&Bus::system().await?).await
 }
 
 /// The unit stays `active` when its work is over, so only `activating` means that it works.
-async fn is_running(bus: &Bus) -> zbus::Result<bool> {
-    Ok(bus.state(names::KUBEADM_UNIT).await?.as_deref() == Some("activating"))
+async fn is_running(bus: &Bus) -> systemd::Result<bool> {
+    Ok(bus.state(names::KUBEADM_UNIT).await? == Some(ActiveState::Activating))
 }
 
 /// The id of the upgrade whose trial runs, if one does.
@@ -200,7 +199,7 @@ pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
 /// # Errors
 /// As [`again`].
 pub async fn again_noting(notes: &Notes) -> Result<(), Reason> {
-    let bus = Bus::connect().await.map_err(unheard)?;
+    let bus = Bus::system().await.map_err(unheard)?;
     notes.owe_restart()?;
     if !notes.has_succeeded() {
         rerun(&bus, notes).await?;
@@ -226,12 +225,10 @@ async fn rerun(bus: &Bus, notes: &Notes) -> Result<(), Reason> {
 }
 
 async fn restart(bus: &Bus, unit: &str) -> Result<(), Reason> {
-    let systemd = bus.systemd().await.map_err(unheard)?;
-    let asked = timed(systemd.restart_unit(unit, "replace")).await;
-    asked.map(drop).map_err(unheard)
+    bus.restart(unit).await.map_err(unheard)
 }
 
-fn unheard(error: zbus::Error) -> Reason {
+fn unheard(error: systemd::Error) -> Reason {
     failed(&format!("systemd does not answer: {error}"))
 }
 

@@ -20,7 +20,6 @@ pub mod lock;
 pub mod log;
 pub mod metrics;
 pub mod node;
-pub mod notify;
 pub mod observe;
 pub mod own;
 pub mod plan;

@@ -291,7 +291,7 @@ mod tests {
             "metadata": { "name": "n", "uid": "u", "annotations": annotations },
             "spec": { "unschedulable": cordoned },
         });
-        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        let node: client::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
     }
 
@@ -354,7 +354,7 @@ mod tests {
                 "conditions": [ready],
             },
         });
-        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        let node: client::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
     }
 
@@ -476,7 +476,7 @@ mod tests {
         let node = serde_json::json!({
             "metadata": { "name": "n", "uid": "u", "annotations": annotations, "labels": labels },
         });
-        let node: crate::cluster::objects::Node = serde_json::from_value(node).unwrap();
+        let node: client::Node = serde_json::from_value(node).unwrap();
         News::Node(Box::new(node.into()))
     }
 

@@ -10,15 +10,14 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use systemd::Notify;
 use tracing::{info, warn};
-
-use crate::notify::Systemd;
 
 /// How often systemd is asked for more time, which it then gives for twice as long. Its own TimeoutStartSec is 90 s.
 const MORE_TIME: Duration = Duration::from_secs(30);
 
 /// The lock, to be held to the end; nothing where there cannot be one, for a node without an agent would be worse.
-pub async fn take(path: &Path, systemd: &mut Systemd) -> Option<Flock<File>> {
+pub async fn take(path: &Path, systemd: &mut Notify) -> Option<Flock<File>> {
     let opened = OpenOptions::new()
         .create(true)
         .truncate(false)
@@ -44,7 +43,7 @@ pub async fn take(path: &Path, systemd: &mut Systemd) -> Option<Flock<File>> {
 }
 
 /// Blocks in a thread of its own: the kernel wakes it when the lock is free, and nobody has to ask again and again.
-async fn wait(file: File, path: &Path, systemd: &Systemd) -> Option<Flock<File>> {
+async fn wait(file: File, path: &Path, systemd: &Notify) -> Option<Flock<File>> {
     let mut waiting =
         tokio::task::spawn_blocking(move || Flock::lock(file, FlockArg::LockExclusive));
     loop {

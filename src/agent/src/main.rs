@@ -12,7 +12,6 @@ use agent::hands::Hands;
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::node::saved;
-use agent::notify::Systemd;
 use agent::run::{Setup, run};
 use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
 use anyhow::{Context, Result};
@@ -21,6 +20,7 @@ use clap::Parser;
 use host::Places;
 use host::agents::Agents;
 use host::journal::Store;
+use systemd::Notify;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 use upgrade::names;
@@ -88,7 +88,7 @@ fn serve(cli: &Cli) -> Result<()> {
     };
     runtime()?.block_on(async {
         // Before SIGTERM is ours: it ends an agent that still waits.
-        let _sole = lock::take(&lock, &mut Systemd::from_environment()).await;
+        let _sole = lock::take(&lock, &mut Notify::from_environment()).await;
         if let Ok(record) = Store::new(&places.sysroot).read() {
             saved::keep(&places, record.upgrade.as_ref().map(|up| &up.id));
         }

@@ -299,7 +299,7 @@ async fn write(cluster: Arc<Cluster>, node: String, plan: Value, listing: u64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::objects::Node;
+    use client::Node;
 
     /// An agent that has just written this, behind the second finding of the server.
     fn having_told(plan: &Value) -> Planner {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::journal::{Store, StoreError};
+use systemd::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 use tracing::error;
@@ -23,7 +24,6 @@ use crate::in_force::PolicyFile;
 use crate::link::Link;
 use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
-use crate::notify::{self, Systemd};
 use crate::observe::{Around, observation};
 use crate::plan::{Asked, Planner};
 use crate::report::{Reporter, Wanted};
@@ -71,7 +71,7 @@ struct Agent<H> {
     planner: Planner,
     metrics: Metrics,
     chronicle: Chronicle,
-    systemd: Systemd,
+    systemd: Notify,
     watchdog: Option<Duration>,
 }
 
@@ -111,8 +111,8 @@ impl<H: Hands> Agent<H> {
             metrics: Metrics::new(move || looker.disk()),
             chronicle: Chronicle::default(),
             reporter,
-            systemd: Systemd::from_environment(),
-            watchdog: notify::watchdog(),
+            systemd: Notify::from_environment(),
+            watchdog: systemd::watchdog(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `kubeadm upgrade node` run late, as systemd hears of it, on a bus of the test's own with a systemd that is played.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../systemd/tests/played/mod.rs"]
 mod played;
 
 use std::path::{Path, PathBuf};
@@ -9,9 +10,9 @@ use agent::kubeadm::{Notes, again_noting};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use upgrade::names::{KUBEADM_UNIT, KUBELET_UNIT};
 use upgrade::observe::Check;
-use zbus::{Connection, Message, ObjectPath};
+use zbus::{Connection, Message};
 
-use played::{Answer, on_a_bus_of_its_own, play};
+use played::{Answer, on_a_bus_of_its_own, path, play};
 
 const SYSTEMD: &str = "org.freedesktop.systemd1";
 
@@ -96,7 +97,6 @@ impl Answer for Systemd {
         if !answers {
             return Ok(());
         }
-        let job = ObjectPath::try_from("/org/freedesktop/systemd1/job/1")?;
-        systemd.reply(&header, &job).await
+        systemd.reply(&header, &path()).await
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use agent::lock::take;
-use agent::notify::Systemd;
+use systemd::Notify;
 use tempfile::TempDir;
 
 /// A folder for the lock, and systemd's end of the socket.
@@ -28,8 +28,8 @@ impl Node {
         self.folder.path().join("agent.lock")
     }
 
-    fn systemd(&self) -> Systemd {
-        Systemd::at(self.folder.path().join("notify").to_str())
+    fn systemd(&self) -> Notify {
+        Notify::at(self.folder.path().join("notify").to_str())
     }
 
     /// What systemd was told since it was last asked.

@@ -1,14 +1,15 @@
 //! The reboot as logind hears it, on a bus of the test's own with a logind that is played.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../systemd/tests/played/mod.rs"]
 mod played;
 
 use std::time::Duration;
 
 use agent::node::reboot;
-use agent::node::systemd::Bus;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use systemd::Bus;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zbus::{Connection, Message};
 
@@ -41,9 +42,10 @@ async fn played_a_bus_that_hangs() {
     let Some(daemon) = played::daemon() else {
         return;
     };
-    let bus = Bus::connect().await.unwrap();
+    let bus = Bus::system().await.unwrap();
+    let bus = bus.with_answer(Duration::from_millis(50));
     kill(Pid::from_raw(daemon), Signal::SIGSTOP).unwrap();
-    let asked = reboot::ask_on(&bus, Duration::from_millis(50));
+    let asked = reboot::ask_on(&bus);
     let ended = tokio::time::timeout(Duration::from_secs(10), asked).await;
     let reason = ended.expect("it waits for ever").unwrap_err().to_string();
     assert!(reason.contains("no answer of D-Bus in 50ms"), "{reason}");

@@ -1,16 +1,17 @@
 //! What Undo asks of systemd first, on a bus of the test's own with a systemd that is played.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../systemd/tests/played/mod.rs"]
 mod played;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use agent::node::deploy;
-use agent::node::systemd::Bus;
-use zbus::{Connection, Message, OwnedObjectPath};
+use systemd::Bus;
+use zbus::{Connection, Message};
 
-use played::{Answer, on_a_bus_of_its_own, play};
+use played::{Answer, on_a_bus_of_its_own, path, play, row};
 
 const SYSTEMD: &str = "org.freedesktop.systemd1";
 
@@ -40,7 +41,7 @@ async fn played_a_systemd_with_runs_of_a_former_agent() {
         stopped: Vec::new(),
     }));
     play(SYSTEMD, Arc::clone(&units)).await;
-    let bus = Bus::connect().await.unwrap();
+    let bus = Bus::system().await.unwrap();
     deploy::end_others(&bus, UNDO).await.unwrap();
     let units = units.lock().unwrap();
     assert_eq!(units.alive.keys().copied().collect::<Vec<_>>(), [UNDO]);
@@ -82,38 +83,4 @@ fn stop(units: &mut Units, name: String) {
         *times = (*times).min(2);
     }
     units.stopped.push(name);
-}
-
-fn path() -> OwnedObjectPath {
-    "/org/freedesktop/systemd1/job/1".try_into().unwrap()
-}
-
-#[allow(clippy::type_complexity)]
-fn row(
-    name: String,
-) -> (
-    String,
-    String,
-    String,
-    String,
-    String,
-    String,
-    OwnedObjectPath,
-    u32,
-    String,
-    OwnedObjectPath,
-) {
-    let text = String::new;
-    (
-        name,
-        text(),
-        "loaded".to_owned(),
-        "activating".to_owned(),
-        "start".to_owned(),
-        text(),
-        path(),
-        0,
-        text(),
-        path(),
-    )
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use client::chain;
 use kube::core::Status;
 use thiserror::Error;
 
@@ -93,21 +94,6 @@ fn answered(status: &Status) -> Failure {
         401 | 408 | 410 | 429 | 500..=599 => Failure::Unwell(said()),
         _ => Failure::Refused(format!("the API server refuses: {}", said())),
     }
-}
-
-/// An error with its causes: kube shows only its own layer, and the cause is what a person needs.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let said = cause.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

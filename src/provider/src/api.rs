@@ -168,7 +168,7 @@ where
 /// The Nodes of a workload cluster.
 #[must_use]
 pub fn nodes(client: Client) -> Api<Node> {
-    Api::all_with(client, &ApiResource::erase::<v1::Node>(&()))
+    client::nodes(client)
 }
 
 /// The pods of a workload cluster's system.

@@ -72,12 +72,7 @@ pub async fn publish(client: Client, mut waiting: mpsc::Receiver<Happened>) {
 
 fn event(happened: &Happened, now: Timestamp) -> Event {
     let mut note = happened.note.clone();
-    note.truncate(
-        (0..=NOTE.min(note.len()))
-            .rev()
-            .find(|at| note.is_char_boundary(*at))
-            .unwrap_or(0),
-    );
+    note.truncate(note.floor_char_boundary(NOTE));
     Event {
         metadata: ObjectMeta {
             name: Some(format!("careen-{}", fingerprint(happened))),

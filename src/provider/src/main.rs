@@ -33,9 +33,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use client::kubeconfig::{self, Variables};
 use kube::Client;
 use kube::config::Kubeconfig;
-use kubeconfig::Variables;
 use provider::engine::Policy;
 use provider::hooks::Limits;
 use provider::lease::Candidate;

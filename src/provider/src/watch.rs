@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use client::chain;
 use futures::StreamExt;
 use kube::api::Api;
 use kube::core::Status;
@@ -311,21 +312,6 @@ pub fn is_older(version: &str, known: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     let numbers = number(version).zip(number(known));
     numbers.is_some_and(|(new, old)| new < old)
-}
-
-/// An error with its causes: kube shows only its own layer, and the cause is what a person needs.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use client::chain;
+use client::kubeconfig::{self, Variables};
 use kube::config::Kubeconfig;
 use kube::{Client, Config};
-use kubeconfig::Variables;
 
-use super::error::{ApiError, chain};
+use super::error::ApiError;
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);

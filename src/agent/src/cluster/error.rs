@@ -1,5 +1,6 @@
 //! What the API server's answers mean for us, as types: decisions are never taken on their text.
 
+use client::chain;
 use kube::core::Status;
 use kube::core::response::StatusCause;
 use thiserror::Error;
@@ -77,20 +78,6 @@ fn from_status(status: Box<Status>) -> ApiError {
 pub(crate) fn cause<'a>(status: &'a Status, kind: &str) -> Option<&'a StatusCause> {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     causes.into_iter().find(|cause| cause.reason == kind)
-}
-
-/// An error with its causes: kube shows only its own layer ("ServiceError"), and the cause is what a person needs.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

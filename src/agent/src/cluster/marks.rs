@@ -1,10 +1,9 @@
 //! Our marks on the Node, each with the field that it marks: whether that is set, and by whom.
 
+use client::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt;
 use upgrade::names;
-
-use super::objects::Node;
 
 /// The name under which the API server books what the agent marks (`metadata.managedFields`).
 pub const MANAGER: &str = "careen-agent";

@@ -4,7 +4,6 @@ pub mod certificate;
 pub mod credential;
 pub mod error;
 pub mod marks;
-pub mod objects;
 pub mod seen;
 pub mod watch;
 
@@ -12,6 +11,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
+use client::Node;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
@@ -19,7 +19,6 @@ use tokio::sync::Mutex;
 
 use credential::Credential;
 pub use error::ApiError;
-use objects::Node;
 
 /// How long a connection may be silent. The watch gets a bookmark from the server about every 60 s, so a longer silence is a
 /// dead link, which TCP alone would not notice for a quarter of an hour.
@@ -66,7 +65,7 @@ impl Cluster {
     /// # Errors
     /// As [`Self::client`].
     pub async fn nodes(&self) -> Result<Api<Node>, ApiError> {
-        Ok(objects::nodes(self.client().await?))
+        Ok(client::nodes(self.client().await?))
     }
 
     /// The name of the Node that this credential is for, as the API server understands it. (Host name and Node name may differ.)

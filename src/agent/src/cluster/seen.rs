@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use client::{Condition, Node};
 use upgrade::observe::Asked;
 use upgrade::target::request;
 use upgrade::{Keys, names};
 
 use super::marks::{CORDON, EXCLUSION};
-use super::objects::{Condition, Node};
 
 /// The annotations that a report is made of.
 pub const ANSWERS: [&str; 4] = [
@@ -64,9 +64,7 @@ impl From<Node> for NodeSeen {
         let get = |key: &str| annotations.get(key).cloned();
         let labels = node.metadata.labels.unwrap_or_default();
         let status = node.status.unwrap_or_default();
-        let conditions = status.conditions;
-        let info = status.node_info;
-        let ready = find(&conditions, "Ready");
+        let ready = status.condition("Ready");
         let own = |key: &'static str| get(key).map(|value| (key, value));
         Self {
             name: node.metadata.name.unwrap_or_default(),
@@ -82,14 +80,10 @@ impl From<Node> for NodeSeen {
             plan: get(names::PLAN_RESULT),
             ready: ready.is_some_and(|ready| ready.status == "True"),
             ready_said: ready.and_then(|ready| ready.last_heartbeat_time.clone()),
-            boot_id: info.boot_id,
-            kubelet_version: info.kubelet_version,
-            condition: find(&conditions, names::CONDITION).cloned(),
+            condition: status.condition(names::CONDITION).cloned(),
+            boot_id: status.node_info.boot_id,
+            kubelet_version: status.node_info.kubelet_version,
             answers: ANSWERS.into_iter().filter_map(own).collect(),
         }
     }
-}
-
-fn find<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
-    conditions.iter().find(|condition| condition.kind == kind)
 }

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use client::{Node, chain};
 use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{info, warn};
 use upgrade::Version;
 
-use super::error::chain;
-use super::objects::Node;
 use super::seen::NodeSeen;
 use super::{ApiError, Cluster};
 use crate::link::GONE;

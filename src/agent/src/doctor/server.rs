@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use client::Node;
 use kube::Api;
 use upgrade::reason::complaint;
 use upgrade::{Keys, Pause, names};
 
 use super::Finding;
-use crate::cluster::objects::Node;
 use crate::cluster::{ApiError, Cluster, limited};
 
 const NAME: &str = "api-server";

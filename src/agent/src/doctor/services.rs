@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use systemd::{ActiveState, Bus};
 use upgrade::names;
 use upgrade::observe::Check;
 
 use super::{Finding, Patient};
 use crate::health::{RUNTIME, kubelet, runtime};
-use crate::node::systemd::Bus;
 
 /// What is asked.
 struct Service {
@@ -52,33 +52,29 @@ async fn ask() -> Vec<Finding> {
     let kubelet = kubelet::check().await;
     let containerd = runtime::check(Path::new(RUNTIME)).await;
     vec![
-        judge(&KUBELET, &kubelet, state(&KUBELET).await.as_deref()),
-        judge(
-            &CONTAINERD,
-            &containerd,
-            state(&CONTAINERD).await.as_deref(),
-        ),
+        judge(&KUBELET, &kubelet, state(&KUBELET).await.as_ref()),
+        judge(&CONTAINERD, &containerd, state(&CONTAINERD).await.as_ref()),
     ]
 }
 
 /// Nothing where systemd does not say.
-async fn state(service: &Service) -> Option<String> {
-    let bus = Bus::connect().await.ok()?;
+async fn state(service: &Service) -> Option<ActiveState> {
+    let bus = Bus::system().await.ok()?;
     bus.state(service.unit).await.ok()?
 }
 
 /// A node may be looked at before its kubelet is up; one that is up and does not answer here answers a trial as little.
-fn judge(service: &Service, answer: &Check, state: Option<&str>) -> Finding {
+fn judge(service: &Service, answer: &Check, state: Option<&ActiveState>) -> Finding {
     let (Check::Fail(why) | Check::Broken(why) | Check::Pending(why)) = answer else {
         return Finding::ok(service.name, format!("answers at {}", service.at));
     };
     match state {
-        Some("active") => {
+        Some(ActiveState::Active) => {
             let seen = format!("{why}; {} is active, and a trial asks there", service.unit);
             Finding::bad(service.name, seen, service.mend)
         }
         state => {
-            let state = state.unwrap_or("not loaded");
+            let state = state.map_or("not loaded", ActiveState::as_str);
             let seen = format!("{why}; {} is {state}", service.unit);
             let mend = format!(
                 "start it and run the doctor again: systemctl start {}",
@@ -97,7 +93,7 @@ mod tests {
     #[test]
     fn a_kubelet_that_is_up_and_does_not_answer_where_a_trial_asks_is_bad_by_its_address() {
         let why = format!("healthz on {}: Connection refused", kubelet::ADDRESS);
-        let found = judge(&KUBELET, &Check::Fail(why), Some("active"));
+        let found = judge(&KUBELET, &Check::Fail(why), Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
         for word in ["127.0.0.1:10248", "kubelet.service is active"] {
             assert!(found.seen.contains(word), "{found:?}");
@@ -108,10 +104,14 @@ mod tests {
     #[test]
     fn containerd_on_another_socket_is_bad_and_one_that_answers_is_well() {
         let no_file = Check::Fail(format!("{RUNTIME}: No such file or directory"));
-        let found = judge(&CONTAINERD, &no_file, Some("active"));
+        let found = judge(&CONTAINERD, &no_file, Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
         assert!(found.mend.contains("config.toml"), "{found:?}");
-        for state in [Some("active"), Some("reloading"), None] {
+        for state in [
+            Some(&ActiveState::Active),
+            Some(&ActiveState::Reloading),
+            None,
+        ] {
             assert_eq!(judge(&CONTAINERD, &Check::Pass, state).verdict, Ok);
         }
     }
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn before_the_kubelet_is_up_it_is_worth_a_look_and_says_what_to_start() {
         for (state, word) in [
-            (Some("inactive"), "is inactive"),
-            (Some("activating"), "is activating"),
+            (Some(&ActiveState::Inactive), "is inactive"),
+            (Some(&ActiveState::Activating), "is activating"),
             (None, "is not loaded"),
         ] {
             let found = judge(&KUBELET, &Check::Fail("refused".to_owned()), state);

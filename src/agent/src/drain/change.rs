@@ -1,12 +1,12 @@
 //! One change of our Node that rests on what it tests: what somebody else wrote just then is never taken for ours.
 
+use client::{Node, patch_by};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
-use kube::api::{Api, PatchParams};
+use kube::api::Api;
 use serde_json::{Value, json};
 
 use crate::cluster::marks::{MANAGER, Mark};
-use crate::cluster::objects::Node;
 use crate::cluster::{ApiError, limited};
 
 /// How often a change is made anew that rested on what was true no more. Only whoever writes the very same fields makes it so.
@@ -51,10 +51,7 @@ pub async fn change(
     wanted: impl Fn(&Node) -> Option<Patch>,
 ) -> Result<(), ApiError> {
     let mut last = ApiError::Conflict;
-    let params = PatchParams {
-        field_manager: Some(MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = patch_by(MANAGER);
     for _ in 0..OVERTAKEN {
         let node = limited(nodes.get(name)).await?;
         let Some(patch) = wanted(&node) else {

@@ -1,6 +1,7 @@
 //! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched. Our mark
 //! outlives `kubectl uncordon`; from then on it marks nothing, and whoever cordons next has set a cordon of their own.
 
+use client::Node;
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use kube::api::Api;
@@ -10,7 +11,6 @@ use upgrade::UpgradeId;
 use super::change::{add, change, remove, test, unmarked};
 use crate::cluster::ApiError;
 use crate::cluster::marks::CORDON;
-use crate::cluster::objects::Node;
 
 /// Makes the node unschedulable and marks that as ours, in one write; a foreign cordon stays foreign.
 ///

@@ -4,6 +4,7 @@
 //! It is Kubernetes' own label: cloud controllers and MetalLB take a node that has it, with any value, out of their pools. The kubelet's
 //! credential may set it, for NodeRestriction leaves `node.kubernetes.io/` to kubelets.
 
+use client::Node;
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use kube::api::Api;
@@ -13,7 +14,6 @@ use upgrade::UpgradeId;
 use super::change::{add, change, remove, test, unmarked};
 use crate::cluster::ApiError;
 use crate::cluster::marks::EXCLUSION;
-use crate::cluster::objects::Node;
 
 /// Sets label and mark in one write; a foreign label stays foreign.
 ///

@@ -13,6 +13,7 @@ mod pods;
 
 use std::time::Duration;
 
+use client::{Node, pods as pods_of};
 use futures::StreamExt;
 use json_patch::Patch;
 use kube::Client;
@@ -24,7 +25,6 @@ use upgrade::policy::{self, AtDeadline};
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
 use crate::cluster::marks::{CORDON, EXCLUSION};
-use crate::cluster::objects::{Node, pods as pods_of};
 use crate::cluster::{ApiError, Cluster, limited};
 use answers::{Answers, blocked, still_there};
 use evict::Answer;

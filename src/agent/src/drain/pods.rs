@@ -1,8 +1,7 @@
 //! Which pods a drain is about: pure functions over what was listed.
 
+use client::Pod;
 use kube::ResourceExt;
-
-use crate::cluster::objects::Pod;
 
 /// The kubelet marks its own copies of static pods with this; they cannot be evicted.
 const MIRROR: &str = "kubernetes.io/config.mirror";

@@ -1,31 +1,29 @@
 //! Whether the stage's last check has let the kubelet and its runtime start in this boot. They only want it and wait for it: where systemd has dropped it
 //! from the boot, for a cycle of orders or because it is masked, they start unchecked, and nothing else would show that.
 
+use systemd::{ActiveState, Bus};
 use upgrade::names::CHECK_UNIT;
 use upgrade::observe::Check;
 
-use crate::node::systemd::Bus;
-
 /// Asks systemd.
 pub async fn check() -> Check {
-    let state = async { Bus::connect().await?.state(CHECK_UNIT).await };
+    let state = async { Bus::system().await?.state(CHECK_UNIT).await };
     by(state.await)
 }
 
 /// The unit stays `active` once it has passed; one that has not passed reboots.
-fn by(state: zbus::Result<Option<String>>) -> Check {
+fn by(state: systemd::Result<Option<ActiveState>>) -> Check {
     let state = match state {
-        Ok(state) => state.unwrap_or_else(|| "not loaded".to_owned()),
         Err(error) => return Check::Pending(format!("systemd does not answer: {error}")),
+        Ok(None) => "not loaded".to_owned(),
+        Ok(Some(ActiveState::Active)) => return Check::Pass,
+        Ok(Some(ActiveState::Activating)) => return Check::Pending("it is at work".to_owned()),
+        Ok(Some(other)) => other.as_str().to_owned(),
     };
-    match state.as_str() {
-        "active" => Check::Pass,
-        "activating" => Check::Pending("it is at work".to_owned()),
-        other => Check::Fail(format!(
-            "it is {other}, so kubelet and container runtime have started unchecked; look whether it is masked (`systemctl status {CHECK_UNIT}`) or was \
+    Check::Fail(format!(
+        "it is {state}, so kubelet and container runtime have started unchecked; look whether it is masked (`systemctl status {CHECK_UNIT}`) or was \
              dropped for a cycle (`journalctl -b | grep 'ordering cycle'`)"
-        )),
-    }
+    ))
 }
 
 #[cfg(test)]
@@ -33,7 +31,7 @@ mod tests {
     use super::*;
 
     fn state(state: &str) -> Check {
-        by(Ok(Some(state.to_owned())))
+        by(Ok(Some(state.to_owned().into())))
     }
 
     #[test]
@@ -52,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_systemd_that_does_not_answer_is_no_word_against_the_last_check() {
-        let away = by(Err(zbus::Error::Failure("no answer".to_owned())));
+        let away = by(Err(systemd::Error::Failure("no answer".to_owned())));
         assert!(matches!(away, Check::Pending(_)));
         assert!(matches!(state("activating"), Check::Pending(_)));
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::StreamExt;
+use systemd::Bus;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::info;
@@ -12,7 +13,6 @@ use upgrade::policy::Limits;
 use upgrade::{Doing, Reason, UpgradeId, names};
 
 use super::lines::Lines;
-use super::systemd::{Bus, timed};
 use super::unit::{self, Run};
 use crate::own;
 
@@ -58,11 +58,10 @@ pub struct Deploy<'a> {
 ///
 /// # Errors
 /// When systemd does not answer.
-pub async fn end_plan(bus: &Bus) -> zbus::Result<()> {
+pub async fn end_plan(bus: &Bus) -> systemd::Result<()> {
     while bus.is_alive(names::PLAN_UNIT).await? {
-        let systemd = bus.systemd().await?;
         // One that has just ended by itself is what was wanted.
-        let _ = timed(systemd.stop_unit(names::PLAN_UNIT, "replace")).await;
+        let _ = bus.stop(names::PLAN_UNIT).await;
         tokio::time::sleep(LOOK).await;
     }
     Ok(())
@@ -73,7 +72,7 @@ pub async fn end_plan(bus: &Bus) -> zbus::Result<()> {
 ///
 /// # Errors
 /// When systemd does not answer, or one does not end.
-pub async fn end_others(bus: &Bus, own: &str) -> zbus::Result<()> {
+pub async fn end_others(bus: &Bus, own: &str) -> systemd::Result<()> {
     let begun = Instant::now();
     loop {
         let mut others = bus.alive(unit::ALL).await?;
@@ -82,12 +81,11 @@ pub async fn end_others(bus: &Bus, own: &str) -> zbus::Result<()> {
             return Ok(());
         };
         if begun.elapsed() > LONGEST {
-            return Err(zbus::Error::Failure(format!("{first} does not end")));
+            return Err(systemd::Error::Failure(format!("{first} does not end")));
         }
-        let systemd = bus.systemd().await?;
         for name in others.iter().filter(|name| unit::may_be_ended(name)) {
             // One that has just ended by itself is what was wanted.
-            let _ = timed(systemd.stop_unit(name, "replace")).await;
+            let _ = bus.stop(name).await;
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -124,11 +122,9 @@ impl Deploy<'_> {
         name: &str,
         mut lines: Lines,
         mut cancel: watch::Receiver<bool>,
-    ) -> zbus::Result<(Option<Line>, bool)> {
-        let systemd = self.bus.systemd().await?;
-        // Without its signals the regular look below finds the end.
-        let _ = timed(systemd.subscribe()).await;
-        let mut jobs = timed(systemd.receive_job_removed()).await?;
+    ) -> systemd::Result<(Option<Line>, bool)> {
+        // If no signal comes, the regular look below finds the end.
+        let mut jobs = self.bus.ended_jobs().await?;
         self.start(name, &lines.path).await?;
         let mut stopped = false;
         for turn in 1_u32.. {
@@ -138,7 +134,7 @@ impl Deploy<'_> {
                 Ok(()) = cancel.changed(), if !stopped => {
                     stopped = true;
                     info!("stopping {name}");
-                    let _ = timed(systemd.stop_unit(name, "replace")).await;
+                    let _ = self.bus.stop(name).await;
                 }
             }
             self.take(&mut lines);
@@ -152,7 +148,7 @@ impl Deploy<'_> {
         Ok((lines.verdict, stopped))
     }
 
-    async fn start(&self, name: &str, output: &Path) -> zbus::Result<()> {
+    async fn start(&self, name: &str, output: &Path) -> systemd::Result<()> {
         if self.bus.is_alive(name).await? {
             info!("{name} runs already; following it");
             return Ok(());
@@ -161,10 +157,7 @@ impl Deploy<'_> {
         let _ = std::fs::remove_file(output);
         let program = program();
         let properties = unit::properties(&program, self.run, output, self.limits);
-        let systemd = self.bus.systemd().await?;
-        timed(systemd.start_transient_unit(name, "fail", &properties, &[]))
-            .await
-            .map(drop)
+        self.bus.start_transient(name, &properties).await
     }
 
     fn take(&self, lines: &mut Lines) {

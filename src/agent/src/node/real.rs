@@ -8,6 +8,7 @@ use host::cmdline::Cmdline;
 use host::loader::{self, Aim};
 use host::snapshot::Here;
 use host::{Places, boot, etc, image_info, os, room};
+use systemd::Bus;
 use tokio::sync::watch;
 use upgrade::deploy::Done;
 use upgrade::plan::Found;
@@ -19,7 +20,6 @@ use upgrade::{
 
 use super::deploy::{self, Deploy};
 use super::snapshot::Snapshots;
-use super::systemd::Bus;
 use super::{reboot, saved, unit};
 use crate::guarded;
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
@@ -265,12 +265,12 @@ async fn run_kubeadm(errand: &Errand) -> Result<Ended, Reason> {
 async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
     let own = unit::name(id, UNDO);
     let ended = async {
-        let bus = Bus::connect().await?;
+        let bus = Bus::system().await?;
         deploy::end_others(&bus, &own).await
     };
     ended
         .await
-        .map_err(|error: zbus::Error| Reason::DeployDied {
+        .map_err(|error: systemd::Error| Reason::DeployDied {
             verb: UNDO.to_owned(),
             detail: error.to_string(),
         })
@@ -279,9 +279,9 @@ async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
 /// The bus, once nobody looks for a plan any more.
 async fn bus_without_a_plan(run: &unit::Run) -> Result<Bus, Reason> {
     let ready = async {
-        let bus = Bus::connect().await?;
+        let bus = Bus::system().await?;
         deploy::end_plan(&bus).await?;
-        Ok::<_, zbus::Error>(bus)
+        Ok::<_, systemd::Error>(bus)
     };
     ready.await.map_err(|error| died(run, error))
 }

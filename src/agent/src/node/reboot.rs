@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use host::power;
+use systemd::{Bus, LoginProxy, OwnedFd, PrepareForShutdownStream};
 use upgrade::Reason;
-use zbus::OwnedFd;
-
-use super::bus::{LoginProxy, PrepareForShutdownStream};
-use super::systemd::{ANSWER, Bus, timed, within};
 
 /// How long logind has to begin the shutdown. Programs that delay it (a kubelet's graceful shutdown) come after that signal.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -24,9 +21,10 @@ pub struct Lock {
 /// Takes the lock. Without logind there is none: the step itself matters more.
 pub async fn lock(why: &str) -> Option<Lock> {
     let take = async {
-        let bus = Bus::connect().await?;
-        let login = timed(LoginProxy::new(bus.connection())).await?;
-        timed(login.inhibit("shutdown", "careen-agent", why, "block")).await
+        let bus = Bus::system().await?;
+        let login = bus.login().await?;
+        let inhibit = login.inhibit("shutdown", "careen-agent", why, "block");
+        bus.limited(inhibit).await
     };
     match take.await {
         Ok(held) => Some(Lock { _held: held }),
@@ -42,23 +40,20 @@ pub async fn lock(why: &str) -> Option<Lock> {
 /// # Errors
 /// [`Reason::RebootRefused`], with those who hold it up.
 pub async fn ask() -> Result<(), Reason> {
-    let bus = Bus::connect().await.map_err(|error| refused(&error))?;
-    ask_on(&bus, ANSWER).await
+    let bus = Bus::system().await.map_err(|error| refused(&error))?;
+    ask_on(&bus).await
 }
 
-/// As [`ask`], on this bus, each of whose answers may take so long.
+/// As [`ask`], on this bus.
 ///
 /// # Errors
 /// As [`ask`].
-pub async fn ask_on(bus: &Bus, answer: Duration) -> Result<(), Reason> {
-    let login = LoginProxy::new(bus.connection());
-    let login = within(answer, login)
-        .await
-        .map_err(|error| refused(&error))?;
-    let begun = within(answer, login.receive_prepare_for_shutdown());
+pub async fn ask_on(bus: &Bus) -> Result<(), Reason> {
+    let login = bus.login().await.map_err(|error| refused(&error))?;
+    let begun = bus.limited(login.receive_prepare_for_shutdown());
     let begun = begun.await.map_err(|error| refused(&error))?;
-    let holders = holders(&login, answer);
-    if let Err(error) = within(answer, login.reboot_with_flags(0)).await {
+    let holders = holders(bus, &login);
+    if let Err(error) = bus.limited(login.reboot_with_flags(0)).await {
         let holders = holders.await;
         return Err(refused(&format!("{error}{holders}")));
     }
@@ -89,8 +84,8 @@ async fn begins(mut signals: PrepareForShutdownStream) -> bool {
 }
 
 /// Who blocks a shutdown, for a person.
-async fn holders(login: &LoginProxy<'_>, answer: Duration) -> String {
-    let all = within(answer, login.list_inhibitors());
+async fn holders(bus: &Bus, login: &LoginProxy<'_>) -> String {
+    let all = bus.limited(login.list_inhibitors());
     let all = all.await.unwrap_or_default();
     let blocking = all
         .iter()
@@ -111,7 +106,7 @@ async fn holders(login: &LoginProxy<'_>, answer: Duration) -> String {
 /// # Errors
 /// [`Reason::RebootRefused`] when not even the kernel would.
 pub async fn force(boot: &std::path::Path) -> Result<(), Reason> {
-    let asked = async { timed(Bus::connect().await?.systemd().await?.reboot()).await };
+    let asked = async { Bus::system().await?.reboot().await };
     if let Err(error) = asked.await {
         tracing::warn!("systemd does not reboot: {error}");
     } else {

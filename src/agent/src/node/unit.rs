@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
+use systemd::{Property, Variant};
 use upgrade::plan::Look;
 use upgrade::policy::{Limits, Policy};
 use upgrade::{ContainerImage, Deployment, Reason, Source, Step, Target, UpgradeId};
-use zbus::Variant;
-
-use super::bus::Property;
 
 /// How long a unit that is not to be killed may take to end once it is asked to, in microseconds: half an hour. It pays no heed, for it may be
 /// inside libostree's swap; what still runs then hangs, and is killed, libostree's own child that would thaw /boot included. `ExecStopPost` does that.

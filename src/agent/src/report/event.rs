@@ -64,6 +64,8 @@ pub async fn publish(cluster: Arc<Cluster>, word: Word, node: Arc<NodeSeen>, now
 }
 
 fn event(word: Word, node: &NodeSeen, now: Timestamp) -> Event {
+    let mut note = word.note;
+    note.truncate(note.floor_char_boundary(NOTE));
     let regarding = ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),
@@ -79,7 +81,7 @@ fn event(word: Word, node: &NodeSeen, now: Timestamp) -> Event {
         },
         action: Some("Upgrade".to_owned()),
         event_time: Some(MicroTime(now)),
-        note: Some(cut(word.note)),
+        note: Some(note),
         reason: Some(word.reason),
         regarding: Some(regarding),
         reporting_controller: Some(CONTROLLER.to_owned()),
@@ -87,13 +89,4 @@ fn event(word: Word, node: &NodeSeen, now: Timestamp) -> Event {
         type_: Some(if word.bad { "Warning" } else { "Normal" }.to_owned()),
         ..Event::default()
     }
-}
-
-fn cut(mut note: String) -> String {
-    let end = (0..=NOTE.min(note.len()))
-        .rev()
-        .find(|at| note.is_char_boundary(*at))
-        .unwrap_or(0);
-    note.truncate(end);
-    note
 }

@@ -253,7 +253,7 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::cluster::SILENCE;
-    use crate::cluster::objects::Node;
+    use client::Node;
     use serde_json::json;
 
     fn reporter() -> Reporter {

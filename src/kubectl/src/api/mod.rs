@@ -7,21 +7,19 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use k8s_openapi::api::{core::v1, policy::v1 as policy};
+use client::chain;
+use client::kubeconfig::{self, Variables};
+use k8s_openapi::api::policy::v1 as policy;
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::config::Kubeconfig;
 use kube::core::ApiResource;
-use kubeconfig::Variables;
 use serde_json::Value;
 
 pub use clean::Cleaned;
-pub use objects::{
-    Budget, BudgetSpec, BudgetStatus, Condition, Node, NodeInfo, NodeSpec, NodeStatus, Pod,
-    PodStatus,
-};
+pub use objects::{Budget, BudgetSpec, BudgetStatus, Node, Pod};
 
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 
 /// How long the answer to one request may take; a watch alone has no such limit.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -94,7 +92,7 @@ impl Cluster {
     /// The API of Nodes.
     #[must_use]
     pub fn nodes(&self) -> Api<Node> {
-        Api::all_with(self.client.clone(), &ApiResource::erase::<v1::Node>(&()))
+        client::nodes(self.client.clone())
     }
 
     /// The Nodes that a label selector selects, all without one.
@@ -144,8 +142,7 @@ impl Cluster {
     pub async fn change(&self, name: &str, change: &Value, write: Write) -> Result<Node, Failure> {
         let params = PatchParams {
             dry_run: write == Write::Dry,
-            field_manager: Some(MANAGER.to_owned()),
-            ..PatchParams::default()
+            ..client::patch_by(MANAGER)
         };
         limited(self.nodes().patch(name, &params, &Patch::Merge(change))).await
     }
@@ -155,8 +152,7 @@ impl Cluster {
     /// # Errors
     /// See [`Failure`].
     pub async fn pods_on(&self, node: &str) -> Result<Vec<Pod>, Failure> {
-        let pods: Api<Pod> =
-            Api::all_with(self.client.clone(), &ApiResource::erase::<v1::Pod>(&()));
+        let pods: Api<Pod> = client::pods(self.client.clone());
         let there = ListParams::default().fields(&format!("spec.nodeName={node}"));
         Ok(limited(pods.list(&there)).await?.items)
     }

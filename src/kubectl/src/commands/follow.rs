@@ -12,7 +12,7 @@ use super::Session;
 use super::show::Shown;
 use crate::api::Node;
 use crate::cli::Choice;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::fleet::{Fleet, News};
 
 /// The server's word for a past that it has forgotten (HTTP 410).
@@ -199,7 +199,7 @@ fn trouble(error: watcher::Error, fleet: &Fleet) -> Result<Option<Failure>, Fail
         | watcher::Error::WatchStartFailed(error)
         | watcher::Error::WatchFailed(error) => Failure::from(error),
         other @ (watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion) => {
-            Failure::Unreachable(chain(&other))
+            Failure::Unreachable(client::chain(&other))
         }
     };
     let passes = matches!(

@@ -2,6 +2,7 @@
 //! terminal: that of the object was cleaned while it was read ([`crate::api::Cleaned`]), and so is
 //! that of the JSON in its annotations.
 
+use client::Condition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use requests::{Limits, Reply};
@@ -10,7 +11,7 @@ use upgrade::plan::Plan;
 use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
-use crate::api::{Condition, Node};
+use crate::api::Node;
 use crate::plain;
 
 /// The most that is read of an annotation's JSON. The agent's own sentences are at most half as
@@ -127,7 +128,7 @@ impl From<Node> for NodeView {
         let strays = keys.strays.iter();
         let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
         let status = node.status.unwrap_or_default();
-        let own = condition(&status.conditions, names::CONDITION);
+        let own = status.condition(names::CONDITION);
         let value = |key: &str| annotations.get(key).map(String::as_str);
         let mut reply = Reply::read(value, LIMITS);
         if let Some(told) = &mut reply.status {
@@ -139,7 +140,7 @@ impl From<Node> for NodeView {
             resource_version: meta.resource_version.unwrap_or_default(),
             kubelet: plain::line(&status.node_info.kubelet_version),
             machine: text(MACHINE),
-            ready: ready(condition(&status.conditions, "Ready")),
+            ready: ready(status.condition("Ready")),
             cordoned: node.spec.unwrap_or_default().unschedulable,
             cordoned_by: text(names::CORDONED_BY),
             asked,
@@ -150,7 +151,7 @@ impl From<Node> for NodeView {
             reply,
             failure: text(names::FAILURE_REASON),
             word: own.and_then(word),
-            heard: own.and_then(|own| own.last_heartbeat_time.as_ref().map(|time| time.0)),
+            heard: own.and_then(|own| moment(own.last_heartbeat_time.as_ref())),
             history: LIMITS.read(value(names::HISTORY)),
             question: annotations.get(names::PLAN).cloned(),
             plan: LIMITS.read(value(names::PLAN_RESULT)),
@@ -165,8 +166,9 @@ fn removal(pause: &Pause, node: &str) -> Option<String> {
     }
 }
 
-fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
-    conditions.iter().find(|condition| condition.kind == kind)
+/// A time that cannot be read is none.
+fn moment(time: Option<&String>) -> Option<Timestamp> {
+    time?.parse().ok()
 }
 
 fn word(condition: &Condition) -> Option<Word> {
@@ -178,7 +180,7 @@ fn word(condition: &Condition) -> Option<Word> {
 }
 
 fn ready(condition: Option<&Condition>) -> Ready {
-    let since = condition.and_then(|found| found.last_transition_time.as_ref().map(|time| time.0));
+    let since = condition.and_then(|found| moment(found.last_transition_time.as_ref()));
     match condition.map(|found| found.status.as_str()) {
         Some("True") => Ready::Yes,
         Some("False") => Ready::No(since),

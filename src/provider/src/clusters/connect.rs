@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use client::chain;
+use client::kubeconfig::{self, Variables};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::Api;
 use kube::client::ClientBuilder;
 use kube::config::Kubeconfig;
-use kubeconfig::Variables;
 use thiserror::Error;
 use upgrade::Version;
 
@@ -77,19 +78,19 @@ pub async fn client(
         detail,
     };
     let text = std::str::from_utf8(kubeconfig).map_err(|error| bad(error.to_string()))?;
-    let parsed = Kubeconfig::from_yaml(text).map_err(|error| bad(watch::chain(&error)))?;
+    let parsed = Kubeconfig::from_yaml(text).map_err(|error| bad(chain(&error)))?;
     if let Some(what) = reaches_out(&parsed) {
         return Err(bad(format!(
             "{what} is not let in; put the data itself there"
         )));
     }
     let config = kubeconfig::config(parsed, None, &Variables::of_process());
-    let mut config = config.map_err(|error| bad(watch::chain(&error)))?;
+    let mut config = config.map_err(|error| bad(chain(&error)))?;
     config.connect_timeout = Some(Duration::from_secs(5));
     // The server ends each watch well before.
     config.read_timeout = Some(Duration::from_secs(180));
     let built = ClientBuilder::try_from(config);
-    let built = built.map_err(|error| bad(watch::chain(&error)))?;
+    let built = built.map_err(|error| bad(chain(&error)))?;
     let cap = Cap::new(Arc::clone(pulse), room.clone());
     Ok(built.with_layer(&cap).build())
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use client::{chain, patch_by};
+use kube::api::{Api, DynamicObject, Patch};
 use kube::core::ApiResource;
 use kube::{Client, discovery};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use tokio::sync::Mutex;
 use super::{HandError, limited};
 use crate::engine::Machine;
 use crate::names;
-use crate::watch::chain;
 
 /// What is to stand on an InfraMachine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,11 +145,11 @@ impl InfraMachine {
         let metadata = json!({ "resourceVersion": self.object.metadata.resource_version });
         let body = Patch::Merge(json!({ "metadata": metadata, "status": status }));
         let name = self.object.metadata.name.as_deref().unwrap_or_default();
-        let params = PatchParams {
-            field_manager: Some(names::MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let after = limited(self.api.patch_status(name, &params, &body)).await?;
+        let after = limited(
+            self.api
+                .patch_status(name, &patch_by(names::MANAGER), &body),
+        )
+        .await?;
         self.object = after;
         Ok(wanted.version.is_none() || self.version() == wanted.version.as_deref())
     }

@@ -1,7 +1,8 @@
 //! The mark on a Machine, and the annotation that keeps health checks off it.
 
+use client::patch_by;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use requests::onto;
 use serde_json::{Value, json};
 
@@ -55,10 +56,7 @@ async fn annotate(
     annotations: Value,
 ) -> Result<api::Machine, HandError> {
     let body = onto(&machine.uid, &machine.resource_version, annotations);
-    let params = PatchParams {
-        field_manager: Some(names::MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = patch_by(names::MANAGER);
     let machines: Api<api::Machine> =
         Api::namespaced_with(client, &machine.namespace, &api::core("Machine"));
     limited(machines.patch(&machine.name, &params, &Patch::Merge(body))).await

@@ -5,10 +5,11 @@ pub mod infra;
 mod machine;
 mod node;
 
+use client::chain;
 use thiserror::Error;
 
 use crate::engine::clean;
-use crate::watch::{WatchError, chain};
+use crate::watch::WatchError;
 pub use extension::settings as settings_of_extension;
 pub use machine::{mark, unask};
 pub use node::write as write_node;

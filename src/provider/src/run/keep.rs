@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use client::patch_by;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 use tokio::sync::watch;
@@ -99,10 +100,7 @@ async fn say(
     if catalogue.status.as_ref() == Some(&wanted) {
         return Ok(());
     }
-    let params = PatchParams {
-        field_manager: Some(names::MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = patch_by(names::MANAGER);
     let body = Patch::Merge(json!({ "status": wanted }));
     limited(api.patch_status(&catalogue.name_any(), &params, &body))
         .await

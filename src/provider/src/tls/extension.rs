@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use client::patch_by;
 use kube::Client;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -79,10 +80,7 @@ async fn once(client: &Client, bundle: &Bundle, known: String) -> Result<bool, H
         "metadata": { "resourceVersion": object.metadata.resource_version },
         "spec": { "clientConfig": { "caBundle": STANDARD.encode(wanted) } },
     });
-    let params = PatchParams {
-        field_manager: Some(names::MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = patch_by(names::MANAGER);
     limited(api.patch(&bundle.name, &params, &Patch::Merge(body))).await?;
     Ok(true)
 }

@@ -1,11 +1,12 @@
-//! The few D-Bus calls we make, written by hand: a dozen lines each instead of a crate that follows every systemd release.
+//! The D-Bus interfaces: org.freedesktop.systemd1(5) and org.freedesktop.login1(5), as far as
+//! Careen uses them.
 
 use zbus::{ObjectPath, OwnedFd, OwnedObjectPath, Variant, proxy};
 
-/// A unit's property for [`ManagerProxy::start_transient_unit`].
+/// A property of a transient unit.
 pub type Property<'a> = (&'a str, Variant<'a>);
 
-/// One unit as `ListUnitsByPatterns` tells it; the first is its name.
+/// One unit in the answer of `ListUnitsByPatterns`; the first field is its name.
 pub type Listed = (
     String,
     String,
@@ -25,7 +26,7 @@ pub type Listed = (
     default_path = "/org/freedesktop/systemd1"
 )]
 pub trait Manager {
-    /// Starts a unit that is made of properties alone.
+    fn start_unit(&self, name: &str, mode: &str) -> zbus::Result<OwnedObjectPath>;
     fn start_transient_unit(
         &self,
         name: &str,
@@ -33,23 +34,18 @@ pub trait Manager {
         properties: &[Property<'_>],
         auxiliary: &[(&str, Vec<Property<'_>>)],
     ) -> zbus::Result<OwnedObjectPath>;
-    /// Stops a unit.
     fn stop_unit(&self, name: &str, mode: &str) -> zbus::Result<OwnedObjectPath>;
-    /// Restarts a unit.
     fn restart_unit(&self, name: &str, mode: &str) -> zbus::Result<OwnedObjectPath>;
-    /// Units in these states, by patterns of their names.
+    fn reload(&self) -> zbus::Result<()>;
+    fn reboot(&self) -> zbus::Result<()>;
+    fn get_unit(&self, name: &str) -> zbus::Result<OwnedObjectPath>;
+    fn load_unit(&self, name: &str) -> zbus::Result<OwnedObjectPath>;
     fn list_units_by_patterns(
         &self,
         states: &[&str],
         patterns: &[&str],
     ) -> zbus::Result<Vec<Listed>>;
-    /// The object of a loaded unit.
-    fn get_unit(&self, name: &str) -> zbus::Result<OwnedObjectPath>;
-    /// Asks for signals.
     fn subscribe(&self) -> zbus::Result<()>;
-    /// Reboots without stopping units.
-    fn reboot(&self) -> zbus::Result<()>;
-    /// A job has ended.
     #[zbus(signal)]
     fn job_removed(
         &self,
@@ -65,20 +61,34 @@ pub trait Manager {
     default_service = "org.freedesktop.systemd1"
 )]
 pub trait Unit {
-    /// `active`, `activating`, `deactivating`, `inactive`, `failed`, ...
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn fragment_path(&self) -> zbus::Result<String>;
     #[zbus(property(emits_changed_signal = "false"))]
     fn active_state(&self) -> zbus::Result<String>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn active_enter_timestamp_monotonic(&self) -> zbus::Result<u64>;
 }
 
+#[proxy(
+    interface = "org.freedesktop.systemd1.Service",
+    default_service = "org.freedesktop.systemd1"
+)]
+pub trait ServiceUnit {
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn status_text(&self) -> zbus::Result<String>;
+}
+
+/// logind.
 #[proxy(
     interface = "org.freedesktop.login1.Manager",
     default_service = "org.freedesktop.login1",
     default_path = "/org/freedesktop/login1"
 )]
 pub trait Login {
-    /// Takes an inhibitor lock; it holds until the descriptor is closed.
+    /// Takes an inhibitor lock, which lasts until the descriptor is closed.
     fn inhibit(&self, what: &str, who: &str, why: &str, mode: &str) -> zbus::Result<OwnedFd>;
-    /// Reboots. Flags 0 is a plain reboot: `systemctl reboot` would turn itself into kexec or a soft reboot where one is prepared.
+    /// Reboots. Flags 0 is a plain reboot: `systemctl reboot` would turn itself into kexec or a
+    /// soft reboot where one is prepared.
     fn reboot_with_flags(&self, flags: u64) -> zbus::Result<()>;
     /// Inhibitor locks as (what, who, why, mode, uid, pid).
     fn list_inhibitors(&self) -> zbus::Result<Vec<(String, String, String, String, u32, u32)>>;

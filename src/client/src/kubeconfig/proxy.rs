@@ -2,10 +2,11 @@
 
 use http::Uri;
 
-use crate::address::{self, BadProxy};
-use crate::exceptions::Exceptions;
+use super::address::{self, BadProxy};
+use super::exceptions::Exceptions;
 
-/// What an environment says of proxies; of several names for the same the first that is not empty counts. The default says nothing.
+/// The proxy variables of an environment. Of two names for the same variable the first one that is
+/// not empty counts. The default has none.
 #[derive(Clone, Default)]
 pub struct Variables {
     https: Option<Named>,
@@ -16,13 +17,13 @@ pub struct Variables {
 type Named = (&'static str, String);
 
 impl Variables {
-    /// What this process was started with.
+    /// The variables of this process.
     #[must_use]
     pub fn of_process() -> Self {
         Self::of(|name| std::env::var(name).ok())
     }
 
-    /// What a look-up gives.
+    /// The variables that this look-up gives.
     pub fn of(value: impl Fn(&str) -> Option<String>) -> Self {
         let first = |names: [&'static str; 2]| {
             let set = |name| Some((name, value(name).filter(|text| !text.is_empty())?));
@@ -44,7 +45,7 @@ impl Variables {
         }
     }
 
-    /// As Go: what is on this machine is never reached through a proxy that the environment names.
+    /// As in Go, a proxy of the environment never leads to this machine.
     fn except(&self, server: &Uri) -> bool {
         let host = server.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -66,11 +67,12 @@ fn is_loopback(address: std::net::IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// The proxy to an API server, as client-go chooses it: the `proxy-url` of the kubeconfig, to which there are no exceptions, before the environment's.
+/// The proxy to an API server, as client-go chooses it: the `proxy-url` of the kubeconfig without
+/// exceptions, or else the environment's.
 ///
 /// # Errors
-/// When what would count names no proxy. client-go does without one when it is the environment's; here the request would then go where nobody
-/// wants it, so it is said.
+/// The chosen text names no proxy. client-go then ignores a variable, and the request takes a way
+/// that nobody wants.
 pub fn decide(
     server: &Uri,
     proxy_url: Option<&str>,
@@ -105,7 +107,7 @@ mod tests {
     const API: &str = "https://api.example.org:6443";
 
     #[test]
-    fn the_first_that_is_set_counts_by_the_scheme_of_the_server() {
+    fn the_first_variable_for_the_scheme_of_the_server_counts() {
         let cases: [(&str, Set, Option<&str>); 10] = [
             (API, &[], None),
             (API, &[("HTTPS_PROXY", "http://a:1")], Some("http://a:1/")),
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_are_held_against_the_api_server_and_not_against_the_proxy() {
+    fn exceptions_are_about_the_server_and_not_about_the_proxy() {
         let with = |server: &str, exceptions: &str| {
             let set = [
                 ("HTTPS_PROXY", "http://proxy.corp:3128"),
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_this_machine_is_reached_without_the_environment_s_proxy() {
+    fn a_variable_s_proxy_never_leads_to_this_machine() {
         let set = [("HTTPS_PROXY", "http://proxy:1")];
         for server in [
             "https://localhost:6443",
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_of_the_kubeconfig_comes_before_all_that_the_environment_says() {
+    fn the_proxy_of_the_kubeconfig_comes_before_all_variables() {
         let set = [("HTTPS_PROXY", "nonsense://x"), ("NO_PROXY", "*")];
         for server in [API, "https://127.0.0.1:6443", "http://api.example.org"] {
             let found = chosen(server, Some("socks5://own:1"), &set).unwrap();
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_names_no_proxy_is_named_unless_it_does_not_count() {
+    fn a_bad_variable_is_an_error_only_if_it_counts() {
         let set = [("https_proxy", "ftp://a"), ("NO_PROXY", "10.0.0.0/8")];
         let why = chosen(API, None, &set).unwrap_err().to_string();
         assert!(why.starts_with("https_proxy is \"ftp://a\""), "{why}");

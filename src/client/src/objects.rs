@@ -1,10 +1,10 @@
-//! Nodes and pods with the few fields that we read. The full types of the API decode to tens of kilobytes an object, and
-//! their decoders alone would be a fifth of this program.
+//! Nodes and pods with the few fields that agent and kubectl read. The full types of the API decode
+//! to tens of kilobytes an object, and their decoders alone would be a fifth of the agent.
 
 use k8s_openapi::api::core::v1;
-use kube::Client;
-use kube::api::Api;
-use kube::core::{ApiResource, Object};
+use kube::api::{Api, PatchParams};
+use kube::core::{ApiResource, DynamicResourceScope, Object};
+use kube::{Client, Resource};
 use serde::{Deserialize, Serialize};
 
 /// A Node.
@@ -13,7 +13,7 @@ pub type Node = Object<Option<NodeSpec>, NodeStatus>;
 /// A pod.
 pub type Pod = Object<Option<PodSpec>, PodStatus>;
 
-/// What a Node is to be.
+/// What a Node should be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct NodeSpec {
@@ -31,6 +31,14 @@ pub struct NodeStatus {
     pub node_info: NodeInfo,
 }
 
+impl NodeStatus {
+    /// The condition of this type.
+    #[must_use]
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|one| one.kind == kind)
+    }
+}
+
 /// One condition of a Node.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,10 +51,13 @@ pub struct Condition {
     /// The word for why.
     #[serde(default)]
     pub reason: String,
-    /// When it changed last, as the API writes it.
+    /// The sentence for why.
+    #[serde(default)]
+    pub message: String,
+    /// When the status last changed, as the API writes it.
     #[serde(default)]
     pub last_transition_time: Option<String>,
-    /// When it was said last, as the API writes it.
+    /// When its writer last wrote it, as the API writes it.
     #[serde(default)]
     pub last_heartbeat_time: Option<String>,
 }
@@ -63,7 +74,7 @@ pub struct NodeInfo {
     pub kubelet_version: String,
 }
 
-/// What a pod is to be.
+/// What a pod should be.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct PodSpec {
@@ -79,14 +90,29 @@ pub struct PodStatus {
     pub phase: String,
 }
 
-/// The API of Nodes.
+/// The API of Nodes, read as this type.
 #[must_use]
-pub fn nodes(client: Client) -> Api<Node> {
+pub fn nodes<K>(client: Client) -> Api<K>
+where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
     Api::all_with(client, &ApiResource::erase::<v1::Node>(&()))
 }
 
-/// The API of pods of all namespaces.
+/// The API of pods of all namespaces, read as this type.
 #[must_use]
-pub fn pods(client: Client) -> Api<Pod> {
+pub fn pods<K>(client: Client) -> Api<K>
+where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
     Api::all_with(client, &ApiResource::erase::<v1::Pod>(&()))
+}
+
+/// The parameters of a patch whose writer has this name in `managedFields`.
+#[must_use]
+pub fn patch_by(manager: &str) -> PatchParams {
+    PatchParams {
+        field_manager: Some(manager.to_owned()),
+        ..PatchParams::default()
+    }
 }

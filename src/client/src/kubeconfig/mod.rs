@@ -1,5 +1,13 @@
-//! From a kubeconfig to kube's settings. kube's own way there asks the environment for a proxy and fails where it does not understand it, so what it
-//! does is done here with its public parts (kube-client 5.0, config/file_loader.rs).
+//! A kubeconfig as client-go reads it: kube's settings with the proxy to the API server.
+//!
+//! kube looks for a proxy by itself, but holds `NO_PROXY` against the proxy's own address in place
+//! of the server's, and refuses a whole kubeconfig for one comma too many in it (kube-client 5.0,
+//! config/file_loader.rs and no_proxy.rs). So this module does what kube does with kube's public
+//! parts, and never lets kube read the environment.
+
+mod address;
+mod exceptions;
+mod proxy;
 
 use http::Uri;
 use kube::Config;
@@ -8,16 +16,17 @@ use kube::config::{
 };
 use thiserror::Error;
 
-use crate::address::BadProxy;
-use crate::decide::{Variables, decide};
+pub use address::BadProxy;
+pub use proxy::Variables;
+use proxy::decide;
 
-/// Why there is no way to an API server.
+/// Why no API server can be reached.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kubeconfig cannot be used.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// What should be a proxy is none.
+    /// The text that should name a proxy names none.
     #[error(transparent)]
     Proxy(#[from] BadProxy),
     /// There is neither a kubeconfig nor a pod's account.
@@ -30,10 +39,10 @@ pub enum Error {
     },
 }
 
-/// Settings of a kubeconfig in a context, or in its current one.
+/// The settings of a kubeconfig in this context, or in its current one.
 ///
 /// # Errors
-/// When it cannot be used, or what should be a proxy is none.
+/// The kubeconfig cannot be used, or its proxy is none.
 pub fn config(
     content: Kubeconfig,
     context: Option<&str>,
@@ -57,7 +66,7 @@ pub fn config(
 /// As kubectl finds it: `KUBECONFIG`, or `~/.kube/config`, or a pod's account.
 ///
 /// # Errors
-/// As [`config`], and when there is none of them.
+/// As [`config`], and there is none of them.
 pub fn inferred(variables: &Variables) -> Result<Config, Error> {
     let read = Kubeconfig::read().map_err(Error::Kubeconfig);
     match read.and_then(|content| config(content, None, variables)) {
@@ -77,7 +86,8 @@ fn led(mut config: Config, proxy: Option<&str>, variables: &Variables) -> Result
     Ok(config)
 }
 
-/// Of a server that names no port, kube's tunnel asks for 443, also without TLS (hyper-util 0.1, client/legacy/connect/proxy/tunnel.rs).
+/// kube's tunnel asks for port 443 of a server without a port, also without TLS (hyper-util 0.1,
+/// client/legacy/connect/proxy/tunnel.rs).
 fn with_port(server: Uri) -> Result<Uri, KubeconfigError> {
     let plain = server.scheme_str() == Some("http") && server.port().is_none();
     match server.host() {
@@ -111,7 +121,7 @@ fn server(cluster: &Cluster) -> Result<Uri, KubeconfigError> {
     server.parse().map_err(KubeconfigError::ParseClusterUrl)
 }
 
-/// As in client-go, a context without a user, or with one that is not there, is nobody's.
+/// As in client-go, a context without a user, or with a user that is missing, is anonymous.
 fn user(content: Kubeconfig, context: &Context, cluster: &ExecAuthCluster) -> AuthInfo {
     let named = content
         .auth_infos
@@ -138,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// A certificate as far as anybody looks here.
+    /// A certificate, as far as these tests look at it.
     const AUTHORITY: &str =
         "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
 
@@ -158,14 +168,14 @@ mod tests {
         serde_json::from_value(content).unwrap()
     }
 
-    /// But for the proxy, which kube takes from the environment by itself.
+    /// The settings without the proxy, which kube itself takes from the environment.
     fn shown(mut config: Config) -> String {
         config.proxy_url = None;
         format!("{config:?}")
     }
 
     #[test]
-    fn all_but_the_proxy_is_what_kube_itself_makes_of_a_kubeconfig() {
+    fn the_settings_but_the_proxy_are_those_of_kube_itself() {
         let clusters = [
             json!({ "server": "https://a.example.org:6443", "certificate-authority-data": AUTHORITY,
                 "tls-server-name": "b", "disable-compression": true }),
@@ -185,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn another_context_has_a_cluster_and_a_proxy_of_its_own() {
+    fn another_context_has_its_own_cluster_and_proxy() {
         let content = kubeconfig(json!({ "server": "https://a.example.org" }), json!({}));
         let there = config(content.clone(), Some("there"), &Variables::default()).unwrap();
         assert_eq!(there.cluster_url, "https://d.example.org/");
@@ -195,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_tls_is_asked_for_at_its_own_port() {
+    fn a_server_without_tls_keeps_its_port_behind_a_proxy() {
         let cluster = json!({ "server": "http://a.example.org/below", "proxy-url": "http://p" });
         let content = kubeconfig(cluster, json!({}));
         let led = config(content, None, &Variables::default()).unwrap();
@@ -203,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_is_none_is_told_from_a_kubeconfig_that_cannot_be_read() {
+    fn a_bad_proxy_is_told_from_an_unreadable_kubeconfig() {
         let cluster = json!({ "server": "https://a.example.org", "proxy-url": "proxy:3128" });
         let content = kubeconfig(cluster, json!({}));
         let why = config(content, None, &Variables::default()).unwrap_err();

@@ -1,4 +1,5 @@
-//! NO_PROXY, as Go takes it (golang.org/x/net/http/httpproxy): hosts that are reached without a proxy. What is malformed there names nobody.
+//! `NO_PROXY` as Go reads it (golang.org/x/net/http/httpproxy): hosts without a proxy. A malformed
+//! word names no host.
 
 use std::net::IpAddr;
 
@@ -25,7 +26,7 @@ enum Exception {
 }
 
 impl Exceptions {
-    /// From the words between commas.
+    /// The words between commas.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
@@ -36,7 +37,7 @@ impl Exceptions {
     #[must_use]
     pub fn hold(&self, host: &str, port: u16) -> bool {
         let (host, port) = (host.to_ascii_lowercase(), port.to_string());
-        // What is IPv4 in the words of IPv6 is the same address.
+        // An IPv4 address that is written as IPv6 is the same address.
         let address = host.parse::<IpAddr>().ok().map(|ip| ip.to_canonical());
         let holds = |exception: &Exception| match address {
             Some(address) => exception.holds_address(address, &port),
@@ -91,7 +92,7 @@ fn open(port: &str, at: &str) -> bool {
     port.is_empty() || port == at
 }
 
-/// `name` is itself and all below, `.name` and `*.name` what is below alone.
+/// `name` means itself and all names below it; `.name` and `*.name` mean only those below.
 fn domain(host: &str, port: &str) -> Option<Exception> {
     let host = match host.strip_prefix('*') {
         Some(rest) if rest.starts_with('.') => rest,
@@ -112,7 +113,7 @@ fn domain(host: &str, port: &str) -> Option<Exception> {
     })
 }
 
-/// Host and port; only in brackets an address of IPv6 has a port.
+/// Host and port. An IPv6 address has a port only if it is in brackets.
 fn split(word: &str) -> (&str, &str) {
     let Some((host, port)) = word.rsplit_once(':') else {
         return (word, "");
@@ -131,12 +132,13 @@ fn split(word: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Go's own table (httpproxy, proxy_test.go, `UseProxyTests`), but for what is loopback, which is not asked for here.
+    /// Go's own table (httpproxy, proxy_test.go, `UseProxyTests`) without the loopback addresses,
+    /// which never come here.
     const OF_GO: &str = "foobar.com, .barbaz.net, *.quux.org, 192.168.1.1, 192.168.1.2:81, 192.168.1.3:80, \
                          10.0.0.0/30, 2001:db8::52:0:1, [2001:db8::52:0:2]:443, [2001:db8::52:0:3]:80, 2002:db8:a::45/64";
 
     #[test]
-    fn the_hosts_of_go_s_own_table_are_excepted_as_there() {
+    fn the_hosts_of_go_s_own_table_are_excepted_as_in_go() {
         let exceptions = Exceptions::of(OF_GO);
         for (host, excepted) in [
             ("barbaz.net", false),
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_excepts_everything_wherever_it_stands() {
+    fn a_star_anywhere_excepts_every_host() {
         for text in ["*", "foobar.com, *", " * ,x"] {
             let exceptions = Exceptions::of(text);
             assert!(exceptions.hold("api.example.org", 6443), "{text}");
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_excepts_nobody_and_spoils_nothing() {
+    fn a_malformed_word_excepts_no_host_and_spoils_no_other() {
         let exceptions = Exceptions::of(",, :80,10.0.0.0/99,[::1],*.,;,api.example.org,");
         assert!(exceptions.hold("api.example.org", 6443));
         assert!(!exceptions.hold("other.example.org", 80));
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_ipv4_in_the_words_of_ipv6_is_the_same() {
+    fn an_ipv4_address_written_as_ipv6_is_the_same() {
         assert!(Exceptions::of("10.0.0.0/8").hold("::ffff:10.0.0.1", 6443));
         assert!(Exceptions::of("::ffff:10.0.0.1").hold("10.0.0.1", 6443));
     }

@@ -1,10 +1,10 @@
-//! The address of a proxy, parsed.
+//! The address of a proxy.
 
 use http::Uri;
 use http::uri::Authority;
 use thiserror::Error;
 
-/// What names no proxy that we can use. Credentials in it are not shown.
+/// A text that names no usable proxy. It is shown without credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{field} is {value:?}: {why}; accepted is http://, https:// or socks5:// before a host and, if need be, a port, \
@@ -16,15 +16,17 @@ pub struct BadProxy {
     why: &'static str,
 }
 
-/// From the `proxy-url` of a kubeconfig, which must name its scheme (client-go, tools/clientcmd/helpers.go, `parseProxyURL`).
+/// The `proxy-url` of a kubeconfig, which must name its scheme (client-go,
+/// tools/clientcmd/helpers.go, `parseProxyURL`).
 ///
 /// # Errors
-/// When it names no proxy that we can use.
+/// It names no usable proxy.
 pub fn of_kubeconfig(text: &str) -> Result<Uri, BadProxy> {
     parse("proxy-url of the cluster", text, text)
 }
 
-/// From a variable, where a mere host stands for `http://` (golang.org/x/net/http/httpproxy, `parseProxy`).
+/// A variable, in which a host alone means `http://` (golang.org/x/net/http/httpproxy,
+/// `parseProxy`).
 ///
 /// # Errors
 /// As [`of_kubeconfig`].
@@ -48,7 +50,7 @@ fn parse(field: &'static str, text: &str, address: &str) -> Result<Uri, BadProxy
     let (scheme, port) = known(scheme).ok_or_else(|| bad("no such scheme is known"))?;
     let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
     if scheme == "socks5" && user.is_some() {
-        // kube hands them to proxies of HTTP alone (kube-client 5.0, client/builder.rs).
+        // kube hands a user only to HTTP proxies (kube-client 5.0, client/builder.rs).
         return Err(bad("a user cannot be named to a SOCKS proxy"));
     }
     let place = place(authority, port).map_err(bad)?;
@@ -59,8 +61,8 @@ fn parse(field: &'static str, text: &str, address: &str) -> Result<Uri, BadProxy
     whole.build().map_err(|_| bad("that is no URL"))
 }
 
-/// The scheme as kube wants it, and its port where none is named (as Go's net/http). hyper lets a SOCKS proxy find the server's address, which is
-/// what the h says.
+/// The scheme as kube expects it, and its default port as in Go's net/http. The h in socks5h asks
+/// the proxy to find the server's address, and hyper always does so.
 fn known(scheme: &str) -> Option<(&'static str, u16)> {
     match scheme.to_ascii_lowercase().as_str() {
         "http" => Some(("http", 80)),
@@ -70,7 +72,7 @@ fn known(scheme: &str) -> Option<(&'static str, u16)> {
     }
 }
 
-/// Host and port. kube itself would take 80 for whatever names none.
+/// Host and port. kube itself would use 80 for each address without a port.
 fn place(authority: &Authority, default: u16) -> Result<String, &'static str> {
     let host = authority.host();
     if host.is_empty() {
@@ -87,7 +89,7 @@ fn place(authority: &Authority, default: u16) -> Result<String, &'static str> {
     }
 }
 
-/// A user without a password has an empty one in HTTP's words (RFC 7617, 2); kube takes what stands there.
+/// In HTTP a user without a password has an empty one (RFC 7617, 2), and kube does not add it.
 fn named(user: &str) -> String {
     if user.contains(':') {
         format!("{user}@")
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_may_name_a_mere_host_and_a_kubeconfig_may_not() {
+    fn only_a_variable_may_name_a_host_without_a_scheme() {
         for (text, proxy) in [
             ("proxy:3128", "http://proxy:3128/"),
             ("proxy", "http://proxy:80/"),
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proxy_is_refused_with_field_value_and_what_is_accepted() {
+    fn the_error_of_a_bad_proxy_names_its_field_and_value() {
         for text in [
             "ftp://proxy",
             "http://",

@@ -1,23 +1,24 @@
-//! Telling systemd how we are: ready, what we do, still alive. The protocol is one datagram (sd_notify(3)).
+//! What a service tells systemd of itself: it is ready, what it does, it is alive. A message is one
+//! datagram (sd_notify(3)).
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// systemd, as far as it listens.
-pub struct Systemd {
+/// The socket of systemd, if systemd listens.
+pub struct Notify {
     socket: Option<(UnixDatagram, SocketAddr)>,
     last: String,
 }
 
-impl Systemd {
-    /// From the environment. Started by hand there is nobody to tell.
+impl Notify {
+    /// The socket in the environment. A program that a person starts has none.
     #[must_use]
     pub fn from_environment() -> Self {
         Self::at(std::env::var("NOTIFY_SOCKET").ok().as_deref())
     }
 
-    /// Listening at this socket: a path, or behind an `@` the name of an abstract one.
+    /// The socket at this path, or with an `@` before it the abstract one of this name.
     #[must_use]
     pub fn at(socket: Option<&str>) -> Self {
         let socket = socket
@@ -29,22 +30,22 @@ impl Systemd {
         }
     }
 
-    /// We are up.
+    /// The service is up.
     pub fn ready(&self) {
         self.send("READY=1");
     }
 
-    /// We are going down.
+    /// The service goes down.
     pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
 
-    /// Not up yet, for a reason: the start may take as long as this from now on.
+    /// The service is not up yet: from now on its start may take as long as this.
     pub fn more_time(&self, time: Duration) {
         self.send(&format!("EXTEND_TIMEOUT_USEC={}", time.as_micros()));
     }
 
-    /// What `systemctl status` shows. Sent when it changes.
+    /// The text that `systemctl status` shows. It is sent when it changes.
     pub fn status(&mut self, text: &str) {
         if self.last != text {
             self.send(&format!("STATUS={}", text.replace('\n', " ")));
@@ -52,14 +53,14 @@ impl Systemd {
         }
     }
 
-    /// The loop still turns.
+    /// The service's loop still turns.
     pub fn alive(&self) {
         self.send("WATCHDOG=1");
     }
 
     fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
-            // Who does not listen is not told; there is nothing else to do about it.
+            // There is nothing to do about a message that nobody receives.
             let _ = socket.send_to_addr(message.as_bytes(), address);
         }
     }
@@ -72,7 +73,8 @@ fn address(path: &str) -> Option<SocketAddr> {
     }
 }
 
-/// How often the loop must say that it is alive: half of what systemd waits. Nothing without a watchdog.
+/// How often the loop must say that it is alive: half of what systemd waits. Nothing without a
+/// watchdog.
 #[must_use]
 pub fn watchdog() -> Option<Duration> {
     half(&std::env::var("WATCHDOG_USEC").ok()?)
@@ -100,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn systemd_hears_that_we_are_ready_what_we_do_and_that_we_live() {
+    fn systemd_hears_ready_status_alive_and_stopping() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
-        let mut systemd = Systemd::at(path.to_str());
-        systemd.ready();
-        systemd.status("Trial: first line\nsecond");
-        systemd.alive();
-        systemd.stopping();
+        let mut notify = Notify::at(path.to_str());
+        notify.ready();
+        notify.status("Trial: first line\nsecond");
+        notify.alive();
+        notify.stopping();
         let expected = [
             "READY=1",
             "STATUS=Trial: first line second",
@@ -119,28 +121,28 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_sent_when_it_changes_and_not_before() {
+    fn a_status_is_sent_only_when_it_changes() {
         let name = format!("careen-notify-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let socket = UnixDatagram::bind_addr(&address).unwrap();
-        let mut systemd = Systemd::at(Some(&format!("@{name}")));
+        let mut notify = Notify::at(Some(&format!("@{name}")));
         for text in ["one", "one", "two"] {
-            systemd.status(text);
+            notify.status(text);
         }
         assert_eq!(heard(&socket), ["STATUS=one", "STATUS=two"]);
     }
 
     #[test]
-    fn who_has_nobody_to_tell_goes_on_all_the_same() {
+    fn a_service_runs_where_nobody_listens() {
         for nowhere in [None, Some("/no/such/socket"), Some("")] {
-            let mut systemd = Systemd::at(nowhere);
-            systemd.ready();
-            systemd.status("alone");
+            let mut notify = Notify::at(nowhere);
+            notify.ready();
+            notify.status("alone");
         }
     }
 
     #[test]
-    fn the_watchdog_is_fed_twice_as_often_as_it_asks() {
+    fn the_watchdog_hears_twice_in_the_time_it_waits() {
         assert_eq!(half("120000000"), Some(Duration::from_secs(60)));
         assert_eq!(half("soon"), None);
     }

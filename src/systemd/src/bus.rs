@@ -1,0 +1,250 @@
+//! One connection to a system bus, and the calls to systemd on it. zbus waits for an answer without
+//! a limit, so each call gets one here.
+
+use std::future::Future;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use zbus::proxy::CacheProperties;
+use zbus::{Connection, Error, OwnedObjectPath, Result, connection};
+
+use crate::proxies::{
+    JobRemovedStream, LoginProxy, ManagerProxy, Property, ServiceUnitProxy, UnitProxy,
+};
+use crate::state::ActiveState;
+
+/// How long an answer may take. systemd answers at once or is in deep trouble.
+const ANSWER: Duration = Duration::from_secs(25);
+
+/// systemd's name for a unit that is not loaded (systemd
+/// src/libsystemd/sd-bus/bus-common-errors.h).
+const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
+
+/// The states of a unit in which something goes on.
+const ALIVE: [&str; 4] = ["active", "activating", "deactivating", "reloading"];
+
+/// How often a unit that should end is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The job takes the place of a conflicting one.
+const REPLACE: &str = "replace";
+
+/// A connection. It is made for one step and dropped after it: an idle agent holds none, and a bus
+/// that restarts in between does no harm. A call fails if the bus is away, if systemd refuses, or
+/// if no answer comes in time.
+pub struct Bus {
+    connection: Connection,
+    answer: Duration,
+}
+
+/// What systemd says of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The path of its unit file; empty without one.
+    pub fragment: String,
+    /// Its state.
+    pub state: ActiveState,
+    /// When it became active, in microseconds of `CLOCK_MONOTONIC`.
+    pub entered: u64,
+    /// What it says of itself.
+    pub status: String,
+}
+
+impl Bus {
+    /// Connects to the system bus. An answer may take 25 s.
+    pub async fn system() -> Result<Self> {
+        Self::build(connection::Builder::system(), ANSWER).await
+    }
+
+    /// Connects to the bus at this socket. The connection and each answer may take so long.
+    pub async fn at(socket: &Path, answer: Duration) -> Result<Self> {
+        let address = format!("unix:path={}", socket.display());
+        Self::build(connection::Builder::address(address.as_str()), answer).await
+    }
+
+    async fn build(builder: connection::Builder<'_>, answer: Duration) -> Result<Self> {
+        let connection = within(answer, builder.build()).await?;
+        Ok(Self { connection, answer })
+    }
+
+    /// The same connection, on which an answer may take so long.
+    #[must_use]
+    pub fn with_answer(self, answer: Duration) -> Self {
+        Self { answer, ..self }
+    }
+
+    /// Waits for a call as long as an answer may take.
+    pub async fn limited<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        within(self.answer, call).await
+    }
+
+    /// logind.
+    pub async fn login(&self) -> Result<LoginProxy<'_>> {
+        self.limited(LoginProxy::new(&self.connection)).await
+    }
+
+    async fn manager(&self) -> Result<ManagerProxy<'_>> {
+        self.limited(ManagerProxy::new(&self.connection)).await
+    }
+
+    async fn unit(&self, path: OwnedObjectPath) -> Result<UnitProxy<'_>> {
+        let unit = UnitProxy::builder(&self.connection).path(path);
+        self.limited(unit.cache_properties(CacheProperties::No).build())
+            .await
+    }
+
+    /// Asks for a start of a unit; does not wait for its end.
+    pub async fn start(&self, unit: &str) -> Result<()> {
+        let systemd = self.manager().await?;
+        let job = self.limited(systemd.start_unit(unit, REPLACE)).await;
+        job.map(drop)
+    }
+
+    /// Asks for a start of a unit that has no file, only these properties.
+    pub async fn start_transient(&self, unit: &str, properties: &[Property<'_>]) -> Result<()> {
+        let systemd = self.manager().await?;
+        let job = systemd.start_transient_unit(unit, "fail", properties, &[]);
+        self.limited(job).await.map(drop)
+    }
+
+    /// Stops a unit and waits until it has ended. Returns false if it lives on after this time.
+    pub async fn end(&self, unit: &str, limit: Duration) -> Result<bool> {
+        if self.is_alive(unit).await? {
+            self.stop(unit).await?;
+        }
+        let begun = Instant::now();
+        while self.is_alive(unit).await? {
+            if begun.elapsed() > limit {
+                return Ok(false);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(true)
+    }
+
+    /// Asks for a stop of a unit; does not wait for its end.
+    pub async fn stop(&self, unit: &str) -> Result<()> {
+        let systemd = self.manager().await?;
+        let job = self.limited(systemd.stop_unit(unit, REPLACE)).await;
+        job.map(drop)
+    }
+
+    /// Asks for a restart of a unit; does not wait for its end.
+    pub async fn restart(&self, unit: &str) -> Result<()> {
+        let systemd = self.manager().await?;
+        let job = self.limited(systemd.restart_unit(unit, REPLACE)).await;
+        job.map(drop)
+    }
+
+    /// Reads all unit files again and runs generators.
+    pub async fn reload(&self) -> Result<()> {
+        let systemd = self.manager().await?;
+        self.limited(systemd.reload()).await
+    }
+
+    /// Reboots without stopping units.
+    pub async fn reboot(&self) -> Result<()> {
+        let systemd = self.manager().await?;
+        self.limited(systemd.reboot()).await
+    }
+
+    /// One item for each job that ends from now on. systemd may refuse to send them, which the
+    /// stream does not show.
+    pub async fn ended_jobs(&self) -> Result<JobRemovedStream> {
+        let systemd = self.manager().await?;
+        let _ = self.limited(systemd.subscribe()).await;
+        self.limited(systemd.receive_job_removed()).await
+    }
+
+    /// A unit's state; nothing when it is not loaded.
+    pub async fn state(&self, unit: &str) -> Result<Option<ActiveState>> {
+        match self.loaded_state(unit).await {
+            Ok(state) => Ok(Some(state.into())),
+            Err(error) if is_not_loaded(&error) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The unit may go away between the two calls.
+    async fn loaded_state(&self, unit: &str) -> Result<String> {
+        let path = self.limited(self.manager().await?.get_unit(unit)).await?;
+        let unit = self.unit(path).await?;
+        self.limited(unit.active_state()).await
+    }
+
+    /// Whether a unit runs, starts or stops.
+    pub async fn is_alive(&self, unit: &str) -> Result<bool> {
+        let state = self.state(unit).await?;
+        Ok(state.is_some_and(|state| state.is_alive()))
+    }
+
+    /// The units of this pattern that run, start or stop.
+    pub async fn alive(&self, pattern: &str) -> Result<Vec<String>> {
+        let systemd = self.manager().await?;
+        let patterns = [pattern];
+        let listed = systemd.list_units_by_patterns(&ALIVE, &patterns);
+        let listed = self.limited(listed).await?;
+        Ok(listed.into_iter().map(|unit| unit.0).collect())
+    }
+
+    /// A service, also one that has no file.
+    pub async fn service(&self, unit: &str) -> Result<Service> {
+        let path = self.limited(self.manager().await?.load_unit(unit)).await?;
+        let service = ServiceUnitProxy::builder(&self.connection).path(path.clone());
+        let service = service.cache_properties(CacheProperties::No).build();
+        let service = self.limited(service).await?;
+        let unit = self.unit(path).await?;
+        Ok(Service {
+            fragment: self.limited(unit.fragment_path()).await?,
+            state: self.limited(unit.active_state()).await?.into(),
+            entered: self
+                .limited(unit.active_enter_timestamp_monotonic())
+                .await?,
+            status: self.limited(service.status_text()).await?,
+        })
+    }
+}
+
+async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Result<T> {
+    let late = |_| Error::Failure(format!("no answer of D-Bus in {limit:?}"));
+    tokio::time::timeout(limit, call).await.map_err(late)?
+}
+
+/// Whether systemd says that it has no such unit, which is how a transient one ends. Any other
+/// error says nothing of the unit.
+fn is_not_loaded(error: &Error) -> bool {
+    match error {
+        Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,
+        Error::FDO(error) => matches!(**error, zbus::fdo::Error::UnknownObject(_)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zbus::fdo;
+
+    fn answered(name: &str) -> Error {
+        let call = zbus::Message::method_call("/", "GetUnit");
+        let call = call.build(&()).unwrap();
+        Error::MethodError(name.try_into().unwrap(), None, call)
+    }
+
+    #[test]
+    fn a_unit_is_gone_only_if_systemd_says_so() {
+        let fdo = |error| Error::FDO(Box::new(error));
+        assert!(is_not_loaded(&answered(NO_SUCH_UNIT)));
+        assert!(is_not_loaded(&fdo(
+            fdo::Error::UnknownObject(String::new())
+        )));
+        for other in [
+            answered("org.freedesktop.systemd1.LoadFailed"),
+            fdo(fdo::Error::NoReply(String::new())),
+            fdo(fdo::Error::AccessDenied(String::new())),
+            Error::Failure("no answer of D-Bus in 25s".to_owned()),
+        ] {
+            assert!(!is_not_loaded(&other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! systemd and logind as Careen calls them over D-Bus, and what a service tells systemd.
+//!
+//! The agent and the installer share it. The few calls are declared here and not taken from a crate
+//! (docs/decisions.md says why).
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod bus;
+mod notify;
+mod proxies;
+mod state;
+
+pub use bus::{Bus, Service};
+pub use notify::{Notify, watchdog};
+pub use proxies::{JobRemovedStream, LoginProxy, PrepareForShutdownStream, Property};
+pub use state::ActiveState;
+pub use zbus::{Error, OwnedFd, Result, Variant};

@@ -1,0 +1,163 @@
+//! The calls as systemd hears them: names, types and order of arguments are those of
+//! org.freedesktop.systemd1(5). The test plays systemd on a bus of its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod played;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use systemd::{ActiveState, Bus, Service, Variant};
+use zbus::{Connection, Message};
+
+use played::{Answer, on_a_bus_of_its_own, path, play, row};
+
+const SYSTEMD: &str = "org.freedesktop.systemd1";
+const AGENT: &str = "careen-agent.service";
+
+#[test]
+fn systemd_hears_each_call_as_its_manual_says() {
+    on_a_bus_of_its_own("played_a_systemd");
+}
+
+#[test]
+fn end_waits_until_the_unit_has_ended() {
+    on_a_bus_of_its_own("played_a_unit_that_takes_time_to_end");
+}
+
+#[tokio::test]
+async fn played_a_unit_that_takes_time_to_end() {
+    let Some(socket) = played::socket() else {
+        return;
+    };
+    play(SYSTEMD, Heard::default()).await;
+    let bus = Bus::at(&socket, Duration::from_secs(10)).await.unwrap();
+    assert!(!bus.end(AGENT, Duration::ZERO).await.unwrap());
+    assert!(bus.end(AGENT, Duration::from_secs(10)).await.unwrap());
+    assert!(!bus.is_alive(AGENT).await.unwrap());
+}
+
+#[tokio::test]
+async fn played_a_systemd() {
+    if played::daemon().is_none() {
+        return;
+    }
+    let heard = Heard::default();
+    play(SYSTEMD, heard.clone()).await;
+    let bus = Bus::system().await.unwrap();
+    bus.reload().await.unwrap();
+    bus.start(AGENT).await.unwrap();
+    bus.restart(AGENT).await.unwrap();
+    let alive = bus.alive("careen-deploy-*").await.unwrap();
+    assert_eq!(alive, ["careen-deploy-u1-fetch.service"]);
+    let calls = [
+        "Reload",
+        "StartUnit careen-agent.service replace",
+        "RestartUnit careen-agent.service replace",
+        "ListUnitsByPatterns active,activating,deactivating,reloading careen-deploy-*",
+    ];
+    assert_eq!(heard.take(), calls);
+
+    let state = bus.state(AGENT).await.unwrap();
+    assert_eq!(state, Some(ActiveState::Active));
+    let gone = bus.state("careen-deploy-u1-fetch.service").await.unwrap();
+    assert_eq!(gone, None);
+    let service = Service {
+        fragment: "/usr/lib/systemd/system/careen-agent.service".to_owned(),
+        state: ActiveState::Active,
+        entered: 1_000_000,
+        status: "watching the Node".to_owned(),
+    };
+    heard.take();
+    assert_eq!(bus.service(AGENT).await.unwrap(), service);
+    // systemd loads also a unit that has no file.
+    assert_eq!(heard.take()[0], format!("LoadUnit {AGENT}"));
+    bus.stop(AGENT).await.unwrap();
+    assert_eq!(heard.take(), ["StopUnit careen-agent.service replace"]);
+}
+
+/// What was asked for. The agent's unit runs until it is stopped, and has ended at the third look
+/// after that.
+#[derive(Clone, Default)]
+struct Heard {
+    calls: Arc<Mutex<Vec<String>>>,
+    looks_since_stop: Option<u32>,
+}
+
+impl Heard {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+
+    fn state(&mut self) -> &'static str {
+        let Some(looks) = &mut self.looks_since_stop else {
+            return "active";
+        };
+        *looks += 1;
+        if *looks > 3 {
+            "inactive"
+        } else {
+            "deactivating"
+        }
+    }
+
+    fn value(&mut self, property: &str) -> Variant<'static> {
+        match property {
+            "FragmentPath" => Variant::new("/usr/lib/systemd/system/careen-agent.service"),
+            "ActiveState" => Variant::new(self.state()),
+            "ActiveEnterTimestampMonotonic" => Variant::new(1_000_000_u64),
+            "StatusText" => Variant::new("watching the Node"),
+            other => panic!("systemd is asked for {other}"),
+        }
+    }
+}
+
+impl Answer for Heard {
+    async fn to(&mut self, systemd: &Connection, call: &Message) -> zbus::Result<()> {
+        let (member, asked) = read(call);
+        let heard = format!("{member} {asked}").trim_end().to_owned();
+        self.calls.lock().unwrap().push(heard);
+        let header = call.header();
+        match (member.as_str(), asked.as_str()) {
+            ("GetUnit", name) if name != AGENT => {
+                let error = "org.freedesktop.systemd1.NoSuchUnit";
+                systemd.reply_error(&header, error, &"not loaded").await
+            }
+            ("Reload", _) => systemd.reply(&header, &()).await,
+            ("ListUnitsByPatterns", _) => {
+                let name = "careen-deploy-u1-fetch.service".to_owned();
+                systemd.reply(&header, &vec![row(name)]).await
+            }
+            ("Get", property) => systemd.reply(&header, &self.value(property)).await,
+            ("StopUnit", _) => {
+                self.looks_since_stop.get_or_insert(0);
+                systemd.reply(&header, &path()).await
+            }
+            _ => systemd.reply(&header, &path()).await,
+        }
+    }
+}
+
+/// A call's name and its arguments.
+fn read(call: &Message) -> (String, String) {
+    let (header, body) = (call.header(), call.body());
+    let member = header.member().unwrap().to_string();
+    let said = match member.as_str() {
+        "GetUnit" | "LoadUnit" => body.deserialize().unwrap(),
+        "StartUnit" | "StopUnit" | "RestartUnit" => {
+            let (name, mode): (String, String) = body.deserialize().unwrap();
+            format!("{name} {mode}")
+        }
+        "ListUnitsByPatterns" => {
+            let asked: (Vec<String>, Vec<String>) = body.deserialize().unwrap();
+            format!("{} {}", asked.0.join(","), asked.1.join(","))
+        }
+        "Get" => {
+            let (_, property): (String, String) = body.deserialize().unwrap();
+            property
+        }
+        "Reload" => String::new(),
+        other => panic!("systemd is told to {other}"),
+    };
+    (member, said)
+}
