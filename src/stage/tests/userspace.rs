@@ -49,7 +49,7 @@ fn no_emergency_shell_opens_on_a_trial_until_it_is_the_default() {
 #[test]
 fn the_one_shot_of_the_next_upgrade_is_left_to_it() {
     let node = blessed_and_asked_again();
-    node.arm();
+    node.disk.arm(&node.old).unwrap();
     for verb in ["fallback", "deadman"] {
         let ended = node.run(verb, &node.new, true, &["--now", "9000000"]);
         assert_eq!(ended.status.code(), Some(0), "{verb}");
