@@ -5,8 +5,8 @@ mod played;
 
 use std::time::Duration;
 
-use agent::node::reboot;
 use agent::node::systemd::Bus;
+use agent::step::reboot;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -1,11 +1,6 @@
 //! What only a real node has: systemd, logind, careen-deploy, the boot loader, the kubelet.
 
-mod bus;
-pub mod deploy;
-pub mod lines;
+pub(crate) mod bus;
 pub mod real;
-pub mod reboot;
 pub mod saved;
-pub mod snapshot;
 pub mod systemd;
-pub mod unit;

@@ -8,7 +8,7 @@ use zbus::Connection;
 use super::bus::{ManagerProxy, UnitProxy};
 
 /// How long a call may take. systemd answers at once or is in deep trouble.
-pub(super) const ANSWER: Duration = Duration::from_secs(25);
+pub(crate) const ANSWER: Duration = Duration::from_secs(25);
 
 /// systemd's name for a unit that is not loaded (systemd src/libsystemd/sd-bus/bus-common-errors.h).
 const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
@@ -34,7 +34,7 @@ impl Bus {
     }
 
     /// The connection.
-    pub(super) const fn connection(&self) -> &Connection {
+    pub(crate) const fn connection(&self) -> &Connection {
         &self.connection
     }
 
@@ -88,11 +88,10 @@ impl Bus {
 
 /// Whether systemd says that it has no such unit, which is how a transient one ends. Any other error says nothing of the unit.
 fn is_not_loaded(error: &zbus::Error) -> bool {
-    match error {
-        zbus::Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,
-        zbus::Error::FDO(error) => matches!(**error, zbus::fdo::Error::UnknownObject(_)),
-        _ => false,
+    if let zbus::Error::MethodError(name, ..) = error {
+        return name.as_str() == NO_SUCH_UNIT;
     }
+    matches!(error, zbus::Error::FDO(error) if matches!(**error, zbus::fdo::Error::UnknownObject(_)))
 }
 
 /// A call with a limit on the time of its answer.
@@ -107,7 +106,7 @@ pub async fn timed<T>(call: impl Future<Output = zbus::Result<T>>) -> zbus::Resu
 ///
 /// # Errors
 /// As the call, and a time-out.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     limit: Duration,
     call: impl Future<Output = zbus::Result<T>>,
 ) -> zbus::Result<T> {

@@ -12,8 +12,9 @@ use upgrade::policy::Limits;
 use upgrade::{Doing, Reason, UpgradeId, names};
 
 use super::lines::Lines;
-use super::systemd::{Bus, timed};
-use super::unit::{self, Run};
+use super::run::Run;
+use super::unit;
+use crate::node::systemd::{Bus, timed};
 use crate::own;
 
 /// The program's name, and where the image has it.
