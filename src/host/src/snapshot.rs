@@ -15,7 +15,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use upgrade::{Deployment, Phase, Upgrade, UpgradeId};
+use upgrade::phase::Class;
+use upgrade::{Deployment, Upgrade, UpgradeId};
 
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
@@ -145,18 +146,11 @@ pub fn exists(places: &Places, id: &UpgradeId) -> bool {
 #[must_use]
 pub fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
     let target_runs = upgrade.to.as_ref().is_some_and(|to| to.same(booted));
-    let may_have_run = match &upgrade.phase {
-        Phase::Armed { .. }
-        | Phase::Trial { .. }
-        | Phase::Healthy { .. }
-        | Phase::Reverting { .. }
-        | Phase::Halted { .. } => true,
+    let may_have_run = match upgrade.phase.class() {
+        Class::Trying { .. } | Class::Reverting { .. } | Class::Halted { .. } => true,
         // Somebody went back from a blessed system by hand.
-        Phase::Blessed => true,
-        Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed | Phase::Drained => {
-            false
-        }
-        Phase::Upgraded | Phase::Failed { .. } => false,
+        Class::Blessed => true,
+        Class::Preparing | Class::Upgraded | Class::Failed { .. } => false,
     };
     may_have_run && !target_runs
 }

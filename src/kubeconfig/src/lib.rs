@@ -4,6 +4,8 @@
 //! kubeconfig for one comma too many in it (kube-client 5.0, config/file_loader.rs and no_proxy.rs). So kube's own reading of the
 //! environment is not used here at all.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod address;
 mod decide;
 mod exceptions;

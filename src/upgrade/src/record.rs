@@ -11,7 +11,7 @@ use crate::history::Past;
 use crate::id::{BootId, Digest, Moment, UpgradeId};
 use crate::image::{Deployment, ImageFacts, ImageInfo};
 use crate::observe::Asked;
-use crate::phase::Phase;
+use crate::phase::{Class, Phase};
 use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::step::Step;
@@ -365,20 +365,13 @@ impl Upgrade {
     /// starts after a trial finds the phase that the trial was left in.
     #[must_use]
     pub fn may_arm_next(&self, booted: &Deployment) -> bool {
-        let before_a_trial = match self.phase {
-            Phase::Drained
-            | Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed => true,
-            Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Upgraded
-            | Phase::Reverting { .. }
-            | Phase::Failed { .. }
-            | Phase::Halted { .. } => false,
+        let before_a_trial = match self.phase.class() {
+            Class::Preparing => self.phase == Phase::Drained,
+            Class::Trying { .. } | Class::Blessed => true,
+            Class::Upgraded
+            | Class::Reverting { .. }
+            | Class::Failed { .. }
+            | Class::Halted { .. } => false,
         };
         before_a_trial && self.from.same(booted)
     }
@@ -395,20 +388,12 @@ impl Upgrade {
     /// without a guard nobody can say that.
     #[must_use]
     pub fn is_past_its_arming(&self) -> bool {
-        match self.phase {
-            Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed
-            | Phase::Upgraded => false,
-            Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Drained
-            | Phase::Reverting { .. }
-            | Phase::Failed { .. }
-            | Phase::Halted { .. } => self.has_guard() && self.guarded.is_none(),
+        match self.phase.class() {
+            Class::Trying { .. } | Class::Blessed | Class::Upgraded => false,
+            Class::Preparing
+            | Class::Reverting { .. }
+            | Class::Failed { .. }
+            | Class::Halted { .. } => self.has_guard() && self.guarded.is_none(),
         }
     }
 

@@ -57,9 +57,11 @@ impl World {
             running: None,
             finished,
             health: self.health(),
-            integrity: (home == Home::Stage).then(|| match self.flaw {
-                Flaw::Tampered => Err("usr/bin/kubelet: its content has changed".to_owned()),
-                _ => Ok(()),
+            integrity: (home == Home::Stage).then(|| {
+                if self.flaw == Flaw::Tampered {
+                    return Err("usr/bin/kubelet: its content has changed".to_owned());
+                }
+                Ok(())
             }),
         }
     }

@@ -83,9 +83,10 @@ pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> boo
 /// While it is armed the target has not run by the record, so it has written nothing. Of one without a guard that is known in the boot that has
 /// armed it alone.
 fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
-    match &upgrade.phase {
-        Phase::Armed { boot: armed } => !upgrade.has_guard() && armed != boot,
-        _ => true,
+    if let Phase::Armed { boot: armed } = &upgrade.phase {
+        !upgrade.has_guard() && armed != boot
+    } else {
+        true
     }
 }
 

@@ -129,13 +129,9 @@ fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 5] {
 pub fn state(node: &NodeView) -> Cell {
     let standing = Standing::of(node);
     let phase = node.status.as_ref().map(|status| status.phase.clone());
-    match standing {
-        Standing::Working => toned(
-            tone(standing),
-            phase.unwrap_or_else(|| standing.word().to_owned()),
-        ),
-        _ => toned(tone(standing), standing.word()),
-    }
+    let phase = phase.filter(|_| standing == Standing::Working);
+    let word = phase.unwrap_or_else(|| standing.word().to_owned());
+    toned(tone(standing), word)
 }
 
 const fn tone(standing: Standing) -> Tone {
@@ -215,8 +211,9 @@ fn unanswered(node: &NodeView, now: u64) -> String {
 }
 
 fn meaning(node: &NodeView) -> String {
-    match node.stage() {
-        Stage::Other => String::new(),
-        known => known.meaning().to_owned(),
+    let stage = node.stage();
+    if stage == Stage::Other {
+        return String::new();
     }
+    stage.meaning().to_owned()
 }
