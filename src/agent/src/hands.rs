@@ -7,26 +7,58 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::{Found, Look};
-use upgrade::step::Effect;
-use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, Step, Target, UpgradeId};
+use upgrade::step::{Effect, StepKind};
+use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, UpgradeId};
 
 use crate::metrics::Disk;
+use crate::task::Task;
 
 /// What a step needs to be performed.
 #[derive(Clone, Debug)]
 pub struct Errand {
     /// The step.
-    pub step: Step,
+    pub step: StepKind,
     /// The upgrade that it belongs to; nothing for a step outside any.
     pub id: Option<UpgradeId>,
-    /// The image that the upgrade was asked for, unless that is a system that lies here.
-    pub image: Option<Target>,
     /// The policy in force.
     pub policy: Arc<Policy>,
     /// Becomes true when the step is to be given up.
     pub cancel: watch::Receiver<bool>,
     /// Where it says how far it is.
     pub doing: watch::Sender<Option<Doing>>,
+}
+
+impl Errand {
+    /// The upgrade that the step belongs to.
+    ///
+    /// # Errors
+    /// When it belongs to none.
+    pub fn upgrade(&self) -> Result<&UpgradeId, Reason> {
+        self.id.as_ref().ok_or_else(|| self.not_ours())
+    }
+
+    /// The brain never asks this step of an agent.
+    pub(crate) fn not_ours(&self) -> Reason {
+        Reason::DeployFailed {
+            verb: self.step.name().to_owned(),
+            detail: "it belongs to no upgrade here".to_owned(),
+        }
+    }
+
+    /// Works until the work is done or the step is to be given up.
+    ///
+    /// # Errors
+    /// As the work.
+    pub async fn unless_cancelled(
+        &self,
+        work: impl Future<Output = Result<(), Reason>>,
+    ) -> Result<Ended, Reason> {
+        let mut cancel = self.cancel.clone();
+        tokio::select! {
+            done = work => done.map(|()| Ended::Done(Effect::Plain)),
+            Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
+        }
+    }
 }
 
 /// What looking at an image for a plan needs.
@@ -96,8 +128,12 @@ pub trait Hands: Send + Sync + 'static {
     /// Why the image cannot be had.
     fn look_ahead(&self, ahead: Ahead) -> impl Future<Output = Result<Found, Reason>> + Send;
 
-    /// Performs one step that is none of the API server's.
-    fn perform(&self, errand: Errand) -> impl Future<Output = Result<Ended, Reason>> + Send;
+    /// Does the task of a step.
+    fn perform(
+        &self,
+        task: Task,
+        errand: Errand,
+    ) -> impl Future<Output = Result<Ended, Reason>> + Send;
 
     /// Checks a trial for ever, and says what changes.
     fn check(

@@ -13,17 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use systemd::{ActiveState, Bus};
-use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::warn;
 use upgrade::observe::Check;
 use upgrade::{Phase, Reason, Record, UpgradeId, names};
 
 /// How long it may take. About 3 s on a quiet node; slow machines and a loaded API server get plenty.
 const LIMIT: Duration = Duration::from_secs(90);
-
-/// How often its end is looked for, and how long systemd may take to begin it.
-const LOOK: Duration = Duration::from_millis(500);
-const START: Duration = Duration::from_secs(5);
 
 /// What is noted before kubeadm is run, in case nothing can be noted after it.
 const CUT_SHORT: &str = "its service was ended before kubeadm had come to its end";
@@ -39,7 +34,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    fn of(id: &UpgradeId) -> Self {
+    pub(crate) fn of(id: &UpgradeId) -> Self {
         Self::below(Path::new(names::RUN_DIR), id)
     }
 
@@ -55,7 +50,7 @@ impl Notes {
         }
     }
 
-    fn has_succeeded(&self) -> bool {
+    pub(crate) fn has_succeeded(&self) -> bool {
         self.success.exists()
     }
 
@@ -96,12 +91,12 @@ impl Notes {
     }
 
     /// To be called before it is run late: whoever is killed from then on leaves it noted.
-    fn owe_restart(&self) -> Result<(), Reason> {
+    pub(crate) fn owe_restart(&self) -> Result<(), Reason> {
         let noted = note(&self.owes_restart);
         noted.map_err(|error| failed(&format!("the kubelet's restart cannot be noted: {error}")))
     }
 
-    fn restarted(&self) -> Result<(), Reason> {
+    pub(crate) fn restarted(&self) -> Result<(), Reason> {
         let gone = std::fs::remove_file(&self.owes_restart);
         gone.map_err(|error| failed(&format!("the kubelet's restart cannot be noted: {error}")))
     }
@@ -134,7 +129,7 @@ async fn running_now() -> systemd::Result<bool> {
 }
 
 /// The unit stays `active` when its work is over, so only `activating` means that it works.
-async fn is_running(bus: &Bus) -> systemd::Result<bool> {
+pub(crate) async fn is_running(bus: &Bus) -> systemd::Result<bool> {
     Ok(bus.state(names::KUBEADM_UNIT).await? == Some(ActiveState::Activating))
 }
 
@@ -180,56 +175,10 @@ fn where_to_look() -> String {
     format!("see journalctl -u {}", names::KUBEADM_UNIT)
 }
 
-fn failed(detail: &str) -> Reason {
+pub(crate) fn failed(detail: &str) -> Reason {
     Reason::KubeadmFailed {
         detail: detail.to_owned(),
     }
-}
-
-/// Has its unit run once more, then the kubelet restarted on what it wrote. Where an agent was killed in between, only that.
-///
-/// # Errors
-/// [`Reason::KubeadmFailed`] when it did not succeed: without the API server it cannot.
-pub async fn again(id: &UpgradeId) -> Result<(), Reason> {
-    again_noting(&Notes::of(id)).await
-}
-
-/// As [`again`], with these notes.
-///
-/// # Errors
-/// As [`again`].
-pub async fn again_noting(notes: &Notes) -> Result<(), Reason> {
-    let bus = Bus::system().await.map_err(unheard)?;
-    notes.owe_restart()?;
-    if !notes.has_succeeded() {
-        rerun(&bus, notes).await?;
-    }
-    restart(&bus, names::KUBELET_UNIT).await?;
-    notes.restarted()?;
-    info!("kubeadm upgrade node has succeeded; the kubelet restarts");
-    Ok(())
-}
-
-async fn rerun(bus: &Bus, notes: &Notes) -> Result<(), Reason> {
-    restart(bus, names::KUBEADM_UNIT).await?;
-    let start = Instant::now();
-    while !notes.has_succeeded() {
-        tokio::time::sleep(LOOK).await;
-        // The unit needs a moment to get from its old end to its new start.
-        let over = start.elapsed() > START && !is_running(bus).await.map_err(unheard)?;
-        if over && !notes.has_succeeded() {
-            return Err(failed(&notes.why_not()));
-        }
-    }
-    Ok(())
-}
-
-async fn restart(bus: &Bus, unit: &str) -> Result<(), Reason> {
-    bus.restart(unit).await.map_err(unheard)
-}
-
-fn unheard(error: systemd::Error) -> Reason {
-    failed(&format!("systemd does not answer: {error}"))
 }
 
 #[cfg(test)]

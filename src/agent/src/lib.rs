@@ -3,6 +3,7 @@
 //! What to do is decided in the crate `upgrade`; this crate sees and does. It needs the API server to learn of a request, to
 //! drain and to tell; it does not need it to finish an upgrade or to fall back.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod cluster;
@@ -11,7 +12,6 @@ pub mod drain;
 mod guarded;
 pub mod hands;
 pub mod health;
-pub mod hooks;
 pub mod in_force;
 pub mod kubeadm;
 pub mod launch;
@@ -26,6 +26,8 @@ pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod run;
+pub mod step;
+pub mod task;
 pub mod trial;
 pub mod watchdog;
 pub mod work;

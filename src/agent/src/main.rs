@@ -1,5 +1,6 @@
 //! `careen-agent`: wiring. Mounts first, then the runtime, then the loop.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod args;

@@ -18,7 +18,7 @@ use crate::cluster::seen::NodeSeen;
 use crate::cluster::{ApiError, Cluster, limited};
 use crate::drain;
 use crate::hands::{Ahead, Hands};
-use crate::work::Tools;
+use crate::step::Tools;
 
 /// Pause before an answer that could not be written is written again.
 const RETRY: Duration = Duration::from_secs(2);

@@ -27,8 +27,9 @@ use crate::metrics::{Linked, Metrics};
 use crate::observe::{Around, observation};
 use crate::plan::{Asked, Planner};
 use crate::report::{Reporter, Wanted};
+use crate::step::Tools;
 use crate::trial::Trial;
-use crate::work::{Tools, Work};
+use crate::work::Work;
 
 /// Pause after the machine could not be seen or the record not be written.
 const AGAIN: Duration = Duration::from_secs(10);

@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex};
 
 use agent::hands::{Errand, Hands};
 use agent::node::real::Node;
+use agent::task::{Task, Verb};
 use host::Places;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tokio::sync::watch;
-use upgrade::{Policy, Step};
+use upgrade::Policy;
+use upgrade::step::StepKind;
 use zbus::{Connection, Message};
 
 use played::{Answer, on_a_bus_of_its_own, play};
@@ -112,22 +114,26 @@ impl Answer for Machine {
     }
 }
 
-async fn perform(step: Step) {
+async fn perform(step: StepKind, task: Task) {
     let folder = tempfile::tempdir().unwrap();
     let (_cancel, cancel) = watch::channel(false);
     let (doing, _told) = watch::channel(None);
     let errand = Errand {
         step,
         id: Some("u1".parse().unwrap()),
-        image: None,
         policy: Arc::new(Policy::default()),
         cancel,
         doing,
     };
     let done = Node::new(Places::running(folder.path()))
-        .perform(errand)
+        .perform(task, errand)
         .await;
     done.expect_err("systemd and logind refuse");
+}
+
+async fn undo() {
+    let undo = Task::Deploy(Verb::Undo { commit: None });
+    perform(StepKind::Undo, undo).await;
 }
 
 fn call(name: &str, held: usize) -> (String, usize) {
@@ -139,7 +145,7 @@ async fn played_an_undo() {
     let Some(machine) = Machine::play().await else {
         return;
     };
-    perform(Step::Undo { commit: None }).await;
+    undo().await;
     let wanted = [call("Inhibit", 0), call("ListUnitsByPatterns", 1)];
     assert_eq!(machine.heard(), wanted);
     assert_eq!(machine.held(), 0);
@@ -151,7 +157,8 @@ async fn played_a_fetch() {
         return;
     };
     let target = "ostree:images:os/stable".parse().unwrap();
-    perform(Step::Fetch { target }).await;
+    let fetch = Task::Deploy(Verb::Fetch { target });
+    perform(StepKind::Fetch, fetch).await;
     assert_eq!(machine.heard(), [call("GetUnit", 0)]);
 }
 
@@ -160,8 +167,8 @@ async fn played_a_reboot_behind_an_undo() {
     let Some(machine) = Machine::play().await else {
         return;
     };
-    perform(Step::Undo { commit: None }).await;
-    perform(Step::Reboot { force: false }).await;
+    undo().await;
+    perform(StepKind::Reboot, Task::Reboot { force: false }).await;
     let heard = machine.heard();
     let reboot = heard.iter().position(|(name, _)| name == "RebootWithFlags");
     let reboot = reboot.expect("it is asked for");

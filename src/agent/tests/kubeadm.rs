@@ -6,7 +6,8 @@ mod played;
 
 use std::path::{Path, PathBuf};
 
-use agent::kubeadm::{Notes, again_noting};
+use agent::kubeadm::Notes;
+use agent::step::kubeadm::again_noting;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use upgrade::names::{KUBEADM_UNIT, KUBELET_UNIT};
 use upgrade::observe::Check;

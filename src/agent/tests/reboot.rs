@@ -6,7 +6,7 @@ mod played;
 
 use std::time::Duration;
 
-use agent::node::reboot;
+use agent::step::reboot;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use systemd::Bus;

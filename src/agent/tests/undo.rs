@@ -7,7 +7,7 @@ mod played;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use agent::node::deploy;
+use agent::step::deploy::follow;
 use systemd::Bus;
 use zbus::{Connection, Message};
 
@@ -42,7 +42,7 @@ async fn played_a_systemd_with_runs_of_a_former_agent() {
     }));
     play(SYSTEMD, Arc::clone(&units)).await;
     let bus = Bus::system().await.unwrap();
-    deploy::end_others(&bus, UNDO).await.unwrap();
+    follow::end_others(&bus, UNDO).await.unwrap();
     let units = units.lock().unwrap();
     assert_eq!(units.alive.keys().copied().collect::<Vec<_>>(), [UNDO]);
     // Inside libostree's swap a run is left to end.

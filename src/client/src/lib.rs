@@ -1,5 +1,6 @@
 //! What Careen's programs share as clients of an API server: the way there, the objects they read,
 //! and the words for what went wrong.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod error;
 pub mod kubeconfig;

@@ -227,7 +227,14 @@ impl Verb {
         match self {
             Self::Fetch(fetch) | Self::Plan(fetch) => fetch.bandwidth,
             Self::FetchImage(fetch) | Self::PlanImage(fetch) => fetch.bandwidth,
-            _ => None,
+            Self::Verify(_)
+            | Self::Deploy(_)
+            | Self::Bless(_)
+            | Self::Reinstate(_)
+            | Self::Undo(_)
+            | Self::Clean
+            | Self::Status
+            | Self::Thaw => None,
         }
     }
 }

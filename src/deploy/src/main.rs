@@ -1,20 +1,18 @@
 //! `careen-deploy`: the part of Careen that touches libostree. One verb a run; JSON lines on standard output.
 //! It decides nothing: what to do and what a failure means is the agent's business.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod args;
 mod bless;
 mod bucket;
 mod children;
-mod clean;
 mod container;
 mod critical;
 mod deploy;
 mod fetch;
-mod former;
-mod half;
-mod leftovers;
+mod gc;
 mod lock;
 mod plan;
 mod process;
@@ -24,10 +22,7 @@ mod report;
 mod signal;
 mod site;
 mod status;
-mod stray;
 mod thaw;
-mod undo;
-mod unfinished;
 mod verify;
 
 use std::process::ExitCode;
@@ -36,6 +31,7 @@ use std::time::Duration;
 use args::{Cli, Verb};
 use children::Children;
 use clap::Parser;
+use gc::{clean, undo};
 use site::Site;
 use upgrade::Reason;
 use upgrade::deploy::{Done, Line};

@@ -3,6 +3,7 @@
 //! Every function takes the folders it works on ([`Places`]), so that tests give it a temporary one. Nothing here
 //! decides, talks over a network or links libostree: the initramfs needs what is here.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod agents;

@@ -32,11 +32,11 @@ impl FromStr for Destination {
             _ => return Err(bad()),
         };
         let (place, tag) = split(transport, rest);
-        let good = match transport {
-            Transport::Registry => place
-                .split_once('/')
-                .is_some_and(|(_, name)| !name.is_empty()),
-            _ => place.starts_with('/') && !place.contains(':'),
+        let good = if transport == Transport::Registry {
+            let named = place.split_once('/');
+            named.is_some_and(|(_, name)| !name.is_empty())
+        } else {
+            place.starts_with('/') && !place.contains(':')
         };
         if !good || place.contains('@') || tag.is_some_and(str::is_empty) {
             return Err(bad());

@@ -2,6 +2,8 @@
 //!
 //! It runs where images are built, never on a node, and drives skopeo to push.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod destination;
 mod layers;
 

@@ -1,5 +1,7 @@
 //! `careen-image`: a built OSTree commit as a container image that nodes can be upgraded to.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod args;
 
 use std::process::ExitCode;

@@ -4,6 +4,7 @@
 //! Every few seconds: [`look`] at everything, [`decide()`] purely, do one [`act`], say how it is ([`health`]). Nothing is remembered between
 //! two turns, so a pod that dies in the middle of one is followed by one that goes on. Only [`remove`] removes anything.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod act;

@@ -19,11 +19,11 @@ pub type Lock = Flock<File>;
 pub fn take(folder: &Path) -> Result<Lock, String> {
     let opened = File::open(folder);
     let opened = opened.map_err(|error| format!("opening {}: {error}", folder.display()))?;
-    Flock::lock(opened, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
-        Errno::EWOULDBLOCK => {
-            "another pod's careen-installer works on this node; it goes first".to_owned()
+    Flock::lock(opened, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+        if errno == Errno::EWOULDBLOCK {
+            return "another pod's careen-installer works on this node; it goes first".to_owned();
         }
-        other => format!("locking {}: {other}", folder.display()),
+        format!("locking {}: {errno}", folder.display())
     })
 }
 

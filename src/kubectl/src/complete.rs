@@ -164,10 +164,11 @@ fn takes_value(flag: &Arg) -> bool {
 }
 
 fn values(flag: &Arg, written: &str) -> String {
-    let directive = match flag.get_value_hint() {
-        ValueHint::AnyPath | ValueHint::FilePath => FILES,
-        _ => NO_FILES,
-    };
+    let is_file = matches!(
+        flag.get_value_hint(),
+        ValueHint::AnyPath | ValueHint::FilePath
+    );
+    let directive = if is_file { FILES } else { NO_FILES };
     told(possible(flag), written, directive)
 }
 

@@ -75,9 +75,10 @@ impl Failure {
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        match error {
-            kube::Error::Api(status) => answered(&status),
-            other => Self::Unreachable(plain::line(&chain(&other))),
+        if let kube::Error::Api(status) = error {
+            answered(&status)
+        } else {
+            Self::Unreachable(plain::line(&chain(&error)))
         }
     }
 }

@@ -4,6 +4,8 @@
 //! What comes from the API server is parsed once ([`view`]), what it means is decided by pure functions of it ([`standing`],
 //! [`diagnose`], [`request`]) and shown by others ([`render`]). [`commands`] puts them together, one file for each command.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod api;
 pub mod cli;
 pub mod commands;

@@ -1,5 +1,7 @@
 //! `kubectl-careen`: wiring.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -5,6 +5,8 @@
 //! annotation on a Machine ([`flow`]). Both read watched state ([`machines`], [`clusters`], [`catalogue`]) and write through
 //! [`hands`]. Nothing here knows OSTree, boot loaders or pods: that is the agent's on its node.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod api;
 pub mod catalogue;
 pub mod clusters;

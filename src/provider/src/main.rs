@@ -18,6 +18,8 @@
 //! careen-provider manifests DIR [--image IMAGE]   writes the release's files and ends
 //! ```
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 #[cfg(panic = "abort")]
 compile_error!(
     "careen-provider outlives a fault of its own over one Machine by catching it (flow), and with panic = \"abort\", as of the profile `image`, it \

@@ -283,13 +283,13 @@ fn of_status(status: &Status) -> WatchError {
 
 impl From<kube::Error> for WatchError {
     fn from(error: kube::Error) -> Self {
-        match error {
-            kube::Error::Api(status) => of_status(&status),
-            other => match TooLong::among(&other) {
+        let kube::Error::Api(status) = error else {
+            return match TooLong::among(&error) {
                 Some(why) => Self::TooLong(why.to_string()),
-                None => Self::away(&chain(&other)),
-            },
-        }
+                None => Self::away(&chain(&error)),
+            };
+        };
+        of_status(&status)
     }
 }
 

@@ -97,7 +97,7 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Args, lexopt::Error> {
             Long("patience") => given.patience = Some(parser.value()?.parse()?),
             Long("initramfs") => given.initramfs = true,
             Long("dry-run") => given.dry_run = true,
-            other => return Err(other.unexpected()),
+            Short(_) | Long(_) | Value(_) => return Err(argument.unexpected()),
         }
     }
     given.complete()
@@ -120,10 +120,12 @@ impl Given {
     fn complete(self) -> Result<Args, lexopt::Error> {
         let verb = self.verb.ok_or("the verb is missing")?;
         let early = self.initramfs || matches!(verb, Verb::Guard | Verb::Verify);
-        let sysroot = self.sysroot.unwrap_or_else(|| match verb {
-            Verb::Verify => "/sysroot/sysroot".into(),
-            _ => "/sysroot".into(),
-        });
+        let usual = if verb == Verb::Verify {
+            "/sysroot/sysroot"
+        } else {
+            "/sysroot"
+        };
+        let sysroot = self.sysroot.unwrap_or_else(|| usual.into());
         let boot = self.boot.unwrap_or_else(|| {
             if early {
                 sysroot.join("boot")

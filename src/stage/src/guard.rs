@@ -9,7 +9,8 @@ use host::manifest::{Manifest, Which};
 use host::mounts::Writable;
 use host::{Places, kernel};
 use upgrade::decide::decide;
-use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Step};
+use upgrade::step::StageStep;
+use upgrade::{Act, Deployment, Journal, Observation, Policy, Record};
 
 use crate::args::Args;
 use crate::{look, refusal, strict};
@@ -49,13 +50,12 @@ pub fn judge(
     for _ in 0..PASSES {
         let seen = look::observe(args, deployment.clone(), Some(integrity.clone()))
             .map_err(|error| error.to_string())?;
-        match next(args, &seen)? {
-            Act::Begin(Step::Pass) => return Ok(()),
-            Act::Begin(Step::Disarm) => disarm(args)?,
-            Act::Begin(Step::Reboot { .. }) => {
-                return Err(refusal::of(args, &seen));
-            }
-            other => return Err(format!("no act for an initramfs: {other:?}")),
+        let act = next(args, &seen)?;
+        match act.in_the_stage() {
+            Some(StageStep::Pass) => return Ok(()),
+            Some(StageStep::Disarm) => disarm(args)?,
+            Some(StageStep::Reboot) => return Err(refusal::of(args, &seen)),
+            None => return Err(format!("no act for an initramfs: {act:?}")),
         }
     }
     Err("the one-shot entry cannot be cleared".to_owned())

@@ -3,6 +3,7 @@
 //! Everything is strict on a trial (`careen.trial=1`) and does nothing on any other boot, so that a person can always
 //! rescue a system by the distribution's own means. It links neither libostree nor a D-Bus nor a Kubernetes client.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod args;

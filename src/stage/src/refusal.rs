@@ -25,17 +25,17 @@ pub fn of(args: &Args, seen: &Observation) -> String {
 }
 
 fn by_phase(phase: &Phase) -> String {
-    match phase {
-        // Written by this very decision, or by the one before it in this boot.
-        Phase::Reverting {
-            reason: reason @ Reason::StageRefused { .. },
-        } => reason.to_string(),
-        Phase::Trial { boot } => format!(
-            "this trial was entered once already, in boot {boot}; each arming is for one boot"
-        ),
-        other => format!(
-            "no trial of this system is armed: its upgrade is at {}",
-            other.name()
-        ),
+    // Written by this very decision, or by the one before it in this boot.
+    if let Phase::Reverting { reason } = phase
+        && matches!(reason, Reason::StageRefused { .. })
+    {
+        return reason.to_string();
     }
+    if let Phase::Trial { boot } = phase {
+        return format!(
+            "this trial was entered once already, in boot {boot}; each arming is for one boot"
+        );
+    }
+    let name = phase.name();
+    format!("no trial of this system is armed: its upgrade is at {name}")
 }

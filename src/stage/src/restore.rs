@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use host::journal::Store;
 use host::snapshot::Owed;
 use host::{Error, boot, mounts, os, snapshot};
+use upgrade::phase::Class;
 use upgrade::{BootId, Deployment, Phase, Upgrade, UpgradeId, names};
 
 use crate::args::Args;
@@ -124,11 +125,18 @@ fn is_back(changed: usize, noted: host::Result<()>) -> bool {
 }
 
 fn no_more_due(args: &Args, upgrade: &Upgrade) -> host::Result<()> {
-    match upgrade.phase {
-        // Late: the upgrade is over, and nobody else takes it away.
-        Phase::Failed { .. } => snapshot::forget(&args.places, &upgrade.id),
-        Phase::Armed { .. } => snapshot::note_armed(&args.places, &upgrade.id, &this_boot(args)?),
-        _ => snapshot::note(&args.places, upgrade),
+    match upgrade.phase.class() {
+        // Late: the upgrade is over, and nothing else removes the snapshot.
+        Class::Failed { .. } => snapshot::forget(&args.places, &upgrade.id),
+        Class::Trying { .. } if matches!(upgrade.phase, Phase::Armed { .. }) => {
+            snapshot::note_armed(&args.places, &upgrade.id, &this_boot(args)?)
+        }
+        Class::Preparing
+        | Class::Trying { .. }
+        | Class::Blessed
+        | Class::Reverting { .. }
+        | Class::Upgraded
+        | Class::Halted { .. } => snapshot::note(&args.places, upgrade),
     }
 }
 

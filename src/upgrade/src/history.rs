@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::bill::{Now, Seconds};
 use crate::id::UpgradeId;
-use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::report::Answer;
@@ -77,20 +76,9 @@ impl Past {
             tries: up.attempt.tries,
             ..Self::new(&up.request, now.wall)
         };
-        match &up.phase {
-            Phase::Failed { reason } | Phase::Halted { reason } => past.failed(reason),
-            // The table leads here from none of the others but Upgraded.
-            Phase::Upgraded
-            | Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Drained
-            | Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed
-            | Phase::Reverting { .. } => past,
+        match up.phase.failure() {
+            Some(reason) => past.failed(reason),
+            None => past,
         }
     }
 

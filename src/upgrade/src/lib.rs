@@ -4,6 +4,7 @@
 //! ([`Policy`]) and returns a [`Decision`]: the next record, which must be written before anything is done, and one act.
 //! The agent, the stage in the initramfs and the model checker call the same function. There is no clock, file, process or
 //! network in this crate: `clippy.toml` beside it names what would be one.
+#![deny(clippy::wildcard_enum_match_arm)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod bill;

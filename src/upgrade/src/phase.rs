@@ -55,7 +55,69 @@ pub enum Phase {
     },
 }
 
+/// The stretches of an upgrade, in order: what most rules ask of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class<'a> {
+    /// Accepted to Drained: the old system runs, and no trial is armed.
+    Preparing,
+    /// Armed, Trial or Healthy: one boot of the new system comes, runs or is judged.
+    Trying {
+        /// The boot that armed it, that it runs in or that it was judged in.
+        boot: &'a BootId,
+    },
+    /// The new system is the default.
+    Blessed,
+    /// On the way back to the old system.
+    Reverting {
+        /// Why.
+        reason: &'a Reason,
+    },
+    /// Ended well.
+    Upgraded,
+    /// Ended in the old system.
+    Failed {
+        /// Why.
+        reason: &'a Reason,
+    },
+    /// Only a person can help.
+    Halted {
+        /// Why.
+        reason: &'a Reason,
+    },
+}
+
 impl Phase {
+    /// Which stretch of an upgrade it is of.
+    #[must_use]
+    pub const fn class(&self) -> Class<'_> {
+        match self {
+            Self::Accepted | Self::Fetched | Self::Verified | Self::Deployed | Self::Drained => {
+                Class::Preparing
+            }
+            Self::Armed { boot } | Self::Trial { boot } | Self::Healthy { boot } => {
+                Class::Trying { boot }
+            }
+            Self::Blessed => Class::Blessed,
+            Self::Reverting { reason } => Class::Reverting { reason },
+            Self::Upgraded => Class::Upgraded,
+            Self::Failed { reason } => Class::Failed { reason },
+            Self::Halted { reason } => Class::Halted { reason },
+        }
+    }
+
+    /// Why it has ended, if it has not ended well.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&Reason> {
+        match self.class() {
+            Class::Failed { reason } | Class::Halted { reason } => Some(reason),
+            Class::Preparing
+            | Class::Trying { .. }
+            | Class::Blessed
+            | Class::Reverting { .. }
+            | Class::Upgraded => None,
+        }
+    }
+
     /// The names of all phases, in their order.
     pub const NAMES: [&'static str; 13] = [
         "Accepted",
@@ -97,18 +159,15 @@ impl Phase {
     #[must_use]
     pub const fn is_end(&self) -> bool {
         matches!(
-            self,
-            Self::Upgraded | Self::Failed { .. } | Self::Halted { .. }
+            self.class(),
+            Class::Upgraded | Class::Failed { .. } | Class::Halted { .. }
         )
     }
 
     /// Whether a withdrawn request still stops it.
     #[must_use]
     pub const fn can_be_withdrawn(&self) -> bool {
-        matches!(
-            self,
-            Self::Accepted | Self::Fetched | Self::Verified | Self::Deployed | Self::Drained
-        )
+        matches!(self.class(), Class::Preparing)
     }
 
     /// Whether the new system is the default for good: the deadman has no more to do. One that is only healthy may yet have to leave.

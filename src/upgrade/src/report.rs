@@ -16,7 +16,7 @@ use crate::id::BootId;
 use crate::image::Deployment;
 use crate::keys::{Pause, Stray};
 use crate::observe::{Asked, Observation};
-use crate::phase::Phase;
+use crate::phase::{Class, Phase};
 use crate::reason::{Reason, complaint, cut};
 use crate::record::{Record, Refused, Upgrade};
 use crate::step::{Step, StepKind};
@@ -228,9 +228,12 @@ fn refusal(refused: &Refused, former: Option<&Upgrade>, seen: Moment<'_>) -> Rep
 
 /// Why an upgrade has left the node halted, if it was not given back since.
 fn still_halted(up: &Upgrade) -> Option<&Reason> {
-    match &up.phase {
-        Phase::Halted { reason } if !up.custody.is_given_back() => Some(reason),
-        _ => None,
+    if let Phase::Halted { reason } = &up.phase
+        && !up.custody.is_given_back()
+    {
+        Some(reason)
+    } else {
+        None
     }
 }
 
@@ -279,15 +282,15 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
         ..Status::default()
     };
-    let (answer, reason) = match &up.phase {
-        Phase::Upgraded => match overtaken(up, seen) {
+    let (answer, reason) = match up.phase.class() {
+        Class::Upgraded => match overtaken(up, seen) {
             Some(reason) => (Answer::Failed, Some(reason)),
             None => (Answer::Upgraded, None),
         },
-        Phase::Failed { reason } | Phase::Halted { reason } => {
+        Class::Failed { reason } | Class::Halted { reason } => {
             (Answer::Failed, Some(reason.clone()))
         }
-        Phase::Reverting { reason } => {
+        Class::Reverting { reason } => {
             // A trial of a former version leaves kubeadm's behind, which holds up no way out of it.
             let stands = up
                 .retry
@@ -296,40 +299,28 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             let stands = stands.map_or(reason, |retry| &retry.reason);
             (Answer::InProgress, Some(stands.clone()))
         }
-        Phase::Accepted
-        | Phase::Fetched
-        | Phase::Verified
-        | Phase::Deployed
-        | Phase::Drained
-        | Phase::Armed { .. }
-        | Phase::Trial { .. }
-        | Phase::Healthy { .. }
-        | Phase::Blessed => (Answer::InProgress, hindrance(up, seen)),
+        Class::Preparing | Class::Trying { .. } | Class::Blessed => {
+            (Answer::InProgress, hindrance(up, seen))
+        }
     };
     with_reason(answer, status, reason)
 }
 
 /// Whether the image was found to have no guard, and was let through all the same: one that was refused was never deployed.
 fn is_unguarded(up: &Upgrade) -> bool {
-    let is_let_through = match up.phase {
-        Phase::Accepted | Phase::Fetched => false,
-        Phase::Reverting { .. } | Phase::Failed { .. } | Phase::Halted { .. } => up.to.is_some(),
-        Phase::Verified
-        | Phase::Deployed
-        | Phase::Drained
-        | Phase::Armed { .. }
-        | Phase::Trial { .. }
-        | Phase::Healthy { .. }
-        | Phase::Blessed
-        | Phase::Upgraded => true,
+    let is_let_through = match up.phase.class() {
+        Class::Preparing => !matches!(up.phase, Phase::Accepted | Phase::Fetched),
+        Class::Reverting { .. } | Class::Failed { .. } | Class::Halted { .. } => up.to.is_some(),
+        Class::Trying { .. } | Class::Blessed | Class::Upgraded => true,
     };
     is_let_through && !up.has_guard()
 }
 
 const fn reverts_for(up: &Upgrade) -> Option<&Reason> {
-    match &up.phase {
-        Phase::Reverting { reason } => Some(reason),
-        _ => None,
+    if let Phase::Reverting { reason } = &up.phase {
+        Some(reason)
+    } else {
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! How far an upgrade stands in the way of changing the agent that serves it.
 
-use crate::phase::Phase;
+use crate::phase::{Class, Phase};
 use crate::reason::Reason;
 use crate::record::{Record, Upgrade};
 
@@ -25,35 +25,18 @@ impl Standing {
         let Some(up) = &record.upgrade else {
             return Self::Free;
         };
-        match (&up.phase, up.attempt.tries) {
-            (Phase::Upgraded | Phase::Failed { .. } | Phase::Halted { .. }, _) => Self::Free,
-            (Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed, 0)
-                if waits(up) =>
+        match up.phase.class() {
+            Class::Upgraded | Class::Failed { .. } | Class::Halted { .. } => Self::Free,
+            Class::Preparing
+                if up.attempt.tries == 0 && up.phase != Phase::Drained && waits(up) =>
             {
                 Self::Waits
             }
-            (
-                Phase::Accepted
-                | Phase::Fetched
-                | Phase::Verified
-                | Phase::Deployed
-                | Phase::Drained,
-                0,
-            ) => Self::UnderWay,
+            Class::Preparing if up.attempt.tries == 0 => Self::UnderWay,
             // Between two trials the next boot is as near.
-            (
-                Phase::Accepted
-                | Phase::Fetched
-                | Phase::Verified
-                | Phase::Deployed
-                | Phase::Drained
-                | Phase::Armed { .. }
-                | Phase::Trial { .. }
-                | Phase::Healthy { .. }
-                | Phase::Blessed
-                | Phase::Reverting { .. },
-                _,
-            ) => Self::Frozen,
+            Class::Preparing | Class::Trying { .. } | Class::Blessed | Class::Reverting { .. } => {
+                Self::Frozen
+            }
         }
     }
 }

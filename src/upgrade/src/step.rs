@@ -124,13 +124,49 @@ impl Step {
     /// Whether the step may be taken in this home: the stage can never drain, the agent never lets a boot through.
     #[must_use]
     pub const fn at_home(&self, home: Home) -> bool {
-        match (self, home) {
-            (Self::Reboot { .. } | Self::Disarm, _) | (Self::Pass, Home::Stage) => true,
-            (Self::Pass, Home::Agent) => false,
-            (_, Home::Agent) => true,
-            (_, Home::Stage) => false,
+        match home {
+            Home::Agent => !matches!(self, Self::Pass),
+            Home::Stage => self.in_the_stage().is_some(),
         }
     }
+
+    /// The step as the stage takes it; nothing for a step that only the agent takes.
+    #[must_use]
+    pub const fn in_the_stage(&self) -> Option<StageStep> {
+        match self.kind() {
+            StepKind::Pass => Some(StageStep::Pass),
+            StepKind::Disarm => Some(StageStep::Disarm),
+            StepKind::Reboot => Some(StageStep::Reboot),
+            StepKind::Fetch
+            | StepKind::Verify
+            | StepKind::Rehearse
+            | StepKind::Deploy
+            | StepKind::PreHooks
+            | StepKind::Exclude
+            | StepKind::Drain
+            | StepKind::Snapshot
+            | StepKind::Arm
+            | StepKind::Kubeadm
+            | StepKind::Bless
+            | StepKind::Reinstate
+            | StepKind::PostHooks
+            | StepKind::Release
+            | StepKind::Unmark
+            | StepKind::Undo
+            | StepKind::Clean => None,
+        }
+    }
+}
+
+/// A step that the stage takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageStep {
+    /// Let this boot go on.
+    Pass,
+    /// Clear the one-shot entry.
+    Disarm,
+    /// End this boot.
+    Reboot,
 }
 
 /// Which step, whatever it is about.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::phase::Phase;
+use crate::phase::Class;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 
@@ -43,22 +43,13 @@ impl Tally {
     /// Counts an upgrade that has come to its end.
     pub(crate) fn count(&mut self, up: &Upgrade) {
         self.trial_boots = self.trial_boots.saturating_add(up.attempt.tries.into());
-        match &up.phase {
-            Phase::Upgraded => self.upgraded = self.upgraded.saturating_add(1),
-            Phase::Failed { reason } if up.attempt.tries > 0 => add(&mut self.fell_back, reason),
-            Phase::Failed { reason } => add(&mut self.failed, reason),
-            Phase::Halted { reason } => add(&mut self.halted, reason),
+        match up.phase.class() {
+            Class::Upgraded => self.upgraded = self.upgraded.saturating_add(1),
+            Class::Failed { reason } if up.attempt.tries > 0 => add(&mut self.fell_back, reason),
+            Class::Failed { reason } => add(&mut self.failed, reason),
+            Class::Halted { reason } => add(&mut self.halted, reason),
             // Only what has ended is counted.
-            Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Drained
-            | Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed
-            | Phase::Reverting { .. } => {}
+            Class::Preparing | Class::Trying { .. } | Class::Blessed | Class::Reverting { .. } => {}
         }
     }
 

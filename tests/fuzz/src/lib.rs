@@ -23,7 +23,7 @@ mod shell;
 pub mod told;
 
 // The agent's own files without the API client that it is built with: instrumenting that takes longer than all the rest.
-#[path = "../../../src/agent/src/node/lines.rs"]
+#[path = "../../../src/agent/src/step/deploy/lines.rs"]
 mod agent_lines;
 #[path = "../../../src/agent/src/policy.rs"]
 #[allow(dead_code)] // the file is read by the agent alone

@@ -44,6 +44,8 @@
 //! - The world does not lie about its own state: /boot is never older than the last flush (T7's other half), folders and
 //!   files are whole (the guard's answer stands for the files).
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod boot;
 pub mod cast;
 pub mod check;

@@ -241,12 +241,10 @@ pub fn begun(state: &mut State, act: Act) {
             if what == Do::Release && is_unconfigured(state) {
                 state.breaks("the node is not given back before its kubelet is configured");
             }
-            match what {
-                Do::PreHooks => state.ghost.hooked = true,
-                Do::PostHooks(_) => state.ghost.hooked = false,
-                Do::Arm(_) => state.ghost.blessing = false,
-                _ => {}
+            if let Do::PreHooks | Do::PostHooks(_) = what {
+                state.ghost.hooked = what == Do::PreHooks;
             }
+            state.ghost.blessing &= !matches!(what, Do::Arm(_));
             let open = up.filter(|up| !up.phase.is_end());
             // A mark that is left is seen on the Node, also by an agent that did not begin to remove it.
             if what != Do::Unmark && open.is_some_and(|up| !is_noted(state, up, what)) {

@@ -67,9 +67,11 @@ fn line(state: &State, action: Option<&Action>) -> String {
 }
 
 fn short(pc: &Pc) -> String {
-    match pc {
-        Pc::Writes(_, act) => format!("Writes, then {act:?}"),
-        Pc::GuardWrites(_, act) => format!("GuardWrites, then {act:?}"),
-        other => format!("{other:?}"),
+    if let Pc::Writes(_, act) = pc {
+        format!("Writes, then {act:?}")
+    } else if let Pc::GuardWrites(_, act) = pc {
+        format!("GuardWrites, then {act:?}")
+    } else {
+        format!("{pc:?}")
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use agent::hands::{Ahead, Ended, Errand, Hands, Local};
+use agent::task::{Task, Verb};
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
@@ -171,12 +172,35 @@ impl FleetMachine {
         }
     }
 
-    fn effect(&self, step: &Step) -> Result<Effect, Reason> {
+    /// Waits as long as a step takes; whether it was cancelled in that time.
+    async fn take_time(&self, verb: &Verb, errand: &Errand) -> bool {
+        match verb {
+            Verb::Deploy { .. } => {
+                self.deploying.send_modify(|times| *times += 1);
+                tokio::time::sleep(self.fate.step).await;
+                false
+            }
+            Verb::Fetch { .. } => {
+                let mut cancel = errand.cancel.clone();
+                tokio::select! {
+                    () = tokio::time::sleep(self.fate.step) => false,
+                    Ok(_) = cancel.wait_for(|cancel| *cancel) => true,
+                }
+            }
+            Verb::Verify { .. }
+            | Verb::Bless { .. }
+            | Verb::Reinstate { .. }
+            | Verb::Undo { .. }
+            | Verb::Clean => false,
+        }
+    }
+
+    fn deploy(&self, verb: &Verb) -> Result<Effect, Reason> {
         let mut state = self.state();
-        match step {
-            Step::Fetch { target } => return state.fetch(target),
-            Step::Verify { commit } => return Ok(Effect::Verified(facts(commit)?)),
-            Step::Deploy { commit } => {
+        match verb {
+            Verb::Fetch { target } => return state.fetch(target),
+            Verb::Verify { commit } => return Ok(Effect::Verified(facts(commit)?)),
+            Verb::Deploy { commit, .. } => {
                 let new = known(commit)?.deployment();
                 let old = Deployment {
                     pinned: true,
@@ -185,19 +209,17 @@ impl FleetMachine {
                 state.deployments = vec![old, new.clone()];
                 return Ok(Effect::Deployed(new));
             }
-            Step::Arm { .. } => state.one_shot = OneShot::Set,
-            Step::Disarm => state.one_shot = OneShot::Clear,
-            Step::Bless { commit, .. } => {
+            Verb::Bless { commit, .. } => {
                 let new = known(commit)?.deployment();
                 state
                     .deployments
                     .retain(|deployment| !deployment.same(&new));
                 state.deployments.insert(0, new);
             }
-            Step::Undo { commit } => state
+            Verb::Undo { commit } => state
                 .deployments
                 .retain(|deployment| Some(&deployment.digest) != commit.as_ref()),
-            _ => {}
+            Verb::Reinstate { .. } | Verb::Clean => {}
         }
         Ok(Effect::Plain)
     }
@@ -268,26 +290,23 @@ impl Hands for FleetMachine {
         Err(Reason::Withdrawn)
     }
 
-    async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {
-        match errand.step {
-            Step::Reboot { .. } => {
+    async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
+        match task {
+            Task::Deploy(verb) => {
+                if self.take_time(&verb, &errand).await {
+                    return Ok(Ended::Cancelled);
+                }
+                return self.deploy(&verb).map(Ended::Done);
+            }
+            Task::Reboot { .. } => {
                 self.down.send_replace(true);
                 return pending().await;
             }
-            Step::Deploy { .. } => {
-                self.deploying.send_modify(|times| *times += 1);
-                tokio::time::sleep(self.fate.step).await;
-            }
-            Step::Fetch { .. } => {
-                let mut cancel = errand.cancel.clone();
-                tokio::select! {
-                    () = tokio::time::sleep(self.fate.step) => {}
-                    Ok(_) = cancel.wait_for(|cancel| *cancel) => return Ok(Ended::Cancelled),
-                }
-            }
-            _ => {}
+            Task::Arm(_) => self.state().one_shot = OneShot::Set,
+            Task::Disarm => self.state().one_shot = OneShot::Clear,
+            Task::Hooks(_) | Task::Snapshot | Task::Kubeadm => {}
         }
-        self.effect(&errand.step).map(Ended::Done)
+        Ok(Ended::Done(Effect::Plain))
     }
 
     async fn check(&self, _: UpgradeId, _: Arc<Policy>, found: watch::Sender<Option<Local>>) {

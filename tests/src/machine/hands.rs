@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use agent::hands::{Ahead, Ended, Errand, Hands, Local};
 use agent::metrics::Disk;
+use agent::task::{Task, Verb};
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
-    Doing, Home, Machine, NodeView, Observation, OneShot, Policy, Reason, Record, Step, Turn,
-    UpgradeId,
+    Doing, Home, Machine, NodeView, Observation, OneShot, Policy, Reason, Record, Turn, UpgradeId,
 };
 
 use super::images::{facts, found};
@@ -65,22 +65,19 @@ impl TestMachine {
         }
     }
 
-    fn effect(&self, step: &Step) -> Effect {
+    fn deploy(&self, verb: Verb) -> Effect {
         let mut state = self.state();
-        match step {
-            Step::Fetch { .. } => {
+        match verb {
+            Verb::Fetch { .. } => {
                 return Effect::Fetched {
                     commit: digest("b"),
                 };
             }
-            Step::Verify { commit } => return Effect::Verified(facts(commit.clone())),
-            Step::Deploy { commit } => return Effect::Deployed(state.deploy(commit)),
-            Step::Arm { .. } => state.one_shot = OneShot::Set,
-            Step::Disarm => state.one_shot = OneShot::Clear,
-            Step::Bless { commit, .. } => state.bless(commit),
-            Step::Undo { .. } => state.undo(),
-            Step::Kubeadm => state.local.kubeadm = Check::Pass,
-            _ => {}
+            Verb::Verify { commit } => return Effect::Verified(facts(commit)),
+            Verb::Deploy { commit, .. } => return Effect::Deployed(state.deploy(&commit)),
+            Verb::Bless { commit, .. } => state.bless(&commit),
+            Verb::Undo { .. } => state.undo(),
+            Verb::Reinstate { .. } | Verb::Clean => {}
         }
         Effect::Plain
     }
@@ -114,7 +111,7 @@ impl Hands for TestMachine {
         }
     }
 
-    async fn perform(&self, mut errand: Errand) -> Result<Ended, Reason> {
+    async fn perform(&self, task: Task, mut errand: Errand) -> Result<Ended, Reason> {
         let name = errand.step.name();
         self.begun.send_modify(|begun| begun.push(name));
         match self.fault_of(name) {
@@ -129,14 +126,19 @@ impl Hands for TestMachine {
             }
             None => {}
         }
-        if let Some(ended) = self.hooks.perform(&errand).await {
-            return ended;
+        match task {
+            Task::Deploy(verb) => return Ok(Ended::Done(self.deploy(verb))),
+            Task::Hooks(point) => return self.hooks.perform(point, &errand).await,
+            Task::Reboot { .. } => {
+                self.down.send_replace(true);
+                return pending().await;
+            }
+            Task::Arm(_) => self.state().one_shot = OneShot::Set,
+            Task::Disarm => self.state().one_shot = OneShot::Clear,
+            Task::Kubeadm => self.state().local.kubeadm = Check::Pass,
+            Task::Snapshot => {}
         }
-        if let Step::Reboot { .. } = errand.step {
-            self.down.send_replace(true);
-            return pending().await;
-        }
-        Ok(Ended::Done(self.effect(&errand.step)))
+        Ok(Ended::Done(Effect::Plain))
     }
 
     async fn check(&self, _: UpgradeId, _: Arc<Policy>, found: watch::Sender<Option<Local>>) {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::hands::Local;
-use agent::hooks::Hooks;
+use agent::step::hooks::Hooks;
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;

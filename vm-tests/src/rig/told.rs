@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use tokio::time::{Instant, sleep};
-use upgrade::{Phase, Reason, Record};
+use upgrade::{Reason, Record};
 
 use super::Rig;
 use crate::node::View;
@@ -40,7 +40,7 @@ pub fn expect_same(record: &Record, view: &View) -> Result<()> {
     let up = up.context("the record knows of no upgrade")?;
     let status = view.status.as_ref();
     let status = status.context("the Node has no status")?;
-    let code = against(&up.phase).map(Reason::code);
+    let code = up.phase.failure().map(Reason::code);
     let recorded = (Some(&up.id), up.phase.name(), up.attempt.tries, &code);
     let told = (
         status.id.as_ref(),
@@ -55,27 +55,10 @@ pub fn expect_same(record: &Record, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// Why it has ended so, if it has not ended well.
-const fn against(phase: &Phase) -> Option<&Reason> {
-    match phase {
-        Phase::Failed { reason } | Phase::Halted { reason } => Some(reason),
-        Phase::Accepted
-        | Phase::Fetched
-        | Phase::Verified
-        | Phase::Deployed
-        | Phase::Drained
-        | Phase::Armed { .. }
-        | Phase::Trial { .. }
-        | Phase::Healthy { .. }
-        | Phase::Blessed
-        | Phase::Upgraded
-        | Phase::Reverting { .. } => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use upgrade::Phase;
     use upgrade::report::Status;
 
     /// What a node remembers of an upgrade that failed.

@@ -51,9 +51,10 @@ impl ApiError {
 
 impl From<kube::Error> for ApiError {
     fn from(error: kube::Error) -> Self {
-        match error {
-            kube::Error::Api(status) => from_status(status),
-            other => Self::Away(chain(&other)),
+        if let kube::Error::Api(status) = error {
+            from_status(status)
+        } else {
+            Self::Away(chain(&error))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Finding, Patient, Verdict};
 use crate::health::programs::{self, Program};
-use crate::hooks::HOMES;
+use crate::step::hooks::HOMES;
 
 const NAME: &str = "programs";
 

@@ -2,36 +2,28 @@
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use host::cmdline::Cmdline;
-use host::loader::{self, Aim};
+use host::loader;
 use host::snapshot::Here;
 use host::{Places, boot, etc, image_info, os, room};
-use systemd::Bus;
 use tokio::sync::watch;
-use upgrade::deploy::Done;
 use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{
     BootId, Deployment, Home, Machine, NodeView, Observation, Policy, Reason, Record, SinceBoot,
-    Step, Turn, UpgradeId, Version, names,
+    Turn, UpgradeId, Version, names,
 };
 
-use super::deploy::{self, Deploy};
-use super::snapshot::Snapshots;
-use super::{reboot, saved, unit};
+use super::saved;
 use crate::guarded;
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
-use crate::hooks::Hooks;
 use crate::metrics::Disk;
-use crate::{health, kubeadm, watchdog};
-
-/// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
-const SHUTDOWN: Duration = Duration::from_secs(600);
-
-/// The verb that takes an upgrade back.
-const UNDO: &str = "undo";
+use crate::step::hooks::Hooks;
+use crate::step::snapshot::Snapshots;
+use crate::step::{arm, deploy, kubeadm, reboot};
+use crate::task::Task;
+use crate::{health, watchdog};
 
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -140,183 +132,36 @@ impl Node {
         }
     }
 
-    async fn do_step(&self, errand: Errand) -> Result<Ended, Reason> {
-        // They are the operator's, who may reboot in them, and stopped at any moment.
-        if let Some(ended) = Hooks::below(&self.places.root).perform(&errand).await {
-            return ended;
-        }
-        let _lock = match &errand.step {
-            // Others may reboot while nothing is half done; and our own reboot must not be held up by ourselves.
-            Step::Reboot { .. } | Step::Fetch { .. } | Step::Verify { .. } => None,
-            _ => reboot::lock("an operating system upgrade must not be cut short").await,
+    async fn do_task(&self, task: &Task, errand: &Errand) -> Result<Ended, Reason> {
+        let places = &self.places;
+        let _lock = if task.must_not_be_cut_short() {
+            reboot::lock("an operating system upgrade must not be cut short").await
+        } else {
+            None
         };
-        if let Step::Undo { .. } = errand.step {
-            end_other_runs(id(&errand)?).await?;
-        }
-        let (step, policy) = (&errand.step, &errand.policy);
-        if let Some(run) = unit::run(step, policy) {
-            let run = run.asking_for_signatures(step, errand.image.as_ref(), policy);
-            return self.deploy(&errand, &run).await;
-        }
-        match &errand.step {
-            Step::Snapshot => return self.snapshot(&errand).await,
-            Step::Arm { deployment } => self.aim(Aim::Trial(deployment))?,
-            Step::Disarm => self.aim(Aim::Default)?,
-            Step::Reboot { force } => self.reboot(*force).await?,
-            Step::Kubeadm => return run_kubeadm(&errand).await,
-            other => return Err(not_ours(other)),
-        }
-        Ok(Ended::Done(Effect::Plain))
-    }
-
-    async fn deploy(&self, errand: &Errand, run: &unit::Run) -> Result<Ended, Reason> {
-        let (id, limits) = (id(errand)?, &errand.policy.limits);
-        let bus = bus_without_a_plan(run).await?;
-        let deploy = Deploy {
-            bus: &bus,
-            run,
-            id,
-            limits,
-            doing: &errand.doing,
-        };
-        match deploy.perform(errand.cancel.clone()).await? {
-            deploy::Ended::Cancelled => Ok(Ended::Cancelled),
-            deploy::Ended::Verdict(verdict) => {
-                let done = verdict?;
-                saved::tidy(&self.places, &errand.step, id);
-                Ok(Ended::Done(effect(done)))
+        match task {
+            Task::Deploy(verb) => deploy::perform(places, verb, errand).await,
+            Task::Hooks(point) => Hooks::below(&places.root).perform(*point, errand).await,
+            Task::Snapshot => {
+                let (id, cancel) = (errand.upgrade()?, errand.cancel.clone());
+                self.snapshots.save(places, id, cancel).await
             }
+            Task::Arm(deployment) => plain(arm::arm(places, deployment)),
+            Task::Disarm => plain(arm::disarm(places)),
+            Task::Reboot { force } => plain(reboot::perform(&places.boot, *force).await),
+            Task::Kubeadm => kubeadm::perform(errand).await,
         }
     }
+}
 
-    async fn plan(&self, ahead: Ahead) -> Result<Found, Reason> {
-        let run = unit::plan(&ahead.look, &ahead.policy);
-        let bus = bus_without_a_plan(&run).await?;
-        let (id, (doing, _)) = (unit::PLAN_ID.parse::<UpgradeId>()?, watch::channel(None));
-        let deploy = Deploy {
-            bus: &bus,
-            run: &run,
-            id: &id,
-            limits: &ahead.policy.limits,
-            doing: &doing,
-        };
-        match deploy.perform(ahead.cancel).await? {
-            deploy::Ended::Verdict(Ok(Done::Planned(found))) => Ok(*found),
-            deploy::Ended::Verdict(Err(reason)) => Err(reason),
-            deploy::Ended::Verdict(Ok(_)) => Err(died(&run, "its answer is to another question")),
-            deploy::Ended::Cancelled => Err(died(&run, "it was given up")),
-        }
-    }
-
-    async fn snapshot(&self, errand: &Errand) -> Result<Ended, Reason> {
-        let (id, cancel) = (id(errand)?, errand.cancel.clone());
-        self.snapshots.save(&self.places, id, cancel).await
-    }
-
-    fn aim(&self, aim: Aim<'_>) -> Result<(), Reason> {
-        self.make_boot_writable();
-        loader::aim(&self.places, aim).map_err(|error| match error {
-            host::Error::Reason(reason) => reason,
-            other => Reason::ArmFailed {
-                detail: other.to_string(),
-            },
-        })
-    }
-
-    /// /boot may be mounted read-only, also since the agent has started, as an automount is. The
-    /// write that follows says what cannot be written.
-    fn make_boot_writable(&self) {
-        if let Err(error) = host::mounts::make_writable(&self.places.boot) {
-            tracing::warn!("{error}");
-        }
-    }
-
-    async fn reboot(&self, force: bool) -> Result<(), Reason> {
-        if force {
-            return reboot::force(&self.places.boot).await;
-        }
-        reboot::ask().await?;
-        // The end of this step is a SIGTERM to us. To come back with "done" would only begin it again.
-        tokio::time::sleep(SHUTDOWN).await;
-        let detail = format!(
-            "the shutdown began but has not ended in {} s",
-            SHUTDOWN.as_secs()
-        );
-        Err(Reason::RebootRefused { detail })
-    }
+fn plain(done: Result<(), Reason>) -> Result<Ended, Reason> {
+    done.map(|()| Ended::Done(Effect::Plain))
 }
 
 /// The upgrade whose trial may be armed next.
 fn may_arm<'a>(record: &'a Record, booted: &Deployment) -> Option<&'a upgrade::Upgrade> {
     let upgrade = record.upgrade.as_ref();
     upgrade.filter(|up| up.may_arm_next(booted))
-}
-
-/// kubeadm is waited for no longer than the trial may last.
-async fn run_kubeadm(errand: &Errand) -> Result<Ended, Reason> {
-    let mut cancel = errand.cancel.clone();
-    tokio::select! {
-        done = kubeadm::again(id(errand)?) => done.map(|()| Ended::Done(Effect::Plain)),
-        Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
-    }
-}
-
-/// Ends what was begun for an upgrade and may live on, but for the undoing itself.
-async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
-    let own = unit::name(id, UNDO);
-    let ended = async {
-        let bus = Bus::system().await?;
-        deploy::end_others(&bus, &own).await
-    };
-    ended
-        .await
-        .map_err(|error: systemd::Error| Reason::DeployDied {
-            verb: UNDO.to_owned(),
-            detail: error.to_string(),
-        })
-}
-
-/// The bus, once nobody looks for a plan any more.
-async fn bus_without_a_plan(run: &unit::Run) -> Result<Bus, Reason> {
-    let ready = async {
-        let bus = Bus::system().await?;
-        deploy::end_plan(&bus).await?;
-        Ok::<_, systemd::Error>(bus)
-    };
-    ready.await.map_err(|error| died(run, error))
-}
-
-fn died(run: &unit::Run, detail: impl ToString) -> Reason {
-    Reason::DeployDied {
-        verb: run.verb.to_owned(),
-        detail: detail.to_string(),
-    }
-}
-
-fn id(errand: &Errand) -> Result<&UpgradeId, Reason> {
-    errand.id.as_ref().ok_or_else(|| not_ours(&errand.step))
-}
-
-/// A step that the brain never asks this of.
-fn not_ours(step: &Step) -> Reason {
-    Reason::DeployFailed {
-        verb: step.name().to_owned(),
-        detail: "it belongs to no upgrade here".to_owned(),
-    }
-}
-
-fn effect(done: Done) -> Effect {
-    match done {
-        Done::Fetched { commit, .. } => Effect::Fetched { commit },
-        Done::Verified(facts) => Effect::Verified(facts),
-        Done::Deployed(deployment) => Effect::Deployed(deployment),
-        Done::Blessed
-        | Done::Reinstated
-        | Done::Undone
-        | Done::Cleaned
-        | Done::Planned(_)
-        | Done::Status { .. } => Effect::Plain,
-    }
 }
 
 impl Hands for Node {
@@ -340,11 +185,11 @@ impl Hands for Node {
     }
 
     async fn look_ahead(&self, ahead: Ahead) -> Result<Found, Reason> {
-        self.plan(ahead).await
+        deploy::plan(ahead).await
     }
 
-    async fn perform(&self, errand: Errand) -> Result<Ended, Reason> {
-        self.do_step(errand).await
+    async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
+        self.do_task(&task, &errand).await
     }
 
     async fn check(&self, id: UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {

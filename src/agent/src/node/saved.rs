@@ -2,7 +2,9 @@
 
 use host::snapshot::Here;
 use host::{Error, Places, snapshot};
-use upgrade::{Reason, Record, Step, UpgradeId, names};
+use upgrade::{Reason, Record, UpgradeId, names};
+
+use crate::task::Verb;
 
 /// Whether the old system has got back all that a trial has changed of it; by what lies on the disk, whichever upgrade it is of.
 ///
@@ -43,14 +45,19 @@ pub fn keep(places: &Places, id: Option<&UpgradeId>) {
     removed(snapshot::keep_only(places, id));
 }
 
-/// Behind the last step of an upgrade: its state must not be put back any more, nor that of one before it. Only what the old system is still
-/// owed stays, for its next boot or a person.
-pub fn tidy(places: &Places, step: &Step, id: &UpgradeId) {
-    match step {
-        Step::Undo { .. } => tell_what_is_owed(places, id),
-        // What the new system has made of it is the state of this node from now on, and there is no way back to what this upgrade has saved.
-        Step::Clean => removed(snapshot::forget(places, id)),
-        _ => return,
+/// After the last verb of an upgrade: nothing may put its saved state back any more, nor that of an
+/// upgrade before it. Only what the old system is still owed stays, for its next boot or a person.
+pub fn tidy(places: &Places, verb: &Verb, id: &UpgradeId) {
+    match verb {
+        Verb::Undo { .. } => tell_what_is_owed(places, id),
+        // From now on the state of this node is what the new system has made of it. There is no way
+        // back to what this upgrade has saved.
+        Verb::Clean => removed(snapshot::forget(places, id)),
+        Verb::Fetch { .. }
+        | Verb::Verify { .. }
+        | Verb::Deploy { .. }
+        | Verb::Bless { .. }
+        | Verb::Reinstate { .. } => return,
     }
     keep(places, None);
 }
@@ -115,22 +122,22 @@ mod tests {
         }
     }
 
-    fn kept_behind(step: &Step, owed: bool) -> bool {
+    fn kept_behind(verb: &Verb, owed: bool) -> bool {
         let node = Node::new(owed);
-        tidy(&node.places, step, &one());
+        tidy(&node.places, verb, &one());
         node.keeps()
     }
 
     #[test]
     fn what_could_not_be_put_back_outlives_the_undoing_of_its_upgrade() {
-        let undo = Step::Undo { commit: None };
+        let undo = Verb::Undo { commit: None };
         assert!(kept_behind(&undo, true));
         assert!(!kept_behind(&undo, false));
     }
 
     #[test]
     fn a_blessed_system_keeps_nothing_of_the_old_one() {
-        assert!(!kept_behind(&Step::Clean, true));
+        assert!(!kept_behind(&Verb::Clean, true));
     }
 
     fn deployment(letter: &str) -> Deployment {
@@ -176,7 +183,7 @@ mod tests {
             let (node, record) = (Node::new(false), tried_once(phase));
             owe(&node, &record, "a");
             assert!(snapshot::save(&node.places, &one()).is_err());
-            tidy(&node.places, &Step::Undo { commit: None }, &one());
+            tidy(&node.places, &Verb::Undo { commit: None }, &one());
             assert!(node.keeps());
             let owed = none_is_owed(&node.places).unwrap().unwrap_err().to_string();
             assert!(owed.contains(names::RESTORE_UNIT), "{owed}");
@@ -242,8 +249,8 @@ mod tests {
         let (node, two) = (Node::new(true), "two".parse().unwrap());
         keep(&node.places, Some(&two));
         keep(&node.places, None);
-        tidy(&node.places, &Step::Undo { commit: None }, &two);
-        tidy(&node.places, &Step::Clean, &two);
+        tidy(&node.places, &Verb::Undo { commit: None }, &two);
+        tidy(&node.places, &Verb::Clean, &two);
         assert!(node.keeps());
     }
 

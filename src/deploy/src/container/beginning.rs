@@ -54,6 +54,10 @@ impl Packing {
         if layer.urls().as_ref().is_some_and(|urls| !urls.is_empty()) {
             return Err(format!("layer {} is not in the registry", layer.digest()));
         }
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "a library's enum, which grows"
+        )]
         match layer.media_type() {
             MediaType::ImageLayer => Ok(Self::Plain),
             MediaType::Other(other) if other == DOCKER_TAR => Ok(Self::Plain),

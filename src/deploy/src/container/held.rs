@@ -1,13 +1,11 @@
 //! Which images are here, by refs of ours: what is deployed keeps its layers, so that the next image brings only others. The tools for
 //! containers (rpm-ostree, bootc) leave such refs alone, and what they hold.
 
-use ostree_ext::container::store::gc_image_layers;
 use ostree_ext::ostree::{Repo, RepoListRefsExtFlags};
 use upgrade::id::Digest;
 use upgrade::{ContainerImage, Reason, names};
 
 use crate::site::Site;
-use crate::stray;
 
 /// The commit that an image has become here.
 ///
@@ -36,25 +34,17 @@ pub fn remember(
         .map_err(|error| site.failed(&error))
 }
 
-/// Forgets images by their commits, and the layers that no image here has any more. The sysroot's lock is to be held.
+/// Forgets images by their commits.
 ///
 /// # Errors
 /// When libostree cannot write.
-pub fn release(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason> {
+pub fn forget(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
-    stray::remove_half_written(&site.path).map_err(|error| site.broken(error))?;
     for held in all(site, &repo)? {
         if gone(&held.commit) {
             repo.set_ref_immediate(None, &held.reference, None, site.never())
                 .map_err(|error| site.failed(&error))?;
         }
-    }
-    if let Err(error) = gc_image_layers(&repo) {
-        // Another tool's image that cannot be read: layers take room, and nothing else.
-        eprintln!(
-            "careen-deploy {}: layers that nothing needs stay: {error:#}",
-            site.verb
-        );
     }
     Ok(())
 }

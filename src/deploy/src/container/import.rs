@@ -16,12 +16,13 @@ use upgrade::id::Digest;
 use super::layers::{self, Missing};
 use super::look::{Judged, away, is_the_one, not_encapsulated};
 use super::skopeo::{self, Skopeo};
-use super::{held, reclaim, words};
+use super::{held, words};
 use crate::args::FetchImage;
 use crate::fetch::room::{self, Room};
 use crate::fetch::why;
+use crate::gc::layers::make_room;
+use crate::gc::unfinished;
 use crate::site::Site;
-use crate::unfinished;
 use crate::verify::fsck::damaged;
 
 /// What is wrong with an image whose layers are not all of its commit.
@@ -57,7 +58,7 @@ pub async fn all(
     is_judged(image, &prepared)?;
     layers::forget_unsure(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
-    reclaim::make_room(site, &layers::here(&prepared), || {
+    make_room(site, &layers::here(&prepared), || {
         room::too_little_for(site, &repo, missing.total())
     })?;
     let references = references(&prepared);

@@ -117,9 +117,12 @@ async fn described(
     proxy: &ImageProxy,
     image: &OpenedImage,
 ) -> Result<(String, ImageManifest, ImageConfiguration), Reason> {
-    let failed = |error: Error| match error {
-        Error::SerDe(error) => not_encapsulated(wanted, error.to_string()),
-        other => away(wanted, words::of(&other)),
+    let failed = |error: Error| {
+        if let Error::SerDe(error) = error {
+            not_encapsulated(wanted, error.to_string())
+        } else {
+            away(wanted, words::of(&error))
+        }
     };
     let (digest, manifest) = proxy.fetch_manifest(image).await.map_err(failed)?;
     is_the_one(wanted, &digest)?;

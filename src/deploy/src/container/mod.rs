@@ -11,9 +11,8 @@ mod credentials;
 mod early;
 pub mod held;
 mod import;
-mod layers;
+pub mod layers;
 mod look;
-pub mod reclaim;
 mod skopeo;
 pub mod unpacked;
 mod words;
@@ -31,10 +30,9 @@ use upgrade::{Disposition, Reason};
 
 use crate::args::FetchImage;
 use crate::children;
-use crate::clean;
 use crate::fetch::{self, signature};
+use crate::gc::{self, unfinished};
 use crate::site::Site;
-use crate::unfinished;
 use cover::Cover;
 use skopeo::Skopeo;
 
@@ -84,7 +82,7 @@ pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
     };
     if let Err(reason) = check(&repo, wanted, &cover, &commit) {
         // Nobody asks to undo this commit.
-        if clean::is_gone(site, &commit) {
+        if gc::is_gone(site, &commit) {
             unfinished::note(site)?;
         }
         return Err(reason);

@@ -11,10 +11,11 @@ use host::durable;
 use upgrade::container::{SKOPEO, Transport};
 use upgrade::{Reason, names};
 
-use super::{reclaim, skopeo};
+use super::skopeo;
 use crate::args::FetchImage;
 use crate::children;
 use crate::fetch::room;
+use crate::gc::layers::make_room;
 use crate::site::Site;
 
 /// The folder. No two runs use it at once: of an agent's runs one is under way at a time.
@@ -56,7 +57,7 @@ pub fn anew(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
     // Its layers are packed and stay so: what comes out is about as large.
     let bytes = fs::metadata(&wanted.image.place).map_or(0, |archive| archive.len());
     let repo = site.sysroot.repo();
-    reclaim::make_room(site, &[], || {
+    make_room(site, &[], || {
         room::too_little_to_unpack(site, &repo, &folder, bytes)
     })
 }

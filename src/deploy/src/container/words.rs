@@ -6,11 +6,10 @@ use upgrade::reason::complaint;
 
 /// What an error of skopeo's proxy says; some of its kinds hide that from `Display`.
 pub fn of(error: &Error) -> String {
-    match error {
-        Error::Other(text) | Error::RequestReturned(text) | Error::Configuration(text) => {
-            told(text)
-        }
-        other => told(&other.to_string()),
+    if let Error::Other(text) | Error::RequestReturned(text) | Error::Configuration(text) = error {
+        told(text)
+    } else {
+        told(&error.to_string())
     }
 }
 

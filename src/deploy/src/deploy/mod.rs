@@ -18,7 +18,7 @@ use upgrade::image::Deployment;
 
 use crate::args::Deploy;
 use crate::critical;
-use crate::leftovers;
+use crate::gc::sweep;
 use crate::lock;
 use crate::site::Site;
 use crate::verify::image::Tree;
@@ -39,7 +39,7 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     let made = match there {
         Some(deployment) => {
             // A run that was killed right behind its swap has left what it replaced.
-            leftovers::clear(site)?;
+            sweep::clear(site)?;
             hold::hold(site)?;
             origin::forget_blessing(site, &deployment).map_err(|error| site.failed(&error))?;
             deployment
@@ -59,7 +59,7 @@ fn make(
     fingerprint: &str,
 ) -> Result<ostree::Deployment, Reason> {
     site.report.progress(5, "clearing leftovers");
-    leftovers::clear(site)?;
+    sweep::clear(site)?;
     let tree = Tree::open(site, &wanted.commit)?;
     if tree.kernel().is_none() {
         // libostree finds nothing, by the very error code with which a merge loses a file of /etc.
@@ -77,7 +77,7 @@ fn make(
     // What is left over is told by the menu as it is now, so nothing is cleared by an old view of it.
     if written.is_err() && site.sysroot.load(site.never()).is_ok() {
         // The first error is the one to tell; what clean-up leaves is cleared by the next run.
-        let _ = leftovers::clear(site);
+        let _ = sweep::clear(site);
     }
     written
 }

@@ -10,7 +10,7 @@ use upgrade::Reason;
 
 use super::{again, arguments, origin, spare};
 use crate::args::Deploy;
-use crate::leftovers;
+use crate::gc::sweep;
 use crate::site::{Site, same};
 use crate::verify::image::Tree;
 use crate::verify::room;
@@ -92,7 +92,7 @@ pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
     swapped.map_err(|error| full_or_failed(site, &error))?;
     show_to_the_loader(site)?;
     spare::remove(&site.boot()).map_err(|error| site.broken(error))?;
-    leftovers::clear(site)
+    sweep::clear(site)
 }
 
 /// GRUB replays no journal, so the new link must be on its blocks before what the old one needs is removed. libostree

@@ -61,7 +61,7 @@ pub fn reason(
                 commit: commit.to_string(),
             }
         }
-        _ => away(remote, error),
+        Asked::Branch | Asked::Parts(..) | Asked::Commit(_) => away(remote, error),
     }
 }
 

@@ -8,9 +8,9 @@ use upgrade::{Reason, names};
 use crate::args::FetchImage;
 use crate::container::{self, held};
 use crate::fetch;
+use crate::gc::{layers, unfinished};
 use crate::lock;
 use crate::site::Site;
-use crate::unfinished;
 
 /// Plans.
 ///
@@ -44,7 +44,7 @@ fn compare(site: &Site, repo: &Repo, commit: &Digest, bytes: u64) -> Result<Done
 fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     if site.deployments_of(commit).is_empty() {
         let _held = lock::acquire(site)?;
-        held::release(site, |held| held == commit)?;
+        layers::release(site, |held| held == commit)?;
     }
     super::give_back(site, commit)?;
     unfinished::settle_pruned(site)

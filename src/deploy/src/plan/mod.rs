@@ -22,8 +22,7 @@ use upgrade::{Reason, names};
 use crate::args::Fetch;
 use crate::deploy::etc;
 use crate::fetch::{self, binding};
-use crate::half;
-use crate::leftovers;
+use crate::gc::{partial_pulls, sweep};
 use crate::lock;
 use crate::site::Site;
 use crate::verify::image::Tree;
@@ -61,13 +60,13 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
 fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     site.report.progress(95, "giving back what was fetched");
     let _held = lock::acquire(site)?;
-    leftovers::clear_and_prune(site)?;
-    half::forget(site, Some(commit))
+    sweep::clear_and_prune(site)?;
+    partial_pulls::remove(site, Some(commit))
 }
 
 /// Another reason is the one to tell, and the next clean-up does it.
 fn sweep_or_tell(site: &Site) {
-    if let Err(reason) = half::sweep(site) {
+    if let Err(reason) = partial_pulls::remove_among_objects(site) {
         eprintln!("careen-deploy plan: what was fetched is still there: {reason}");
     }
 }

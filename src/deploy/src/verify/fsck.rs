@@ -85,9 +85,10 @@ fn object(
     commit: &Digest,
     (kind, checksum): (ObjectType, &str),
 ) -> Result<(), Reason> {
-    let checked = match kind {
-        ObjectType::File => content::check(repo, checksum, &site.stop),
-        _ => repo.fsck_object(kind, checksum, Some(&site.stop)),
+    let checked = if kind == ObjectType::File {
+        content::check(repo, checksum, &site.stop)
+    } else {
+        repo.fsck_object(kind, checksum, Some(&site.stop))
     };
     checked.map_err(|error| {
         drop_object(repo, kind, checksum, &error);

@@ -1,5 +1,6 @@
 //! Whether a snapshot must be put back in this boot.
 
+use upgrade::phase::Class;
 use upgrade::{BootId, Deployment, Phase, Upgrade, names};
 
 use super::index::exists;
@@ -13,18 +14,11 @@ use crate::error::Result;
 #[must_use]
 pub fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
     let target_runs = upgrade.to.as_ref().is_some_and(|to| to.same(booted));
-    let may_have_run = match &upgrade.phase {
-        Phase::Armed { .. }
-        | Phase::Trial { .. }
-        | Phase::Healthy { .. }
-        | Phase::Reverting { .. }
-        | Phase::Halted { .. } => true,
+    let may_have_run = match upgrade.phase.class() {
+        Class::Trying { .. } | Class::Reverting { .. } | Class::Halted { .. } => true,
         // Somebody went back from a blessed system by hand.
-        Phase::Blessed => true,
-        Phase::Accepted | Phase::Fetched | Phase::Verified | Phase::Deployed | Phase::Drained => {
-            false
-        }
-        Phase::Upgraded | Phase::Failed { .. } => false,
+        Class::Blessed => true,
+        Class::Preparing | Class::Upgraded | Class::Failed { .. } => false,
     };
     may_have_run && !target_runs
 }
@@ -51,9 +45,10 @@ pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> boo
 /// While it is armed the target has not run by the record, so it has written nothing. Of one without a guard that is known in the boot that has
 /// armed it alone.
 fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
-    match &upgrade.phase {
-        Phase::Armed { boot: armed } => !upgrade.has_guard() && armed != boot,
-        _ => true,
+    if let Phase::Armed { boot: armed } = &upgrade.phase {
+        !upgrade.has_guard() && armed != boot
+    } else {
+        true
     }
 }
 

@@ -1,7 +1,8 @@
 //! From power-on to a running userspace: loader, kernel, guard, units.
 
 use upgrade::decide::decide;
-use upgrade::{Act, Deployment, Home, SinceBoot, Step};
+use upgrade::step::StageStep;
+use upgrade::{Deployment, Home, SinceBoot};
 
 use super::{Cut, Flaw, Kubelet, Pen, Running, World, boot_id};
 use host::snapshot;
@@ -94,10 +95,10 @@ impl World {
             let record = Ok(self.record());
             let (_, act) =
                 decide(&seen, &record, &Ok(self.policy.clone())).commit(&mut Pen(self))?;
-            match act {
-                Act::Begin(Step::Pass) => return Ok(true),
-                Act::Begin(Step::Disarm) => self.disk.one_shot = None,
-                _ => return Ok(false),
+            match act.in_the_stage() {
+                Some(StageStep::Pass) => return Ok(true),
+                Some(StageStep::Disarm) => self.disk.one_shot = None,
+                Some(StageStep::Reboot) | None => return Ok(false),
             }
         }
         Ok(false)

@@ -23,9 +23,11 @@ impl World {
                     OneShot::Clear
                 },
                 etc_stale: self.etc_is_stale(),
-                integrity: (home == Home::Stage).then(|| match self.flaw {
-                    Flaw::Tampered => Err("usr/bin/kubelet: its content has changed".to_owned()),
-                    _ => Ok(()),
+                integrity: (home == Home::Stage).then(|| {
+                    if self.flaw == Flaw::Tampered {
+                        return Err("usr/bin/kubelet: its content has changed".to_owned());
+                    }
+                    Ok(())
                 }),
                 ..Machine::quiet(self.running.system.clone())
             },

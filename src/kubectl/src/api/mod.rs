@@ -72,10 +72,12 @@ impl Cluster {
             Some(content) => kubeconfig::config(content, context, &variables),
             None => kubeconfig::inferred(&variables),
         };
-        let mut config = config.map_err(|error| match error {
+        let mut config = config.map_err(|error| match &error {
             // It may be a variable, and then the kubeconfig is well.
             kubeconfig::Error::Proxy(bad) => Failure::Unreachable(bad.to_string()),
-            other => unusable(&other),
+            kubeconfig::Error::Kubeconfig(_) | kubeconfig::Error::Nowhere { .. } => {
+                unusable(&error)
+            }
         })?;
         config.read_timeout = Some(SILENCE);
         config.reset_reader_on_write = true;

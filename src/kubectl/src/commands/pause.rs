@@ -29,7 +29,13 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
                 "paused; the upgrade under way waits where it is, `cancel` withdraws it"
             }
             Standing::Working => "paused; the upgrade under way is too far for that, and continues",
-            _ => "paused",
+            Standing::Idle
+            | Standing::Asked
+            | Standing::Held
+            | Standing::Upgraded
+            | Standing::Failed
+            | Standing::Refused
+            | Standing::Halted => "paused",
         };
         Ok(told(
             &after.name,

@@ -42,10 +42,10 @@ fn afterwards(case: &Case<'_>, then: Then) -> Option<String> {
         (Then::Retry, Some(_)) => retry,
         (Then::Either, Some(_)) => format!("{another} or {retry}"),
     };
-    Some(match case.standing {
-        Standing::Halted => format!("`kubectl uncordon {name}` and {ask}"),
-        _ => ask,
-    })
+    if case.standing == Standing::Halted {
+        return Some(format!("`kubectl uncordon {name}` and {ask}"));
+    }
+    Some(ask)
 }
 
 /// That there is nothing to say.
@@ -65,7 +65,12 @@ pub(super) fn nothing(case: &Case<'_>) -> Option<Finding> {
                 None,
             )
         }
-        _ => return None,
+        Standing::Asked
+        | Standing::Held
+        | Standing::Working
+        | Standing::Failed
+        | Standing::Refused
+        | Standing::Halted => return None,
     };
     Some(Finding {
         weight: Weight::Note,

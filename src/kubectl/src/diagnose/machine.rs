@@ -87,7 +87,12 @@ fn ours(standing: Standing) -> Finding {
             Weight::Held,
             "cordoned by this upgrade, until the node is fixed",
         ),
-        _ => (
+        Standing::Idle
+        | Standing::Asked
+        | Standing::Held
+        | Standing::Upgraded
+        | Standing::Failed
+        | Standing::Refused => (
             Weight::Held,
             "cordoned by an upgrade that has not removed the cordon yet",
         ),
@@ -102,17 +107,18 @@ fn ours(standing: Standing) -> Finding {
 /// A halted upgrade leaves its cordon until the next request is accepted (the brain's `accept.rs`), so behind it one that is refused speaks
 /// while it stands. Whatever is under way has taken it off, or found that it is not a halted one's.
 fn former(standing: Standing, mark: &str, uncordon: &str) -> Finding {
-    let (weight, what, so) = match standing {
-        Standing::Working => (
+    let (weight, what, so) = if standing == Standing::Working {
+        (
             Weight::Note,
             "which is not the one under way: that one keeps the cordon",
             format!("run {uncordon} if it is not wanted"),
-        ),
-        _ => (
+        )
+    } else {
+        (
             Weight::Held,
             "which left the cordon until the node is fixed",
             format!("the next accepted request removes it, as {uncordon} does"),
-        ),
+        )
     };
     Finding {
         weight,

@@ -67,7 +67,13 @@ pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
             "; the upgrade under way waits where it is"
         }
         Standing::Working => "; the upgrade under way is too far for that, and continues",
-        _ => "",
+        Standing::Idle
+        | Standing::Asked
+        | Standing::Held
+        | Standing::Upgraded
+        | Standing::Failed
+        | Standing::Refused
+        | Standing::Halted => "",
     };
     Some(Finding {
         weight: Weight::Held,

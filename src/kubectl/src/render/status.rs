@@ -130,14 +130,14 @@ fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 5] {
 #[must_use]
 pub fn state(node: &NodeView) -> Cell {
     let standing = Standing::of(node);
-    let phase = node.reply.status.as_ref().map(|told| told.phase.clone());
-    match standing {
-        Standing::Working => toned(
-            tone(standing),
-            phase.unwrap_or_else(|| standing.word().to_owned()),
-        ),
-        _ => toned(tone(standing), standing.word()),
-    }
+    let phase = node
+        .reply
+        .status
+        .as_ref()
+        .map(|status| status.phase.clone());
+    let phase = phase.filter(|_| standing == Standing::Working);
+    let word = phase.unwrap_or_else(|| standing.word().to_owned());
+    toned(tone(standing), word)
 }
 
 const fn tone(standing: Standing) -> Tone {
@@ -213,8 +213,9 @@ fn unanswered(node: &NodeView, now: u64) -> String {
 }
 
 fn meaning(node: &NodeView) -> String {
-    match node.reply.phase() {
-        PhaseName::Other => String::new(),
-        known => phase::meaning(known).to_owned(),
+    let named = node.reply.phase();
+    if named == PhaseName::Other {
+        return String::new();
     }
+    phase::meaning(named).to_owned()
 }

@@ -171,12 +171,12 @@ fn under_way(node: &NodeView) -> String {
 pub fn cancel(node: &NodeView) -> Turn {
     let standing = Standing::of(node);
     if node.asked.is_none() {
-        return Turn::Done(match standing {
-            Standing::Working => {
-                "its request is withdrawn already, and it goes back to the old system".to_owned()
-            }
-            _ => "it has no request".to_owned(),
-        });
+        let why = if standing == Standing::Working {
+            "its request is withdrawn already, and it goes back to the old system"
+        } else {
+            "it has no request"
+        };
+        return Turn::Done(why.to_owned());
     }
     match (standing, node.reply.phase()) {
         // Taking back what has ended would let the agent forget that the image failed here.

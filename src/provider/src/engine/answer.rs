@@ -130,7 +130,7 @@ impl Answer {
     pub fn code(&self) -> String {
         match self {
             Self::Held(why) | Self::Failed(why) | Self::Cancelled(why) => why.code(),
-            other => other.class().to_owned(),
+            Self::Idle | Self::Untold | Self::Working(_) | Self::Done => self.class().to_owned(),
         }
     }
 

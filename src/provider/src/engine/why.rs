@@ -174,10 +174,10 @@ impl Why {
     /// Stable, CamelCase; what stands as a condition's reason.
     #[must_use]
     pub fn code(&self) -> String {
-        match self {
-            Self::Node { code, .. } => code.clone(),
-            other => other.class().to_owned(),
+        if let Self::Node { code, .. } = self {
+            return code.clone();
         }
+        self.class().to_owned()
     }
 
     /// As [`Self::code`], but one of a closed list, whatever a node says: for counting.

@@ -34,7 +34,11 @@ impl Worker {
         match &answer {
             Answer::Done => self.arrive(machine, &version).await?,
             Answer::Working(_) => {}
-            _ => self.world.queue.add_after(machine.key(), HELD),
+            Answer::Idle
+            | Answer::Untold
+            | Answer::Held(_)
+            | Answer::Failed(_)
+            | Answer::Cancelled(_) => self.world.queue.add_after(machine.key(), HELD),
         }
         Ok(answer)
     }

@@ -119,9 +119,10 @@ impl Worker {
                 }
                 self.failed(key, &error);
                 let pause = self.world.queue.failed(key);
-                match error {
-                    HandError::Refused(_) => warn!(machine = %key, "{error}; again in {pause:?}"),
-                    _ => debug!(machine = %key, "{error}; again in {pause:?}"),
+                if let HandError::Refused(_) = error {
+                    warn!(machine = %key, "{error}; again in {pause:?}");
+                } else {
+                    debug!(machine = %key, "{error}; again in {pause:?}");
                 }
             }
         }

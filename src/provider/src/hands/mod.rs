@@ -50,18 +50,16 @@ impl HandError {
 
 impl From<kube::Error> for HandError {
     fn from(error: kube::Error) -> Self {
-        match error {
-            // The words are a server's, which may lie: they reach conditions, Events and the log.
-            kube::Error::Api(status) => {
-                let said = || format!("{} ({})", clean(&status.message), status.code);
-                match status.code {
-                    409 => Self::Conflict,
-                    404 => Self::Missing,
-                    401 | 408 | 429 | 500..=599 => Self::Away(said()),
-                    _ => Self::Refused(said()),
-                }
-            }
-            other => Self::Away(clean(&chain(&other))),
+        let kube::Error::Api(status) = error else {
+            return Self::Away(clean(&chain(&error)));
+        };
+        // The words are a server's, which may lie: they reach conditions, Events and the log.
+        let said = || format!("{} ({})", clean(&status.message), status.code);
+        match status.code {
+            409 => Self::Conflict,
+            404 => Self::Missing,
+            401 | 408 | 429 | 500..=599 => Self::Away(said()),
+            _ => Self::Refused(said()),
         }
     }
 }

@@ -57,10 +57,11 @@ fn pursue(world: &World, key: &Key, told: &Told, now: i64) -> Result<Response, U
         }
     }
     let message = decision.answer.message();
-    Ok(match &decision.answer {
-        Answer::Done => Response::Done(message),
-        other => Response::InProgress(message, other.retry_after()),
-    })
+    if decision.answer == Answer::Done {
+        return Ok(Response::Done(message));
+    }
+    let seconds = decision.answer.retry_after();
+    Ok(Response::InProgress(message, seconds))
 }
 
 fn version_of(machine: &super::wire::Object) -> String {

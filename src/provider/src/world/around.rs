@@ -68,19 +68,18 @@ impl World {
     /// Where nothing but the API server's own word on its version holds somebody, it is asked for it anew: that may have been before its control
     /// plane was upgraded, and one whose Nodes are not to be seen shows nothing of that.
     pub fn doubt(&self, key: &Key, cluster: &ClusterState, why: &Why) {
-        let held_by_nodes = match why {
-            Why::AheadOfControlPlane { wanted, .. } => {
-                let machines = self.machines.control_plane_of(key);
-                let nodes = ControlPlane {
-                    oldest: cluster.oldest_node(nodes_of(&machines)),
-                    pods: Vec::new(),
-                };
-                nodes.oldest.is_some() && skew(&key.name, wanted, &nodes).is_err()
+        if let Why::AheadOfControlPlane { wanted, .. } = why {
+            let machines = self.machines.control_plane_of(key);
+            let nodes = ControlPlane {
+                oldest: cluster.oldest_node(nodes_of(&machines)),
+                pods: Vec::new(),
+            };
+            let held_by_nodes = nodes.oldest.is_some() && skew(&key.name, wanted, &nodes).is_err();
+            if !held_by_nodes {
+                cluster.doubt();
             }
-            Why::ControlPlaneUnknown { .. } => false,
-            _ => return,
-        };
-        if !held_by_nodes {
+        }
+        if let Why::ControlPlaneUnknown { .. } = why {
             cluster.doubt();
         }
     }

@@ -4,6 +4,7 @@
 //! (`boot/loader.N/grub.cfg`); on EFI FILE lies on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
 //! (libostree, ostree-bootloader-grub2.c). It looks at files alone: an installer runs it without /dev.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 use std::env;
@@ -49,7 +50,7 @@ fn wanted() -> Result<Wanted, lexopt::Error> {
         match argument {
             Short('o') => output = Some(PathBuf::from(parser.value()?)),
             Long("boot") => boot = Some(PathBuf::from(parser.value()?)),
-            other => return Err(other.unexpected()),
+            Short(_) | Long(_) | Value(_) => return Err(argument.unexpected()),
         }
     }
     let output = output.ok_or("-o FILE is missing")?;

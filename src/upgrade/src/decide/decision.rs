@@ -2,7 +2,7 @@
 
 use crate::id::SinceBoot;
 use crate::record::Record;
-use crate::step::Step;
+use crate::step::{StageStep, Step};
 
 /// What to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,17 @@ pub enum Act {
     Cancel,
     /// Look again when something changes, or at this moment of this boot.
     Wait(Option<SinceBoot>),
+}
+
+impl Act {
+    /// The step that the stage takes; nothing for an act that only the agent has.
+    #[must_use]
+    pub const fn in_the_stage(&self) -> Option<StageStep> {
+        match self {
+            Self::Begin(step) => step.in_the_stage(),
+            Self::Cancel | Self::Wait(_) => None,
+        }
+    }
 }
 
 /// The next record and the act. The act can be had only through [`Decision::commit`].

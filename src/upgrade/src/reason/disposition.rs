@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Reason;
+use super::wait::Wait;
 
 /// What to do about a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,12 +16,38 @@ pub enum Disposition {
     Halt,
 }
 
+/// What follows from a reason, with the waits apart from the failures.
+#[derive(Clone, Copy)]
+enum Class {
+    Waits(Wait),
+    Failed(Disposition),
+}
+
 impl Reason {
     /// What to do about it.
     #[must_use]
     pub const fn disposition(&self) -> Disposition {
+        match self.class() {
+            Class::Waits(_) => Disposition::Retry,
+            Class::Failed(disposition) => disposition,
+        }
+    }
+
+    /// What is waited for, when it is a wait.
+    #[must_use]
+    pub const fn waits_for(&self) -> Option<Wait> {
+        match self.class() {
+            Class::Waits(wait) => Some(wait),
+            Class::Failed(_) => None,
+        }
+    }
+
+    const fn class(&self) -> Class {
         use Disposition::{Halt, Retry, RollBack};
-        match self {
+        let disposition = match self {
+            Self::Paused { .. } => return Class::Waits(Wait::Pause),
+            Self::WindowClosed { .. } => return Class::Waits(Wait::Window),
+            Self::Soaking { .. } => return Class::Waits(Wait::Soak),
             Self::RemoteAway { .. }
             | Self::LockHeld { .. }
             | Self::DeployDied { .. }
@@ -29,12 +56,9 @@ impl Reason {
             | Self::ArmFailed { .. }
             | Self::RebootRefused { .. }
             | Self::Damaged { .. }
-            | Self::Paused { .. }
             | Self::Busy { .. }
             | Self::ApiAwayInTrial { .. }
             | Self::KubeadmFailed { .. }
-            | Self::WindowClosed { .. }
-            | Self::Soaking { .. }
             | Self::HookFailed { .. }
             | Self::RecordUnwritten { .. }
             | Self::MachineUnseen { .. }
@@ -88,7 +112,8 @@ impl Reason {
             | Self::RecordDamaged { .. }
             | Self::UnknownSystem { .. }
             | Self::ForeignDefault { .. } => Halt,
-        }
+        };
+        Class::Failed(disposition)
     }
 
     /// Whether the image itself is to blame, so that its digest is remembered as bad.

@@ -1,7 +1,5 @@
 //! Reasons that are no trouble: the upgrade waits as somebody wants it to, for as long as that takes.
 
-use super::Reason;
-
 /// What an upgrade waits for by somebody's will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -30,18 +28,5 @@ impl Wait {
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wait| wait.code() == code)
-    }
-}
-
-impl Reason {
-    /// What is waited for, when it is a wait.
-    #[must_use]
-    pub const fn waits_for(&self) -> Option<Wait> {
-        match self {
-            Self::Paused { .. } => Some(Wait::Pause),
-            Self::WindowClosed { .. } => Some(Wait::Window),
-            Self::Soaking { .. } => Some(Wait::Soak),
-            _ => None,
-        }
     }
 }

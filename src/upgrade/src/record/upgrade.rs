@@ -8,7 +8,7 @@ use super::{ApiSeen, Attempt, Custody, Reached, Redo, Rehearsal, Retry, Signatur
 use crate::bill::Bill;
 use crate::id::{Digest, UpgradeId};
 use crate::image::{Deployment, ImageFacts, ImageInfo};
-use crate::phase::Phase;
+use crate::phase::{Class, Phase};
 use crate::reason::Reason;
 use crate::step::{Step, StepKind};
 use crate::target::{RawRequest, Target, Wanted};
@@ -157,20 +157,13 @@ impl Upgrade {
     /// starts after a trial finds the phase that the trial was left in.
     #[must_use]
     pub fn may_arm_next(&self, booted: &Deployment) -> bool {
-        let before_a_trial = match self.phase {
-            Phase::Drained
-            | Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed => true,
-            Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Upgraded
-            | Phase::Reverting { .. }
-            | Phase::Failed { .. }
-            | Phase::Halted { .. } => false,
+        let before_a_trial = match self.phase.class() {
+            Class::Preparing => self.phase == Phase::Drained,
+            Class::Trying { .. } | Class::Blessed => true,
+            Class::Upgraded
+            | Class::Reverting { .. }
+            | Class::Failed { .. }
+            | Class::Halted { .. } => false,
         };
         before_a_trial && self.from.same(booted)
     }
@@ -179,20 +172,12 @@ impl Upgrade {
     /// without a guard nobody can say that.
     #[must_use]
     pub fn is_past_its_arming(&self) -> bool {
-        match self.phase {
-            Phase::Armed { .. }
-            | Phase::Trial { .. }
-            | Phase::Healthy { .. }
-            | Phase::Blessed
-            | Phase::Upgraded => false,
-            Phase::Accepted
-            | Phase::Fetched
-            | Phase::Verified
-            | Phase::Deployed
-            | Phase::Drained
-            | Phase::Reverting { .. }
-            | Phase::Failed { .. }
-            | Phase::Halted { .. } => self.has_guard() && self.attempt.guarded.is_none(),
+        match self.phase.class() {
+            Class::Trying { .. } | Class::Blessed | Class::Upgraded => false,
+            Class::Preparing
+            | Class::Reverting { .. }
+            | Class::Failed { .. }
+            | Class::Halted { .. } => self.has_guard() && self.attempt.guarded.is_none(),
         }
     }
 

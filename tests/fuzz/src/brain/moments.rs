@@ -1,5 +1,6 @@
 //! The moments that a record is shown.
 
+use upgrade::phase::Class;
 use upgrade::window::Hours;
 use upgrade::{
     Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, Machine, NoNetwork,
@@ -167,20 +168,10 @@ fn reached(up: &Upgrade, booted: &Deployment) -> Observation {
 }
 
 fn boot_of(phase: &Phase) -> Option<BootId> {
-    match phase {
-        Phase::Armed { boot } | Phase::Trial { boot } | Phase::Healthy { boot } => {
-            Some(boot.clone())
-        }
-        Phase::Accepted
-        | Phase::Fetched
-        | Phase::Verified
-        | Phase::Deployed
-        | Phase::Drained
-        | Phase::Blessed
-        | Phase::Upgraded
-        | Phase::Reverting { .. }
-        | Phase::Failed { .. }
-        | Phase::Halted { .. } => None,
+    if let Class::Trying { boot } = phase.class() {
+        Some(boot.clone())
+    } else {
+        None
     }
 }
 

@@ -1,17 +1,16 @@
-//! Content on the disk that no ref may hold: layers of an image come before anybody knows that it is whole. A note says so from before the first one
-//! until a ref holds the commit or all of it is gone, so that a run that was killed is cleared up after by the next.
+//! Content on the disk that no ref may hold: layers of an image come before it is known to be whole.
+//!
+//! A note is there from before the first layer until a ref holds the commit, or until all of it is
+//! gone. So the next run removes what a killed run has left.
 
 use std::path::PathBuf;
 
 use upgrade::{Reason, names};
 
-use crate::clean;
-use crate::container::{held, unpacked};
-use crate::half;
-use crate::leftovers;
+use super::{layers, orphans, partial_pulls, sweep};
+use crate::container::unpacked;
 use crate::lock;
 use crate::site::Site;
-use crate::stray;
 
 /// Only root reads what is in its folder.
 const MODE: u32 = 0o600;
@@ -41,7 +40,7 @@ pub fn settle(site: &Site) -> Result<(), Reason> {
 /// # Errors
 /// When the note may still be there.
 pub fn settle_pruned(site: &Site) -> Result<(), Reason> {
-    match stray::orphans(site).is_empty() {
+    match orphans::all(site).is_empty() {
         true => settle(site),
         false => Ok(()),
     }
@@ -64,9 +63,9 @@ fn clear(site: &Site) -> Result<(), Reason> {
     }
     site.report.progress(95, "removing what was brought");
     let _held = lock::acquire(site)?;
-    held::release(site, |commit| clean::is_gone(site, commit))?;
-    leftovers::clear_and_prune(site)?;
-    half::forget(site, None)?;
+    layers::release_gone(site)?;
+    sweep::clear_and_prune(site)?;
+    partial_pulls::remove(site, None)?;
     unpacked::clear(site)?;
     settle_pruned(site)
 }

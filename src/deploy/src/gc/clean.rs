@@ -1,4 +1,4 @@
-//! Bounds what upgrades leave: the running deployment, the default and what is pinned stay, nothing else of this stateroot.
+//! The verb `clean`. Of this stateroot the running deployment, the default and pinned ones stay.
 
 use std::fs;
 
@@ -8,14 +8,11 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
-use crate::container::{held, unpacked};
+use super::{layers, partial_pulls, refs, sweep, unfinished};
+use crate::container::unpacked;
 use crate::deploy::{hold, write};
-use crate::half;
-use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
-use crate::undo;
-use crate::unfinished;
 use crate::verify::room;
 
 /// Cleans.
@@ -30,19 +27,19 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
         .progress(10, format!("removing {} old deployments", going.len()));
     write::drop_deployments(site, &going)?;
     hold::let_go(site)?;
-    undo::release(site, names::TARGET_REF, None)?;
+    refs::remove(site, names::TARGET_REF, None)?;
     forget_gone(site)?;
-    held::release(site, |commit| is_gone(site, commit))?;
+    layers::release_gone(site)?;
     site.report.progress(50, "pruning the repository");
-    leftovers::clear_and_prune(site)?;
-    half::sweep(site)?;
+    sweep::clear_and_prune(site)?;
+    partial_pulls::remove_among_objects(site)?;
     unpacked::clear(site)?;
     unfinished::settle_pruned(site)?;
     write::settle(site)?;
     Ok(Done::Cleaned)
 }
 
-/// What is noted about a commit outlives its deployments no longer than until here.
+/// Removes what is noted about commits without a deployment.
 fn forget_gone(site: &Site) -> Result<(), Reason> {
     let Ok(entries) = fs::read_dir(Places::physical(&site.path).state()) else {
         return Ok(());
@@ -51,14 +48,8 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
         .flatten()
         .filter_map(|entry| noted_commit(&entry.file_name().to_string_lossy()));
     commits
-        .filter(|commit| is_gone(site, commit))
+        .filter(|commit| refs::is_gone(site, commit))
         .try_for_each(|commit| site.forget(&commit))
-}
-
-/// Whether no deployment is of this commit.
-pub fn is_gone(site: &Site, commit: &Digest) -> bool {
-    let mut deployments = site.deployments().into_iter();
-    deployments.all(|deployment| deployment.csum() != commit.as_str())
 }
 
 /// The commit in the name of one of our notes: `manifest-<commit>.json`, `etc-<commit>`, or one that was being written.

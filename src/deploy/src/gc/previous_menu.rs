@@ -1,8 +1,9 @@
 //! The links that the menu before this one leads through, `ostree/boot.0` beside `ostree/boot.1`.
 //!
-//! libostree removes them as soon as it has swapped the menu. Should /boot then turn up as it was before (a disk that promised what it had
-//! not written, a copy that somebody has put back), the old system's own entry leads nowhere, and its initramfs waits for a person
-//! (ostree issue 2283). A few links more, and it boots. To libostree they are what a run that was killed has left, at any time.
+//! libostree removes them as soon as it has swapped the menu. If /boot is then as it was before (a
+//! disk that lost a write, a copy that was put back), the old system's own entry leads nowhere, and
+//! its initramfs waits for a person (ostree issue 2283). With these few links it boots. libostree takes
+//! them for what a killed run has left, so each clean-up must put them back.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,13 +17,13 @@ use crate::site::Site;
 const UP: &str = "../../..";
 
 /// The other menu's links.
-pub struct Former {
+pub struct PreviousMenu {
     top: PathBuf,
     /// Where below `top`, and where to.
     links: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Former {
+impl PreviousMenu {
     /// What there is of them; nothing where it cannot be told which menu is the present one.
     pub fn read(site: &Site) -> Option<Self> {
         let name = match fs::read_link(site.boot().join("loader")).ok()?.to_str()? {

@@ -1,5 +1,6 @@
-//! Folders of deployments that no menu names, and what in them resists: libostree takes the immutable flag off a
-//! deployment's root alone, so one file with `chattr +i` in an orphan ends every clean-up (rpm-ostree issue 5594).
+//! Folders of deployments that no menu names, and files in them that resist. libostree takes the
+//! immutable flag only off a deployment's root, so one file with `chattr +i` in an orphan ends every
+//! clean-up (rpm-ostree issue 5594).
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -7,15 +8,11 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
-use upgrade::names;
 
 use crate::site::Site;
 
 /// linux/fs.h `FS_IMMUTABLE_FL` and `FS_APPEND_FL`: either keeps a file from being removed.
 const HOLDING: nix::libc::c_long = 0x10 | 0x20;
-
-/// Where refs of ours and of layers are (ostree-ext, container/store.rs, `LAYER_PREFIX`).
-const REFS: [&str; 2] = ["careen", "ostree/container/blob"];
 
 mod call {
     // linux/fs.h: FS_IOC_GETFLAGS _IOR('f', 1, long), FS_IOC_SETFLAGS _IOW('f', 2, long).
@@ -24,7 +21,7 @@ mod call {
 }
 
 /// The folders of deployments, in all stateroots, that libostree does not list: runs that were killed have left them.
-pub fn orphans(site: &Site) -> Vec<PathBuf> {
+pub fn all(site: &Site) -> Vec<PathBuf> {
     let known: Vec<_> = site
         .sysroot
         .deployments()
@@ -38,35 +35,9 @@ pub fn orphans(site: &Site) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes what libostree was writing beside a file when it was killed (libglnx, `glnx_file_replace_contents_at`): the origins lie beside
-/// the deployments, and a ref that is half written holds what it names like any other. Among the refs of layers it keeps ostree-ext from removing
-/// any. Other tools that write those hold the sysroot's lock, as we do.
-///
-/// # Errors
-/// When it may still be there.
-pub fn remove_half_written(root: &Path) -> host::Result<()> {
-    let stateroots = children(&root.join("ostree/deploy"));
-    let mut folders: Vec<_> = stateroots.iter().map(|one| one.join("deploy")).collect();
-    let heads = root.join("ostree/repo/refs/heads");
-    folders.extend(REFS.map(|refs| heads.join(refs)));
-    folders.extend(children(&heads.join(names::IMAGE_REFS)));
-    let files = folders.iter().flat_map(|folder| children(folder));
-    files
-        .filter(|path| is_half_written(path))
-        .try_for_each(|path| host::durable::remove(&path))
-}
-
-/// Whether libostree was writing it, beside the file that it was to become: called `tmp.` and six letters or digits.
-pub fn is_half_written(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let random = name.strip_prefix("tmp.").unwrap_or_default();
-    let facts = path.symlink_metadata();
-    random.len() == 6 && facts.is_ok_and(|facts| facts.is_file())
-}
-
-/// Takes the flags off all that lies in an orphan. What cannot be changed shows when it is to be removed.
-pub fn release(site: &Site) {
-    for orphan in orphans(site) {
+/// Takes the flags off all files in the orphans. One that cannot be changed fails at its removal.
+pub fn make_removable(site: &Site) {
+    for orphan in all(site) {
         if let Ok(facts) = orphan.symlink_metadata() {
             release_below(&orphan, facts.dev());
         }
@@ -112,7 +83,7 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|facts| facts.is_dir())
 }
 
-fn children(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn children(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use host::programs::of_the_operator;
 use tokio::process::Command;
-use upgrade::step::Effect;
-use upgrade::{Reason, Step};
+use upgrade::Reason;
 
 use crate::hands::{Ended, Errand};
 use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
+use crate::task::HookPoint;
 
 /// Below these folders of a system, the operator's after the image's.
 pub(crate) const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
@@ -43,27 +43,22 @@ impl Hooks {
         }
     }
 
-    /// Runs the hooks of a step; nothing when it is none of hooks.
+    /// Runs the hooks.
     ///
     /// # Errors
-    /// [`Reason::HookFailed`] with the first that did not succeed; those behind it are not run.
-    pub async fn perform(&self, errand: &Errand) -> Option<Result<Ended, Reason>> {
-        let (folders, outcome) = match errand.step {
-            Step::PreHooks => (&self.pre, ""),
-            Step::PostHooks { upgraded: true } => (&self.post, "Upgraded"),
-            Step::PostHooks { upgraded: false } => (&self.post, "NotUpgraded"),
-            _ => return None,
+    /// [`Reason::HookFailed`] with the first that did not succeed. Those after it do not run.
+    pub async fn perform(&self, point: HookPoint, errand: &Errand) -> Result<Ended, Reason> {
+        let (folders, outcome) = match point {
+            HookPoint::Pre => (&self.pre, ""),
+            HookPoint::Post { upgraded: true } => (&self.post, "Upgraded"),
+            HookPoint::Post { upgraded: false } => (&self.post, "NotUpgraded"),
         };
         let run = Run {
             id: errand.id.as_ref().map_or("", upgrade::UpgradeId::as_str),
             outcome,
             limit: Duration::from_secs(errand.policy.hooks.seconds),
         };
-        let mut cancel = errand.cancel.clone();
-        Some(tokio::select! {
-            ended = run.all(folders) => ended.map(|()| Ended::Done(Effect::Plain)),
-            Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
-        })
+        errand.unless_cancelled(run.all(folders)).await
     }
 }
 
@@ -111,6 +106,7 @@ mod tests {
 
     use tokio::sync::watch;
     use upgrade::Policy;
+    use upgrade::step::StepKind;
 
     use super::*;
     use crate::health::group::seen;
@@ -122,14 +118,13 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn errand(step: Step) -> (Errand, watch::Sender<bool>) {
+    fn errand() -> (Errand, watch::Sender<bool>) {
         let (stop, cancel) = watch::channel(false);
         let mut policy = Policy::default();
         policy.hooks.seconds = 1;
         let errand = Errand {
-            step,
+            step: StepKind::PreHooks,
             id: Some("u1".parse().unwrap()),
-            image: None,
             policy: Arc::new(policy),
             cancel,
             doing: watch::channel(None).0,
@@ -137,9 +132,9 @@ mod tests {
         (errand, stop)
     }
 
-    async fn ended(root: &Path, step: Step) -> Result<Ended, Reason> {
-        let (errand, _stop) = errand(step);
-        Hooks::below(root).perform(&errand).await.unwrap()
+    async fn ended(root: &Path, point: HookPoint) -> Result<Ended, Reason> {
+        let (errand, _stop) = errand();
+        Hooks::below(root).perform(point, &errand).await
     }
 
     #[tokio::test]
@@ -156,7 +151,7 @@ mod tests {
             hook: "30-battery".into(),
             detail: "battery at 20 % (exit status 1)".into(),
         };
-        assert_eq!(ended(root.path(), Step::PreHooks).await, Err(failed));
+        assert_eq!(ended(root.path(), HookPoint::Pre).await, Err(failed));
         assert_eq!(fs::read_to_string(log).unwrap(), "first\nsecond\n");
     }
 
@@ -170,8 +165,8 @@ mod tests {
         );
         write(root.path(), "etc/careen/post.d/10-log", &say);
         for upgraded in [true, false] {
-            let step = Step::PostHooks { upgraded };
-            assert!(ended(root.path(), step).await.is_ok());
+            let point = HookPoint::Post { upgraded };
+            assert!(ended(root.path(), point).await.is_ok());
         }
         let said = fs::read_to_string(log).unwrap();
         assert_eq!(said, "u1 Upgraded\nu1 NotUpgraded\n");
@@ -183,7 +178,7 @@ mod tests {
         let id = root.path().join("id");
         let hook = "etc/careen/pre.d/slow";
         write(root.path(), hook, &seen::hangs_in_a_child(&id));
-        let Err(reason) = ended(root.path(), Step::PreHooks).await else {
+        let Err(reason) = ended(root.path(), HookPoint::Pre).await else {
             panic!("it passed");
         };
         assert!(reason.to_string().contains("no answer in 1 s"), "{reason}");
@@ -196,11 +191,13 @@ mod tests {
         let log = root.path().join("log");
         let say = format!("echo $PATH >{}", log.display());
         write(root.path(), "etc/careen/pre.d/10-path", &say);
-        assert!(ended(root.path(), Step::PreHooks).await.is_ok());
+        assert!(ended(root.path(), HookPoint::Pre).await.is_ok());
         let path = host::trust::OPERATORS_PATH;
         let own = host::trust::operators_path();
         assert_eq!(fs::read_to_string(log).unwrap(), format!("{own}\n"));
-        assert!(include_str!("../../../docs/policy.md").contains(&format!("`PATH` is `{path}`")));
+        assert!(
+            include_str!("../../../../docs/policy.md").contains(&format!("`PATH` is `{path}`"))
+        );
     }
 
     /// The example of docs/policy.md, for what is below this folder in place of /sys.
@@ -232,7 +229,7 @@ mod tests {
             }
             let script = documented(&root.path().join("supplies"));
             write(root.path(), "etc/careen/pre.d/10-power", &script);
-            let failed = match ended(root.path(), Step::PreHooks).await {
+            let failed = match ended(root.path(), HookPoint::Pre).await {
                 Err(Reason::HookFailed { detail, .. }) => Some(detail),
                 other => other.map(|_| None).unwrap(),
             };
@@ -248,7 +245,7 @@ mod tests {
         write(root.path(), hook, &format!("touch {}", ran.display()));
         let everybody = fs::Permissions::from_mode(0o777);
         fs::set_permissions(root.path().join(hook), everybody).unwrap();
-        let Err(reason) = ended(root.path(), Step::PreHooks).await else {
+        let Err(reason) = ended(root.path(), HookPoint::Pre).await else {
             panic!("it passed");
         };
         assert!(!ran.exists() && reason.to_string().contains("not run as root"));
@@ -260,7 +257,7 @@ mod tests {
         let id = root.path().join("id");
         let hook = "etc/careen/pre.d/slow";
         write(root.path(), hook, &seen::hangs_in_a_child(&id));
-        let (mut errand, stop) = errand(Step::PreHooks);
+        let (mut errand, stop) = errand();
         Arc::make_mut(&mut errand.policy).hooks.seconds = 100;
         let stopped = async {
             let child = seen::child(&id).await;
@@ -268,8 +265,8 @@ mod tests {
             child
         };
         let hooks = Hooks::below(root.path());
-        let (ended, child) = tokio::join!(hooks.perform(&errand), stopped);
-        assert_eq!(ended, Some(Ok(Ended::Cancelled)));
+        let (ended, child) = tokio::join!(hooks.perform(HookPoint::Pre, &errand), stopped);
+        assert_eq!(ended, Ok(Ended::Cancelled));
         assert!(seen::ends(child).await);
     }
 

@@ -14,8 +14,8 @@ use tokio::time::sleep;
 use upgrade::step::Effect;
 use upgrade::{Reason, UpgradeId};
 
-use super::saved;
 use crate::hands::Ended;
+use crate::node::saved;
 
 /// How long a disk may take for one file, which has 64 MiB at most, until that counts as a failure.
 const SILENCE: Duration = Duration::from_secs(600);

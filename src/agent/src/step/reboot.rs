@@ -1,5 +1,6 @@
 //! Rebooting through logind, and the lock that keeps others from doing so while we work.
 
+use std::path::Path;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -12,6 +13,9 @@ const BEGIN: Duration = Duration::from_secs(30);
 
 /// How long systemd's reboot without stopping units may take before the kernel is asked.
 const LAST_RESORT: Duration = Duration::from_secs(60);
+
+/// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
+const SHUTDOWN: Duration = Duration::from_secs(600);
 
 /// Keeps others from rebooting until it is dropped. Since systemd 257 it binds root too.
 pub struct Lock {
@@ -33,6 +37,23 @@ pub async fn lock(why: &str) -> Option<Lock> {
             None
         }
     }
+}
+
+/// Reboots, and does not come back unless that fails. `boot` is the folder /boot.
+///
+/// # Errors
+/// [`Reason::RebootRefused`].
+pub async fn perform(boot: &Path, by_force: bool) -> Result<(), Reason> {
+    if by_force {
+        return force(boot).await;
+    }
+    ask().await?;
+    // The end of this step is a SIGTERM to us. To come back with "done" would only begin it again.
+    tokio::time::sleep(SHUTDOWN).await;
+    let seconds = SHUTDOWN.as_secs();
+    Err(refused(&format!(
+        "the shutdown began but has not ended in {seconds} s"
+    )))
 }
 
 /// Asks for a reboot and returns when it has begun; what follows is a SIGTERM to us.
@@ -105,7 +126,7 @@ async fn holders(bus: &Bus, login: &LoginProxy<'_>) -> String {
 ///
 /// # Errors
 /// [`Reason::RebootRefused`] when not even the kernel would.
-pub async fn force(boot: &std::path::Path) -> Result<(), Reason> {
+async fn force(boot: &Path) -> Result<(), Reason> {
     let asked = async { Bus::system().await?.reboot().await };
     if let Err(error) = asked.await {
         tracing::warn!("systemd does not reboot: {error}");

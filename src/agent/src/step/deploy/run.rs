@@ -1,11 +1,12 @@
-//! What the transient unit of one careen-deploy run looks like.
+//! One run of careen-deploy: its arguments, and how long it may take.
 
-use std::path::Path;
-
-use systemd::{Property, Variant};
 use upgrade::plan::Look;
-use upgrade::policy::{Limits, Policy};
-use upgrade::{ContainerImage, Deployment, Reason, Source, Step, Target, UpgradeId};
+use upgrade::{ContainerImage, Deployment, Digest, Policy, Reason, Source, Target};
+
+use crate::task::Verb;
+
+/// The verb that takes an upgrade back.
+pub const UNDO: &str = "undo";
 
 /// How long a unit that is not to be killed may take to end once it is asked to, in microseconds: half an hour. It pays no heed, for it may be
 /// inside libostree's swap; what still runs then hangs, and is killed, libostree's own child that would thaw /boot included. `ExecStopPost` does that.
@@ -13,11 +14,6 @@ const PATIENCE: u64 = 1_800_000_000;
 
 /// How long one that may be killed has, in microseconds.
 const IMPATIENCE: u64 = 10_000_000;
-
-const MIB: u64 = 1024 * 1024;
-
-/// In microseconds.
-const SECOND: u64 = 1_000_000;
 
 /// One run of careen-deploy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,26 +55,6 @@ impl Run {
         }
     }
 
-    /// The same, where a deployment asks whether the image is signed still: a key may be gone since
-    /// the fetch, or the policy be stricter. A system that lies here comes from nowhere, and is not
-    /// asked.
-    #[must_use]
-    pub fn asking_for_signatures(
-        mut self,
-        step: &Step,
-        image: Option<&Target>,
-        policy: &Policy,
-    ) -> Self {
-        if let (Step::Deploy { .. }, Some(image)) = (step, image) {
-            self.arguments.extend(match &image.source {
-                Source::Remote(branch) => pairs(&[("--remote", branch.remote.as_str())]),
-                Source::Container(image) => container(image, policy),
-            });
-            self.arguments.extend(unsigned(policy));
-        }
-        self
-    }
-
     /// A reason for its end. Who is stopped cannot say by whom, and systemd by then knows nothing of the unit any more.
     #[must_use]
     pub fn with_its_time(&self, reason: Reason) -> Reason {
@@ -110,49 +86,56 @@ pub fn plan(look: &Look, policy: &Policy) -> Run {
     run_of("plan", call(command, policy, more), false).timed(policy)
 }
 
-/// The run that performs a step; nothing for steps that are none of careen-deploy's.
+/// The run of a verb.
 #[must_use]
-pub fn run(step: &Step, policy: &Policy) -> Option<Run> {
-    let commit = |commit: &upgrade::Digest| vec!["--commit".to_owned(), commit.to_string()];
-    let (verb, more, longest) = match step {
-        Step::Fetch { target } => return Some(fetch(target, policy)),
-        Step::Verify { commit: digest } => ("verify", commit(digest), longest::VERIFY),
-        Step::Deploy { commit: digest } => ("deploy", commit(digest), longest::DEPLOY),
-        Step::Bless {
-            commit: digest,
-            over,
-        } => (
-            "bless",
-            [commit(digest), instead(over.as_ref())].concat(),
-            longest::BLESS,
-        ),
-        Step::Reinstate { deployment, over } => return Some(reinstate(deployment, over)),
-        // Without a commit it takes back what a fetch has left that did not come so far as to name one.
-        Step::Undo { commit: digest } => (
-            "undo",
-            digest.as_ref().map_or_else(Vec::new, commit),
-            longest::PRUNE,
-        ),
-        Step::Clean => ("clean", Vec::new(), longest::PRUNE),
-        Step::Rehearse
-        | Step::PreHooks
-        | Step::Exclude
-        | Step::Drain { .. }
-        | Step::Snapshot
-        | Step::Arm { .. }
-        | Step::Disarm
-        | Step::Reboot { .. }
-        | Step::Kubeadm
-        | Step::PostHooks { .. }
-        | Step::Release
-        | Step::Unmark
-        | Step::Pass => return None,
+pub fn run(verb: &Verb, policy: &Policy) -> Run {
+    match verb {
+        Verb::Fetch { target } => fetch(target, policy),
+        Verb::Verify { commit } => Run {
+            swaps: false,
+            patience: IMPATIENCE,
+            ..limited("verify", of(commit), longest::VERIFY, policy)
+        },
+        Verb::Deploy { commit, image } => {
+            let signed = image.as_ref().map(|image| signature(image, policy));
+            let more = [of(commit), signed.unwrap_or_default()].concat();
+            limited("deploy", more, longest::DEPLOY, policy)
+        }
+        Verb::Bless { commit, over } => {
+            let more = [of(commit), instead(over.as_ref())].concat();
+            limited("bless", more, longest::BLESS, policy)
+        }
+        Verb::Reinstate { deployment, over } => reinstate(deployment, over),
+        // A fetch that was cut short may have named no commit.
+        Verb::Undo { commit } => {
+            let more = commit.as_ref().map_or_else(Vec::new, of);
+            limited(UNDO, more, longest::PRUNE, policy)
+        }
+        Verb::Clean => limited("clean", Vec::new(), longest::PRUNE, policy),
+    }
+}
+
+/// A run that swaps boot entries and may take so many seconds beside the wait for the lock.
+fn limited(verb: &'static str, more: Vec<String>, seconds: u64, policy: &Policy) -> Run {
+    Run {
+        seconds: Some(seconds.saturating_add(policy.limits.lock_seconds)),
+        ..run_of(verb, call(verb, policy, more), true)
+    }
+}
+
+fn of(commit: &Digest) -> Vec<String> {
+    pairs(&[("--commit", commit.as_str())])
+}
+
+/// By what a deployment checks the signature again. Since the fetch a key may be gone, or the policy
+/// be stricter.
+fn signature(image: &Target, policy: &Policy) -> Vec<String> {
+    let mut arguments = match &image.source {
+        Source::Remote(branch) => pairs(&[("--remote", branch.remote.as_str())]),
+        Source::Container(image) => container(image, policy),
     };
-    let swaps = verb != "verify";
-    Some(Run {
-        seconds: Some(longest.saturating_add(policy.limits.lock_seconds)),
-        ..run_of(verb, call(verb, policy, more), swaps)
-    })
+    arguments.extend(unsigned(policy));
+    arguments
 }
 
 /// The default that the blessing finds, or is none.
@@ -250,101 +233,3 @@ fn pairs(flags: &[(&str, &str)]) -> Vec<String> {
     let words = flags.iter().flat_map(|(flag, value)| [*flag, *value]);
     words.map(str::to_owned).collect()
 }
-
-/// The unit's name: fixed by upgrade and verb, so that an agent that was restarted finds the run that it began before.
-#[must_use]
-pub fn name(id: &UpgradeId, verb: &str) -> String {
-    format!("careen-deploy-{id}-{verb}.service")
-}
-
-/// The units of all runs.
-pub const ALL: &str = "careen-deploy-*.service";
-
-/// Whether the run of this unit may be ended at any moment. Of the others none is told to: they end by themselves, and inside libostree's
-/// swap they pay no heed.
-#[must_use]
-pub fn may_be_ended(name: &str) -> bool {
-    let verbs = ["fetch", "verify", "plan"];
-    verbs
-        .iter()
-        .any(|verb| name.ends_with(&format!("-{verb}.service")))
-}
-
-/// The unit's properties.
-#[must_use]
-pub fn properties<'a>(
-    program: &'a Path,
-    run: &'a Run,
-    output: &'a Path,
-    limits: &Limits,
-) -> Vec<Property<'a>> {
-    let program = program.display().to_string();
-    let argv: Vec<String> = std::iter::once(program.clone())
-        .chain(run.arguments.clone())
-        .collect();
-    let mut properties = vec![
-        (
-            "Description",
-            Variant::new(format!("Careen: {} an operating system image", run.verb)),
-        ),
-        // A oneshot's start job ends when its work does, and that is a signal to wait for.
-        ("Type", Variant::new("oneshot")),
-        ("CollectMode", Variant::new("inactive-or-failed")),
-        (
-            "ExecStart",
-            Variant::new(vec![(program.clone(), argv, false)]),
-        ),
-        // Appended: systemd opens it anew for ExecStopPost, and truncating would take the verdict away. The agent removes an old one.
-        (
-            "StandardOutputFileToAppend",
-            Variant::new(output.display().to_string()),
-        ),
-        ("StandardError", Variant::new("journal")),
-    ];
-    if run.swaps {
-        properties.push(("ExecStopPost", thaw(program)));
-    }
-    properties.extend(caps(run, limits));
-    properties
-}
-
-/// Starts the program only where a run was killed: on a small machine libostree alone takes a second to load.
-fn thaw(program: String) -> Variant<'static> {
-    // systemd replaces ${NAME}, not $0 within a word (systemd.service(5), COMMAND LINES).
-    let script = r#"[ ! -e "$1" ] || exec "$0" thaw"#.to_owned();
-    let mark = host::freeze::mark(Path::new("/")).display().to_string();
-    let shell = "/bin/sh".to_owned();
-    let argv = vec![shell.clone(), "-c".to_owned(), script, program, mark];
-    Variant::new(vec![(shell, argv, true)])
-}
-
-fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
-    let memory = limits.memory_mib.saturating_mul(MIB);
-    let time = run.seconds.unwrap_or(0).saturating_mul(SECOND);
-    let mut caps = if run.swaps {
-        // Never killed for memory: /boot would stay frozen. It is slowed down instead.
-        vec![
-            ("OOMScoreAdjust", Variant::new(-900_i32)),
-            ("TimeoutStopUSec", Variant::new(run.patience)),
-            ("MemoryHigh", Variant::new(memory)),
-        ]
-    } else {
-        vec![
-            ("TimeoutStopUSec", Variant::new(run.patience)),
-            ("MemoryMax", Variant::new(memory)),
-            // systemd counts processor time in microseconds a second.
-            (
-                "CPUQuotaPerSecUSec",
-                Variant::new(u64::from(limits.cpu_percent) * 10_000),
-            ),
-            ("IOWeight", Variant::new(u64::from(limits.io_weight))),
-        ]
-    };
-    // A oneshot's work is its start, and RuntimeMaxUSec does not hold for it (systemd.service(5)).
-    caps.push(("TimeoutStartUSec", Variant::new(time)));
-    caps.retain(|(_, value)| *value != Variant::new(0_u64));
-    caps
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,5 @@
-//! What of a pull that did not end is no object of the repository yet, and so is not pruned: libostree keeps it, for the next pull takes it up.
+//! What a pull that did not end has left. It is no object of the repository yet, so nothing prunes
+//! it. libostree keeps it, because the next pull continues with it.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use nix::libc;
 use upgrade::Reason;
 use upgrade::id::Digest;
 
+use super::half_written;
 use crate::site::Site;
-use crate::stray;
 
 /// How libostree calls the folders in which it gathers objects (ostree-repo-private.h, `OSTREE_REPO_TMPDIR_STAGING`).
 const STAGING: &str = "staging-";
@@ -21,11 +22,12 @@ const PARTIAL: &str = ".commitpartial";
 /// How the signatures of a commit end. They come before the commit itself, and stay when that is refused for them.
 const SIGNATURES: &str = "commitmeta";
 
-/// Forgets it: the note about this commit, or about all, what was gathered, and signatures of what is not here.
+/// Removes the note about this commit, or about all, what was gathered, and signatures without their
+/// commit.
 ///
 /// # Errors
 /// When it may still be there.
-pub fn forget(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
+pub fn remove(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
     match commit {
         Some(commit) => forget_note(site, commit)?,
         None => noted(site)
@@ -38,14 +40,14 @@ pub fn forget(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
         .iter()
         .try_for_each(|folder| host::durable::remove_folder(folder));
     forgotten.map_err(|error| site.broken(error))?;
-    sweep(site)
+    remove_among_objects(site)
 }
 
-/// Removes what pulls that were killed have left among the objects; a later one that ended well does not take it along.
+/// Removes what killed pulls have left among the objects. A later pull that ends well leaves it there.
 ///
 /// # Errors
 /// When it may still be there.
-pub fn sweep(site: &Site) -> Result<(), Reason> {
+pub fn remove_among_objects(site: &Site) -> Result<(), Reason> {
     let left = left_among_objects(site);
     let swept = left.iter().try_for_each(|path| host::durable::remove(path));
     swept.map_err(|error| site.broken(error))
@@ -62,7 +64,7 @@ fn left_among_objects(site: &Site) -> Vec<PathBuf> {
     // What somebody else is writing is gone from under this name in a moment; without it his pull would fail.
     let quiet = !somebody_pulls(site);
     files
-        .filter(|path| is_orphan(path) || quiet && stray::is_half_written(path))
+        .filter(|path| is_orphan(path) || quiet && half_written::is_half_written(path))
         .collect()
 }
 

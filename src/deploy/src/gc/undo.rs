@@ -1,18 +1,16 @@
-//! Takes back what `fetch` and `deploy` made for a commit, or, where none is known, what a fetch has left; and clears what broken runs left.
+//! The verb `undo`. With a commit it removes what `fetch` and `deploy` made for that commit, without
+//! one what a fetch has left; and then what broken runs left.
 
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
+use super::{layers, partial_pulls, refs, sweep, unfinished};
 use crate::args::{Deploy, Origin};
-use crate::clean;
-use crate::container::{held, unpacked};
+use crate::container::unpacked;
 use crate::deploy::{again, hold, write};
-use crate::half;
-use crate::leftovers;
 use crate::lock;
 use crate::site::Site;
-use crate::unfinished;
 
 /// Undoes. The running deployment, the default and a pinned one stay, whatever their commit.
 ///
@@ -26,8 +24,8 @@ pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     }
     hold::let_go(site)?;
     site.report.progress(50, "pruning the repository");
-    leftovers::clear_and_prune(site)?;
-    half::forget(site, commit)?;
+    sweep::clear_and_prune(site)?;
+    partial_pulls::remove(site, commit)?;
     unpacked::clear(site)?;
     // With a commit it leaves the refs of other images.
     if commit.is_none() {
@@ -47,32 +45,17 @@ fn deployed(site: &Site, commit: &Digest) -> Result<(), Reason> {
     site.report.progress(10, "removing the deployment");
     write::drop_deployments(site, &again::replaceable(site, &wanted))?;
     site.report.progress(40, "removing what held the image");
-    release(site, names::TARGET_REF, Some(commit))?;
+    refs::remove(site, names::TARGET_REF, Some(commit))?;
     if site.deployments_of(commit).is_empty() {
         site.forget(commit)?;
-        held::release(site, |held| held == commit)?;
+        layers::release(site, |held| held == commit)?;
     }
     Ok(())
 }
 
-/// Lets go of whatever a fetch has brought whose commit nobody learned: it was refused, or ended too early to say.
+/// Releases what a fetch has brought without naming its commit: it was refused, or ended too early.
 fn fetched(site: &Site) -> Result<(), Reason> {
     site.report.progress(10, "removing what held an image");
-    release(site, names::TARGET_REF, None)?;
-    held::release(site, |commit| clean::is_gone(site, commit))
-}
-
-/// Removes a ref of ours; with a commit given, only if it holds that one. Deployments hold their commits by themselves.
-pub fn release(site: &Site, name: &str, only: Option<&Digest>) -> Result<(), Reason> {
-    let repo = site.sysroot.repo();
-    let held = repo
-        .resolve_rev(name, true)
-        .map_err(|error| site.failed(&error))?;
-    match (held, only) {
-        (None, _) => Ok(()),
-        (Some(held), Some(only)) if held != only.as_str() => Ok(()),
-        (Some(_), _) => repo
-            .set_ref_immediate(None, name, None, site.never())
-            .map_err(|error| site.failed(&error)),
-    }
+    refs::remove(site, names::TARGET_REF, None)?;
+    layers::release_gone(site)
 }

@@ -13,7 +13,8 @@ use upgrade::policy::Limits;
 use upgrade::{Doing, Reason, UpgradeId, names};
 
 use super::lines::Lines;
-use super::unit::{self, Run};
+use super::run::Run;
+use super::unit;
 use crate::own;
 
 /// The program's name, and where the image has it.

@@ -1,0 +1,109 @@
+//! Performing a step: one exhaustive match, in [`perform`].
+//!
+//! The API server performs some steps ([`drain`]). For the others the machine does a [`Task`]; the
+//! other files here are how a real machine does it.
+
+pub mod arm;
+pub mod deploy;
+mod drain;
+pub mod hooks;
+pub mod kubeadm;
+pub mod reboot;
+pub mod snapshot;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use upgrade::{Reason, Step, Target};
+
+use crate::cluster::Cluster;
+use crate::hands::{Ended, Errand, Hands};
+use crate::task::{HookPoint, Task, Verb};
+
+/// How long a reboot waits for the Node to be told.
+const LAST_WORD: Duration = Duration::from_secs(3);
+
+/// What every step may use.
+pub struct Tools<H> {
+    /// The node's hands.
+    pub hands: Arc<H>,
+    /// The API server.
+    pub cluster: Arc<Cluster>,
+    /// Becomes true when there is nothing left to tell the Node.
+    pub told: watch::Receiver<bool>,
+}
+
+impl<H> Clone for Tools<H> {
+    fn clone(&self) -> Self {
+        let (hands, cluster) = (Arc::clone(&self.hands), Arc::clone(&self.cluster));
+        Self {
+            hands,
+            cluster,
+            told: self.told.clone(),
+        }
+    }
+}
+
+/// A step, and what it is about.
+pub struct Order {
+    /// The step.
+    pub step: Step,
+    /// The image that the upgrade was asked for; nothing for a system that is on this disk already.
+    pub image: Option<Target>,
+    /// The name of our Node, as far as it is known.
+    pub node: Option<String>,
+}
+
+/// Performs a step.
+///
+/// # Errors
+/// Why it could not be done.
+pub async fn perform<H: Hands>(
+    tools: &Tools<H>,
+    order: Order,
+    errand: Errand,
+) -> Result<Ended, Reason> {
+    let server = drain::Server {
+        cluster: &tools.cluster,
+        node: order.node.as_deref(),
+        errand: &errand,
+    };
+    let task = match order.step {
+        Step::Rehearse => return server.rehearse().await,
+        Step::Exclude => return server.exclude().await,
+        Step::Drain { spent_seconds } => return server.drain(spent_seconds).await,
+        Step::Release => return server.release().await,
+        Step::Unmark => return server.unmark().await,
+        Step::Fetch { target } => Task::Deploy(Verb::Fetch { target }),
+        Step::Verify { commit } => Task::Deploy(Verb::Verify { commit }),
+        Step::Deploy { commit } => Task::Deploy(Verb::Deploy {
+            commit,
+            image: order.image,
+        }),
+        Step::Bless { commit, over } => Task::Deploy(Verb::Bless { commit, over }),
+        Step::Reinstate { deployment, over } => Task::Deploy(Verb::Reinstate { deployment, over }),
+        Step::Undo { commit } => Task::Deploy(Verb::Undo { commit }),
+        Step::Clean => Task::Deploy(Verb::Clean),
+        Step::PreHooks => Task::Hooks(HookPoint::Pre),
+        Step::PostHooks { upgraded } => Task::Hooks(HookPoint::Post { upgraded }),
+        Step::Snapshot => Task::Snapshot,
+        Step::Arm { deployment } => Task::Arm(deployment),
+        Step::Disarm => Task::Disarm,
+        Step::Kubeadm => Task::Kubeadm,
+        Step::Reboot { force } => {
+            if !force {
+                last_word(tools.told.clone()).await;
+            }
+            Task::Reboot { force }
+        }
+        // Only the stage lets a boot go on.
+        Step::Pass => return Err(errand.not_ours()),
+    };
+    tools.hands.perform(task, errand).await
+}
+
+/// Waits until the Node knows what it can be told within a moment: after this comes silence.
+async fn last_word(mut told: watch::Receiver<bool>) {
+    let _ = tokio::time::timeout(LAST_WORD, told.wait_for(|told| *told)).await;
+}

@@ -1,0 +1,91 @@
+//! What a machine does for a step. A step that the API server performs has no task.
+
+use upgrade::{Deployment, Digest, Target};
+
+/// One thing that a machine does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Runs careen-deploy.
+    Deploy(Verb),
+    /// Runs the operator's programs.
+    Hooks(HookPoint),
+    /// Saves the kubelet's state.
+    Snapshot,
+    /// Writes the one-shot entry for this deployment.
+    Arm(Deployment),
+    /// Clears the one-shot entry.
+    Disarm,
+    /// Reboots.
+    Reboot {
+        /// Whether a reboot that was asked for did not come.
+        force: bool,
+    },
+    /// Runs `kubeadm upgrade node` again and restarts the kubelet.
+    Kubeadm,
+}
+
+/// A verb of careen-deploy with what it is about (docs/architecture.md).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // they are the steps of the same name
+pub enum Verb {
+    Fetch {
+        target: Target,
+    },
+    Verify {
+        commit: Digest,
+    },
+    Deploy {
+        commit: Digest,
+        /// Where the commit came from; nothing for a system that is on this disk already.
+        image: Option<Target>,
+    },
+    Bless {
+        commit: Digest,
+        over: Option<Deployment>,
+    },
+    Reinstate {
+        deployment: Deployment,
+        over: Deployment,
+    },
+    Undo {
+        commit: Option<Digest>,
+    },
+    Clean,
+}
+
+/// When the operator's programs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookPoint {
+    /// Before the node is taken from its users.
+    Pre,
+    /// After the node is given back.
+    Post {
+        /// Whether the new system is the default.
+        upgraded: bool,
+    },
+}
+
+impl Task {
+    /// Whether a reboot by others would leave the task half done.
+    #[must_use]
+    pub const fn must_not_be_cut_short(&self) -> bool {
+        match self {
+            // The operator may reboot in a hook.
+            Self::Hooks(_)
+            // Our own lock would hold our own reboot up.
+            | Self::Reboot { .. }
+            | Self::Deploy(Verb::Fetch { .. } | Verb::Verify { .. }) => false,
+            Self::Deploy(
+                Verb::Deploy { .. }
+                | Verb::Bless { .. }
+                | Verb::Reinstate { .. }
+                | Verb::Undo { .. }
+                | Verb::Clean,
+            )
+            | Self::Snapshot
+            | Self::Arm(_)
+            | Self::Disarm
+            | Self::Kubeadm => true,
+        }
+    }
+}

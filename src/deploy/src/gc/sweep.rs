@@ -1,0 +1,65 @@
+//! What killed runs have left. libostree removes most of it.
+
+use ostree_ext::glib;
+use upgrade::{Reason, names};
+
+use super::previous_menu::PreviousMenu;
+use super::{half_written, kernels, orphans, refs};
+use crate::deploy::spare;
+use crate::site::Site;
+
+/// Clears, and leaves the repository's objects alone: pruning takes as long as a whole deploy.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn clear(site: &Site) -> Result<(), Reason> {
+    past_obstacles(site, || site.sysroot.prepare_cleanup(site.never()))?;
+    kernels::remove(site)
+}
+
+/// Clears, and prunes the repository.
+///
+/// # Errors
+/// When libostree cannot write.
+pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
+    // Nobody plans while somebody prunes, so the ref is of a plan that was cut off.
+    refs::remove(site, names::PLAN_REF, None)?;
+    past_obstacles(site, || site.sysroot.cleanup(site.never()))?;
+    kernels::remove(site)
+}
+
+/// Clears once what keeps an orphan from being removed. An orphan that stays then is named: it blocks
+/// no upgrade, but libostree prunes only when no orphan is left.
+fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
+    // What the old menu needs goes next, so the new one must be GRUB's by now.
+    spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
+    half_written::remove(&site.path).map_err(|error| site.broken(error))?;
+    let previous = PreviousMenu::read(site);
+    let cleared = clear_past(site, clean);
+    previous.map_or(Ok(()), |previous| previous.put_back(site))?;
+    cleared
+}
+
+fn clear_past(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
+    if clean().is_ok() {
+        return Ok(());
+    }
+    orphans::make_removable(site);
+    let Err(error) = clean() else {
+        return Ok(());
+    };
+    let left = orphans::all(site);
+    if left.is_empty() {
+        return Err(site.failed(&error));
+    }
+    for orphan in left {
+        let told = format!(
+            "leaving {}: {}; until it is gone nothing is pruned and each upgrade takes more room",
+            orphan.display(),
+            error.message()
+        );
+        eprintln!("careen-deploy {}: {told}", site.verb);
+        site.report.progress(0, told);
+    }
+    Ok(())
+}
