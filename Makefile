@@ -86,7 +86,7 @@ docs: ## build the site in target/site; check links and anchors
 docs-check: ## open each page of the site in a browser (30 s)
 	@.ci/docs-check
 
-prose: setup ## check the English of what .ci/prose/clean.txt lists
+prose: setup ## check the English of messages and .ci/prose/clean.txt
 	@.ci/prose/check
 
 pictures: setup ## draw docs/pictures again from their sources
@@ -138,7 +138,7 @@ cluster-api: managers-v1.13 managers-v1.14 ## careen-provider with Cluster API's
 	$(HALVES) cluster_api $(HALF) -- $(BIG_TESTS)
 	$(HALVES) cluster_api_v1_13 $(HALF) -- $(BIG_TESTS)
 
-# Beforehand, or both halves would build them.
+# Built first, or both halves would build them.
 managers-%: setup
 	@for manager in core bootstrap control-plane in-memory; do vm-tests/cluster-api/build.sh $* $$manager >/dev/null || exit 1; done
 

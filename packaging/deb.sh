@@ -37,7 +37,7 @@ for script in postinst prerm postrm; do
     chmod 755 "$root/DEBIAN/$script"
   fi
 done
-# Whatever lies in /etc is the operator's to change.
+# Files in /etc are the operator's to change.
 (cd "$root" && find etc -type f 2>/dev/null | sed 's,^,/,' | sort >DEBIAN/conffiles)
 if [ ! -s "$root/DEBIAN/conffiles" ]; then rm "$root/DEBIAN/conffiles"; fi
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles what goes into packages, to the same bytes wherever it is done: programs.sh OUT-FOLDER. CAREEN_VERSION names another version than
 # version.sh does.
-# No path of this machine stays in them. Other flags than the rig's would compile all of the rig's anew, so this has a target folder of its own.
+# No path of this machine stays in them. Other flags than the rig's would compile all of the rig's libraries again, so this has its own target folder.
 set -eu
 mkdir -p "$1"
 out=$(readlink -f "$1")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lays out the node side as it lies on a node: tree.sh PROGRAMS PAPERS TREE. The same files for .deb and .rpm.
+# Lays out the node side as it is on a node: tree.sh PROGRAMS PAPERS TREE. The same files for .deb and .rpm.
 set -eu
 programs=$1 papers=$2 tree=$3
 source=$(dirname "$(readlink -f "$0")")/../..

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use upgrade::{names, release};
 
-/// Upgrades this node when its Node object is annotated so.
+/// Upgrades this node when its Node object requests it.
 #[derive(Debug, Parser)]
 #[command(name = "careen-agent", version = release::THIS)]
 pub struct Cli {
@@ -31,22 +31,22 @@ pub struct Cli {
 pub enum Command {
     /// Watch the Node and serve its requests (the default).
     Run,
-    /// Become the newest agent of this node, the image's or one that a DaemonSet has installed, and run it.
+    /// Find the newest agent on this node, the image's or a DaemonSet's, and run it.
     Launch,
     /// Run `kubeadm upgrade node` for the upgrade on trial, before the kubelet starts.
     KubeadmUpgrade,
     /// Print the record as JSON.
     Record,
-    /// Check all that this node needs for an upgrade, and say how to mend it. Changes nothing. Exits with 0 when all is well, 4 when
-    /// something is worth a look and nothing is bad, 3 when something is bad, 1 when it could not begin.
+    /// Check all that this node needs for an upgrade, and say how to fix it. Changes nothing. Exits with 0 when all is well, 4 when the
+    /// worst is a warning, 3 when something is bad, 1 when it could not begin.
     Doctor {
         /// Print JSON.
         #[arg(long)]
         json: bool,
-        /// Ask the API server nothing.
+        /// Do not ask the API server.
         #[arg(long)]
         offline: bool,
     },
-    /// Print the metrics once, as for node_exporter's textfile collector. What the API server says is left out.
+    /// Print the metrics once, for node_exporter's textfile collector. Leaves out what the API server knows.
     Metrics,
 }

@@ -41,7 +41,7 @@ impl Errand {
     pub(crate) fn not_ours(&self) -> Reason {
         Reason::DeployFailed {
             verb: self.step.name().to_owned(),
-            detail: "it belongs to no upgrade here".to_owned(),
+            detail: "it is not part of an upgrade here".to_owned(),
         }
     }
 
@@ -73,7 +73,7 @@ pub struct Ahead {
 }
 
 /// How an errand ended well.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+#[expect(clippy::large_enum_variant, reason = "only one runs at a time")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It is done.

@@ -96,7 +96,7 @@ impl PolicyFile {
             }
             Err(reason) => {
                 if self.told.as_ref() != Some(&reason) {
-                    error!("{reason} What is under way continues with the last valid policy.");
+                    error!("{reason} An upgrade under way continues with the last valid policy.");
                     self.told = Some(reason.clone());
                 }
                 let last = Box::new(self.last());
@@ -111,7 +111,7 @@ impl PolicyFile {
         if before.as_ref() != Some(&loaded.text)
             && let Err(error) = self.write(&loaded.text)
         {
-            warn!("the policy in force is not kept: {error}");
+            warn!("cannot save the policy in force: {error}");
         }
         self.last = Some(loaded);
     }

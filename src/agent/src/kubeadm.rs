@@ -21,7 +21,7 @@ use upgrade::{Phase, Reason, Record, UpgradeId, names};
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// What is noted before kubeadm is run, in case nothing can be noted after it.
-const CUT_SHORT: &str = "its service was ended before kubeadm had come to its end";
+const CUT_SHORT: &str = "its service ended before kubeadm did";
 
 /// What is noted of one upgrade, by files. In /run: a new boot must prove it again.
 pub struct Notes {
@@ -60,7 +60,7 @@ impl Notes {
         match (self.has_succeeded(), self.owes_restart.exists()) {
             (true, false) => Some(Check::Pass),
             (true, true) => Some(Check::Fail(
-                "it has succeeded, and the kubelet was not restarted on what it wrote".to_owned(),
+                "it succeeded, but the kubelet was not restarted with what it wrote".to_owned(),
             )),
             (false, _) => None,
         }
@@ -71,13 +71,13 @@ impl Notes {
     /// # Errors
     /// In a person's words.
     pub fn succeed(&self) -> Result<(), String> {
-        note(&self.success).map_err(|error| format!("its success cannot be noted: {error}"))
+        note(&self.success).map_err(|error| format!("cannot note its success: {error}"))
     }
 
     /// Notes why it did not succeed, for the agent, which is another process. Where that fails the journal still says it.
     fn fail(&self, why: &str) {
         if let Err(error) = write(&self.failure, why) {
-            warn!("why kubeadm did not succeed cannot be noted: {error}");
+            warn!("cannot note why kubeadm did not succeed: {error}");
         }
     }
 
@@ -93,12 +93,12 @@ impl Notes {
     /// To be called before it is run late: whoever is killed from then on leaves it noted.
     pub(crate) fn owe_restart(&self) -> Result<(), Reason> {
         let noted = note(&self.owes_restart);
-        noted.map_err(|error| failed(&format!("the kubelet's restart cannot be noted: {error}")))
+        noted.map_err(|error| failed(&format!("cannot note the kubelet's restart: {error}")))
     }
 
     pub(crate) fn restarted(&self) -> Result<(), Reason> {
         let gone = std::fs::remove_file(&self.owes_restart);
-        gone.map_err(|error| failed(&format!("the kubelet's restart cannot be noted: {error}")))
+        gone.map_err(|error| failed(&format!("cannot note the kubelet's restart: {error}")))
     }
 }
 

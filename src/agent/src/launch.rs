@@ -41,7 +41,7 @@ pub fn lasted(agents: &Agents, own: &Path) {
         folder.parse().ok()
     });
     if let Some(Err(error)) = id.map(|id| agents.lasted(&id)) {
-        warn!("that this agent runs is not noted: {error}");
+        warn!("cannot note that this agent runs: {error}");
     }
 }
 
@@ -70,7 +70,7 @@ pub fn become_it(
 
 /// This agent, which lies at `own`, runs in place of one that could not be become. Whoever watches must not take it for that one.
 pub fn stay(agents: &Agents, bundle: &Bundle, own: &Path, why: &io::Error) {
-    warn!("{} does not run: {why}", bundle.folder.display());
+    warn!("cannot run {}: {why}", bundle.folder.display());
     if let Err(error) = agents.could_not_run(bundle, own, release::THIS) {
         warn!("{error}");
     }

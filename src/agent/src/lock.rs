@@ -31,7 +31,7 @@ pub async fn take(path: &Path, systemd: &mut Notify) -> Option<Flock<File>> {
         Ok(lock) => Some(lock),
         Err((file, Errno::EWOULDBLOCK)) => {
             let waits = format!(
-                "another careen-agent runs on this node (lslocks names who holds {}); waiting for its end",
+                "another careen-agent runs on this node (lslocks shows which process holds {}); waiting until it ends",
                 path.display()
             );
             info!("{waits}");
@@ -61,7 +61,7 @@ async fn wait(file: File, path: &Path, systemd: &Notify) -> Option<Flock<File>> 
 
 fn without(path: &Path, why: &str) -> Option<Flock<File>> {
     warn!(
-        "{} cannot be locked: {why}; running without: see that no other careen-agent runs",
+        "cannot lock {}: {why}; running without the lock. Make sure that no other careen-agent runs",
         path.display()
     );
     None

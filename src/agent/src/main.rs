@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 fn launch(cli: &Cli) -> Result<()> {
     // Where /boot lies on one file system with /var, the note of this start would wait for ever.
     thaw(&Places::running(&cli.root));
-    let own = own::program().context("the kernel does not say which program this is")?;
+    let own = own::program().context("cannot find the path of this program")?;
     let agents = Agents::below(&cli.root);
     if let Some(other) = launch::other(&agents, own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
@@ -78,7 +78,7 @@ fn serve(cli: &Cli) -> Result<()> {
     // Before the mounts change, and with them what the kernel says.
     own::program();
     // Before any thread: a thread keeps the mounts it was born with.
-    real::make_writable(&places).context("the physical root cannot be made writable")?;
+    real::make_writable(&places).context("cannot make the physical root writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
         journal: Store::new(&places.sysroot),
@@ -115,7 +115,7 @@ async fn note_that_it_lasted(agents: Agents) {
 fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
     let record = Store::new(&Places::running(&cli.root).sysroot).read();
     let Some(id) = record.as_ref().ok().and_then(kubeadm::wanted) else {
-        tracing::info!("no upgrade asks for it");
+        tracing::info!("no upgrade needs it");
         return Ok(());
     };
     if let Err(detail) = runtime()?.block_on(kubeadm::run(id)) {
@@ -172,5 +172,5 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    built.context("the runtime does not start")
+    built.context("cannot start the runtime")
 }

@@ -249,7 +249,7 @@ impl Looking {
             policy: Arc::new(asked.policy.clone().unwrap_or_default()),
             cancel: cancelled,
         };
-        info!(node = node.name, "looking for a plan at {}", look.target);
+        info!(node = node.name, "planning {}", look.target);
         Self {
             asked: node.question.clone().unwrap_or_default(),
             look,
@@ -289,7 +289,7 @@ async fn write(cluster: Arc<Cluster>, node: String, plan: Value, listing: u64) -
             Some(Told { plan, listing, at })
         }
         Err(error) => {
-            debug!("the plan could not be written yet: {error}");
+            debug!("cannot write the plan yet: {error}");
             tokio::time::sleep(RETRY).await;
             None
         }

@@ -64,7 +64,7 @@ impl fmt::Display for Watchdog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} s", self.identity, self.timeout)?;
         if self.is_software() {
-            return f.write_str(", which is no hardware");
+            return f.write_str(", which is not hardware");
         }
         f.write_str(match self.at_reboot {
             AtReboot::Runs => ", left running at a reboot",

@@ -25,7 +25,7 @@ pub fn rules(zones: &Path, zone: &ZoneName) -> Result<Rules, String> {
     let path = zones.join(zone.as_str());
     let refused = |why: String| {
         format!(
-            "\"UTC\" or a zone that this system's time zone database has ({}: {why})",
+            "\"UTC\" or a zone of this system's time zone database ({}: {why})",
             path.display()
         )
     };

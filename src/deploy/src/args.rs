@@ -29,27 +29,27 @@ pub struct Cli {
 pub enum Verb {
     /// Pull a commit from a remote and check its signature.
     Fetch(Fetch),
-    /// Look at what a commit would change, without deploying it. Of the image only what tells that is fetched, and given back.
+    /// Show what a commit would change, without deploying it. Fetches only the metadata needed for that, and removes it again.
     Plan(Fetch),
-    /// Bring the OSTree commit out of a container image and check its signature.
+    /// Import the OSTree commit of a container image and check its signature.
     FetchImage(FetchImage),
-    /// Look at what a container image would change, without deploying it. All of it is fetched, and given back.
+    /// Show what a container image would change, without deploying it. Fetches all of it, and removes it again.
     PlanImage(FetchImage),
-    /// Check the fetched commit's objects, what the image says of itself, and the room for it.
+    /// Check the fetched commit's objects, the image's description, and the free room.
     Verify(Target),
     /// Write the commit as a deployment that is not the default.
     Deploy(Deploy),
     /// Make the commit's deployment the default and pin the old one, in one atomic step.
     Bless(Bless),
-    /// Make the old system the default again in place of the one on trial.
+    /// Make the old system the default again instead of the one on trial.
     Reinstate(Reinstate),
-    /// Remove the commit's deployment and all that was made for it; without a commit, what a fetch has left.
+    /// Remove the commit's deployment and all that was made for it; without a commit, what an unfinished fetch left.
     Undo(Undo),
     /// Remove the deployments that nothing needs and prune the repository.
     Clean,
     /// List the deployments, the default first.
     Status,
-    /// Thaw /boot and / in case a killed run left them frozen; prints nothing and harms nothing.
+    /// Thaw /boot and / in case a killed run left them frozen. Prints nothing; safe at any time.
     Thaw,
 }
 
@@ -62,10 +62,10 @@ pub struct Fetch {
     /// The branch.
     #[arg(long = "ref", value_name = "REF")]
     pub reference: String,
-    /// The commit; without it the branch is resolved.
+    /// The commit; default: the branch's latest.
     #[arg(long)]
     pub commit: Option<Digest>,
-    /// At most so many bytes a second from the remote.
+    /// The most bytes a second from the remote.
     #[arg(long, value_name = "BYTES_PER_SECOND", value_parser = clap::value_parser!(u64).range(1024..))]
     pub bandwidth: Option<u64>,
     /// Accept a remote that is configured without signature verification.
@@ -79,16 +79,16 @@ pub struct FetchImage {
     /// The image, as in careen.dev/image: docker://, oci-archive: or oci:, with its digest.
     #[arg(long)]
     pub image: ContainerImage,
-    /// The commit that must be in it; without it, whichever is.
+    /// The commit that must be in it; default: any.
     #[arg(long)]
     pub commit: Option<Digest>,
-    /// The OSTree remote whose keyring must have signed the commit; without it, /etc/containers/policy.json must demand a signature.
+    /// The OSTree remote whose keyring must have signed the commit; without it, /etc/containers/policy.json must require a signature.
     #[arg(long, value_name = "REMOTE")]
     pub signed_by: Option<String>,
-    /// At most so many bytes a second from the registry.
+    /// The most bytes a second from the registry.
     #[arg(long, value_name = "BYTES_PER_SECOND", value_parser = clap::value_parser!(u64).range(1024..))]
     pub bandwidth: Option<u64>,
-    /// Accept an image whose signature nothing demands.
+    /// Accept an image whose signature nothing requires.
     #[arg(long)]
     pub unsigned: bool,
     /// Below which root skopeo is, with its settings and credentials; for tests.
@@ -107,7 +107,7 @@ pub struct Target {
 /// What to take back.
 #[derive(Debug, Args)]
 pub struct Undo {
-    /// The commit; without it, what a fetch has left that was refused or cut off before its commit was known.
+    /// The commit; without it, what a refused or interrupted fetch left whose commit is not known.
     #[arg(long)]
     pub commit: Option<Digest>,
 }
@@ -118,7 +118,7 @@ pub struct Bless {
     /// The commit.
     #[arg(long)]
     pub commit: Digest,
-    /// The default that the trial fell back to when it was judged; if another is the default by now, or another system runs, nothing is done.
+    /// The default that the trial would fall back to when it was evaluated. If the default or the running system is another one by now, nothing is done.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub over: Option<String>,
 }
@@ -129,7 +129,7 @@ pub struct Reinstate {
     /// The old system.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub deployment: String,
-    /// The one on trial; if another is the default by now, nothing is done.
+    /// The system on trial. If the default is another one by now, nothing is done.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub over: String,
 }
@@ -140,7 +140,7 @@ pub struct Deploy {
     /// The commit.
     #[arg(long)]
     pub commit: Digest,
-    /// Write the deployment anew even if one is there whose /etc is up to date.
+    /// Write the deployment again, even if one exists whose /etc is up to date.
     #[arg(long)]
     pub again: bool,
     /// Where it came from.
@@ -151,18 +151,18 @@ pub struct Deploy {
 /// Where a fetched commit came from, and what must vouch for it still.
 #[derive(Debug, Default, Args)]
 pub struct Origin {
-    /// Check the commit's signature once more, as this remote's configuration and keys demand it
+    /// Check the commit's signature again, as this remote's configuration and keys require it
     /// now.
     #[arg(long, conflicts_with = "image")]
     pub remote: Option<String>,
-    /// The same of a commit that came in this container image.
+    /// The same for a commit that came in this container image.
     #[arg(long)]
     pub image: Option<ContainerImage>,
     /// The OSTree remote whose keyring must have signed a commit that came in a container image;
-    /// without it, /etc/containers/policy.json must demand a signature.
+    /// without it, /etc/containers/policy.json must require a signature.
     #[arg(long, value_name = "REMOTE", requires = "image")]
     pub signed_by: Option<String>,
-    /// Accept what no remote and no container policy demands a signature of.
+    /// Accept a commit whose signature no remote and no container policy requires.
     #[arg(long)]
     pub unsigned: bool,
     /// Below which root the settings of container tools lie; for tests.

@@ -81,7 +81,7 @@ fn late(seen: &mut HashMap<u32, Instant>, now: Instant, limit: Duration) -> Vec<
 fn end(child: u32, limit: Duration, ended: &OnceLock<String>) {
     let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
     let told = format!(
-        "{} had not ended after {} s and was killed",
+        "{} did not end within {} s and was killed",
         name.trim(),
         limit.as_secs()
     );

@@ -89,7 +89,7 @@ fn holder(sysroot: &Path) -> String {
             .find(|process| holds(process, lock.ino()))
     });
     found.map_or_else(
-        || "a process that cannot be seen from here".to_owned(),
+        || "a process that is not visible from here".to_owned(),
         |process| name(&process),
     )
 }

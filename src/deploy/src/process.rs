@@ -100,8 +100,7 @@ fn cap(rate: u64) -> Result<Relay, String> {
     if let Some(name) = proxy {
         // Its value may hold a password, and this text stands on the Node for all to read.
         return Err(format!(
-            "{name} is set in the environment and --bandwidth {rate} too: through a proxy bandwidth cannot be capped; \
-             take away the one or the other"
+            "{name} is set in the environment, and --bandwidth is {rate}: bandwidth cannot be limited through a proxy; remove one of the two"
         ));
     }
     let relay = Relay::bind(rate).map_err(|error| format!("bandwidth relay: {error}"))?;

@@ -64,7 +64,7 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => return Ok(()),
         // A link would let whoever made it say where root writes.
-        Ok(_) => return Err(Error::damaged(path, "it is no folder; remove it")),
+        Ok(_) => return Err(Error::damaged(path, "it is not a folder; remove it")),
         Err(_) => {}
     }
     DirBuilder::new()

@@ -30,7 +30,10 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<ImageInfo, String> {
     if info.format == FORMAT {
         Ok(info)
     } else {
-        Err(format!("format is {}; accepted is {FORMAT}", info.format))
+        Err(format!(
+            "format is {}; this version reads {FORMAT}",
+            info.format
+        ))
     }
 }
 

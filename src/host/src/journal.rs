@@ -30,11 +30,11 @@ const CHECKSUM: &str = "sha256:";
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// What is on the disk may not be written over.
-    #[error("the record is left as it is: {0}")]
+    #[error("the record is not changed: {0}")]
     Unreadable(#[from] Reason),
     /// Somebody else has written meanwhile.
     #[error(
-        "the record on the disk is of generation {found}, this one of {offered}: read it again and decide anew"
+        "the record on the disk has generation {found}, this one {offered}. Read it again and decide again"
     )]
     Stale {
         /// On the disk.
@@ -44,15 +44,15 @@ pub enum StoreError {
     },
     /// It would not be read back: see [`LAST`].
     #[error(
-        "the record's generation {LAST} is the last there is; look at the node, then remove /sysroot/{}/record.*",
+        "the record's generation {LAST} is the last one. Check the node, then remove /sysroot/{}/record.*",
         names::STATE_DIR
     )]
     Last,
     /// The disk would not take it.
-    #[error("the record could not be written: {0}")]
+    #[error("cannot write the record: {0}")]
     Disk(#[from] crate::Error),
     /// It is no JSON; cannot happen with the types as they are.
-    #[error("the record could not be encoded: {0}")]
+    #[error("cannot encode the record: {0}")]
     Encode(#[from] serde_json::Error),
 }
 
@@ -120,7 +120,7 @@ impl Store {
             None if damage.is_empty() => Ok(None),
             None => Err(Reason::RecordDamaged {
                 detail: format!(
-                    "no copy is whole ({damage}); look at the node, then remount /sysroot writable and remove /sysroot/{}/record.*",
+                    "no copy is whole ({damage}); check the node, then remount /sysroot writable and remove /sysroot/{}/record.*",
                     names::STATE_DIR
                 ),
             }),
@@ -176,7 +176,7 @@ impl Copy {
     fn record(&self) -> RecordRead {
         serde_json::from_slice(&self.body).map_err(|error| Reason::RecordDamaged {
             detail: format!(
-                "it is whole, but this version cannot interpret it ({}); boot or install the version that wrote it",
+                "it is whole, but this version cannot read it ({}); boot or install the version that wrote it",
                 complaint(&error)
             ),
         })
@@ -198,8 +198,7 @@ impl Slot {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::Absent),
             Err(error) => Err(Reason::RecordDamaged {
                 detail: format!(
-                    "{}: {error}; this may be the newer copy, so the other is not acted on. Look at the node's disk; where this copy is lost for good, \
-                     remount /sysroot writable and remove it",
+                    "{}: {error}; this may be the newer copy, so the other one is not used. Check the node's disk; if this copy is lost for good, remount /sysroot writable and remove it",
                     path.display()
                 ),
             }),
@@ -240,7 +239,7 @@ fn unseal(bytes: &[u8]) -> Result<Slot, String> {
     }
     let head: Head = serde_json::from_slice(body).map_err(|error| complaint(&error))?;
     if head.generation == LAST {
-        return Err("its generation is the last there is, so nothing could follow it".to_owned());
+        return Err("its generation is the last one, so no record can follow it".to_owned());
     }
     Ok(Slot::Sealed(head, body.to_vec()))
 }

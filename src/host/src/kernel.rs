@@ -52,7 +52,7 @@ pub fn checksum(folder: &Path) -> Result<String> {
                 files.push(File::open(folder.join(name)).at("opening", &folder.join(name))?)
             }
             None if prefix == "vmlinuz" => {
-                return Err(Error::damaged(folder, "it holds no kernel"));
+                return Err(Error::damaged(folder, "it does not have a kernel"));
             }
             None => {}
         }
@@ -79,5 +79,5 @@ fn folder_in(root: &Path) -> Result<PathBuf> {
             return Ok(folder);
         }
     }
-    Err(Error::damaged(&modules, "it holds no kernel"))
+    Err(Error::damaged(&modules, "it does not have a kernel"))
 }

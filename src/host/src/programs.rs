@@ -54,13 +54,13 @@ pub enum Program {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Missing {
     /// No folder of the image has it.
-    #[error("{name} is not in /usr/bin, /usr/sbin or /usr/libexec. Make an image that has it")]
+    #[error("{name} is not in /usr/bin, /usr/sbin or /usr/libexec. Build an image that has it")]
     Absent {
         /// The program.
         name: &'static str,
     },
     /// The image has a link out of itself.
-    #[error("{} leads to {}, which is not part of the image. Make an image that has the program itself", .link.display(), .target.display())]
+    #[error("{} leads to {}, which is not in the image. Build an image that has the program itself", .link.display(), .target.display())]
     Outside {
         /// The link.
         link: PathBuf,
@@ -181,7 +181,7 @@ pub fn ended(program: &Path, status: ExitStatus, stderr: &[u8]) -> String {
         .map_or_else(|| status.to_string(), |code| format!("exit status {code}"));
     match last_line(stderr) {
         Some(line) => format!("{program} ended with {status}: {line}"),
-        None => format!("{program} ended with {status} and said nothing on standard error"),
+        None => format!("{program} ended with {status} and wrote nothing to standard error"),
     }
 }
 

@@ -41,7 +41,7 @@ fn close_folder(path: &Path) -> Result<()> {
         0 => Ok(()),
         _ => Err(Error::damaged(
             path,
-            "others than root may enter it, and chmod 700 changes nothing",
+            "users other than root may enter it, and chmod 700 does not change that",
         )),
     }
 }

@@ -68,7 +68,7 @@ impl fmt::Display for Fault {
                     "{place} has a default ACL that lets {who} write what is made there"
                 )
             }
-            What::Unseen(error) => write!(f, "{place} cannot be looked at: {error}"),
+            What::Unseen(error) => write!(f, "cannot read {place}: {error}"),
         }
     }
 }
@@ -260,7 +260,7 @@ impl Walk {
     fn follow(&mut self, link: &Path) -> Result<Entered, Fault> {
         self.links += 1;
         if self.links > LINKS {
-            return Err(Fault::unseen(link, &"it leads through too many links"));
+            return Err(Fault::unseen(link, &"it has too many links on its path"));
         }
         let target = fs::read_link(link).map_err(|error| Fault::unseen(link, &error))?;
         if target.is_absolute() {

@@ -151,7 +151,7 @@ fn every_damaged_block_is_refused() {
     fs::remove_file(&path).unwrap();
     assert!(detail(&disk, kernel.path()).contains("grubenv"));
     symlink("elsewhere", &path).unwrap();
-    assert!(detail(&disk, kernel.path()).contains("no plain file"));
+    assert!(detail(&disk, kernel.path()).contains("not a plain file"));
 }
 
 #[test]

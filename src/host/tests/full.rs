@@ -133,7 +133,10 @@ fn that_a_snapshot_is_owed_is_noted_also_on_a_full_disk() {
     snapshot::owe(&places, &id, &owed).unwrap();
     snapshot::keep_only(&places, None).unwrap();
     let noted = snapshot::owed(&places, &id).unwrap();
-    assert!(noted.why.contains("the disk took no more"), "{noted:?}");
+    assert!(
+        noted.why.contains("the disk took only the note"),
+        "{noted:?}"
+    );
     small.make_room();
     fs::write(&config, "new").unwrap();
     assert_eq!(snapshot::restore(&places, &id).unwrap(), 1);

@@ -229,7 +229,7 @@ fn a_record_that_nothing_could_follow_is_not_written() {
     let (_folder, mut store) = store();
     store.store(&of_generation(u64::MAX - 1)).unwrap();
     let error = store.store(&of_generation(u64::MAX)).unwrap_err();
-    assert!(error.to_string().contains("the last there is"), "{error}");
+    assert!(error.to_string().contains("is the last one"), "{error}");
     assert_eq!(store.read(), Ok(of_generation(u64::MAX - 1)));
 }
 

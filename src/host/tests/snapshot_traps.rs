@@ -85,7 +85,7 @@ fn a_folder_that_became_a_link_is_not_written_through() {
     symlink(node.path("etc"), node.path("var/lib/app/conf")).unwrap();
     let error = snapshot::restore(&node.places, &upgrade_id("one")).unwrap_err();
     assert!(
-        error.to_string().contains("a link lies on the way"),
+        error.to_string().contains("there is a link on the path"),
         "{error}"
     );
     let text = |path: &str| fs::read_to_string(node.path(path)).unwrap();

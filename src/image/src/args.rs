@@ -11,11 +11,11 @@ pub struct Cli {
     /// The OSTree repository.
     #[arg(long)]
     pub repo: PathBuf,
-    /// Credentials for the registry, as `skopeo login` writes them.
+    /// The registry's credentials, in the form that `skopeo login` writes.
     #[arg(long)]
     pub authfile: Option<PathBuf>,
     /// The branch or commit.
     pub revision: String,
-    /// docker://<host>/<name>:<tag>, or oci-archive:<path> or oci:<path> for a site without a network.
+    /// Where to push: docker://<host>/<name>:<tag>; for a site without a network oci-archive:<path> or oci:<path>.
     pub destination: String,
 }

@@ -21,7 +21,7 @@ const ACCEPTED: &str =
 impl FromStr for Destination {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("{text:?} is no destination; accepted is {ACCEPTED}");
+        let bad = || format!("{text:?} is not a destination; use {ACCEPTED}");
         let (transport, rest) = match text.split_once(':').ok_or_else(bad)? {
             ("docker", rest) => (
                 Transport::Registry,

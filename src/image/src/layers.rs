@@ -1,5 +1,5 @@
 //! Which file goes into which layer. What is built from the same packages must fall into the same layers, build after build, or a node would
-//! fetch everything anew: so a file's place hangs on its package's name alone, or its own path where no package has it, and not on sizes or on
+//! fetch everything again: so a file's place hangs on its package's name alone, or its own path where no package has it, and not on sizes or on
 //! what else there is.
 
 use std::collections::{HashMap, HashSet};
@@ -31,7 +31,7 @@ pub fn of(repo: &Repo, commit: &str) -> Result<ObjectMeta> {
     walk(&root, "", &mut |path: &str, object: String| {
         let layer: ContentID = Rc::from(layer(&owners, path));
         meta.set.insert(described(&layer));
-        // A file that lies in two places is one object, and belongs where it is met first.
+        // A file in two places is one object, and belongs where it is met first.
         meta.map.entry(object).or_insert(layer);
     })?;
     // Of a layer all whose files are objects of another one, nothing is left.
@@ -85,7 +85,7 @@ fn owners(root: &gio::File) -> Result<HashMap<String, String>> {
     Ok(owners)
 }
 
-/// Where a path of a package lies in an OSTree image: /usr is merged, and /etc lies below it.
+/// Where a path of a package is in an OSTree image: /usr is merged, and /etc is below it.
 fn in_image(path: &str) -> String {
     let path = path.trim_start_matches('/');
     let top = path.split('/').next().unwrap_or_default();
@@ -103,7 +103,7 @@ fn walk(folder: &gio::File, path: &str, take: &mut impl FnMut(&str, String)) -> 
             walk(&file, &format!("{path}/"), take)?;
         } else {
             let file = file.downcast_ref::<RepoFile>();
-            let file = file.with_context(|| format!("{path} lies in no repository"))?;
+            let file = file.with_context(|| format!("{path} is not in a repository"))?;
             file.ensure_resolved()?;
             take(&path, file.checksum().to_string());
         }

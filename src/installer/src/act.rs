@@ -16,10 +16,10 @@ use crate::units;
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum Failed {
-    #[error("an upgrade began just now; it goes first")]
+    #[error("an upgrade has just begun. Waiting until it ends")]
     Overtaken,
     #[error(
-        "{free} bytes are free below {place}, and {wanted} are wanted for the agent and to spare; nothing is changed until there is room"
+        "not enough room below {place}: {free} bytes are free, {wanted} are needed. Make room; until then nothing changes"
     )]
     NoRoom {
         place: String,
@@ -69,7 +69,7 @@ fn rescue(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     node.agents.take(&node.brought)?;
     switch(node, systemd)?;
     systemd.start(names::AGENT_UNIT)?;
-    info!("{} goes on with the upgrade", node.brought.id);
+    info!("{} continues the upgrade", node.brought.id);
     Ok(())
 }
 
@@ -91,7 +91,7 @@ fn mend(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
     info!(
-        "{} was damaged on the disk and is whole again",
+        "{} was damaged on the disk and is repaired",
         node.brought.id
     );
     start(node, systemd)
@@ -108,7 +108,7 @@ fn start(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 }
 
 /// Between a look at the record and the stop of the agent it may have begun something: so the look that counts is the one after the stop,
-/// when nobody is left who could. `at_most` is what the change may stand beside.
+/// when nobody is left who could. `at_most` is what the change is allowed with.
 ///
 /// # Errors
 /// [`Failed::Overtaken`] when it has, and whatever else fails; then the agent is started again.
@@ -131,7 +131,10 @@ pub fn stop_unless_busy(
 fn prove(node: &Node) -> Result<(), Failed> {
     node.agents.appoint(Role::Proven, &node.brought.id)?;
     node.agents.clear_out()?;
-    info!("{} has shown that it runs", node.brought.id);
+    info!(
+        "{} has run long enough and is now the proven agent",
+        node.brought.id
+    );
     Ok(())
 }
 
@@ -142,6 +145,6 @@ fn give_up(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
         Some(proven) => node.agents.appoint(Role::Wanted, &proven)?,
         None => node.agents.dismiss(Role::Wanted)?,
     }
-    info!("{} is given up", node.brought.id);
+    info!("gave up on {}", node.brought.id);
     Ok(systemd.start(names::AGENT_UNIT)?)
 }

@@ -56,17 +56,16 @@ pub fn decide(seen: &Seen) -> Decision {
     match seen.service.active {
         Active::Down => down(),
         Active::Changing | Active::Running if is_on_probation(seen) => on_probation(seen),
-        Active::Changing => waiting(Act::Nothing, "the agent starts".to_owned()),
+        Active::Changing => waiting(Act::Nothing, "the agent is starting".to_owned()),
         Active::Running if seen.is_left() => left_in_this_boot(seen),
         Active::Running => well(seen),
     }
 }
 
-/// It ran under another image, or on another day. Nothing is changed: the system of before, after a fall back, and the next boot try it anew.
+/// It ran under another image, or on another day. Nothing is changed: the former system, after a fallback, and the next boot try it again.
 fn left_in_this_boot(seen: &Seen) -> Decision {
     let text = format!(
-        "{} has run on this node and does not in this boot, however often it was started; {} serves in its place. Its log is above and in the \
-         node's journal. Where this node's system is older than the one it was built on, build it there; the next boot tries it again",
+        "{} ran on this node before but does not run in this boot, after several starts; {} serves instead. See its log above or in the node's journal. If this node's system is older than the one it was built on, build it on the older one; the next boot tries again",
         seen.brought,
         serves(seen),
     );
@@ -80,8 +79,7 @@ fn left(seen: &Seen) -> Decision {
         Active::Changing | Active::Running => Act::Nothing,
     };
     let text = format!(
-        "{} was started {STARTS} times and did not run; {} serves in its place. Its log is above and in the node's journal; the DaemonSet \
-         wants another image",
+        "{} was started {STARTS} times and did not run; {} serves instead. See its log above or in the node's journal, and give the DaemonSet another image",
         seen.brought,
         serves(seen),
     );
@@ -100,7 +98,7 @@ fn not_in_place(seen: &Seen) -> Decision {
 
 fn beside_a_wait(seen: &Seen) -> String {
     format!(
-        "installing {}; the upgrade of this node waits for its hours or the end of a pause, and goes on with it",
+        "installing {}; this node's upgrade waits for its window or the end of a pause, and then continues with it",
         seen.brought
     )
 }
@@ -109,7 +107,7 @@ fn beside_a_wait(seen: &Seen) -> String {
 /// would never end.
 fn orphaned(seen: &Seen) -> Decision {
     let text = format!(
-        "an upgrade of this node is under way, and no agent is left to end it; bringing {}",
+        "an upgrade of this node is under way, and no agent is left to finish it; installing {}",
         seen.brought
     );
     waiting(Act::Rescue, text)
@@ -122,19 +120,19 @@ fn under_way(seen: &Seen) -> Decision {
         Active::Changing | Active::Running => Act::Nothing,
     };
     let text = format!(
-        "an upgrade of this node is under way, in which no agent is changed; {} is installed when it has ended. Until then {} serves",
+        "an upgrade of this node is under way; {} is installed after it. Until then {} serves",
         seen.brought,
         serves(seen)
     );
     waiting(act, text)
 }
 
-/// Where nothing runs it is mended in the middle of an upgrade, too: the bytes are those that were there when that began.
+/// Where nothing runs it is repaired even in the middle of an upgrade: the bytes are those that were there when that began.
 fn damaged(seen: &Seen) -> Decision {
     match (seen.service.active, seen.standing) {
         (Active::Down | Active::Changing, _) => waiting(
             Act::Mend,
-            format!("{} is damaged on the disk; bringing it again", seen.brought),
+            format!("{} is damaged on the disk; copying it again", seen.brought),
         ),
         (Active::Running, Standing::Free | Standing::Waits) => waiting(
             Act::Install,
@@ -149,7 +147,10 @@ fn damaged(seen: &Seen) -> Decision {
 
 /// Starting is safe at any time: an agent takes up the record where the last one left it.
 fn down() -> Decision {
-    waiting(Act::Start, "the agent is down; starting it".to_owned())
+    waiting(
+        Act::Start,
+        "the agent is not running; starting it".to_owned(),
+    )
 }
 
 fn is_on_probation(seen: &Seen) -> bool {
@@ -170,13 +171,12 @@ fn on_probation(seen: &Seen) -> Decision {
         // Images that were made before there was a launcher. Its first act is to say what it runs.
         Active::Running if seen.launched.is_none() => waiting(
             Act::Nothing,
-            "the image's unit starts the image's agent and no launcher: this image is too old for its agent to be updated. The next one \
-             will do"
+            "this image is too old to update its agent: its unit starts the image's own agent, not the launcher. Upgrade the node to a newer image"
                 .to_owned(),
         ),
         // The launcher has found the image's own to be newer.
         Active::Running => well(seen),
-        Active::Changing | Active::Down => waiting(Act::Nothing, "the agent starts".to_owned()),
+        Active::Changing | Active::Down => waiting(Act::Nothing, "the agent is starting".to_owned()),
     }
 }
 
@@ -193,7 +193,7 @@ fn soon(seen: &Seen) -> Decision {
 }
 
 fn started(who: &str) -> String {
-    format!("{who} is started; it counts once it has run for {PROBATION} s")
+    format!("{who} has started and must run for {PROBATION} s to be accepted")
 }
 
 /// One that ends again and again runs for moments in between, and is not well in any of them.
@@ -220,7 +220,7 @@ fn in_place_of(seen: &Seen) -> String {
         return String::new();
     }
     format!(
-        "; what this pod brings, {}, does not, for it is no newer",
+        "; this pod's {} does not, because it is not newer",
         seen.brought
     )
 }
@@ -243,6 +243,6 @@ fn serves(seen: &Seen) -> String {
             Some(id) => id.to_string(),
             None => format!("the image's own agent, {},", last.release),
         },
-        None => "what was there before".to_owned(),
+        None => "the former agent".to_owned(),
     }
 }

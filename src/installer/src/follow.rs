@@ -50,7 +50,7 @@ impl Follower {
                 None
             }
             None => {
-                self.tell_once("the host has no journal");
+                self.tell_once("the host does not have a journal");
                 None
             }
         };
@@ -59,7 +59,7 @@ impl Follower {
     fn tell_once(&mut self, why: &str) {
         if !self.is_told {
             let unit = names::AGENT_UNIT;
-            warn!("the agent's log is not shown here ({why}); on the node: journalctl -u {unit}");
+            warn!("cannot show the agent's log here ({why}). Run journalctl -u {unit} on the node");
             self.is_told = true;
         }
     }

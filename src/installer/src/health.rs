@@ -40,12 +40,15 @@ impl Health {
         let (text, told) = match (fs::read_to_string(file), told) {
             (Ok(text), Ok(told)) => (text, told),
             (Err(error), _) | (_, Err(error)) => {
-                return not_ready(format!("nothing was said yet: {error}"));
+                return not_ready(format!("the installer has not reported yet: {error}"));
             }
         };
         // A clock that was set back makes it young, not old: no more than a late alarm.
         if now.duration_since(told).is_ok_and(|age| age > SILENCE) {
-            return not_ready(format!("nothing was said for {} s", SILENCE.as_secs()));
+            return not_ready(format!(
+                "the installer has not reported for {} s",
+                SILENCE.as_secs()
+            ));
         }
         match text.split_once('\n') {
             Some((READY, text)) => Self {
@@ -53,7 +56,7 @@ impl Health {
                 text: text.trim_end().to_owned(),
             },
             Some((_, text)) => not_ready(text.trim_end().to_owned()),
-            None => not_ready("what was said cannot be read".to_owned()),
+            None => not_ready("cannot read the installer's report".to_owned()),
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn take(folder: &Path) -> Result<Lock, String> {
     let opened = opened.map_err(|error| format!("opening {}: {error}", folder.display()))?;
     Flock::lock(opened, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
         if errno == Errno::EWOULDBLOCK {
-            return "another pod's careen-installer works on this node; it goes first".to_owned();
+            return "the careen-installer of another pod works on this node. Waiting until it ends".to_owned();
         }
         format!("locking {}: {errno}", folder.display())
     })

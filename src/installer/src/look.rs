@@ -28,11 +28,11 @@ pub struct Seen {
     pub given_up: Option<AgentId>,
     /// What was started last.
     pub launched: Option<Launched>,
-    /// How far an upgrade stands in the way.
+    /// Whether an upgrade allows a change.
     pub standing: Standing,
     /// The agent's service.
     pub service: Service,
-    /// Our units for an image without them are those of this pod.
+    /// Our units, for an image without them are those of this pod.
     pub units_are_ours: bool,
     /// What the pod brings lies whole on the disk, as far as it was looked at.
     pub is_whole: bool,
@@ -54,10 +54,10 @@ impl Seen {
 #[allow(missing_docs)] // the messages say it
 pub enum Blind {
     #[error(
-        "{0} is not there: Careen upgrades systems that OSTree deployed, and no others; keep this DaemonSet off this node"
+        "{0} does not exist: Careen upgrades only systems that OSTree deployed. Keep this DaemonSet off this node"
     )]
     NoOstree(String),
-    #[error("whether an upgrade is under way cannot be told, so nothing is changed: {0}")]
+    #[error("cannot tell whether an upgrade is under way, so nothing changes: {0}")]
     Record(Reason),
     #[error(transparent)]
     Host(#[from] host::Error),
@@ -65,7 +65,7 @@ pub enum Blind {
     Systemd(#[from] Refused),
 }
 
-/// How far an upgrade stands in the way of a change: what the record says and what runs.
+/// Whether an upgrade allows a change: what the record says and what runs.
 ///
 /// # Errors
 /// When it cannot be told.

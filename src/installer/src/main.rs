@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 fn work(cli: &Cli) -> Result<()> {
     // Before any thread, so that none dies of them.
     let over = asked_to_end()?;
-    let node = Node::new(&cli.root, &cli.bundle).context("this pod's image is not whole")?;
+    let node = Node::new(&cli.root, &cli.bundle).context("this pod's image is incomplete")?;
     let mut held = None;
     let mut follower = Follower::new(&cli.root);
     turns::run(&cli.health, &over, || {
@@ -82,9 +82,7 @@ fn asked_to_end() -> Result<Receiver<()>> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
     signals.add(Signal::SIGINT);
-    signals
-        .thread_block()
-        .context("signals cannot be blocked")?;
+    signals.thread_block().context("cannot block signals")?;
     let (say, over) = channel();
     std::thread::spawn(move || {
         let _ = signals.wait();

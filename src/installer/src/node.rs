@@ -36,7 +36,7 @@ impl Node {
         self.places.root.join(on_the_host.trim_start_matches('/'))
     }
 
-    /// The folder of our units for an image without them.
+    /// The folder of our units, for an image without them.
     #[must_use]
     pub fn units(&self) -> PathBuf {
         self.path(names::POD_UNITS)

@@ -13,14 +13,13 @@ use crate::systemd::{Active, Origin, Systemd};
 use crate::units;
 
 /// The end of it.
-const GONE: &str = "Careen is removed from this node; this DaemonSet may go";
+const GONE: &str = "Careen is removed from this node. Delete this DaemonSet when all nodes say so";
 
 /// An upgrade goes first.
-const UNDER_WAY: &str = "refused: an upgrade of this node is under way. It is removed when that has ended; to end it sooner, withdraw the request";
+const UNDER_WAY: &str = "refused: an upgrade of this node is under way. Careen is removed after it; to end it sooner, withdraw the request";
 
 /// An upgrade would go first, and does not.
-const ORPHANED: &str = "refused: an upgrade of this node is under way, and no agent is left to end it. Install once more, which brings one, and \
-                        uninstall when the upgrade has ended";
+const ORPHANED: &str = "refused: an upgrade of this node is under way, and no agent is left to finish it. Install again to bring one, and uninstall after the upgrade";
 
 /// Removes what a pod has installed, unless an upgrade is under way, of which half would be left without anybody to end it, or the last one has
 /// left something to put back.
@@ -78,12 +77,11 @@ fn owes(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
         Err(error) => return Err(error.into()),
     };
     let how = match keep_going(node, systemd)? {
-        true => "mend what is said here and reboot the node",
-        false => "its program for that is missing, so install once more and reboot the node",
+        true => "fix the cause and reboot the node",
+        false => "the program for that is missing, so install again and reboot the node",
     };
     Ok(Some(format!(
-        "refused: the kubelet's state of before the trial of upgrade {id} is not back yet: {detail}. It is kept in /sysroot/{}/snapshot-{id}, and \
-         without Careen nothing puts it back: {how}. Careen is removed when the state is back, or was given up as docs/operating.md says",
+        "refused: the kubelet's state from before the trial of upgrade {id} is not restored yet: {detail}. It is kept in /sysroot/{}/snapshot-{id}, and only Careen restores it: {how}. Careen is removed after the state is restored, or discarded as docs/operating.md says",
         names::STATE_DIR
     )))
 }

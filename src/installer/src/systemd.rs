@@ -9,7 +9,7 @@ pub enum Refused {
     #[error("systemd on the host: {0}")]
     Call(String),
     /// It did, but the unit would not end.
-    #[error("{unit} has not ended within {seconds} s of being stopped")]
+    #[error("{unit} did not end within {seconds} s after it was stopped")]
     StillThere {
         /// The unit.
         unit: String,

@@ -30,7 +30,7 @@ pub fn install(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     Ok(decision.health)
 }
 
-/// What a turn has come to, for whoever asks the pod.
+/// The result of a turn, for the readiness probe.
 #[must_use]
 pub fn outcome(turn: Result<Health, Failed>) -> Health {
     turn.unwrap_or_else(|error| Health {

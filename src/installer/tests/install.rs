@@ -67,19 +67,15 @@ fn a_pod_whose_agent_is_no_newer_than_the_images_says_that_it_does_not_run() {
     for brings in [day, "0.1.0"] {
         let world = World::with_image("0.1.0");
         let health = world.settle(&pod(brings));
-        let [_, said] = health
-            .text
-            .split("what this pod brings, ")
-            .collect::<Vec<_>>()[..]
-        else {
+        let [_, said] = health.text.split("this pod's ").collect::<Vec<_>>()[..] else {
             panic!("{}", health.text);
         };
         assert!(said.starts_with(&format!("{brings}-")), "{said}");
-        assert!(said.contains("does not, for it is no newer"), "{said}");
+        assert!(said.contains("does not, because it is not newer"), "{said}");
     }
     let world = World::with_image(day);
     let health = world.settle(&pod("0.1.0"));
-    assert!(!health.text.contains("no newer"), "{}", health.text);
+    assert!(!health.text.contains("not newer"), "{}", health.text);
 }
 
 #[test]
@@ -314,7 +310,7 @@ fn one_that_the_next_image_cannot_run_gives_way_to_that_images_own_and_runs_agai
     assert_eq!(world.runs().as_deref(), Some("0.1.1"), "judges the trial");
     let health = world.settle(&new);
     assert!(!health.ready, "{}", health.text);
-    for wanted in ["does not in this boot", "the image's own agent, 0.1.1,"] {
+    for wanted in ["does not run in this boot", "the image's own agent, 0.1.1,"] {
         assert!(health.text.contains(wanted), "{}", health.text);
     }
     assert_eq!(roles(), before);

@@ -149,7 +149,7 @@ fn where_its_program_for_that_is_missing_it_says_what_brings_it() {
     fs::remove_dir_all(world.agents().folder()).unwrap();
     let health = world.uninstall();
     assert!(
-        !health.ready && health.text.contains("install once more"),
+        !health.ready && health.text.contains("install again"),
         "{}",
         health.text
     );
@@ -215,7 +215,7 @@ fn in_an_upgrade_that_no_agent_is_left_to_end_it_says_what_to_do() {
     fs::remove_dir_all(world.agents().folder()).unwrap();
     let health = world.uninstall();
     assert!(
-        !health.ready && health.text.contains("Install once more"),
+        !health.ready && health.text.contains("Install again"),
         "{}",
         health.text
     );

@@ -61,7 +61,11 @@ fn while_an_upgrade_waits_for_its_operator_the_roll_out_passes_the_node() {
             let record = everything(&world.path("sysroot"));
             let new = pod(NEW);
             let first = world.turn(&new);
-            assert!(first.text.contains("waits for its hours"), "{}", first.text);
+            assert!(
+                first.text.contains("waits for its window"),
+                "{}",
+                first.text
+            );
             let health = world.settle(&new);
             assert!(health.ready, "{phase:?}: {}", health.text);
             assert_eq!(world.runs().as_deref(), Some(NEW), "{phase:?}");

@@ -1,4 +1,4 @@
-//! Events about what stands in the way: core shows the text of an answer that holds a rollout nowhere. A courtesy; nobody decides
+//! Events about what holds a rollout: core shows the text of an answer that holds a rollout nowhere. A courtesy; nobody decides
 //! by them.
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -37,7 +37,7 @@ pub struct Happened {
     pub note: String,
 }
 
-/// Where Events are left; whoever leaves one does not wait.
+/// A queue of Events; its writers do not wait.
 #[derive(Clone)]
 pub struct Events(mpsc::Sender<Happened>);
 
@@ -65,7 +65,7 @@ pub async fn publish(client: Client, mut waiting: mpsc::Receiver<Happened>) {
         if let Err(error) = made
             && !matches!(error, HandError::Conflict)
         {
-            debug!("an Event was not published: {error}");
+            debug!("cannot publish an Event: {error}");
         }
     }
 }

@@ -64,8 +64,8 @@ pub async fn run(
         match tried.await {
             Ok(Ok(true)) => sure_until = begun + SURE,
             Ok(Ok(false)) => sure_until = begun,
-            Ok(Err(error)) => debug!("the Lease could not be renewed: {error}"),
-            Err(_) => debug!("the Lease could not be renewed within {PATIENCE:?}"),
+            Ok(Err(error)) => debug!("cannot renew the Lease: {error}"),
+            Err(_) => debug!("cannot renew the Lease within {PATIENCE:?}"),
         }
         let now_leads = Instant::now() < sure_until;
         if now_leads && !*leads.borrow() {

@@ -21,7 +21,7 @@ where
     match bind(address).await {
         Err(error) if is_any_of_ipv6(address) && has_no_family(&error) => {
             let plain = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            warn!("this host has no IPv6 ({error}): {plain} is served in the place of {address}");
+            warn!("this host has no IPv6 ({error}): serving on {plain} instead of {address}");
             bind(plain).await
         }
         bound => bound,

@@ -22,8 +22,7 @@
 
 #[cfg(panic = "abort")]
 compile_error!(
-    "careen-provider outlives a fault of its own over one Machine by catching it (flow), and with panic = \"abort\", as of the profile `image`, it \
-     would not: build it with CARGO_PROFILE_IMAGE_PANIC=unwind"
+    "careen-provider catches a panic over one Machine and continues (flow), which panic = \"abort\" of the profile `image` would prevent: build it with CARGO_PROFILE_IMAGE_PANIC=unwind"
 );
 
 #[cfg(test)]
@@ -51,55 +50,55 @@ use tracing::Level;
 #[derive(Debug, Parser)]
 #[command(name = "careen-provider", version = upgrade::release::THIS)]
 struct Cli {
-    /// The management cluster's kubeconfig; without it the ServiceAccount's.
+    /// The management cluster's kubeconfig; default: the ServiceAccount's.
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
-    /// Where hooks are served.
+    /// The address of the hooks.
     #[arg(long, default_value = "0.0.0.0:9443")]
     hook_address: SocketAddr,
-    /// Where /healthz, /readyz and /metrics are served.
+    /// The address of /healthz, /readyz and /metrics.
     #[arg(long, default_value = "0.0.0.0:8080")]
     metrics_address: SocketAddr,
-    /// A folder with tls.crt, tls.key and perhaps ca.crt.
+    /// A folder with tls.crt, tls.key and, optionally, ca.crt.
     #[arg(long)]
     tls_dir: Option<PathBuf>,
-    /// The Secret of our own certificate.
+    /// The Secret with the certificate that careen-provider makes.
     #[arg(long, default_value = provider::names::TLS_SECRET)]
     tls_secret: String,
-    /// Further names and addresses for our own certificate.
+    /// More names and addresses for that certificate.
     #[arg(long)]
     tls_name: Vec<String>,
-    /// Only callers with a certificate by an authority in this file.
+    /// Serve only callers with a certificate of an authority in this file.
     #[arg(long)]
     client_ca: Option<PathBuf>,
-    /// The ExtensionConfig whose caBundle is kept right.
+    /// The ExtensionConfig whose caBundle careen-provider keeps.
     #[arg(long, default_value = provider::names::MANAGER)]
     extension_config: String,
-    /// Let one of several replicas lead.
+    /// Elect one of several replicas as leader.
     #[arg(long)]
     leader_elect: bool,
-    /// The Lease to lead by.
+    /// The Lease for the election.
     #[arg(long, default_value = provider::names::MANAGER)]
     lease_name: String,
-    /// The namespace of Lease and Secret.
+    /// The namespace of the Lease and the Secret.
     #[arg(long, env = "POD_NAMESPACE", default_value = "careen-system")]
     own_namespace: String,
-    /// Only this namespace's Machines.
+    /// Handle only this namespace's Machines.
     #[arg(long)]
     namespace: Option<String>,
-    /// Hold a rollout that cannot be done in place instead of letting Cluster API replace Machines.
+    /// Hold a rollout that cannot be done in place, so that Cluster API does not replace Machines.
     #[arg(long)]
     never_replace: bool,
     /// A field of an InfraMachine's spec that names an image.
     #[arg(long, default_value = "osImage")]
     image_field: Vec<String>,
-    /// Minor versions that a worker may be upgraded by at once.
+    /// The most minor versions of one upgrade of a worker.
     #[arg(long, default_value_t = Policy::default().worker_step)]
     worker_step: u32,
-    /// Seconds within which an agent must take a request up.
+    /// Seconds within which an agent must accept a request.
     #[arg(long, default_value_t = Policy::default().answer_seconds)]
     answer_seconds: i64,
-    /// Seconds within which an upgrade must reach its next phase, pauses, hours and soaks left out.
+    /// Seconds within which an upgrade must reach its next phase, without pauses, windows and soaks.
     #[arg(long, default_value_t = Policy::default().upgrade_seconds)]
     upgrade_seconds: i64,
     /// Log in JSON.
@@ -114,11 +113,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write the files of a release and end.
+    /// Write the files of a release and exit.
     Manifests {
-        /// Where to.
+        /// The folder to write to.
         dir: PathBuf,
-        /// The container image that they name; without it a placeholder that nothing can be pulled by.
+        /// The container image that they name. The default is a placeholder that cannot be pulled.
         #[arg(long, default_value = provider::manifests::IMAGE)]
         image: String,
     },

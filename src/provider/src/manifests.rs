@@ -30,7 +30,7 @@ const PROVIDER: (&str, &str) = ("cluster.x-k8s.io/provider", "runtime-extension-
 #[derive(Debug, Error)]
 pub enum ManifestError {
     /// The folder.
-    #[error("cannot write {path}: {error}")]
+    #[error("cannot write {path}: {error}. Use a folder that can be written.")]
     File {
         /// The file.
         path: String,
@@ -38,7 +38,7 @@ pub enum ManifestError {
         error: std::io::Error,
     },
     /// The rendering.
-    #[error("cannot render {what}: {detail}")]
+    #[error("cannot render {what}: {detail}. Report this fault of careen-provider.")]
     Render {
         /// What.
         what: &'static str,

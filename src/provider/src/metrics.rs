@@ -36,15 +36,15 @@ pub struct Metrics {
 /// What is looked up when somebody asks.
 #[derive(Clone, Default)]
 pub struct Gauges {
-    /// Machines that wait to be looked at, or are.
+    /// Machines that wait for careen-provider to look at them, or that it looks at.
     pub queue: Gauge,
     /// Workload clusters.
     pub clusters: Gauge,
     /// Those that are away.
     pub away: Gauge,
-    /// Nodes that are kept in memory.
+    /// Nodes in memory.
     pub nodes: Gauge,
-    /// 1 where this process leads.
+    /// 1 if this process leads.
     pub leader: Gauge,
     /// Machines whose node works, by phase.
     pub phases: Family<Labels, Gauge>,
@@ -81,13 +81,13 @@ impl Default for Metrics {
         );
         registry.register(
             "look_seconds",
-            "How long looking at a Machine took",
+            "How long careen-provider took to look at a Machine",
             this.looks.clone(),
         );
         registry.register("errors", "Errors by class", this.errors.clone());
         registry.register(
             "answers",
-            "What was decided when a Machine was looked at",
+            "Decisions about Machines, by answer",
             this.answers.clone(),
         );
         registry.register(
@@ -95,14 +95,10 @@ impl Default for Metrics {
             "Changes that cannot be made in place",
             this.uncovered.clone(),
         );
-        registry.register(
-            "upgrades",
-            "Upgrades that came to an end",
-            this.finished.clone(),
-        );
+        registry.register("upgrades", "Upgrades that ended", this.finished.clone());
         registry.register(
             "cordoned_seconds",
-            "Seconds for which nodes were cordoned while they worked",
+            "Seconds for which working nodes were cordoned",
             this.cordoned.clone(),
         );
         this.costs.register(&mut registry);
@@ -115,17 +111,17 @@ impl Gauges {
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "queue_depth",
-            "Machines that wait to be looked at, or are",
+            "Machines that wait for careen-provider to look at them, or that it looks at",
             self.queue.clone(),
         );
         registry.register("clusters", "Workload clusters", self.clusters.clone());
         registry.register(
             "clusters_away",
-            "Workload clusters that are away",
+            "Workload clusters that careen-provider cannot reach",
             self.away.clone(),
         );
-        registry.register("nodes", "Nodes that are kept in memory", self.nodes.clone());
-        registry.register("leader", "1 where this process leads", self.leader.clone());
+        registry.register("nodes", "Nodes in memory", self.nodes.clone());
+        registry.register("leader", "1 if this process leads", self.leader.clone());
         registry.register(
             "upgrades_in_phase",
             "Nodes that work, by phase",

@@ -1,6 +1,6 @@
 //! Names on the management side: annotations and conditions of Machines and InfraMachines, objects, settings.
 //!
-//! What stands on a Node is in [`upgrade::names`]; nothing of it is spelled again here.
+//! What is on a Node is in [`upgrade::names`]; nothing of it is spelled again here.
 
 /// The API group of Cluster API's core.
 pub const CORE_GROUP: &str = "cluster.x-k8s.io";

@@ -132,7 +132,7 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         self.with(|state| state.alarms.remove(key));
     }
 
-    /// The next key. Whoever takes it gives it back with [`Self::done`] or [`Self::failed`].
+    /// The next key. The taker gives it back with [`Self::done`] or [`Self::failed`].
     pub async fn next(&self) -> K {
         loop {
             let taken = self.with(|state| {
@@ -187,7 +187,7 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         self.with(|state| state.waiting.len() + state.running.len())
     }
 
-    /// How many are to be looked at later.
+    /// How many wait for a later look.
     #[must_use]
     pub fn later(&self) -> usize {
         self.with(|state| state.alarms.len())

@@ -1,5 +1,5 @@
 //! `docs/provider.md`, made from the command line and the names so that it says what they are. `CAREEN_BLESS=1 cargo test -p careen-provider --bin
-//! careen-provider` writes it anew.
+//! careen-provider` writes it again.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;
@@ -10,8 +10,7 @@ use provider::names;
 
 use crate::Cli;
 
-const HEAD: &str = "# careen-provider\n\nRendered from `src/provider/src`: what the program takes, and the names that it reads and writes in the management cluster. What it does \
-                    with them: [Cluster API](cluster-api.md). On Nodes it writes the requests of [names.md](names.md), with ids that begin with `capi-`.\n\n";
+const HEAD: &str = "# careen-provider\n\nRendered from `src/provider/src`: the program's flags, and the names that it reads and writes in the management cluster. [Cluster API](cluster-api.md) says what it does with them. On Nodes it writes the requests of [names.md](names.md), with ids that begin with `capi-`.\n\n";
 
 /// A name in the management cluster: what it is, where it stands, who writes it, what it says.
 type Row = (
@@ -28,21 +27,21 @@ const NAMES: &[Row] = &[
         "annotation",
         "Machine",
         "operator",
-        "any: upgrade this one in place (the annotation flow); taken off at its end",
+        "any: upgrade this Machine in place (the annotation flow); removed at the end",
     ),
     (
         names::RETRY,
         "annotation",
         "Machine",
         "operator",
-        "anything new: try again after a failure",
+        "any new value: retry after a failure",
     ),
     (
         names::LEAVE_OUT,
         "annotation",
         "Machine",
         "operator",
-        "any, as the reason: no other Machine waits for this one, and nothing new is asked of its node",
+        "any, as the reason: no other Machine waits for this one, and its node gets no new request",
     ),
     (
         names::NEVER_REPLACE,
@@ -56,7 +55,7 @@ const NAMES: &[Row] = &[
         "label",
         "Machine",
         "operator",
-        "the stateroot of its node, where that is not the usual one",
+        "the stateroot of its node, if it is not the default",
     ),
     (
         names::MARK,
@@ -70,7 +69,7 @@ const NAMES: &[Row] = &[
         "annotation",
         "Machine",
         "careen-provider; others",
-        "while its node works; one of somebody else's stays",
+        "while its node works; the annotation of another writer stays",
     ),
     (
         names::CONDITION,
@@ -83,7 +82,7 @@ const NAMES: &[Row] = &[
         names::READY,
         "condition",
         "InfraMachine",
-        "its owner; careen-provider in the annotation flow",
+        "its controller; careen-provider in the annotation flow",
         "`False` with the reason `InplaceUpgrading` while the node works",
     ),
     (
@@ -91,21 +90,21 @@ const NAMES: &[Row] = &[
         "annotation",
         "Cluster, MachineDeployment, KubeadmControlPlane, Machine",
         "operator",
-        "requests are taken back, as far as they can be",
+        "requests are withdrawn where that is still possible",
     ),
     (
         names::SETTING_NEVER_REPLACE,
         "setting",
         "ExtensionConfig",
         "operator",
-        "`true`, `false`: as the annotation",
+        "`true` or `false`, as in the annotation",
     ),
     (
         names::SETTING_IMAGE_FIELDS,
         "setting",
         "ExtensionConfig",
         "operator",
-        "fields of an InfraMachine's spec that name an image, comma-separated; else those of `--image-field`",
+        "fields of an InfraMachine's spec that name an image, comma-separated; default: those of `--image-field`",
     ),
     (
         names::SETTING_PATCH_TYPE,
@@ -163,7 +162,11 @@ fn shown(arg: &Arg) -> String {
 fn help(arg: &Arg) -> String {
     let mut text = arg.get_help().unwrap().to_string();
     if let Some(variable) = arg.get_env() {
-        let _ = write!(text, "; else of the environment's `{}`", variable.display());
+        let _ = write!(
+            text,
+            "; or the environment variable `{}`",
+            variable.display()
+        );
     }
     if let (true, Some(default)) = (
         arg.get_action().takes_values(),
@@ -172,7 +175,7 @@ fn help(arg: &Arg) -> String {
         let _ = write!(text, "; default `{}`", default.display());
     }
     if matches!(arg.get_action(), ArgAction::Append) {
-        text += "; may be given several times";
+        text += "; can be repeated";
     }
     text.replace('|', "\\|")
 }

@@ -15,11 +15,11 @@ struct Rule {
 /// The objects that are ours alone, by name. Other ones of their kinds we may not write.
 #[derive(Clone, Copy, Debug)]
 pub struct Ours<'a> {
-    /// The Lease to lead by.
+    /// The Lease for the election.
     pub lease: &'a str,
-    /// The Secret of our own certificate.
+    /// The Secret with the certificate that careen-provider makes.
     pub secret: &'a str,
-    /// The ExtensionConfig whose caBundle is kept right.
+    /// The ExtensionConfig whose caBundle careen-provider keeps.
     pub extension_config: &'a str,
 }
 
@@ -72,7 +72,7 @@ const CLUSTER: &[Rule] = &[
     },
 ];
 
-/// InfraMachines of the usual group. Those of another group are added by whoever installs their provider: a ClusterRole with
+/// InfraMachines of the usual group. The operator who installs another provider adds those of its group: a ClusterRole with
 /// [`AGGREGATE`] is taken in.
 const INFRA: &[Rule] = &[
     Rule {

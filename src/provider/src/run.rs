@@ -33,7 +33,7 @@ const FOLLOW: Duration = Duration::from_secs(1);
 /// How the process is to run.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Where hooks are served.
+    /// The address of the hooks.
     pub hook_address: SocketAddr,
     /// Where `/healthz`, `/readyz` and `/metrics` are served.
     pub metrics_address: SocketAddr,
@@ -41,7 +41,7 @@ pub struct Setup {
     pub namespace: Option<String>,
     /// The certificate.
     pub certificate: Certificate,
-    /// Who may call: anybody, or whoever has a certificate by this authority.
+    /// Who may call: anybody, or only callers with a certificate of this authority.
     pub client_ca: Option<PathBuf>,
     /// The ExtensionConfig whose caBundle is kept.
     pub extension_config: String,
@@ -66,7 +66,7 @@ pub enum Certificate {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// A port is taken.
-    #[error("cannot listen on {address}: {error}")]
+    #[error("cannot listen on {address}: {error}. Free the port or choose another address.")]
     Port {
         /// Which.
         address: SocketAddr,
@@ -76,8 +76,8 @@ pub enum RunError {
     /// The certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A part of the process that should run for ever has ended: a fault of ours. Whoever runs us starts us again.
-    #[error("a task that should run for ever has ended: {0}")]
+    /// A part of the process that should run for ever has ended: a fault of ours. Kubernetes starts the process again.
+    #[error("a task of careen-provider ended: {0}. Restart it; Kubernetes does that by itself.")]
     Ended(String),
 }
 
@@ -255,7 +255,7 @@ fn keep_certificate(
                         authorities.clone(),
                     )
                     .await;
-                    tracing::warn!("{error}; looked at again soon");
+                    tracing::warn!("{error} careen-provider retries soon.");
                     tokio::time::sleep(FOLLOW).await;
                 }
             });

@@ -42,7 +42,7 @@ impl Settings {
             Some("JSONMergePatch") => PatchType::Merge,
             Some(other) => {
                 return Err(format!(
-                    "setting {} is {other:?}; accepted are JSONPatch and JSONMergePatch",
+                    "setting {} is {other:?}, which is not valid. Use JSONPatch or JSONMergePatch.",
                     names::SETTING_PATCH_TYPE
                 ));
             }

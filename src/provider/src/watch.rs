@@ -182,7 +182,7 @@ async fn by<T>(deadline: Option<Instant>, next: impl Future<Output = T>) -> Resu
     let Some(deadline) = deadline else {
         return Ok(next.await);
     };
-    let late = |_| WatchError::Away("it does not come to the end of its list in time".to_owned());
+    let late = |_| WatchError::Away("its list did not end in time".to_owned());
     tokio::time::timeout_at(deadline.into(), next)
         .await
         .map_err(late)
@@ -207,7 +207,7 @@ fn hand_over<K>(
     Ok(())
 }
 
-/// Watches for ever; `broken` hears of every error and may mend something before the next try.
+/// Watches for ever; `broken` hears of every error and may repair something before the next try.
 pub async fn forever<K, Mend>(
     api: Api<K>,
     filter: Filter<K>,

@@ -13,7 +13,11 @@ use upgrade::Phase;
 /// The text of `/metrics` once everything has been counted: what was never counted is not in it.
 fn served() -> String {
     let metrics = Metrics::default();
-    metrics.answered(Hook::Discovery, &Reply::refuse(400, "x"), Duration::ZERO);
+    metrics.answered(
+        Hook::Discovery,
+        &Reply::refuse(&Refusal::Method),
+        Duration::ZERO,
+    );
     metrics.looked("x", Duration::ZERO);
     metrics.failed("x");
     metrics.uncovered(true);

@@ -55,7 +55,7 @@ pub fn verify(node: &NodeFacts, version: &str, pods: Option<&[StaticPod]>) -> Re
 fn are_at(seen: &[StaticPod], version: &str) -> Result<(), String> {
     for component in COMPONENTS {
         let Some(pod) = seen.iter().find(|pod| pod.component == component) else {
-            return Err(format!("static pod {component} is there"));
+            return Err(format!("static pod {component} exists"));
         };
         // A pod whose image has no tag (pinned by digest) cannot say its version. The agent has
         // judged it on the node.

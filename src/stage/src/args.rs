@@ -8,18 +8,18 @@ use lexopt::prelude::*;
 /// What a wrong call is told.
 pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|fallback|gate
   --sysroot DIR   the physical root (/sysroot; after ostree-prepare-root in the initramfs /sysroot/sysroot)
-  --root DIR      the root that runs or is about to (/; in the initramfs /sysroot)
+  --root DIR      the root that runs or will run (/; in the initramfs /sysroot)
   --boot DIR      what the boot loader reads (/boot; in the initramfs boot below --sysroot)
   --run DIR       /run
   --cmdline FILE  /proc/cmdline
   --boot-id FILE  /proc/sys/kernel/random/boot_id
-  --now MS        milliseconds since boot, in place of the kernel's clock
-  --limit S       deadman: reboot after so many seconds whatever the record says
-  --patience S    deadman: wait so many seconds for the disk when the trial is due, in place of 60
-  --initramfs     the places are those of the initramfs
-  --dry-run       say so and exit with 3 where it would reboot";
+  --now MS        milliseconds since boot, instead of the kernel's clock
+  --limit S       deadman: reboot after S seconds, whatever the record says
+  --patience S    deadman: wait S seconds for the disk when the trial is due, instead of 60
+  --initramfs     use the places of the initramfs
+  --dry-run       instead of a reboot, say so and exit with 3";
 
-/// What is to be done.
+/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// In the initramfs, before the new root is prepared.
@@ -41,7 +41,7 @@ pub enum Verb {
 /// The parsed command line.
 #[derive(Clone, Debug)]
 pub struct Args {
-    /// What is to be done.
+    /// What to do.
     pub verb: Verb,
     /// Where.
     pub places: Places,
@@ -112,7 +112,7 @@ fn parse_verb(text: &str) -> Result<Verb, lexopt::Error> {
         "restore" => Verb::Restore,
         "fallback" => Verb::Fallback,
         "gate" => Verb::Gate,
-        other => return Err(format!("{other:?} is no verb").into()),
+        other => return Err(format!("{other:?} is not a verb").into()),
     })
 }
 

@@ -1,7 +1,8 @@
 //! `deadman`: ends a trial that reaches no verdict, whatever became of the agent, of systemd, or of the disk.
 //!
-//! One process for the whole trial: what is in memory needs nobody to start it. A disk that answers no more holds whoever asks it, and not even
-//! SIGKILL calls that back; so each look is a thread's, and who waits for it touches no disk.
+//! One process for the whole trial: what is in memory needs nobody to start it. A disk that no
+//! longer answers holds the process that asks it, and not even SIGKILL calls that back; so each
+//! look is a thread's, and who waits for it touches no disk.
 
 use std::io;
 use std::path::Path;
@@ -51,7 +52,9 @@ pub fn run(args: &Args) -> ExitCode {
     if !args.dry_run
         && let Err(error) = memory::stay()
     {
-        eprintln!("careen-stage: the deadman goes on, and a disk that fails may hold it: {error}");
+        eprintln!(
+            "careen-stage: cannot lock memory: {error}. The deadman continues, but a failing disk may hold it up"
+        );
     }
     watch(args)
 }
@@ -88,9 +91,9 @@ fn known(until: SinceBoot, found: Option<&Trial>) -> SinceBoot {
 
 fn end(args: &Args, disk_answers: bool) -> ExitCode {
     let why = if disk_answers {
-        "the trial has reached no verdict in its time"
+        "the trial reached no verdict in time"
     } else {
-        "the trial's time is over, and the disk does not say whether it has a verdict"
+        "the trial's time is over, and the disk does not answer whether it has a verdict"
     };
     strict::reboot(args, why)
 }
@@ -127,7 +130,7 @@ fn trial(args: &Args) -> Trial {
 
 /// A proven system needs no further looking after in this boot.
 fn rest(args: &Args) {
-    eprintln!("careen-stage: this system has passed its trial, and the deadman rests");
+    eprintln!("careen-stage: this system has passed its trial, so the deadman ends");
     mark::leave(args);
     if !args.dry_run {
         stop_timer();
@@ -136,7 +139,7 @@ fn rest(args: &Args) {
 
 fn stop_timer() {
     if let Err(error) = ask_to_stop_it() {
-        eprintln!("careen-stage: the timer stays, which costs little: {error}");
+        eprintln!("careen-stage: cannot stop the timer, which does no harm: {error}");
     }
 }
 

@@ -10,5 +10,5 @@ pub fn run(args: &Args) -> ExitCode {
     if !look::is_trial(args) || passed::has_passed(args) == Some(true) {
         return ExitCode::SUCCESS;
     }
-    strict::reboot(args, "the new system has failed to boot")
+    strict::reboot(args, "the new system failed to boot")
 }

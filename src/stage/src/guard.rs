@@ -58,7 +58,7 @@ pub fn judge(
             None => return Err(format!("no act for an initramfs: {act:?}")),
         }
     }
-    Err("the one-shot entry cannot be cleared".to_owned())
+    Err("cannot clear the one-shot entry".to_owned())
 }
 
 fn next(args: &Args, seen: &Observation) -> Result<Act, String> {

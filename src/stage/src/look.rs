@@ -30,7 +30,7 @@ pub fn meant(args: &Args) -> Result<(Deployment, std::path::PathBuf)> {
     };
     let text = cmdline
         .ostree()
-        .ok_or_else(|| bad("it has no ostree=".to_owned()))?;
+        .ok_or_else(|| bad("it does not have ostree=".to_owned()))?;
     let link: Link = text
         .parse()
         .map_err(|malformed: upgrade::Malformed| bad(malformed.to_string()))?;

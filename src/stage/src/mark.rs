@@ -26,13 +26,13 @@ pub fn leave(args: &Args) {
     let file = file(args, &boot);
     if let Err(error) = write(args, &file) {
         eprintln!(
-            "careen-stage: {} cannot be written: {error}; the deadman looks again whenever systemd starts it, as on a trial",
+            "careen-stage: cannot write {}: {error}. The deadman checks again each time that systemd starts it, as on a trial",
             file.display()
         );
     }
 }
 
-/// Root's alone, as what systemd-tmpfiles makes: whoever could write here could keep a bad trial from its end.
+/// Root's alone, as what systemd-tmpfiles makes: a process that could write here could keep a bad trial from its end.
 fn write(args: &Args, file: &Path) -> io::Result<()> {
     let (mut folder, mut empty) = (DirBuilder::new(), OpenOptions::new());
     folder.recursive(true).mode(0o700).create(folder_of(args))?;

@@ -8,7 +8,7 @@ use crate::args::Args;
 /// Why this boot is refused, read back from the record after the decision.
 pub fn of(args: &Args, seen: &Observation) -> String {
     match Store::new(&args.places.sysroot).read() {
-        Err(reason) => format!("its record cannot be read: {reason}"),
+        Err(reason) => format!("cannot read its record: {reason}"),
         Ok(record) => {
             let meant = record.upgrade.filter(|upgrade| {
                 upgrade
@@ -33,7 +33,7 @@ fn by_phase(phase: &Phase) -> String {
     }
     if let Phase::Trial { boot } = phase {
         return format!(
-            "this trial was entered once already, in boot {boot}; each arming is for one boot"
+            "this trial was already entered, in boot {boot}; each arming is for one boot"
         );
     }
     let name = phase.name();

@@ -21,7 +21,7 @@ pub fn run(args: &Args) -> ExitCode {
     let read = Store::new(&places.sysroot).read();
     let upgrade = read.as_ref().ok().and_then(|read| read.upgrade.as_ref());
     let of_the_record = match (&read, upgrade) {
-        (Err(reason), _) => failed(&format!("nothing is restored by it: {reason}")),
+        (Err(reason), _) => failed(&format!("cannot restore by the record: {reason}")),
         (Ok(_), Some(upgrade)) if is_kept(args, &upgrade.id) => by(args, upgrade, &booted),
         (Ok(_), _) => true,
     };
@@ -38,14 +38,14 @@ fn not_now(args: &Args, error: &Error) -> bool {
     if let Some(up) = upgrade.filter(due) {
         owe(args, &up.id, Some(&up.from), &error.to_string());
     }
-    failed(&format!("nothing is restored: {error}"))
+    failed(&format!("restores nothing: {error}"))
 }
 
 /// What is owed to this system by upgrades that the record tells of no more.
 fn others(args: &Args, current: Option<&UpgradeId>, booted: &Deployment) -> bool {
     let all = match snapshot::all_owed(&args.places) {
         Ok(all) => all,
-        Err(error) => return failed(&format!("what is owed cannot be told: {error}")),
+        Err(error) => return failed(&format!("cannot read what must be restored: {error}")),
     };
     let of_others = all.iter().filter(|(id, _)| Some(id) != current);
     let mine = of_others.filter(|(_, owed)| owed.to.as_ref().is_some_and(|to| to.same(booted)));
@@ -77,7 +77,7 @@ fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     }
     let (id, to) = (&upgrade.id, Some(&upgrade.from));
     // Before it is begun: who is killed in it, by the power or because the unit's time is up, has not put it back.
-    owe(args, id, to, "it was begun and did not end");
+    owe(args, id, to, "it began and did not end");
     match put_back(args, id) {
         Ok(changed) => is_back(changed, no_more_due(args, upgrade)),
         Err(error) => stays_owed(args, id, to, &error),
@@ -114,14 +114,14 @@ fn target_runs(args: &Args, upgrade: &Upgrade) -> bool {
         return true;
     }
     let begun = writable(args).and_then(|()| snapshot::begin_anew(places, id));
-    told(begun, "that the target runs could not be noted")
+    told(begun, "cannot note that the new system runs")
 }
 
 fn is_back(changed: usize, noted: host::Result<()>) -> bool {
     eprintln!(
-        "careen-stage: the kubelet's state of before the trial is back; files changed: {changed}"
+        "careen-stage: the kubelet's state from before the trial is restored; files changed: {changed}"
     );
-    told(noted, "that it was put back could not be noted")
+    told(noted, "cannot note that it is restored")
 }
 
 fn no_more_due(args: &Args, upgrade: &Upgrade) -> host::Result<()> {
@@ -145,8 +145,7 @@ fn stays_owed(args: &Args, id: &UpgradeId, to: Option<&Deployment>, error: &Erro
     owe(args, id, to, &error.to_string());
     let folder = args.places.snapshot(id);
     failed(&format!(
-        "the kubelet's state of before the trial could not be put back: {error}. It is kept in {} and tried again at the next boot; \
-         to do so at once, mend what is said here, drain the node, stop the kubelet, run `systemctl start {}`, and start the kubelet",
+        "cannot restore the kubelet's state from before the trial: {error}. It is kept in {}, and the next boot tries again. To restore it now, fix the cause, drain the node, stop the kubelet, run `systemctl start {}`, and start the kubelet",
         folder.display(),
         names::RESTORE_UNIT
     ))
@@ -159,7 +158,7 @@ fn owe(args: &Args, id: &UpgradeId, to: Option<&Deployment>, why: &str) {
     };
     let noted = writable(args).and_then(|()| snapshot::owe(&args.places, id, &owed));
     // The kubelet's state matters more than the note.
-    told(noted, "that it is to be put back could not be noted");
+    told(noted, "cannot note that it must be restored");
 }
 
 /// /sysroot is read-only for all others.

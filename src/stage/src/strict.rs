@@ -22,7 +22,7 @@ pub fn reboot(args: &Args, why: &str) -> ExitCode {
     }
     let Places { boot, .. } = &args.places;
     let refused = power::force_reboot(boot, power::DEVICES);
-    eprintln!("careen-stage: reboot refused: {refused}");
+    eprintln!("careen-stage: the reboot was refused: {refused}");
     ExitCode::FAILURE
 }
 
@@ -45,12 +45,11 @@ pub fn clear_one_shot(places: &Places, mounted: bool) {
     match loader::aim(places, Aim::Default) {
         Ok(()) => {
             eprintln!(
-                "careen-stage: the loader had not cleared its one-shot entry; it is cleared now"
+                "careen-stage: the boot loader did not clear its one-shot entry; it is cleared now"
             );
         }
         Err(error) => eprintln!(
-            "careen-stage: the one-shot entry that the loader had not cleared stays, and the trial may begin again: {error}. \
-             To end that, choose the old system in the boot menu and run `grub-editenv - unset next_entry` there"
+            "careen-stage: cannot clear the one-shot entry that the boot loader left, so the trial may begin again: {error}. To end that, choose the old system in the boot menu and run `grub-editenv - unset next_entry` there"
         ),
     }
 }
@@ -59,8 +58,6 @@ pub fn clear_one_shot(places: &Places, mounted: bool) {
 fn make_writable(places: &Places) {
     let writable = mounts::make_private().and_then(|()| mounts::make_writable(&places.boot));
     if let Err(error) = writable {
-        eprintln!(
-            "careen-stage: {error}; the one-shot entry is cleared all the same if that works"
-        );
+        eprintln!("careen-stage: {error}. Trying to clear the one-shot entry anyway");
     }
 }

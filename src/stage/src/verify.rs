@@ -43,13 +43,13 @@ fn check(args: &Args) -> Result<(), String> {
     let marker = args.run.join("ostree-booted");
     if !marker.exists() {
         return Err(format!(
-            "ostree-prepare-root has not run: {} is missing",
+            "ostree-prepare-root did not run: {} is missing",
             marker.display()
         ));
     }
     let root = &args.places.root;
     if !root.join("usr").is_dir() {
-        return Err(format!("the new root {} has no usr", root.display()));
+        return Err(format!("the new root {} does not have usr", root.display()));
     }
     let (meant, _) = look::meant(args).map_err(|error| error.to_string())?;
     let (runs, _) = boot::booted(&args.places.sysroot, root).map_err(|error| error.to_string())?;
@@ -57,7 +57,7 @@ fn check(args: &Args) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the new root is {}.{}, meant was {}.{}",
+        "the new root is {}.{} instead of {}.{}",
         runs.digest, runs.serial, meant.digest, meant.serial
     ))
 }

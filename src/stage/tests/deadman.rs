@@ -79,7 +79,7 @@ fn a_disk_that_hangs_holds_the_deadman_no_longer_than_a_trial_without_a_record_m
     let ended = node.run("deadman", &node.new, true, &more);
     assert_eq!(ended.status.code(), Some(WOULD_REBOOT));
     let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("the disk does not say"), "{said}");
+    assert!(said.contains("the disk does not answer"), "{said}");
 }
 
 #[test]

@@ -34,5 +34,5 @@ fn a_grub_cfg_that_cannot_be_written_is_told_as_a_failure() {
         Some(i32::from(exit::FAILED)),
         "{said}"
     );
-    assert!(said.contains("left as it was"), "{said}");
+    assert!(said.contains("is unchanged"), "{said}");
 }

@@ -206,7 +206,7 @@ impl Bus {
 }
 
 async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Result<T> {
-    let late = |_| Error::Failure(format!("no answer of D-Bus in {limit:?}"));
+    let late = |_| Error::Failure(format!("D-Bus did not answer in {limit:?}"));
     tokio::time::timeout(limit, call).await.map_err(late)?
 }
 

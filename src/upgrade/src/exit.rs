@@ -28,12 +28,12 @@ pub struct Exit {
 
 /// Rows of the table, in the order in which they are documented.
 pub const TABLE: &[Exit] = &[
-    row("`careen-agent`", DONE, "it was told to stop (SIGTERM)"),
+    row("`careen-agent`", DONE, "it was asked to stop (SIGTERM)"),
     row("`careen-agent`", FAILED, "it could not start"),
     row(
         "`careen-agent record`",
         DONE,
-        "the record is on standard output; that of a node that was never asked is there too",
+        "the record is on standard output, also that of a node without any request",
     ),
     row("`careen-agent record`", FAILED, "the record cannot be read"),
     row("`careen-agent doctor`", DONE, "all is well"),
@@ -46,17 +46,17 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-agent doctor`",
         LOOK,
-        "nothing is bad, and something is to be looked at: an upgrade works",
+        "nothing is bad, and something needs a check: an upgrade works",
     ),
     row(
         "`careen-installer`",
         DONE,
-        "it was told to stop; for `ready`: what runs on the node is what this pod wants, and is well",
+        "it was asked to stop; for `ready`: the node runs what this pod wants, and it is healthy",
     ),
     row(
         "`careen-installer`",
         FAILED,
-        "it could not begin; for `ready`: not so, and standard output says why",
+        "it could not begin; for `ready`: it is not ready, and standard output says why",
     ),
     row(
         "`careen-agent metrics`",
@@ -66,17 +66,17 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-agent metrics`",
         FAILED,
-        "this system cannot be looked at",
+        "it cannot read this system's state",
     ),
     row(
         "`careen-agent kubeadm-upgrade`",
         DONE,
-        "also when kubeadm failed: the kubelet must start either way, and the agent judges",
+        "also when kubeadm failed: the kubelet must start either way, and the agent evaluates the trial",
     ),
     row(
         "`careen-deploy`",
         DONE,
-        "the last line on standard output is `done`; for `thaw`, which prints none: no run of ours has left /boot or / frozen",
+        "the last line on standard output is `done`; for `thaw`, which prints none: no run of careen-deploy left /boot or / frozen",
     ),
     row(
         "`careen-deploy`",
@@ -86,12 +86,12 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-stage`",
         DONE,
-        "this boot goes on; for `gate`: it counts as good; for `restore`: the kubelet's state is what it must be",
+        "this boot continues; for `gate`: it counts as good; for `restore`: the kubelet's state is as it must be",
     ),
     row(
         "`careen-stage`",
         FAILED,
-        "the reboot that is due was refused; for `gate`: this boot cannot be judged; for `restore`: the state could not be put back, and the boot goes on",
+        "the due reboot was refused; for `gate`: this boot could not be evaluated; for `restore`: the state could not be restored, and the boot continues",
     ),
     row(
         "`careen-stage`",
@@ -99,11 +99,11 @@ pub const TABLE: &[Exit] = &[
         "with `--dry-run` alone: it would have rebooted",
     ),
     row("`careen-grub`", DONE, "grub.cfg is written"),
-    row("`careen-grub`", FAILED, "grub.cfg is left as it was"),
+    row("`careen-grub`", FAILED, "grub.cfg is unchanged"),
     row(
         "`careen-image`",
         DONE,
-        "the image is where it was to go; what careen.dev/image takes is on standard output",
+        "the image is pushed; standard output has the value for careen.dev/image",
     ),
     row(
         "`careen-image`",
@@ -113,17 +113,17 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-provider`",
         DONE,
-        "it was told to stop, or `manifests` are written",
+        "it was asked to stop, or the manifests are written",
     ),
     row(
         "`careen-provider`",
         FAILED,
-        "it could not begin, or a part of it has ended that has no end",
+        "it could not begin, or one of its tasks ended",
     ),
     row(
         "each of them",
         USAGE,
-        "it was called wrongly; nothing was touched",
+        "it was called wrongly; nothing was changed",
     ),
 ];
 

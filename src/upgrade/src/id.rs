@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// A value that is not of the accepted form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{field} is {value:?}; accepted is {accepted}")]
+#[error("{field} is {value:?}; use {accepted}")]
 pub struct Malformed {
     /// The field the value was given in.
     pub field: &'static str,

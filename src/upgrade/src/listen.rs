@@ -27,7 +27,7 @@ pub enum Listen {
 /// An address that is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} is no address of this node alone; accepted is \"127.0.0.1:<port>\", \"[::1]:<port>\", \"unix:/<path>\", or \"\" for none"
+    "{0:?} is not an address of this node alone; use \"127.0.0.1:<port>\", \"[::1]:<port>\", \"unix:/<path>\", or \"\" for none"
 )]
 pub struct NotHere(String);
 

@@ -53,7 +53,7 @@ impl Answer {
 }
 
 /// What is said of an image that the policy has let through without a guard, where nothing else is to be said.
-pub const UNGUARDED: &str = "the new system has no guard in its initramfs, as the policy allows (unguarded = true): a hang there wants a person";
+pub const UNGUARDED: &str = "the new system does not have a guard in its initramfs, as the policy allows (unguarded = true): a hang there needs a person";
 
 /// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,7 +219,7 @@ fn refusal(refused: &Refused, former: Option<&Upgrade>, seen: Moment<'_>) -> Rep
         "Halted".clone_into(&mut report.status.phase);
         report.status.reason = report.status.reason.map(|refused| {
             cut(&format!(
-                "{refused}; and the node is halted since before: {halted}"
+                "{refused}; and the node was halted before: {halted}"
             ))
         });
     }

@@ -115,7 +115,7 @@ const KEYS: [(&str, &str); 19] = [
     ("from", "the commit that ran when the request was taken"),
     (
         "to",
-        "the commit that is asked for; with a bare ref known once it is fetched",
+        "the requested commit; with a bare ref known once it is fetched",
     ),
     ("toVersion", "the Kubernetes version in it"),
     ("boot", "the id of the boot that speaks"),

@@ -85,7 +85,7 @@ fn a_refusal_hides_no_halted_node() {
         "the answer is the request's"
     );
     let sentence = said.status.reason.unwrap();
-    assert!(sentence.contains("halted since before"), "{sentence}");
+    assert!(sentence.contains("was halted before"), "{sentence}");
     let default = digest('d').short().to_owned();
     let halt = Reason::ForeignDefault { default }.to_string();
     assert!(sentence.contains(&halt), "{sentence}");

@@ -101,7 +101,7 @@ fn who_waits_for_want_of_minutes_says_how_many_and_when_the_hours_come_again() {
     };
     assert_eq!(
         said(LastBegin::Minutes(30), &[]),
-        "waiting for the maintenance window: it is open until Sat 06:00 UTC, and a drain is begun with 30 min left (last-begin-minutes); it opens again Sat 22:00 UTC. No action is needed, unless the window is too short or its time zone is unknown."
+        "waiting for the maintenance window: it is open until Sat 06:00 UTC, and a drain begins with at least 30 min left (last-begin-minutes); it opens again Sat 22:00 UTC. No action is needed, unless the window is too short or its time zone is unknown."
     );
     let usual = said(LastBegin::Usual, &[1190]);
     assert!(

@@ -23,7 +23,7 @@ async fn a_node_that_the_server_has_and_nobody_keeps_out_is_well() -> Result<()>
     let node = TestNode::new("well").await?;
     let found = findings(&node).await;
     assert_eq!(verdicts(&found), [("api-server", Verdict::Ok)]);
-    assert!(found[0].seen.contains(&node.name), "{found:?}");
+    assert!(found[0].found.contains(&node.name), "{found:?}");
     Ok(())
 }
 
@@ -44,8 +44,8 @@ async fn what_keeps_upgrades_from_the_node_is_told_with_why_and_how_to_end_it() 
         ("an audit", names::PAUSED),
     ];
     for (finding, (why, key)) in found[1..].iter().zip(told) {
-        assert!(finding.seen.ends_with(why), "{finding:?}");
-        assert!(finding.mend.contains(key), "{finding:?}");
+        assert!(finding.found.ends_with(why), "{finding:?}");
+        assert!(finding.fix.contains(key), "{finding:?}");
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ async fn a_node_that_is_not_registered_is_no_fault_of_the_network() -> Result<()
     nodes.delete(&node.name, &DeleteParams::default()).await?;
     let found = findings(&node).await;
     assert_eq!(verdicts(&found), [("api-server", Verdict::Bad)]);
-    assert!(found[0].seen.contains("has no Node"), "{found:?}");
-    assert!(found[0].mend.contains("kubelet"), "{found:?}");
+    assert!(found[0].found.contains("has no Node"), "{found:?}");
+    assert!(found[0].fix.contains("kubelet"), "{found:?}");
     Ok(())
 }

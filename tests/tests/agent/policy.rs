@@ -142,7 +142,7 @@ async fn pods_of_a_later_group_stay_until_those_before_them_are_gone() -> Result
     let critical = json!({ "spec": { "priorityClassName": "system-cluster-critical" } });
     pods.run("db", critical).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
-    let held = |node: &Node| says(node, "always-one holds pod");
+    let held = |node: &Node| says(node, "always-one blocks pod");
     scene
         .node
         .until("the first group is held up", &held)

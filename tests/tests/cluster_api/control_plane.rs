@@ -150,7 +150,7 @@ async fn as_released(world: &World) -> Result<()> {
     assert_eq!(kept.count(), 0, "{}", scene.rollout.lines());
     let said = scene.said(world).await?;
     assert!(
-        said.contains("replaced, because it cannot be done in place"),
+        said.contains("replaced, because the change cannot be made in place"),
         "{said}"
     );
     scene.cluster.remove().await

@@ -120,7 +120,9 @@ async fn two_images_for_the_same_machines_are_named_where_they_stand_also_in_two
         let status = until(&scene, name, "SomeDoNot").await?;
         let message = &status.conditions[0].message;
         assert!(
-            message.ends_with(&format!("in ImageCatalogue {other}; keep one")),
+            message.ends_with(&format!(
+                " in ImageCatalogue {other} are for the same Machines. Keep one of them."
+            )),
             "{message}"
         );
     }

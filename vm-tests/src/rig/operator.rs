@@ -28,7 +28,7 @@ struct Findings {
 struct Finding {
     name: String,
     verdict: String,
-    seen: String,
+    found: String,
 }
 
 impl Rig {
@@ -46,7 +46,7 @@ impl Rig {
         ensure!(!found.checks.is_empty(), "the doctor looked at nothing");
         let bad = found.checks.iter().filter(|check| check.verdict == "bad");
         let bad: Vec<_> = bad
-            .map(|check| format!("{}: {}", check.name, check.seen))
+            .map(|check| format!("{}: {}", check.name, check.found))
             .collect();
         ensure!(bad.is_empty(), "the doctor finds bad: {bad:#?}");
         let wanted = match found.verdict.as_str() {

@@ -66,7 +66,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let update = format!("{UPGRADE_TO}image={}", daemonset.image(SECOND)?);
     typed(rig, &update).await?;
     // Or all that follows would be so of a pod that comes when it is over.
-    let waits = format!("in which no agent is changed; {SECOND}-");
+    let waits = format!("an upgrade of this node is under way; {SECOND}-");
     said_in_any_boot(rig, &waits).await?;
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()?;

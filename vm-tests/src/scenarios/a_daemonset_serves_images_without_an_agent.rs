@@ -38,7 +38,7 @@ const IN_A_TRIAL: [&str; 4] = [
 const IN_THE_OLD_SYSTEM: [&str; 2] = ["careen-agent.service", "careen-restore.service"];
 
 /// The deadman looks every half minute, until the trial is blessed.
-const DEADMAN_LOOKED: &str = "until journalctl --quiet --boot --unit careen-deadman.service | grep -q 'the deadman rests'; do sleep 1; done";
+const DEADMAN_LOOKED: &str = "until journalctl --quiet --boot --unit careen-deadman.service | grep -q 'so the deadman ends'; do sleep 1; done";
 
 /// What counts boots would wait for it; nothing on this machine does.
 const BOOT_COMPLETE: &str = "systemctl start boot-complete.target";

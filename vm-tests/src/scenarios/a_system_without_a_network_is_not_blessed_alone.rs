@@ -13,7 +13,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The journal of the trial names what the system lacks.
-const SAID: &str = "journalctl -b -1 -u careen-agent | grep -q 'network device .*that the API server is not reached'";
+const SAID: &str = "journalctl -b -1 -u careen-agent | grep -q 'network device .*does not know whether the API server is up'";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("no-network")?;

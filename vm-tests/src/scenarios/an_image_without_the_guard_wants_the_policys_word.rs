@@ -42,7 +42,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     ensure!(unguarded, "the Node does not say that nothing guarded it");
     // The Node is told before the journal is.
     rig.wait_guest(&format!(
-        "until {SAID} | grep -q 'no guard'; do sleep 1; done"
+        "until {SAID} | grep -q 'does not have a guard'; do sleep 1; done"
     ))
     .await?;
     rig.expect_clean().await

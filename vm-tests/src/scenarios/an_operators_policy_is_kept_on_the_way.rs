@@ -174,7 +174,7 @@ async fn broken_meanwhile(rig: &mut Rig, hours: &Hours) -> Result<()> {
     restart(rig).await?;
     // Of this very start: the one before has said so too.
     let read = "journalctl --quiet --unit careen-agent --output cat _SYSTEMD_INVOCATION_ID=$(systemctl show --value -p InvocationID careen-agent)";
-    let goes_on = "What is under way continues with the last valid policy";
+    let goes_on = "An upgrade under way continues with the last valid policy";
     rig.wait_guest(&format!(
         "until {read} | grep -F '{}' | grep -qF '{goes_on}'; do sleep 1; done; sleep 15",
         complaint()

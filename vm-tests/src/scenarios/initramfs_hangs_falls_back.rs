@@ -17,7 +17,7 @@ const DEADMAN: u32 = 180 - 20;
 /// The one of the real root would have let the trial go on for the policy's 600 s and a minute.
 const DEADMAN_OF_THE_REAL_ROOT: u32 = 600 + 60 - 20;
 
-const SAYS: &str = "the trial has reached no verdict in its time";
+const SAYS: &str = "the trial reached no verdict in time";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("initramfs-hangs")?;

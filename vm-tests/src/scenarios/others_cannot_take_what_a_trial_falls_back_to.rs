@@ -42,7 +42,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let view = rig.expect_fallback(&before, &["UserCheck"]).await?;
     let reason = view.reason.unwrap_or_default();
     ensure!(
-        reason.contains("somebody else had made this system the default"),
+        reason.contains("another program had made this system the default"),
         "the verdict does not say who moved the default: {reason}"
     );
     rig.expect_one_trial()?;

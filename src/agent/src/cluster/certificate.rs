@@ -35,7 +35,7 @@ pub enum Unseen {
     #[error("{0}")]
     Kubeconfig(String),
     /// It is nobody's.
-    #[error("it names no user")]
+    #[error("it does not name a user")]
     NoUser,
     /// Its user's certificate cannot be read.
     #[error("{0}")]
@@ -74,12 +74,14 @@ fn certificate(user: &AuthInfo) -> Result<Certificate, String> {
     let pem = match (&user.client_certificate_data, &user.client_certificate) {
         (Some(data), _) => STANDARD.decode(data).map_err(|error| error.to_string())?,
         (None, Some(path)) => fs::read(path).map_err(|error| format!("{path}: {error}"))?,
-        (None, None) => return Err("there is no client certificate".to_owned()),
+        (None, None) => return Err("it does not have a client certificate".to_owned()),
     };
     // The kubelet keeps key and certificate in one file.
     let blocks = Pem::iter_from_buffer(&pem).flatten();
     let mut certificates = blocks.filter(|block| block.label == "CERTIFICATE");
-    let block = certificates.next().ok_or("there is no certificate in it")?;
+    let block = certificates
+        .next()
+        .ok_or("it does not contain a certificate")?;
     let found = block.parse_x509().map_err(|error| error.to_string())?;
     let seconds = |time: i64| u64::try_from(time).unwrap_or(0);
     let mut names = found.subject().iter_common_name();

@@ -76,7 +76,7 @@ impl Credential {
     async fn build(&self) -> Result<Built, ApiError> {
         let away = |what: &dyn std::error::Error| {
             ApiError::Away(format!(
-                "{} cannot be used: {}",
+                "cannot use {}: {}",
                 self.path.display(),
                 chain(what)
             ))

@@ -16,7 +16,7 @@ pub enum ApiError {
     #[error("{0}")]
     Away(String),
     /// The object has changed since it was read: read it again.
-    #[error("the object was changed by somebody else")]
+    #[error("another client changed the object")]
     Conflict,
     /// The change does not fit the object as it is: a test in it did not hold, or the object would not be valid.
     #[error("{0}")]

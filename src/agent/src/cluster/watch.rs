@@ -46,12 +46,12 @@ pub async fn run(cluster: Arc<Cluster>, news: UnboundedSender<News>) {
     };
     while !news.is_closed() {
         let Err(error) = once(&cluster, &news, &mut tries).await else {
-            info!("the kubelet has another credential: asking anew for whom");
+            info!("the kubelet has another credential: asking again which node it is for");
             continue;
         };
         // One line per outage, not one per try.
         if !std::mem::replace(&mut tries.told, true) {
-            warn!("the API server is away: {error}");
+            warn!("cannot reach the API server: {error}");
         }
         let _ = news.send(News::Away(error.to_string()));
         tokio::time::sleep(tries.pause).await;
@@ -123,9 +123,8 @@ async fn until_version(
     }
 }
 
-/// Who lets whom read it, for whoever has to mend it.
-const MAY_READ: &str = "Kubernetes lets everybody read it (ClusterRole system:public-info-viewer): bind that to system:authenticated again, \
-     or see to what stands before the API server";
+/// Who lets whom read it, for the person who must fix it.
+const MAY_READ: &str = "Kubernetes lets everybody read it (ClusterRole system:public-info-viewer): bind that to system:authenticated again, or fix the proxy before the API server";
 
 /// Why the version is not known. A server that says no is not one that is away, and does not come round by itself.
 fn unversioned(error: &ApiError) -> String {
@@ -168,7 +167,7 @@ async fn follow(
 fn shown(version: &Result<Version, ApiError>) -> String {
     match version {
         Ok(version) => version.to_string(),
-        Err(error) => format!("of unknown version, which is asked for again ({error})"),
+        Err(error) => format!("of unknown version; asking again ({error})"),
     }
 }
 

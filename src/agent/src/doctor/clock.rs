@@ -17,15 +17,15 @@ pub(super) fn clock(clock: Clock) -> Finding {
         return Finding::bad(NAME, seen, keep);
     }
     match clock.in_step {
-        Some(true) => Finding::ok(NAME, "a time service keeps it in step"),
+        Some(true) => Finding::ok(NAME, "a time service synchronizes it"),
         Some(false) => Finding::warn(
             NAME,
-            "no time service keeps it in step, as far as the kernel knows",
+            "no time service synchronizes it, as far as the kernel knows",
             keep,
         ),
         None => Finding::warn(
             NAME,
-            "the kernel does not say whether a time service keeps it in step",
+            "the kernel does not say whether a time service synchronizes it",
             keep,
         ),
     }

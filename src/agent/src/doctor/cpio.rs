@@ -62,7 +62,7 @@ fn number(header: &[u8; HEADER], at: usize) -> io::Result<usize> {
 fn damaged() -> io::Error {
     io::Error::new(
         ErrorKind::InvalidData,
-        "it is not a cpio archive of the kernel's kind",
+        "it is not a cpio archive of the kind that the kernel reads",
     )
 }
 
@@ -125,7 +125,7 @@ pub(super) mod tests {
     fn an_archive_that_is_cut_anywhere_is_an_error_and_no_panic() {
         let whole = archive(&["one", "two"]);
         for length in 0..whole.len() {
-            assert!(read(&whole[..length]).is_err(), "cut at {length}");
+            assert!(read(&whole[..length]).is_err(), "it ends at byte {length}");
         }
     }
 

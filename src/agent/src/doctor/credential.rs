@@ -13,7 +13,7 @@ const DAY: u64 = 24 * 3600;
 /// A node's certificate that holds, or a token, of which nothing can be seen.
 pub(super) fn credential(patient: &Patient) -> Finding {
     let path = patient.kubeconfig.display();
-    let bad = |seen: String, mend: &str| Finding::bad(NAME, seen, mend);
+    let bad = |seen: String, fix: &str| Finding::bad(NAME, seen, fix);
     match held(&patient.kubeconfig) {
         Ok(Held::Certificate(found)) => judge(&found, patient.clock.wall),
         Ok(Held::Token) => Finding::ok(
@@ -24,7 +24,7 @@ pub(super) fn credential(patient: &Patient) -> Finding {
             bad(format!("{path}: {error}"), "join the node: kubeadm join")
         }
         Err(Unseen::NoUser) => bad(
-            format!("{path} names no user"),
+            format!("{path} does not name a user"),
             "join the node again: kubeadm join",
         ),
         Err(Unseen::Certificate(detail)) => bad(
@@ -53,7 +53,7 @@ fn judge(found: &Certificate, now: u64) -> Finding {
         return Finding::bad(NAME, seen, "set the clock");
     }
     if now >= found.until {
-        let seen = format!("{user}, ran out {} days ago", (now - found.until) / DAY);
+        let seen = format!("{user}, expired {} days ago", (now - found.until) / DAY);
         return Finding::bad(NAME, seen, rotate);
     }
     let left = found.until - now;
@@ -84,6 +84,6 @@ mod tests {
         );
         let other = judge(&of("kubernetes-admin"), 150 * DAY);
         assert_eq!(other.verdict, Bad);
-        assert!(other.seen.contains("kubernetes-admin"), "{}", other.seen);
+        assert!(other.found.contains("kubernetes-admin"), "{}", other.found);
     }
 }

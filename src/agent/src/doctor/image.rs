@@ -25,8 +25,7 @@ pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Fin
         Err(error) => Finding::bad(
             NAME,
             error.to_string(),
-            "mount /boot; an entry that is damaged must be as its neighbours in /boot/loader/entries, until `ostree admin status` \
-             lists every deployment again",
+            "mount /boot; repair a damaged entry after its neighbours in /boot/loader/entries, until `ostree admin status` lists every deployment again",
         ),
         Ok(all) => match all.iter().position(|one| one.same(&booted)) {
             Some(0) => Finding::ok(
@@ -65,7 +64,7 @@ pub(super) fn image(patient: &Patient) -> Finding {
             NAME,
             error.to_string(),
             &format!(
-                "this system was not made for Careen, so the way back to it would be refused; images need /{}",
+                "this system was not built for Careen, so a rollback to it would be refused; images need /{}",
                 names::IMAGE_INFO
             ),
         ),
@@ -76,8 +75,12 @@ pub(super) fn image(patient: &Patient) -> Finding {
 pub(super) fn control_plane(patient: &Patient) -> Finding {
     const NAME: &str = "worker";
     if patient.places.root.join(CONTROL_PLANE).exists() {
-        let seen = format!("a control plane: there is /{CONTROL_PLANE}");
-        return Finding::bad(NAME, seen, "this version upgrades workers in place");
+        let seen = format!("a control plane: /{CONTROL_PLANE} exists");
+        return Finding::bad(
+            NAME,
+            seen,
+            "upgrade this node another way: this version upgrades only workers in place",
+        );
     }
     Finding::ok(NAME, "no control plane runs here")
 }

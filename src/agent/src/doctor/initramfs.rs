@@ -61,7 +61,7 @@ fn judge(found: &BTreeSet<String>, says: bool) -> Finding {
         .into_iter()
         .filter(|name| !found.contains(*name))
         .collect();
-    let mend = "build images with dracut --add careen (dracut/55careen)";
+    let fix = "build images with dracut --add careen (dracut/55careen)";
     match (missing.is_empty(), says) {
         (true, _) => Finding::ok(NAME, "the guard is in the initramfs"),
         (false, true) => Finding::bad(
@@ -70,12 +70,12 @@ fn judge(found: &BTreeSet<String>, says: bool) -> Finding {
                 "image.json says that the initramfs has a guard, but it lacks {}",
                 missing.join(", ")
             ),
-            mend,
+            fix,
         ),
         (false, false) => Finding::warn(
             NAME,
             "the running system has no guard; the next one needs it, and a rollback to this one would be refused",
-            mend,
+            fix,
         ),
     }
 }
@@ -132,9 +132,7 @@ fn unpacked(packer: Program, file: File, found: &mut BTreeSet<String>) -> io::Re
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| {
-            io::Error::other(format!("{} cannot be run: {error}", program.display()))
-        })?;
+        .map_err(|error| io::Error::other(format!("cannot run {}: {error}", program.display())))?;
     let words = child.stderr.take().map(heard);
     let output = child
         .stdout
@@ -211,9 +209,9 @@ mod tests {
         let claimed = judge(&found, true);
         assert_eq!(claimed.verdict, Bad);
         assert!(
-            claimed.seen.contains(names::GUARD_UNIT) && !claimed.seen.contains("careen-stage"),
+            claimed.found.contains(names::GUARD_UNIT) && !claimed.found.contains("careen-stage"),
             "{}",
-            claimed.seen
+            claimed.found
         );
         assert_eq!(judge(&found, false).verdict, Warn);
     }

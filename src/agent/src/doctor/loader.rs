@@ -39,17 +39,17 @@ fn judge(fitness: Result<(), Reason>, is_vfat: bool, libostree: Option<(u32, u32
 
 /// GRUB writes vfat, and older versions of libostree do. An image with a newer one then boots, and cannot be made the default.
 fn on_vfat(libostree: Option<(u32, u32)>) -> Finding {
-    let mend = "make /boot a partition with ext4 or xfs: docs/bootloader.md";
+    let fix = "make /boot a partition with ext4 or xfs: docs/bootloader.md";
     match libostree {
         Some((year, release)) if (year, release) >= REFUSES_VFAT => Finding::bad(
             NAME,
             format!("/boot is vfat, which libostree {year}.{release} refuses"),
-            mend,
+            fix,
         ),
         _ => Finding::warn(
             NAME,
             "/boot is vfat, which libostree refuses from 2025.3 on",
-            mend,
+            fix,
         ),
     }
 }
@@ -84,7 +84,7 @@ mod tests {
         let on_vfat = |libostree| judge(Ok(()), true, libostree);
         let refused = on_vfat(Some((2025, 3)));
         assert_eq!(refused.verdict, Bad);
-        assert!(refused.seen.contains("2025.3"), "{}", refused.seen);
+        assert!(refused.found.contains("2025.3"), "{}", refused.found);
         assert_eq!(on_vfat(Some((2026, 1))).verdict, Bad);
         for older in [Some((2025, 2)), Some((2022, 7)), None] {
             assert_eq!(on_vfat(older).verdict, Warn, "{older:?}");
@@ -96,7 +96,10 @@ mod tests {
         assert_eq!(judge(Ok(()), false, Some((2026, 4))).verdict, Well);
         let detail = "no next_entry".to_owned();
         let unfit = judge(Err(Reason::LoaderUnfit { detail }), true, None);
-        assert_eq!((unfit.verdict, unfit.seen.as_str()), (Bad, "no next_entry"));
+        assert_eq!(
+            (unfit.verdict, unfit.found.as_str()),
+            (Bad, "no next_entry")
+        );
     }
 
     #[test]

@@ -55,33 +55,33 @@ pub struct Finding {
     pub name: &'static str,
     /// How it is.
     pub verdict: Verdict,
-    /// What was seen.
-    pub seen: String,
+    /// What the check found.
+    pub found: String,
     /// What to do about it; empty when there is nothing to do.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub mend: String,
+    pub fix: String,
 }
 
 impl Finding {
-    fn ok(name: &'static str, seen: impl Into<String>) -> Self {
-        Self::new(name, Verdict::Ok, seen.into(), "")
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Ok, found.into(), "")
     }
 
-    fn warn(name: &'static str, seen: impl Into<String>, mend: &str) -> Self {
-        Self::new(name, Verdict::Warn, seen.into(), mend)
+    fn warn(name: &'static str, found: impl Into<String>, fix: &str) -> Self {
+        Self::new(name, Verdict::Warn, found.into(), fix)
     }
 
-    fn bad(name: &'static str, seen: impl Into<String>, mend: &str) -> Self {
-        Self::new(name, Verdict::Bad, seen.into(), mend)
+    fn bad(name: &'static str, found: impl Into<String>, fix: &str) -> Self {
+        Self::new(name, Verdict::Bad, found.into(), fix)
     }
 
-    fn new(name: &'static str, verdict: Verdict, seen: String, mend: &str) -> Self {
-        let mend = mend.to_owned();
+    fn new(name: &'static str, verdict: Verdict, found: String, fix: &str) -> Self {
+        let fix = fix.to_owned();
         Self {
             name,
             verdict,
-            seen,
-            mend,
+            found,
+            fix,
         }
     }
 }

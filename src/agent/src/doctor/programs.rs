@@ -54,6 +54,6 @@ fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
 
 fn judge(program: Program, verdict: Verdict) -> Option<Finding> {
     let seen = format!("{}: {}", program.path.display(), program.fault?);
-    let mend = "run that command, or remove the program";
-    Some(Finding::new(NAME, verdict, seen, mend))
+    let fix = "run that command, or remove the program";
+    Some(Finding::new(NAME, verdict, seen, fix))
 }

@@ -109,7 +109,7 @@ fn vouched(policy: &Policy, found: Option<&ContainerPolicy>) -> Finding {
     if !lets_any_through(policy) {
         return Finding::warn(
             NAME,
-            "no container image is allowed: registry.allowed and registry.archives name no place",
+            "no container image is allowed: registry.allowed and registry.archives are empty",
             "name the allowed registries in the policy's registry.allowed",
         );
     }

@@ -45,10 +45,10 @@ pub fn text(findings: &[Finding]) -> String {
         let _ = writeln!(
             text,
             "{word:<4}  {:<width$}  {}",
-            finding.name, finding.seen
+            finding.name, finding.found
         );
-        if !finding.mend.is_empty() {
-            let _ = writeln!(text, "{:4}  {:width$}  -> {}", "", "", finding.mend);
+        if !finding.fix.is_empty() {
+            let _ = writeln!(text, "{:4}  {:width$}  -> {}", "", "", finding.fix);
         }
     }
     text + &summary(findings)
@@ -112,8 +112,8 @@ This node is not ready for an upgrade: 1 bad, 1 to check.
     fn the_json_has_every_field_that_a_program_needs() {
         let value: serde_json::Value = serde_json::from_str(&json(&findings())).unwrap();
         assert_eq!(value["verdict"], "bad");
-        let expected = json!({ "name": "watchdog", "verdict": "warn", "seen": "none", "mend": "load its driver" });
+        let expected = json!({ "name": "watchdog", "verdict": "warn", "found": "none", "fix": "load its driver" });
         assert_eq!(value["checks"][1], expected);
-        assert_eq!(value["checks"][0].get("mend"), None);
+        assert_eq!(value["checks"][0].get("fix"), None);
     }
 }

@@ -57,7 +57,7 @@ fn judge_boot(free: u64, kernel: u64, spare: usize) -> Finding {
         Finding::warn(
             NAME,
             seen,
-            "the kept system is removed before the new one is deployed; a larger /boot would hold all three",
+            "make /boot larger to keep three systems: the kept system is removed before the new one is deployed",
         )
     } else {
         Finding::bad(
@@ -81,14 +81,13 @@ pub(super) fn root(patient: &Patient) -> Finding {
 fn judge_root(free: u64, deploy: &str) -> Finding {
     const NAME: &str = "root-room";
     let seen = format!("{} MiB free on the physical root", free / MIB);
-    let mend = format!(
-        "an image takes what of it is not here yet; make room: {deploy} clean (while no upgrade is under way), old logs and \
-         container images"
+    let fix = format!(
+        "make room: run {deploy} clean (while no upgrade is under way), remove old logs and container images; an image takes the room of its new files"
     );
     if free < ROOT_MARGIN {
-        Finding::bad(NAME, seen, &mend)
+        Finding::bad(NAME, seen, &fix)
     } else if free < ROOT_COMFORT {
-        Finding::warn(NAME, seen, &mend)
+        Finding::warn(NAME, seen, &fix)
     } else {
         Finding::ok(NAME, seen)
     }
@@ -113,9 +112,9 @@ mod tests {
         let [_, narrow, full] = found;
         assert!(
             narrow
-                .mend
+                .fix
                 .contains(": /x/careen-deploy clean (while no upgrade")
         );
-        assert_eq!(narrow.mend, full.mend);
+        assert_eq!(narrow.fix, full.fix);
     }
 }

@@ -15,21 +15,21 @@ struct Service {
     unit: &'static str,
     /// Where it must answer.
     at: &'static str,
-    mend: &'static str,
+    fix: &'static str,
 }
 
 const KUBELET: Service = Service {
     name: "kubelet",
     unit: names::KUBELET_UNIT,
     at: kubelet::ADDRESS,
-    mend: "keep healthzBindAddress and healthzPort of its configuration at their defaults; otherwise see journalctl -u kubelet",
+    fix: "keep healthzBindAddress and healthzPort of its configuration at their defaults; otherwise see journalctl -u kubelet",
 };
 
 const CONTAINERD: Service = Service {
     name: "containerd",
     unit: names::RUNTIME_UNIT,
     at: RUNTIME,
-    mend: "keep the address of its [grpc] at the default (/etc/containerd/config.toml); otherwise see journalctl -u containerd",
+    fix: "keep the address of its [grpc] at the default (/etc/containerd/config.toml); otherwise see journalctl -u containerd",
 };
 
 /// How each is. Of the running system alone: those of another root cannot be asked.
@@ -71,16 +71,16 @@ fn judge(service: &Service, answer: &Check, state: Option<&ActiveState>) -> Find
     match state {
         Some(ActiveState::Active) => {
             let seen = format!("{why}; {} is active, and a trial asks there", service.unit);
-            Finding::bad(service.name, seen, service.mend)
+            Finding::bad(service.name, seen, service.fix)
         }
         state => {
             let state = state.map_or("not loaded", ActiveState::as_str);
             let seen = format!("{why}; {} is {state}", service.unit);
-            let mend = format!(
+            let fix = format!(
                 "start it and run the doctor again: systemctl start {}",
                 service.unit
             );
-            Finding::warn(service.name, seen, &mend)
+            Finding::warn(service.name, seen, &fix)
         }
     }
 }
@@ -96,9 +96,9 @@ mod tests {
         let found = judge(&KUBELET, &Check::Fail(why), Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
         for word in ["127.0.0.1:10248", "kubelet.service is active"] {
-            assert!(found.seen.contains(word), "{found:?}");
+            assert!(found.found.contains(word), "{found:?}");
         }
-        assert!(found.mend.contains("healthzPort"), "{found:?}");
+        assert!(found.fix.contains("healthzPort"), "{found:?}");
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         let no_file = Check::Fail(format!("{RUNTIME}: No such file or directory"));
         let found = judge(&CONTAINERD, &no_file, Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
-        assert!(found.mend.contains("config.toml"), "{found:?}");
+        assert!(found.fix.contains("config.toml"), "{found:?}");
         for state in [
             Some(&ActiveState::Active),
             Some(&ActiveState::Reloading),
@@ -125,8 +125,8 @@ mod tests {
         ] {
             let found = judge(&KUBELET, &Check::Fail("refused".to_owned()), state);
             assert_eq!(found.verdict, Warn);
-            assert!(found.seen.contains(word), "{found:?}");
-            assert!(found.mend.contains("systemctl start kubelet"), "{found:?}");
+            assert!(found.found.contains(word), "{found:?}");
+            assert!(found.fix.contains("systemctl start kubelet"), "{found:?}");
         }
     }
 }

@@ -46,10 +46,10 @@ pub(super) fn opt_out(patient: &Patient, policy: &Policy) -> Option<Finding> {
 pub(super) fn kubelet_state(patient: &Patient) -> Finding {
     const NAME: &str = "kubelet-state";
     let unit = names::RESTORE_UNIT;
-    let mend = format!(
+    let fix = format!(
         "see journalctl -b -u {unit}; docs/runbook.md#stateowed says how to restore or discard it"
     );
-    let bad = |seen: String| Finding::bad(NAME, seen, &mend);
+    let bad = |seen: String| Finding::bad(NAME, seen, &fix);
     match saved::none_is_owed(&patient.places) {
         Ok(Ok(())) => Finding::ok(NAME, "nothing is left to restore"),
         Ok(Err(reason)) => bad(reason.to_string()),

@@ -46,14 +46,14 @@ pub(super) fn units(patient: &Patient) -> Finding {
     }
     if !masked.is_empty() {
         let masked = masked.join(" ");
-        let mend = format!("systemctl unmask {masked}");
-        return Finding::bad(NAME, format!("masked: {masked}"), &mend);
+        let fix = format!("systemctl unmask {masked}");
+        return Finding::bad(NAME, format!("masked: {masked}"), &fix);
     }
     if !disabled.is_empty() {
         let disabled = disabled.join(" ");
-        let mend = format!("systemctl enable {disabled}, here and in the image");
+        let fix = format!("systemctl enable {disabled}, here and in the image");
         let seen = format!("present but not enabled, so that no boot starts them: {disabled}");
-        return Finding::bad(NAME, seen, &mend);
+        return Finding::bad(NAME, seen, &fix);
     }
     Finding::ok(
         NAME,

@@ -17,14 +17,14 @@ pub(super) fn verity(patient: &Patient) -> Finding {
 
 fn judge(support: Option<Support>) -> Finding {
     const NAME: &str = "fs-verity";
-    let mend = "run tune2fs -O verity on the device of the root, if it is ext4; without it everything works, but the guard reads the files that it checks";
+    let fix = "run tune2fs -O verity on the device of the root, if it is ext4; without it everything works, but the guard reads the files that it checks";
     match support {
         Some(Support::Sealed) => Finding::ok(NAME, "in use"),
         Some(Support::Able) => Finding::ok(NAME, "the next system can be sealed"),
         Some(Support::Unable) => Finding::warn(
             NAME,
             "the root file system or the kernel does not support it",
-            mend,
+            fix,
         ),
         None => Finding::warn(
             NAME,

@@ -19,13 +19,13 @@ fn judge(found: Option<&Watchdog>, lacks: fn(&'static str, String, &str) -> Find
     const NAME: &str = "watchdog";
     match found {
         None => {
-            let mend = "load its driver, if the machine has one; without a watchdog a person must reset a trial whose kernel hangs";
-            lacks(NAME, "none".to_owned(), mend)
+            let fix = "load its driver, if the machine has one; without a watchdog a person must reset a trial whose kernel hangs";
+            lacks(NAME, "none".to_owned(), fix)
         }
         Some(watchdog) if watchdog.guards() => Finding::ok(NAME, watchdog.to_string()),
         Some(watchdog) => {
-            let mend = "boot with watchdog.stop_on_reboot=0, on hardware; only a hang in GRUB shows whether it keeps counting across a reset";
-            lacks(NAME, watchdog.to_string(), mend)
+            let fix = "boot with watchdog.stop_on_reboot=0, on hardware; only a hang in GRUB shows whether it keeps counting across a reset";
+            lacks(NAME, watchdog.to_string(), fix)
         }
     }
 }

@@ -43,7 +43,7 @@ impl Answers {
     ) -> Result<(), Reason> {
         for (victim, answer) in fresh {
             let detail = match &answer {
-                Answer::Refused(words) => Some(format!("evicting pod {victim}: {words}")),
+                Answer::Refused(words) => Some(format!("cannot evict pod {victim}: {words}")),
                 Answer::Going | Answer::Budget(_) | Answer::Later(_) => None,
             };
             let before = self.last.insert(victim, (answer, now));
@@ -62,7 +62,7 @@ impl Answers {
             .find_map(|victim| match &self.last.get(victim)?.0 {
                 Answer::Going => None,
                 Answer::Budget(pdb) => {
-                    Some(format!("PodDisruptionBudget {pdb} holds pod {victim}"))
+                    Some(format!("PodDisruptionBudget {pdb} blocks pod {victim}"))
                 }
                 Answer::Later(words) | Answer::Refused(words) => {
                     Some(format!("pod {victim}: {words}"))

@@ -17,7 +17,7 @@ fn by(state: systemd::Result<Option<ActiveState>>) -> Check {
         Err(error) => return Check::Pending(format!("systemd does not answer: {error}")),
         Ok(None) => "not loaded".to_owned(),
         Ok(Some(ActiveState::Active)) => return Check::Pass,
-        Ok(Some(ActiveState::Activating)) => return Check::Pending("it is at work".to_owned()),
+        Ok(Some(ActiveState::Activating)) => return Check::Pending("it is running".to_owned()),
         Ok(Some(other)) => other.as_str().to_owned(),
     };
     Check::Fail(format!(

@@ -29,7 +29,7 @@ fn judge(found: &Certificate, now: u64) -> Check {
         return Check::Pass;
     }
     Check::Fail(format!(
-        "the kubelet's certificate ran out {} days ago by this machine's clock, and it does not start without one",
+        "the kubelet's certificate expired {} days ago by this machine's clock, and the kubelet does not start without one",
         (now - found.until) / DAY
     ))
 }

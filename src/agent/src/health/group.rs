@@ -69,7 +69,7 @@ pub mod seen {
         format!("sleep 1000 & echo $! > {}", id.display())
     }
 
-    /// The child's id, once it stands there.
+    /// The child's id, once it is there.
     pub async fn child(id: &Path) -> u32 {
         loop {
             let written = fs::read_to_string(id).unwrap_or_default();

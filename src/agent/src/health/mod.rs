@@ -50,7 +50,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     let mut network = Network::follow(KUBELET_CONF.into());
     // A verdict of the first round would take a missing network for an API server that is away.
     network.first().await;
-    let mut checked = Check::Pending("it was not looked for yet".to_owned());
+    let mut checked = Check::Pending("it was not checked yet".to_owned());
     loop {
         // User checks ask about a node that runs; before that they would only use up their tries. They may take their time, so the
         // node itself is looked at after them: no verdict is found on what held before they began.
@@ -93,13 +93,13 @@ fn tell(before: Option<&Local>, now: &Local) {
     if let Check::Fail(why) = &now.credential
         && changed
     {
-        tracing::warn!("{why}; the trial is not judged for it");
+        tracing::warn!("{why}; the trial does not fail because of it");
     }
     let changed = before.map_or(Ok(()), |before| before.network.clone()) != now.network;
     if let Err(why) = &now.network
         && changed
     {
-        tracing::warn!("{why}; that the API server is not reached is no word of the server");
+        tracing::warn!("{why}; so the agent does not know whether the API server is up");
     }
 }
 

@@ -21,7 +21,7 @@ const PIECE: usize = 64 * 1024;
 /// The rest between two reads of what is let go. The node's own work goes before a program that only writes.
 const REST: Duration = Duration::from_millis(1);
 
-/// How long a program that has ended is listened to, if others hold its streams: what it wrote itself lies in the pipe, and a daemon that it
+/// How long a program that has ended is listened to, if others hold its streams: what it wrote itself is in the pipe, and a daemon that it
 /// has left behind may hold them for ever.
 const ECHO: Duration = Duration::from_millis(500);
 
@@ -72,8 +72,7 @@ pub async fn within(limit: Duration, command: &mut Command) -> Run {
 
 /// How much was written, for a person, where only the end of it was kept.
 fn too_much(written: u64) -> Option<String> {
-    (written > 2 * KEPT as u64)
-        .then(|| format!("wrote {written} bytes, of which only the end is kept"))
+    (written > 2 * KEPT as u64).then(|| format!("wrote {written} bytes; only the end is kept"))
 }
 
 async fn output(limit: Duration, command: &mut Command) -> Result<Said, Run> {

@@ -37,14 +37,14 @@ pub(super) async fn upgrade_node(root: &Path, limit: Duration) -> Result<(), Str
     match tokio::time::timeout(limit, run).await {
         Ok(Ok(status)) if status.success() => Ok(()),
         Ok(Ok(status)) => Err(ended(&program, status, &telling(&words.borrow()))),
-        Ok(Err(error)) => Err(format!("{} cannot be run: {error}", program.display())),
+        Ok(Err(error)) => Err(format!("cannot run {}: {error}", program.display())),
         Err(_) => Err(late(&program, limit, &words.borrow())),
     }
 }
 
 fn late(program: &Path, limit: Duration, words: &[u8]) -> String {
     let late = format!(
-        "{} gave no answer in {} s",
+        "{} did not answer in {} s",
         program.display(),
         limit.as_secs()
     );

@@ -45,7 +45,7 @@ pub(super) async fn serve(
     answer: impl Fn() -> Option<String> + Send + Sync + 'static,
 ) {
     if let Some(door) = opened(&listen, again).await {
-        info!("metrics are served on {listen}");
+        info!("serving metrics on {listen}");
         answer_all(door, Arc::new(answer)).await;
     }
 }
@@ -60,7 +60,7 @@ async fn opened(listen: &Listen, again: Duration) -> Option<Door> {
         };
         if error != told {
             warn!(
-                "metrics are not served on {listen}: {error}; it is tried again every {} s",
+                "cannot serve metrics on {listen}: {error}; retrying every {} s",
                 again.as_secs()
             );
             told = error;
@@ -137,10 +137,13 @@ fn respond(path: &str, answer: impl Fn() -> Option<String>) -> Response<Full<Byt
             Some(text) => (StatusCode::OK, text),
             None => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "not looked yet\n".to_owned(),
+                "the first look is not complete yet\n".to_owned(),
             ),
         },
-        _ => (StatusCode::NOT_FOUND, "only /metrics is here\n".to_owned()),
+        _ => (
+            StatusCode::NOT_FOUND,
+            "not found: use /metrics\n".to_owned(),
+        ),
     };
     let kind = match status {
         StatusCode::OK => CONTENT_TYPE,

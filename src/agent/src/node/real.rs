@@ -135,7 +135,7 @@ impl Node {
     async fn do_task(&self, task: &Task, errand: &Errand) -> Result<Ended, Reason> {
         let places = &self.places;
         let _lock = if task.must_not_be_cut_short() {
-            reboot::lock("an operating system upgrade must not be cut short").await
+            reboot::lock("an operating system upgrade must not be interrupted").await
         } else {
             None
         };
@@ -206,11 +206,14 @@ pub fn make_writable(places: &Places) -> host::Result<()> {
     host::mounts::make_writable(&places.sysroot)?;
     // careen-deploy brings nothing before it is closed; what an earlier version has brought may still be there.
     if let Err(error) = host::repository::close(&places.sysroot) {
-        tracing::warn!("{error}; others than root may enter it");
+        tracing::warn!("{error}; users other than root may enter it");
     }
     // /boot may be a mount of its own, or a folder of the root that is a bind mount by now.
     if let Err(error) = host::mounts::make_writable(&places.boot) {
-        tracing::warn!("{error}; {} may refuse the one-shot entry", names::GRUBENV);
+        tracing::warn!(
+            "{error}; {} may not take the one-shot entry",
+            names::GRUBENV
+        );
     }
     Ok(())
 }

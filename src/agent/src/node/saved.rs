@@ -67,8 +67,7 @@ fn tell_what_is_owed(places: &Places, id: &UpgradeId) {
         return;
     };
     tracing::warn!(
-        "the kubelet runs on what the trial left, for its state of before could not be put back: {}. It is kept in {} and tried again at \
-         the next boot, and no upgrade is begun before it is back; journalctl -u {} says what to do",
+        "the kubelet runs on the state that the trial left, because its state from before cannot be restored: {}. It is kept in {}, the next boot tries again, and no upgrade begins before it is restored; journalctl -u {} says what to do",
         owed.why,
         places.snapshot(id).display(),
         names::RESTORE_UNIT
@@ -77,7 +76,7 @@ fn tell_what_is_owed(places: &Places, id: &UpgradeId) {
 
 fn removed(done: host::Result<()>) {
     if let Err(error) = done {
-        tracing::warn!("the kubelet's saved state was not removed: {error}");
+        tracing::warn!("cannot remove the kubelet's saved state: {error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Events about our Node, for `kubectl describe node` and for whoever collects them. Nobody decides by them: any node's
+//! Events about our Node, for `kubectl describe node` and for collectors. Nobody decides by them: any node's
 //! credential can write Events about any object.
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub async fn publish(cluster: Arc<Cluster>, word: Word, node: Arc<NodeSeen>, now
         limited(events.create(&PostParams::default(), &event(word, &node, now))).await
     };
     if let Err(error) = result.await {
-        debug!("an Event was not published: {error}");
+        debug!("cannot publish an Event: {error}");
     }
 }
 

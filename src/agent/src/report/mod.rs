@@ -121,7 +121,7 @@ struct Writer {
     written: Option<Written>,
 }
 
-/// What was written last, when, and to which object: a Node that was deleted and registered anew knows nothing, and a server that went
+/// What was written last, when, and to which object: a Node that was deleted and registered again knows nothing, and a server that went
 /// away may have come back as it was before, restored from a backup.
 struct Written {
     report: Report,
@@ -207,11 +207,11 @@ impl Writer {
         match self.patch(report, node).await {
             Ok(()) => self.after(wanted, report.clone(), node),
             Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => {
-                debug!("the report could not be written yet: {error}");
+                debug!("cannot write the report yet: {error}");
                 self.pause(RETRY).await;
             }
             Err(error) => {
-                warn!("the API server does not take our report: {error}");
+                warn!("the API server rejects the report: {error}");
                 self.pause(REFUSED).await;
             }
         }

@@ -11,7 +11,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// Pause before a new phase is written, so that phases that follow at once share a write.
 const PHASE: Duration = Duration::from_secs(1);
 
-/// When `wanted` is to be written, given what was written last and when.
+/// When to write `wanted`, given what was written last and when.
 #[must_use]
 pub fn due(written: Option<(&Report, Instant)>, wanted: &Report) -> Option<Instant> {
     let Some((last, at)) = written else {

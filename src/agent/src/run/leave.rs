@@ -26,7 +26,7 @@ impl<H: Hands> Agent<H> {
         };
         if !told {
             warn!(
-                "the Node was not told how its upgrade ended: the API server did not take it in time. The next agent on this node tells it"
+                "the API server did not take the upgrade's end in time. The next agent on this node reports it"
             );
         }
     }

@@ -53,7 +53,7 @@ impl<'a> Server<'a> {
 
     fn node(&self) -> Result<&'a str, Reason> {
         self.node.ok_or_else(|| Reason::ApiAway {
-            detail: "our Node has not been seen yet".to_owned(),
+            detail: "this node's Node was not read yet".to_owned(),
         })
     }
 
@@ -61,7 +61,7 @@ impl<'a> Server<'a> {
     fn id(&self) -> Result<&'a UpgradeId, Reason> {
         let id = self.errand.id.as_ref();
         id.ok_or_else(|| Reason::DrainRefused {
-            detail: "there is no upgrade to drain for".to_owned(),
+            detail: "no upgrade needs a drain".to_owned(),
         })
     }
 }

@@ -33,7 +33,7 @@ pub async fn lock(why: &str) -> Option<Lock> {
     match take.await {
         Ok(held) => Some(Lock { _held: held }),
         Err(error) => {
-            tracing::warn!("no inhibitor lock: {error}");
+            tracing::warn!("cannot take the inhibitor lock: {error}");
             None
         }
     }
@@ -80,10 +80,10 @@ pub async fn ask_on(bus: &Bus) -> Result<(), Reason> {
     }
     match tokio::time::timeout(BEGIN, begins(begun)).await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(refused(&"logind went away")),
+        Ok(false) => Err(refused(&"logind disappeared")),
         Err(_) => {
             let (seconds, holders) = (BEGIN.as_secs(), holders.await);
-            let late = format!("logind did not begin it in {seconds} s{holders}");
+            let late = format!("logind did not begin the reboot in {seconds} s{holders}");
             Err(refused(&late))
         }
     }
@@ -118,7 +118,7 @@ async fn holders(bus: &Bus, login: &LoginProxy<'_>) -> String {
     if blocking.is_empty() {
         String::new()
     } else {
-        format!("; held up by {}", blocking.join(", "))
+        format!("; delayed by {}", blocking.join(", "))
     }
 }
 
@@ -129,7 +129,7 @@ async fn holders(bus: &Bus, login: &LoginProxy<'_>) -> String {
 async fn force(boot: &Path) -> Result<(), Reason> {
     let asked = async { Bus::system().await?.reboot().await };
     if let Err(error) = asked.await {
-        tracing::warn!("systemd does not reboot: {error}");
+        tracing::warn!("systemd did not reboot: {error}");
     } else {
         tokio::time::sleep(LAST_RESORT).await;
     }

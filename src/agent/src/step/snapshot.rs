@@ -57,8 +57,7 @@ impl Snapshots {
         cancel: watch::Receiver<bool>,
     ) -> Result<Ended, Reason> {
         let alone = Arc::clone(&self.one).try_lock_owned();
-        let alone =
-            alone.map_err(|_| failed("the try before this one still waits for the disk"))?;
+        let alone = alone.map_err(|_| failed("the previous try still waits for the disk"))?;
         let (further, progress) = watch::channel(());
         let (end, ended) = oneshot::channel();
         let work = move || {
@@ -95,12 +94,12 @@ async fn outcome(
                 Ok(Ok(false)) => Ok(Ended::Cancelled),
                 Ok(Err(error)) => Err(failed(error)),
                 // It said why on standard error, which is the journal.
-                Err(_) => Err(failed("its thread died")),
+                Err(_) => Err(failed("its thread ended")),
             },
             Ok(()) = progress.changed() => {}
             () = sleep(SILENCE) => {
                 let seconds = SILENCE.as_secs();
-                return Err(failed(format!("the disk has not brought one file further in {seconds} s")));
+                return Err(failed(format!("the disk has not copied one file in {seconds} s")));
             }
         }
     }

@@ -7,8 +7,7 @@ use thiserror::Error;
 /// A text that names no usable proxy. It is shown without credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{field} is {value:?}: {why}; accepted is http://, https:// or socks5:// before a host and, if need be, a port, \
-     as in \"http://proxy.example.org:3128\""
+    "{field} is {value:?}: {why}. Use http://, https:// or socks5:// before a host and, if needed, a port, as in \"http://proxy.example.org:3128\""
 )]
 pub struct BadProxy {
     field: &'static str,
@@ -22,7 +21,7 @@ pub struct BadProxy {
 /// # Errors
 /// It names no usable proxy.
 pub fn of_kubeconfig(text: &str) -> Result<Uri, BadProxy> {
-    parse("proxy-url of the cluster", text, text)
+    parse("the cluster's proxy-url", text, text)
 }
 
 /// A variable, in which a host alone means `http://` (golang.org/x/net/http/httpproxy,
@@ -43,22 +42,22 @@ fn parse(field: &'static str, text: &str, address: &str) -> Result<Uri, BadProxy
         value: without_credentials(text),
         why,
     };
-    let uri: Uri = address.parse().map_err(|_| bad("that is no URL"))?;
+    let uri: Uri = address.parse().map_err(|_| bad("it is not a URL"))?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-        return Err(bad("no scheme is named"));
+        return Err(bad("it does not have a scheme"));
     };
-    let (scheme, port) = known(scheme).ok_or_else(|| bad("no such scheme is known"))?;
+    let (scheme, port) = known(scheme).ok_or_else(|| bad("its scheme is not supported"))?;
     let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
     if scheme == "socks5" && user.is_some() {
         // kube hands a user only to HTTP proxies (kube-client 5.0, client/builder.rs).
-        return Err(bad("a user cannot be named to a SOCKS proxy"));
+        return Err(bad("a SOCKS proxy takes no user"));
     }
     let place = place(authority, port).map_err(bad)?;
     let whole = Uri::builder()
         .scheme(scheme)
         .authority(user.map_or_else(String::new, named) + &place)
         .path_and_query("/");
-    whole.build().map_err(|_| bad("that is no URL"))
+    whole.build().map_err(|_| bad("it is not a URL"))
 }
 
 /// The scheme as kube expects it, and its default port as in Go's net/http. The h in socks5h asks
@@ -76,7 +75,7 @@ fn known(scheme: &str) -> Option<(&'static str, u16)> {
 fn place(authority: &Authority, default: u16) -> Result<String, &'static str> {
     let host = authority.host();
     if host.is_empty() {
-        return Err("no host is named");
+        return Err("it does not have a host");
     }
     let text = authority.as_str();
     let place = text.rsplit_once('@').map_or(text, |(_, place)| place);
@@ -84,7 +83,7 @@ fn place(authority: &Authority, default: u16) -> Result<String, &'static str> {
         "" => Ok(format!("{host}:{default}")),
         port => match port.parse::<u16>() {
             Ok(port) => Ok(format!("{host}:{port}")),
-            Err(_) => Err("that is no port"),
+            Err(_) => Err("its port is not valid"),
         },
     }
 }
@@ -162,7 +161,7 @@ mod tests {
             "socks5://me:word@proxy",
         ] {
             let why = of_kubeconfig(text).unwrap_err().to_string();
-            assert!(why.starts_with("proxy-url of the cluster is "), "{why}");
+            assert!(why.starts_with("the cluster's proxy-url is "), "{why}");
             assert!(why.contains("accepted is http://"), "{why}");
         }
         let why = of_variable("HTTPS_PROXY", "ftp://proxy:21").unwrap_err();

@@ -30,7 +30,7 @@ pub enum Error {
     #[error(transparent)]
     Proxy(#[from] BadProxy),
     /// There is neither a kubeconfig nor a pod's account.
-    #[error("{kubeconfig}; and in a pod we are not: {pod}")]
+    #[error("{kubeconfig}; and this process is not in a pod: {pod}")]
     Nowhere {
         /// What is wrong with the kubeconfig.
         kubeconfig: KubeconfigError,

@@ -64,7 +64,7 @@ impl Packing {
             MediaType::ImageLayerGzip => Ok(Self::Gzip),
             MediaType::ImageLayerZstd => Ok(Self::Zstd),
             other => Err(format!(
-                "layer {} has type {other}, which cannot be read: it must be tar, plain or packed by gzip or zstd",
+                "layer {} has type {other}, which is not supported: it must be tar, plain or compressed with gzip or zstd",
                 layer.digest()
             )),
         }
@@ -102,10 +102,10 @@ pub fn commit_in(packing: Packing, layer: &[u8]) -> Result<Commit, String> {
     let mut next = || objects.next().unwrap_or_else(|| Err("it ends".to_owned()));
     let (name, entry) = next()?;
     let checksum = name.strip_suffix(".commit").and_then(|it| it.parse().ok());
-    let checksum: Digest = checksum.ok_or_else(|| format!("{name:?} is no commit"))?;
+    let checksum: Digest = checksum.ok_or_else(|| format!("{name:?} is not a commit"))?;
     let bytes = content(entry)?;
     if hex::encode(Sha256::digest(&bytes)) != checksum.as_str() {
-        return Err(format!("the bytes of commit {checksum} are another's"));
+        return Err(format!("commit {checksum} does not have its checksum"));
     }
     let (beside, entry) = next()?;
     let beside = (beside == format!("{name}meta")).then(|| content(entry));
@@ -129,7 +129,7 @@ fn object<R: Read>(entry: io::Result<Entry<'_, R>>) -> Named<'_, R> {
     if path.file_name().is_some_and(|name| name == "config") || path.starts_with("refs") {
         return Ok(None);
     }
-    let name = name_of(path).ok_or_else(|| format!("{} is no object", path.display()))?;
+    let name = name_of(path).ok_or_else(|| format!("{} is not an object", path.display()))?;
     Ok(Some((name, entry)))
 }
 
@@ -149,7 +149,7 @@ fn content<R: Read>(mut entry: Entry<'_, R>) -> Result<Vec<u8>, String> {
     let size = entry.header().size().map_err(|error| error.to_string())?;
     if !entry.header().entry_type().is_file() || entry.size() != size || size > LONGEST {
         return Err(format!(
-            "an object of {size} bytes is too long, or no plain file"
+            "an object of {size} bytes is too long, or is not a plain file"
         ));
     }
     let mut bytes = Vec::new();

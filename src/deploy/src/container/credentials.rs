@@ -43,14 +43,14 @@ pub fn open(settings: &Path) -> io::Result<Option<File>> {
 /// With which ones a registry was asked, for its complaint.
 pub fn asked(settings: &Path) -> String {
     match file(settings) {
-        Some(path) => format!("asked with the credentials of {}", path.display()),
-        None => "asked without credentials, for none of the usual files is there".to_owned(),
+        Some(path) => format!("used the credentials of {}", path.display()),
+        None => "used no credentials, because none of the usual files exists".to_owned(),
     }
 }
 
 fn unread(path: &Path, error: &io::Error) -> io::Error {
     io::Error::other(format!(
-        "the credentials of {} cannot be read: {error}",
+        "cannot read the credentials of {}: {error}",
         path.display()
     ))
 }
@@ -58,8 +58,7 @@ fn unread(path: &Path, error: &io::Error) -> io::Error {
 /// What stands there is not repeated: it may be a password.
 fn malformed(path: &Path, error: &serde_json::Error) -> io::Error {
     io::Error::other(format!(
-        "the credentials of {} cannot be used: no JSON object (line {}, column {}); accepted is what `skopeo login --authfile` writes \
-         (containers-auth.json(5))",
+        "cannot use the credentials of {}: not a JSON object (line {}, column {}); write it with `skopeo login --authfile` (containers-auth.json(5))",
         path.display(),
         error.line(),
         error.column()

@@ -26,7 +26,7 @@ use crate::site::Site;
 use crate::verify::fsck::damaged;
 
 /// What is wrong with an image whose layers are not all of its commit.
-const LACKING: &str = "the image's layers lack objects of it";
+const LACKING: &str = "the image's layers do not have all its objects";
 
 /// How often the room is looked at.
 const TICK: Duration = Duration::from_millis(250);
@@ -91,7 +91,7 @@ fn is_judged(
     }
     Err(not_encapsulated(
         wanted,
-        format!("manifest {} was judged, and {digest} came", judged.digest),
+        format!("manifest {} was checked, but {digest} came", judged.digest),
     ))
 }
 
@@ -191,7 +191,10 @@ fn whole(
 ) -> Result<(), Reason> {
     let commit = &judged.commit;
     if state.base_commit != commit.as_str() {
-        let detail = format!("commit {commit} was judged, and {} came", state.base_commit);
+        let detail = format!(
+            "commit {commit} was checked, but {} came",
+            state.base_commit
+        );
         return Err(not_encapsulated(wanted, detail));
     }
     if !layers::is_whole(repo, commit.as_str()) {
@@ -201,7 +204,7 @@ fn whole(
         None => Ok(()),
         Some(file) => Err(not_encapsulated(
             wanted,
-            format!("its layers hold file {file}, which is none of commit {commit}"),
+            format!("its layers have file {file}, which is not in commit {commit}"),
         )),
     }
 }

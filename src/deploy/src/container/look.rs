@@ -76,7 +76,7 @@ pub fn is_asked_for(wanted: &FetchImage, commit: &Digest) -> Result<(), Reason> 
     match &wanted.commit {
         Some(other) if other != commit => Err(not_encapsulated(
             wanted,
-            format!("it holds commit {commit}, and {other} is asked for"),
+            format!("it has commit {commit}, but {other} is requested"),
         )),
         Some(_) | None => Ok(()),
     }
@@ -87,7 +87,7 @@ async fn start(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Imag
     let config = skopeo.config().map_err(|error| site.broken(error))?;
     let proxy = ImageProxy::new_with_config(config).await;
     // Debian: package skopeo.
-    proxy.map_err(|error| site.broken(format!("skopeo cannot be run: {}", words::of(&error))))
+    proxy.map_err(|error| site.broken(format!("cannot run skopeo: {}", words::of(&error))))
 }
 
 /// For as long as there is room: an archive may unpack to more than its own size.
@@ -185,16 +185,16 @@ fn encapsulated<'a>(
         .and_then(|run| run.labels().as_ref());
     let last = labels
         .and_then(|labels| labels.get(LAST_LAYER))
-        .ok_or_else(|| format!("it has no label {LAST_LAYER}"))?;
+        .ok_or_else(|| format!("it does not have the label {LAST_LAYER}"))?;
     let mut layers = config.rootfs().diff_ids().iter();
     let at = layers.position(|layer| layer == last);
     let (first, more) = at
         .and_then(|at| manifest.layers().split_at_checked(at + 1))
         .and_then(|(own, more)| Some((own.first()?, more.len())))
-        .ok_or_else(|| format!("its label {LAST_LAYER} names no layer of it"))?;
+        .ok_or_else(|| format!("its label {LAST_LAYER} does not name one of its layers"))?;
     if more > 0 {
         return Err(format!(
-            "{more} layers lie on top of its OSTree commit, as a Containerfile puts them there"
+            "{more} layers are on top of its OSTree commit, as a Containerfile adds them"
         ));
     }
     beginning::readable(manifest)?;

@@ -104,7 +104,7 @@ pub fn is_vouched_for(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
         .map_or(Ok(()), |commit| check(&repo, wanted, &cover, commit))
 }
 
-/// Whether it is the commit that is asked for, and signed as it must be.
+/// Whether it is the requested commit, and signed as it must be.
 fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Result<(), Reason> {
     look::is_asked_for(wanted, commit)?;
     match cover {

@@ -111,7 +111,7 @@ pub fn is_apart() -> bool {
 
 fn not_apart(error: io::Error) -> io::Error {
     io::Error::other(format!(
-        "skopeo cannot be kept apart from other processes: {error}; this needs user namespaces: set the sysctl user.max_user_namespaces to more than 0"
+        "cannot isolate skopeo from other processes: {error}; this needs user namespaces: set the sysctl user.max_user_namespaces to more than 0"
     ))
 }
 
@@ -137,9 +137,8 @@ pub fn check_version(settings: &Path) -> io::Result<()> {
     let mut skopeo = Program::Skopeo.command_below(settings)?;
     let output = skopeo.arg("--version").output();
     let program = Path::new(skopeo.get_program());
-    let output = output.map_err(|error| {
-        io::Error::other(format!("{} cannot be run: {error}", program.display()))
-    })?;
+    let output = output
+        .map_err(|error| io::Error::other(format!("cannot run {}: {error}", program.display())))?;
     if !output.status.success() {
         let ended = programs::ended(program, output.status, &output.stderr);
         return Err(io::Error::other(ended));
@@ -149,7 +148,7 @@ pub fn check_version(settings: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "{} --version says {:?}; accepted is {}.{} or later: older ones let through what /etc/containers/policy.json forbids",
+        "{} --version says {:?}; use {}.{} or later: older versions accept what /etc/containers/policy.json forbids",
         program.display(),
         said.trim(),
         OLDEST.0,

@@ -36,7 +36,7 @@ pub fn give_back(site: &Site) {
     children::end_all();
     if let Err(reason) = clear(site) {
         eprintln!(
-            "careen-deploy {}: what was unpacked is still there: {reason}",
+            "careen-deploy {}: cannot remove what was unpacked: {reason}",
             site.verb
         );
     }

@@ -58,7 +58,7 @@ fn kind_of_its_own(relative: &Path, facts: &Metadata) -> Option<String> {
     let odd = kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device();
     odd.then(|| {
         format!(
-            "/etc/{} is neither file, link nor folder; remove it and ask again",
+            "/etc/{} is not a file, link or folder; remove it and ask again",
             relative.display()
         )
     })

@@ -33,7 +33,7 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let current = site
         .current()
-        .ok_or_else(|| site.broken("there is no deployment to merge /etc from"))?;
+        .ok_or_else(|| site.broken("no deployment exists to merge /etc from"))?;
     let fingerprint = etc::fingerprint(site, &current)?;
     let there = again::up_to_date(site, wanted, &fingerprint);
     let made = match there {

@@ -65,8 +65,7 @@ fn cap(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
     match (wanted.bandwidth, proxy) {
         // The proxy itself is not named: it may hold a password, and this text stands on the Node for all to read.
         (Some(rate), Some(_)) => Err(site.broken(format!(
-            "remote {:?} is configured with proxy= and --bandwidth is {rate}: through a proxy bandwidth cannot be capped; \
-             take away the one or the other",
+            "remote {:?} has proxy= and --bandwidth is {rate}: bandwidth cannot be limited through a proxy; remove one of the two",
             wanted.remote
         ))),
         _ => Ok(()),

@@ -128,7 +128,7 @@ fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
     forget_folders(site, wanted);
     commit
         .parse()
-        .map_err(|_| site.broken("the remote answered with something that is not a commit"))
+        .map_err(|_| site.broken("the remote's answer is not a commit"))
 }
 
 /// libostree makes a folder for each part of a branch's name, and leaves them when the branch goes.

@@ -75,7 +75,7 @@ pub fn keys(repo: &Repo, remote: &str, commit: &str) -> Result<(), Reason> {
         Err(Reason::WrongSignature {
             remote: remote.to_owned(),
             commit: commit.to_owned(),
-            detail: format!("its gpgkeypath= names {path:?}, which is not there"),
+            detail: format!("its gpgkeypath= names {path:?}, which does not exist"),
         })
     })
 }

@@ -22,7 +22,7 @@ pub fn release(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason
     if let Err(error) = gc_image_layers(&repo) {
         // An image of another tool cannot be read. Its layers only take room.
         eprintln!(
-            "careen-deploy {}: layers that nothing needs stay: {error:#}",
+            "careen-deploy {}: cannot remove layers that nothing needs: {error:#}",
             site.verb
         );
     }

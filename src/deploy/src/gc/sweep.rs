@@ -54,7 +54,7 @@ fn clear_past(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Resul
     }
     for orphan in left {
         let told = format!(
-            "leaving {}: {}; until it is gone nothing is pruned and each upgrade takes more room",
+            "cannot remove {}: {}; until it is gone nothing is pruned, and each upgrade takes more room",
             orphan.display(),
             error.message()
         );

@@ -51,7 +51,7 @@ pub fn settle_pruned(site: &Site) -> Result<(), Reason> {
 pub fn clear_or_tell(site: &Site) {
     if let Err(reason) = clear(site) {
         eprintln!(
-            "careen-deploy {}: what was brought is still there: {reason}",
+            "careen-deploy {}: cannot remove what was fetched: {reason}",
             site.verb
         );
     }
@@ -61,7 +61,7 @@ fn clear(site: &Site) -> Result<(), Reason> {
     if !path(site).exists() {
         return Ok(());
     }
-    site.report.progress(95, "removing what was brought");
+    site.report.progress(95, "removing what was fetched");
     let _held = lock::acquire(site)?;
     layers::release_gone(site)?;
     sweep::clear_and_prune(site)?;

@@ -27,7 +27,7 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let found = compare(site, &repo, &commit, bytes);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
         // The next clean-up does it.
-        eprintln!("careen-deploy plan-image: what was fetched is still there: {reason}");
+        eprintln!("careen-deploy plan-image: cannot remove what was fetched: {reason}");
     }
     found
 }

@@ -51,14 +51,14 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let found = look(site, &repo, Some(wanted), &commit).map(planned);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
         // The next clean-up does it.
-        eprintln!("careen-deploy plan: what was fetched is still there: {reason}");
+        eprintln!("careen-deploy plan: cannot remove what was fetched: {reason}");
     }
     found
 }
 
 /// Takes off the repository what nothing else holds.
 fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
-    site.report.progress(95, "giving back what was fetched");
+    site.report.progress(95, "removing what was fetched");
     let _held = lock::acquire(site)?;
     sweep::clear_and_prune(site)?;
     partial_pulls::remove(site, Some(commit))
@@ -67,7 +67,7 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
 /// Another reason is the one to tell, and the next clean-up does it.
 fn sweep_or_tell(site: &Site) {
     if let Err(reason) = partial_pulls::remove_among_objects(site) {
-        eprintln!("careen-deploy plan: what was fetched is still there: {reason}");
+        eprintln!("careen-deploy plan: cannot remove what was fetched: {reason}");
     }
 }
 
@@ -83,7 +83,7 @@ fn look(
 ) -> Result<Found, Reason> {
     let current = site
         .current()
-        .ok_or_else(|| site.broken("there is no deployment to compare with"))?;
+        .ok_or_else(|| site.broken("no deployment exists to compare with"))?;
     let source = Source {
         site,
         repo,

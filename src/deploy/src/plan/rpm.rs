@@ -38,7 +38,7 @@ fn ask(database: &Path) -> Option<List> {
     if !answer.status.success() {
         let program = Path::new(rpm.get_program());
         let ended = programs::ended(program, answer.status, &answer.stderr);
-        eprintln!("careen-deploy plan: packages are not listed: {ended}");
+        eprintln!("careen-deploy plan: cannot list packages: {ended}");
         return None;
     }
     let list = parse(&String::from_utf8_lossy(&answer.stdout));

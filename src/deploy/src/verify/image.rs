@@ -80,7 +80,7 @@ impl Tree {
         };
         if let Some(length) = size(&file).filter(|length| *length > LONGEST_INFO) {
             return Err(unreadable(format!(
-                "it is {length} bytes long; accepted are at most {LONGEST_INFO}"
+                "it is {length} bytes long; at most {LONGEST_INFO} are accepted"
             )));
         }
         let bytes = self

@@ -36,8 +36,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let tree = image::Tree::open(site, commit)?;
     let critical = critical::of(&tree)?;
     objects.check_files(|object| critical::seal(site, &critical, object))?;
-    site.report
-        .progress(97, "reading what the image says of itself");
+    site.report.progress(97, "reading the image's description");
     let kernel = tree.kernel();
     Ok(Done::Verified(ImageFacts {
         commit: commit.clone(),

@@ -52,7 +52,7 @@ fn a_generator_that_hangs_is_ended_with_all_it_started_and_named_and_the_old_men
     let before = (world.order(), world.menu());
     let arguments = ["--child-seconds", "1", "bless", "--commit", commit.as_str()];
     let told = world.run(&arguments).reason().to_string();
-    assert!(told.contains("generator had not ended after 1 s"), "{told}");
+    assert!(told.contains("generator did not end within 1 s"), "{told}");
     assert_eq!((world.order(), world.menu()), before);
     let below = std::fs::read_to_string(below).unwrap();
     // One that is dead and has not been collected yet has no command line any more.

@@ -153,7 +153,7 @@ fn check(folder: &Path, program: &str, sums: &str) -> Result<()> {
         (name == program).then_some(digest)
     });
     let Some(wanted) = wanted else {
-        let detail = format!("{SUMS} has no digest of it");
+        let detail = format!("{SUMS} does not have its digest");
         return Err(Error::damaged(&path, detail));
     };
     let content = fs::read(&path).at("reading", &path)?;
@@ -163,6 +163,6 @@ fn check(folder: &Path, program: &str, sums: &str) -> Result<()> {
     }
     Err(Error::damaged(
         &path,
-        format!("its digest is {found}; {SUMS} says {wanted}"),
+        format!("its digest is {found}, but {SUMS} says {wanted}"),
     ))
 }

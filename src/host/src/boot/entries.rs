@@ -84,13 +84,13 @@ impl FromStr for Entry {
                 .map(|(_, value)| value.trim_start().to_owned())
                 .next_back()
         };
-        let version = value("version").ok_or("it has no version")?;
+        let version = value("version").ok_or("it does not have a version")?;
         Ok(Self {
             version: version
                 .parse()
-                .map_err(|_| format!("version is {version:?}; accepted is a number"))?,
+                .map_err(|_| format!("version is {version:?}; use a number"))?,
             title: value("title").unwrap_or_else(|| "(untitled)".to_owned()),
-            linux: value("linux").ok_or("it has no linux")?,
+            linux: value("linux").ok_or("it does not have linux")?,
             initrd: value("initrd"),
             devicetree: value("devicetree"),
             options: value("options").unwrap_or_default(),
@@ -179,7 +179,10 @@ impl Link {
         let bad = || {
             Error::damaged(
                 &link,
-                format!("it leads to {}, which is no deployment", target.display()),
+                format!(
+                    "it leads to {}, which is not a deployment",
+                    target.display()
+                ),
             )
         };
         let name = target

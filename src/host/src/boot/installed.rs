@@ -115,7 +115,7 @@ fn booted_among(
     }
     Err(Error::damaged(
         root,
-        format!("it is no deployment below {}", sysroot.display()),
+        format!("it is not a deployment below {}", sysroot.display()),
     ))
 }
 

@@ -79,7 +79,7 @@ fn below(root: &Path, path: &str) -> Result<PathBuf> {
     } else {
         Err(Error::damaged(
             relative,
-            "a path in a manifest must lie below the deployment",
+            "a path in a manifest must be below the deployment",
         ))
     }
 }

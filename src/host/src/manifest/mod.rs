@@ -71,7 +71,7 @@ impl Manifest {
         if found.format != FORMAT {
             return Err(Error::damaged(
                 &path,
-                format!("format is {}; accepted is {FORMAT}", found.format),
+                format!("format is {}; this version reads {FORMAT}", found.format),
             ));
         }
         if found.commit != *commit {

@@ -59,7 +59,7 @@ fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
 pub fn owe_outstanding(places: &Places, upgrade: &Upgrade) -> Result<()> {
     let unit = names::RESTORE_UNIT;
     let why =
-        format!("{unit} has not run to its end in this boot; `systemctl status {unit}` says why");
+        format!("{unit} did not finish in this boot; `systemctl status {unit}` says why");
     let to = Some(upgrade.from.clone());
     owe(places, &upgrade.id, &Owed { why, to })
 }

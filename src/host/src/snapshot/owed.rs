@@ -18,7 +18,7 @@ use crate::{Places, durable};
 const NOTE: &str = "owed";
 
 /// What is told of a snapshot of which it could only be noted that it is owed.
-const NO_ROOM: &str = "the disk took no more than the note that it is owed";
+const NO_ROOM: &str = "the disk took only the note that it must be restored";
 
 /// A snapshot that is still to be put back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub fn owed(places: &Places, id: &UpgradeId) -> Option<Owed> {
         Ok(text) => Some(Owed::noted(&text)),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => Some(Owed {
-            why: format!("what was noted of it cannot be read: {error}"),
+            why: format!("cannot read the note about it: {error}"),
             to: None,
         }),
     }

@@ -72,7 +72,7 @@ impl Snapshot {
         let wanted = fs::read(&content).at("reading", &content)?;
         let full = way.full(&saved.path);
         let Some(place) = way.place(&saved.path)? else {
-            return Err(Error::damaged(&full, "the folder that it lay in is gone"));
+            return Err(Error::damaged(&full, "its folder is gone"));
         };
         // What is no plain file any more is none that could be as it was, whatever it leads to.
         if let Ok(Some(There::File(file, facts))) = way.look(&saved.path)

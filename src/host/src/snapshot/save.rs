@@ -132,7 +132,7 @@ impl Saving<'_> {
         let bytes = way::content(file, &facts, &full)?;
         let too_much = || {
             let detail = format!(
-                "with it the snapshot takes more than {ALL} bytes; list less in snapshot.d"
+                "with it the snapshot is larger than {ALL} bytes; list less in snapshot.d"
             );
             Error::damaged(&full, detail)
         };

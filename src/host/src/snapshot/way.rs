@@ -138,7 +138,7 @@ impl Way {
         let mut here = OwnedFd::from(self.top.try_clone().at("opening", &self.root)?);
         for name in path.split('/').filter(|name| !name.is_empty()) {
             if name == ".." {
-                return Err(Error::damaged(&self.full(path), "the way leads upwards"));
+                return Err(Error::damaged(&self.full(path), "the path leads upwards"));
             }
             match self.step(path, &here, name)? {
                 Some(next) => here = next,
@@ -172,7 +172,7 @@ impl Way {
         if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFLNK {
             return Err(Error::damaged(
                 &full,
-                "a link lies on the way there, and nothing is saved or put back through links; list the place that it leads to",
+                "there is a link on the path, and links are not followed; list the place that it leads to",
             ));
         }
         Ok(())
@@ -199,7 +199,7 @@ pub(super) fn names(folder: OwnedFd, path: &Path) -> Result<Vec<String>> {
 
 pub(super) fn too_many(path: &Path) -> Error {
     let detail = format!(
-        "with what lies there more than {MOST} files and folders are listed; list less in snapshot.d"
+        "with its content more than {MOST} files and folders are listed; list less in snapshot.d"
     );
     Error::damaged(path, detail)
 }
@@ -214,7 +214,7 @@ pub(super) fn content(file: File, facts: &Metadata, path: &Path) -> Result<Vec<u
     }
     if facts.len() > LARGEST || bytes.len() as u64 > LARGEST {
         let detail =
-            format!("it is larger than {LARGEST} bytes; take it off the list in snapshot.d");
+            format!("it is larger than {LARGEST} bytes; remove it from the list in snapshot.d");
         return Err(Error::damaged(path, detail));
     }
     Ok(bytes)

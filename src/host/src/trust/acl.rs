@@ -64,7 +64,7 @@ pub fn writer(place: &Path, kind: &str) -> io::Result<Option<Writer>> {
         return Ok(None);
     };
     let entries =
-        entries(&bytes).ok_or_else(|| io::Error::other(format!("{kind} is not understood")))?;
+        entries(&bytes).ok_or_else(|| io::Error::other(format!("{kind} is not supported")))?;
     Ok(writer_by(&entries))
 }
 

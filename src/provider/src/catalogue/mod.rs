@@ -84,7 +84,7 @@ pub async fn run(client: Client, catalogues: Catalogues, changed: impl Fn()) {
         changed();
     };
     watch::forever(api, Filter::default(), tell, |error| {
-        warn!("the watch of ImageCatalogues broke: {error}; is the CRD installed?");
+        warn!("the watch of ImageCatalogues failed: {error}. Check that the CRD is installed; the watch is retried.");
         std::future::ready(())
     })
     .await;

@@ -37,7 +37,7 @@ pub fn status(
         message: if ready {
             "every entry resolves".to_owned()
         } else {
-            bad.join("; ")
+            bad.join(" ")
         },
         last_transition_time: since.to_owned(),
     };
@@ -49,7 +49,7 @@ pub fn status(
     }
 }
 
-/// In the order of the entries, as whoever wrote them would look for one.
+/// In the order of the entries, as their author would look for one.
 fn versions(entries: &[Entry]) -> String {
     let mut versions: Vec<&str> = Vec::new();
     for entry in entries {
@@ -62,8 +62,10 @@ fn versions(entries: &[Entry]) -> String {
 
 fn of_entry(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> EntryStatus {
     let reason = match entry.image.parse::<upgrade::Target>() {
-        Err(bad) => Some(bad.to_string()),
-        Ok(target) if !target.is_pinned() => Some(format!("{target} is not pinned")),
+        Err(bad) => Some(format!("{bad}. Correct it.")),
+        Ok(target) if !target.is_pinned() => Some(format!(
+            "{target} is not pinned. End it with @ and the commit's digits."
+        )),
         Ok(_) => twin(entry, of, all),
     };
     EntryStatus {
@@ -89,7 +91,7 @@ fn twin(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> Option<St
         format!(" in ImageCatalogue {name}")
     };
     Some(format!(
-        "{} is given for the same Machines as {}{place}; keep one",
+        "{} and {}{place} are for the same Machines. Keep one of them.",
         entry.image, other.image
     ))
 }

@@ -1,5 +1,6 @@
-//! How much a workload cluster's API server may say: an answer has an end, and so has a list and each line of a watch. Whoever never ends it
-//! would fill our memory. How often it may have a watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents,
+//! How much a workload cluster's API server may say: an answer has an end, and so has a list and
+//! each line of a watch. A server that never ends it would fill our memory. How often it may have a
+//! watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents,
 //! however they are laid out; see [`Documents`].
 
 use std::collections::HashMap;
@@ -80,7 +81,7 @@ pub enum TooLong {
     #[error("its list is longer than {0} bytes")]
     List(usize),
     /// Others have long ones too.
-    #[error("its answer is longer than there is room for at the moment")]
+    #[error("its answer is longer than the memory that is free for answers now")]
     Room,
 }
 

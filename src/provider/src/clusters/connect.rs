@@ -1,4 +1,4 @@
-//! From a Cluster's kubeconfig Secret to a client. The Secret is read anew before each try, so a rotated one is taken up.
+//! From a Cluster's kubeconfig Secret to a client. The Secret is read again before each try, so a rotated one is used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::watch::{self, WatchError, limited};
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The Secret cannot be read.
-    #[error("Secret {name}: {error}")]
+    #[error("cannot read Secret {name}: {error}")]
     Secret {
         /// Its name.
         name: String,
@@ -66,7 +66,7 @@ pub async fn kubeconfig(management: &Client, cluster: &Key) -> Result<Vec<u8>, C
 /// long answers take room that all clusters share.
 ///
 /// # Errors
-/// When it is no kubeconfig, or one that would have us run or read something here: it comes from whoever may write Secrets.
+/// When it is no kubeconfig, or one that would have us run or read something here: it comes from anybody who may write Secrets.
 pub async fn client(
     cluster: &Key,
     kubeconfig: &[u8],
@@ -81,7 +81,7 @@ pub async fn client(
     let parsed = Kubeconfig::from_yaml(text).map_err(|error| bad(chain(&error)))?;
     if let Some(what) = reaches_out(&parsed) {
         return Err(bad(format!(
-            "{what} is not let in; put the data itself there"
+            "{what} is not allowed; put the data itself there"
         )));
     }
     let config = kubeconfig::config(parsed, None, &Variables::of_process());

@@ -1,4 +1,4 @@
-//! One JSON document a line. A watch is a row of documents, and whoever serves it may lay each out as they like: Go's clients read them
+//! One JSON document a line. A watch is a row of documents, and a server may lay each out as it likes: Go's clients read them
 //! by their braces. kube reads lines, and would take a watch that is indented for broken at its first one.
 
 /// Where in the row we are; a piece of a body may end anywhere.

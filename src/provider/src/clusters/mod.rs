@@ -72,7 +72,7 @@ impl Clusters {
     }
 
     /// A cluster's state; it is connected to from the first time that somebody asks. One that no Cluster object stands for is never
-    /// connected to: whoever can call a hook could name any.
+    /// connected to: anybody who can call a hook could name any.
     #[must_use]
     pub fn get(&self, cluster: &Key) -> Arc<ClusterState> {
         let mut tasks = self.tasks();
@@ -103,7 +103,7 @@ impl Clusters {
     /// Takes a state that somebody else keeps for a cluster: then nothing connects to it from here.
     pub fn adopt(&self, cluster: Key, state: Arc<ClusterState>) {
         let handle = tokio::spawn(std::future::pending());
-        // Whoever kept it before lets go first.
+        // The former keeper lets go first.
         drop(self.tasks().remove(&cluster));
         state.tell(cluster.clone(), self.0.machines.clone());
         self.tasks().insert(cluster, Task { state, handle });

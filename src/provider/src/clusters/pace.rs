@@ -1,4 +1,4 @@
-//! Watches that end as soon as they have begun. The library begins each anew at once where it left off, which is right for one that has come
+//! Watches that end as soon as they have begun. The library begins each again at once where it left off, which is right for one that has come
 //! to its time, and without end for a server that says good-bye before it says anything.
 
 use std::collections::HashMap;

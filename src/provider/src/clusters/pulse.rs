@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::watch::LIFE;
 use crate::world::now;
 
-/// After so many seconds without a sign of life a server hangs: each watch ends earlier, and is begun anew.
+/// After so many seconds without a sign of life a server hangs: each watch ends earlier, and begins again.
 const SILENCE: i64 = LIFE as i64 + 5;
 
 /// How often it is looked whether there was one. In memory only.

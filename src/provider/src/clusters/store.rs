@@ -204,7 +204,7 @@ impl ClusterState {
         &self.pulse
     }
 
-    /// It cannot be seen. What was known is kept for whoever wants to show it, but nothing is judged by it. Says whether that is
+    /// It cannot be seen. What was known is kept to be shown, but nothing is judged by it. Says whether that is
     /// news.
     pub fn away(&self, why: &str) -> bool {
         // It may be the server's own words.
@@ -216,7 +216,7 @@ impl ClusterState {
         })
     }
 
-    /// A request got no answer: the connection is tried anew at once, which shows whether the cluster is away.
+    /// A request got no answer: the connection is tried again at once, which shows whether the cluster is away.
     pub fn suspect(&self) {
         self.suspected.notify_one();
     }

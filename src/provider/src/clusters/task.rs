@@ -153,7 +153,7 @@ impl Scene<'_> {
             end = self.follow_version(&client) => end,
             () = self.until_rotated(&kubeconfig) => End::because("its kubeconfig was rotated"),
             () = self.state.until_suspected() => End::because("a request got no answer"),
-            () = pulse.until_silent() => End::because("nothing was heard of it for long"),
+            () = pulse.until_silent() => End::because("it sent nothing for a long time"),
         }
     }
 
@@ -201,7 +201,7 @@ impl Scene<'_> {
             News::Gone(pod) => self.state.remove_pod(pod.name()),
         };
         watch::forever(api::system_pods(client), filter, tell, |error| {
-            tracing::debug!(cluster = %self.cluster, "the watch of static pods broke: {error}");
+            tracing::debug!(cluster = %self.cluster, "the watch of static pods failed: {error}");
             std::future::ready(())
         })
         .await;
@@ -215,7 +215,7 @@ impl Scene<'_> {
             self.state.until_doubted().await;
             match connect::version(client).await {
                 Ok(Some(version)) if self.state.serves(&version) => {
-                    info!(cluster = %self.cluster, %version, "the API server has another version");
+                    info!(cluster = %self.cluster, %version, "the API server's version has changed");
                     self.wake_all();
                 }
                 Ok(_) => {}
@@ -243,7 +243,7 @@ impl Scene<'_> {
 
     fn away(&self, why: &str) {
         if self.state.away(why) {
-            warn!(cluster = %self.cluster, "the workload cluster is away: {}", clean(why));
+            warn!(cluster = %self.cluster, "cannot reach the workload cluster: {}", clean(why));
             self.wake_all();
         }
     }

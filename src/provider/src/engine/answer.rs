@@ -115,7 +115,7 @@ impl Answer {
     #[must_use]
     pub fn message(&self) -> String {
         match self {
-            Self::Idle => "nothing is asked for".to_owned(),
+            Self::Idle => "no upgrade is requested".to_owned(),
             Self::Untold => "waiting for Cluster API to say what the Machine should be".to_owned(),
             Self::Working(progress) => progress.to_string(),
             Self::Held(why) => format!("held: {why}"),

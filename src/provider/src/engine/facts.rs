@@ -144,9 +144,9 @@ pub struct Turns<'a> {
 pub struct Policy {
     /// How many minor versions a worker may be upgraded by at once.
     pub worker_step: u32,
-    /// Seconds within which an agent must take a request up.
+    /// Seconds within which an agent must accept a request.
     pub answer_seconds: i64,
-    /// Seconds within which an upgrade must reach its next phase, pauses, hours and soaks left out.
+    /// Seconds within which an upgrade must reach its next phase, without pauses, windows and soaks.
     pub upgrade_seconds: i64,
     /// Seconds after its mark within which a request has reached its Node or never will.
     pub landing_seconds: i64,

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use upgrade::Version;
+use upgrade::reason::bare;
 
 use super::Kubelet;
 
@@ -39,7 +40,8 @@ pub enum Why {
     },
     /// The workload cluster cannot be seen.
     #[error(
-        "the API server of cluster {cluster} is away: {detail}. Check that server; nothing is judged or written until it is back."
+        "the API server of cluster {cluster} is away: {}. Check that server; nothing is judged or written until it is back.",
+        bare(detail)
     )]
     ApiAway { cluster: String, detail: String },
     /// The control plane's version is not known.
@@ -83,7 +85,7 @@ pub enum Why {
     },
     /// Kubelets would be too old for the control plane.
     #[error(
-        "{wanted} would leave the kubelet of Node {} at {}, more than {allowed} minor versions older than the control plane. Upgrade such nodes first, or continue without this one: annotate Machine {} careen.dev/leave-out: <why>",
+        "{wanted} would leave the kubelet of Node {} at {}, more than {allowed} minor versions older than the control plane. Upgrade such nodes first, or continue without this one: annotate Machine {} with careen.dev/leave-out: <why>.",
         oldest.node, oldest.version, oldest.machine
     )]
     WorkersBehind {
@@ -98,7 +100,7 @@ pub enum Why {
     NotItsTurn { group: String, allowed: usize },
     /// One of those that go first does not come to an end.
     #[error(
-        "waiting for its turn in {group}: Node {node} does not finish its upgrade. Check that node, or continue without it: annotate Machine {machine} careen.dev/leave-out: <why>"
+        "waiting for its turn in {group}: Node {node} does not finish its upgrade. Check that node, or continue without it: annotate Machine {machine} with careen.dev/leave-out: <why>."
     )]
     TurnKept {
         group: String,
@@ -124,7 +126,10 @@ pub enum Why {
     #[error("Node {node} works on another request ({id}) first. No action is needed.")]
     OtherRequest { node: String, id: String },
     /// The node is paused.
-    #[error("Node {node} is paused: {reason}. End the pause to continue (kubectl careen resume).")]
+    #[error(
+        "Node {node} is paused: {}. End the pause to continue (kubectl careen resume).",
+        bare(reason)
+    )]
     NodePaused { node: String, reason: String },
     /// No agent takes the request up.
     #[error(
@@ -140,16 +145,25 @@ pub enum Why {
         phase: String,
         seconds: i64,
     },
+    /// The node works on what careen-provider did not ask for, and does not come to an end.
+    #[error(
+        "Node {node} has worked for more than {seconds} s on a request that careen-provider did not make. Check that node; other Machines no longer wait for it."
+    )]
+    StalledElsewhere { node: String, seconds: i64 },
     /// The agent does not speak the protocol of this request.
     #[error(
-        "the agent on Node {node} is too old or too new, for it answers without naming the request: {detail}. Update careen-agent there."
+        "the agent on Node {node} is too old or too new, for it answers without naming the request: {}. Update careen-agent there.",
+        bare(detail)
     )]
     AgentUnfit { node: String, detail: String },
     /// Answered, but not seen to be so.
     #[error("the agent says Upgraded; waiting until {detail}. No action is needed.")]
     Unverified { detail: String },
     /// What is due is not taken.
-    #[error("could not update the object: {detail}. Fix the cause; the write is retried.")]
+    #[error(
+        "could not update the object: {}. Fix the cause; the write is retried.",
+        bare(detail)
+    )]
     Unwritten { detail: String },
     /// The node's answer is no.
     #[error("{reason}")]
@@ -203,7 +217,7 @@ impl Why {
             Self::OtherRequest { .. } => "OtherRequest",
             Self::NodePaused { .. } => "NodePaused",
             Self::NoAnswer { .. } => "NoAnswer",
-            Self::Stalled { .. } => "Stalled",
+            Self::Stalled { .. } | Self::StalledElsewhere { .. } => "Stalled",
             Self::AgentUnfit { .. } => "AgentUnfit",
             Self::Unverified { .. } => "Unverified",
             Self::Unwritten { .. } => "Unwritten",
@@ -240,6 +254,7 @@ impl Why {
             | Self::NodePaused { .. }
             | Self::NoAnswer { .. }
             | Self::Stalled { .. }
+            | Self::StalledElsewhere { .. }
             | Self::AgentUnfit { .. }
             | Self::Node { .. }
             | Self::Deleted

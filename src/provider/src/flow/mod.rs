@@ -120,9 +120,9 @@ impl Worker {
                 self.failed(key, &error);
                 let pause = self.world.queue.failed(key);
                 if let HandError::Refused(_) = error {
-                    warn!(machine = %key, "{error}; again in {pause:?}");
+                    warn!(machine = %key, "{error}; retrying in {pause:?}");
                 } else {
-                    debug!(machine = %key, "{error}; again in {pause:?}");
+                    debug!(machine = %key, "{error}; retrying in {pause:?}");
                 }
             }
         }
@@ -174,7 +174,9 @@ impl Worker {
             return Ok(None);
         }
         if !self.world.synced() {
-            return Err(HandError::Away("not everything was listed yet".to_owned()));
+            return Err(HandError::Away(
+                "the first lists are not complete yet".to_owned(),
+            ));
         }
         if !machine.asked && !machine.in_progress && machine.mark.is_none() {
             return self.settle(&machine).await;
@@ -206,7 +208,7 @@ async fn survived(queue: &Queue<Key>, key: &Key, look: impl Future<Output = ()>)
     let survived = AssertUnwindSafe(look).catch_unwind().await.is_ok();
     if !survived {
         let pause = queue.failed(key);
-        error!(machine = %key, "a fault of careen-provider's own; again in {pause:?}");
+        error!(machine = %key, "careen-provider panicked over this Machine; retrying in {pause:?}");
     }
     survived
 }

@@ -22,7 +22,7 @@ pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
         Answer::Idle | Answer::Untold => return None,
         Answer::Working(_) => (
             "False",
-            "the node is being upgraded; see its condition CareenUpgrading".to_owned(),
+            "the node is being upgraded. See its condition CareenUpgrading.".to_owned(),
         ),
         Answer::Held(_) | Answer::Failed(_) | Answer::Cancelled(_) => ("False", answer.message()),
         Answer::Done => ("True", String::new()),
@@ -57,7 +57,7 @@ impl Worker {
                 if let HandError::Refused(why) = error {
                     self.say_unwritten(machine, &format!("the InfraMachine: {why}"));
                 }
-                debug!(machine = %key, "the InfraMachine could not be told: {error}");
+                debug!(machine = %key, "cannot update the InfraMachine: {error}");
             }
         }
         told

@@ -58,7 +58,9 @@ impl Worker {
 }
 
 fn refused(call: &str, infra: &str) -> HandError {
-    HandError::Refused(format!("a call of UpdateMachine names {call}, and {infra}"))
+    HandError::Refused(format!(
+        "the call of UpdateMachine names {call}, but {infra}"
+    ))
 }
 
 /// In whichever field: which ones name images is a setting that comes with the call.

@@ -18,7 +18,7 @@ pub use node::write as write_node;
 #[derive(Debug, Error)]
 pub enum HandError {
     /// Somebody else was faster: look again.
-    #[error("the object was changed by somebody else")]
+    #[error("another client changed the object")]
     Conflict,
     /// The object is gone: look again.
     #[error("the object does not exist")]
@@ -30,7 +30,7 @@ pub enum HandError {
     #[error("refused: {0}")]
     Refused(String),
     /// It is another replica's to write: look again.
-    #[error("only the replica that leads asks nodes, and it has not yet")]
+    #[error("only the leading replica writes requests to nodes, and it did not write this one yet")]
     Follows,
 }
 

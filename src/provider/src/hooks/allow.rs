@@ -1,6 +1,7 @@
 //! The answers of CanUpdateMachine and CanUpdateMachineSet: whether a change is covered, and whether it could be begun now.
 
 use serde_json::Value;
+use thiserror::Error;
 use upgrade::Version;
 
 use super::can_update::{Judged, judge};
@@ -15,7 +16,7 @@ use crate::world::World;
 
 /// What a promise would end in: the agent refuses such a node, and the rollout would stand still there.
 const NO_CONTROL_PLANE: &str =
-    "the Machine: careen-agent upgrades no node of a control plane in place yet (ControlPlane)";
+    "the Machine: careen-agent does not upgrade a control plane's node in place yet (ControlPlane)";
 
 /// Answers either of the two.
 pub fn can_update(world: &World, request: &Request) -> Response {
@@ -85,21 +86,31 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     ];
     let replace = !world.settings.never_replace(words);
     world.metrics.uncovered(replace);
-    if replace {
-        tell(
-            world,
-            object,
-            "NotInPlace",
-            &format!("replaced, because it cannot be done in place: {list}"),
-        );
-        return Response::Replace(format!("not in place: {list}"));
+    let outcome = match replace {
+        true => NotInPlace::Replaced(list),
+        false => NotInPlace::Held(list),
+    };
+    let note = outcome.to_string();
+    tell(world, object, "NotInPlace", &note);
+    match outcome {
+        NotInPlace::Replaced(_) => Response::Replace(note),
+        NotInPlace::Held(_) => Response::Hold(note),
     }
-    let held = format!(
-        "held, because {} is set: {list}",
-        names::SETTING_NEVER_REPLACE
-    );
-    tell(world, object, "NotInPlace", &held);
-    Response::Hold(held)
+}
+
+/// What becomes of a change that a node cannot make. Each lists what cannot be changed, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotInPlace {
+    /// Core replaces the Machines.
+    #[error(
+        "replaced, because the change cannot be made in place: {0}. No action is needed; neverReplace holds such a rollout."
+    )]
+    Replaced(String),
+    /// Somebody said never.
+    #[error(
+        "held, because neverReplace is set and the change cannot be made in place: {0}. Undo the change, or set neverReplace to false."
+    )]
+    Held(String),
 }
 
 /// What is said of replacing on the objects themselves.

@@ -47,7 +47,10 @@ pub fn judge(rules: &Rules, current: &Objects, desired: &Objects) -> Result<Judg
         of_machine(current, desired)
     };
     let (Some(old), Some(new)) = (machine.current, machine.desired) else {
-        return Err("the request holds no Machine or MachineSet in current and desired".to_owned());
+        return Err(
+            "the request does not have a Machine or MachineSet in current and desired. Send both."
+                .to_owned(),
+        );
     };
     let version = |object: &Object| text(&object.spec, &format!("{prefix}/version"));
     let mut judged = Judged {

@@ -18,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use super::idle::Calls;
+use super::refusal::Refusal;
 use super::route::{Hook, Reply, answer, hook_of};
 use super::serve::Limits;
 use crate::world::{self, World};
@@ -67,9 +68,9 @@ pub(super) async fn connection(
         .into_owned();
     tokio::select! {
         ended = watcher.watch(connection) => if let Err(error) = ended {
-            debug!("a connection broke: {error}");
+            debug!("a connection failed: {error}");
         },
-        () = calls.until_idle(limits.patience, limits.idle) => debug!("hung up on a connection that said nothing"),
+        () = calls.until_idle(limits.patience, limits.idle) => debug!("closed an idle connection"),
     }
 }
 
@@ -100,23 +101,22 @@ impl Server {
 
     async fn reply(&self, hook: Option<Hook>, request: Request<Incoming>) -> Reply {
         let Some(hook) = hook else {
-            return Reply::refuse(404, "no such hook here");
+            return Reply::refuse(&Refusal::NoHook);
         };
         // Core sends no Content-Type at all, so none is asked for.
         if request.method() != Method::POST {
-            return Reply::refuse(405, "hooks are called with POST");
+            return Reply::refuse(&Refusal::Method);
         }
         let Ok(_place) = self.bodies.acquire().await else {
-            return Reply::refuse(503, "stopping");
+            return Reply::refuse(&Refusal::Stopping);
         };
         let body = Limited::new(request.into_body(), self.limits.body).collect();
         match tokio::time::timeout(self.limits.patience, body).await {
-            Err(_) => Reply::refuse(408, "the body took too long"),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Reply::refuse(
-                413,
-                &format!("the body is longer than {} bytes", self.limits.body),
-            ),
-            Ok(Err(_)) => Reply::refuse(400, "the body broke off"),
+            Err(_) => Reply::refuse(&Refusal::Slow),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Reply::refuse(&Refusal::TooLong {
+                bytes: self.limits.body,
+            }),
+            Ok(Err(_)) => Reply::refuse(&Refusal::CutShort),
             Ok(Ok(body)) => answer(&self.world, hook, &body.to_bytes(), world::now()),
         }
     }

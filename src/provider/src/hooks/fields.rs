@@ -43,19 +43,17 @@ pub(super) fn machine_change(change: &Change<'_>, prefix: &str) -> Result<(), &'
     let path = relative(change, prefix);
     match path {
         "/version" if change.desired.is_some_and(Value::is_string) => Ok(()),
-        "/version" => Err("a Machine needs a version"),
-        "/failureDomain" => Err("a node does not move to another failure domain by an upgrade"),
+        "/version" => Err("a Machine must have a version"),
+        "/failureDomain" => Err("an upgrade does not move a node to another failure domain"),
         _ if NOT_COMPARED.iter().any(|parent| is_below(path, parent)) => Ok(()),
-        _ => Err("not known to be changed by an upgrade of the node"),
+        _ => Err("an upgrade of the node does not change it"),
     }
 }
 
 pub(super) fn infra_change(change: &Change<'_>, prefix: &str, rules: &Rules) -> Result<(), String> {
     let path = relative(change, prefix);
     if !rules.image_fields.iter().any(|field| field == path) {
-        return Err(
-            "not a field that names an image, so it belongs to the machine itself".to_owned(),
-        );
+        return Err("it does not name an image, so it is part of the machine itself".to_owned());
     }
     if change.desired.is_none() {
         return Ok(());
@@ -63,7 +61,7 @@ pub(super) fn infra_change(change: &Change<'_>, prefix: &str, rules: &Rules) -> 
     match image::named(change.desired)? {
         Some(_) => Ok(()),
         None => Err(format!(
-            "not an image that a node may be asked for; accepted is {}",
+            "not an image that a request may name; use {}",
             image::ACCEPTED
         )),
     }
@@ -74,5 +72,5 @@ pub(super) fn bootstrap_change(change: &Change<'_>, prefix: &str) -> Result<(), 
     if BY_VERSION.contains(&path) {
         return Ok(());
     }
-    Err("what a node is bootstrapped with is not changed by an upgrade of it")
+    Err("an upgrade does not change what a node was bootstrapped with")
 }

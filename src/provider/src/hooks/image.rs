@@ -20,7 +20,7 @@ pub(super) fn named(value: Option<&Value>) -> Result<Option<Target>, String> {
         Ok(target) if is_for_all(&target) => Ok(Some(target)),
         // Somebody else's field of that name is not ours to judge.
         Err(_) if !begins_as_ours(text) => Ok(None),
-        Ok(_) | Err(_) => Err(format!("{text:?} is not accepted; accepted is {ACCEPTED}")),
+        Ok(_) | Err(_) => Err(format!("{text:?} is not valid; use {ACCEPTED}")),
     }
 }
 

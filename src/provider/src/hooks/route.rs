@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::API_VERSION;
 use super::allow::can_update;
 use super::discovery;
+use super::refusal::Refusal;
 use super::update::update;
 use super::wire::{Request, Response};
 use crate::clusters::Documents;
@@ -77,11 +78,11 @@ pub struct Reply {
 impl Reply {
     /// A refusal of a call that core would not make.
     #[must_use]
-    pub fn refuse(status: u16, message: &str) -> Self {
+    pub fn refuse(refusal: &Refusal) -> Self {
         Self {
-            status,
+            status: refusal.status(),
             outcome: "Refused",
-            body: json!({ "status": "Failure", "message": message }),
+            body: json!({ "status": "Failure", "message": refusal.to_string() }),
         }
     }
 }
@@ -100,20 +101,20 @@ fn held(body: &[u8]) -> usize {
 #[must_use]
 pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> Reply {
     if held(body) > VALUES {
-        return Reply::refuse(413, &format!("the body holds more than {VALUES} values"));
+        return Reply::refuse(&Refusal::TooManyValues { values: VALUES });
     }
     let request: Request = match serde_json::from_slice(body) {
         Ok(request) => request,
         // serde's message holds no part of the body, which may be secret.
         Err(error) => {
-            return Reply::refuse(
-                400,
-                &format!("the body is no {} request: {error}", hook.name()),
-            );
+            return Reply::refuse(&Refusal::Malformed {
+                hook: hook.name(),
+                detail: error.to_string(),
+            });
         }
     };
     if let Err(why) = speaks(&request, hook) {
-        return Reply::refuse(400, &why);
+        return Reply::refuse(&why);
     }
     let response = match hook {
         Hook::Discovery => Response::Discovery(discovery::handlers()),
@@ -127,19 +128,15 @@ pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> Reply {
     }
 }
 
-fn speaks(request: &Request, hook: Hook) -> Result<(), String> {
+fn speaks(request: &Request, hook: Hook) -> Result<(), Refusal> {
     if request.api_version != API_VERSION {
-        return Err(format!(
-            "apiVersion is {:?}; spoken is {API_VERSION}",
-            clean(&request.api_version)
-        ));
+        let found = clean(&request.api_version);
+        return Err(Refusal::ApiVersion { found });
     }
-    let kind = format!("{}Request", hook.name());
-    if request.kind != kind {
-        return Err(format!(
-            "kind is {:?}; this path takes {kind}",
-            clean(&request.kind)
-        ));
+    let wanted = format!("{}Request", hook.name());
+    if request.kind != wanted {
+        let found = clean(&request.kind);
+        return Err(Refusal::Kind { found, wanted });
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ pub async fn serve(
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of file descriptors, most likely: a pause is all that helps.
-                    debug!("a connection could not be accepted: {error}");
+                    debug!("cannot accept a connection: {error}");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }

@@ -6,19 +6,25 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unready {
     /// Somebody's word against replacing may be among what is not listed yet, or the Machine itself.
-    #[error("careen-provider has just started and does not see everything yet")]
+    #[error(
+        "careen-provider has just started and does not see all objects yet. No action is needed."
+    )]
     Starting,
     /// Core calls for all namespaces, also for those that are not watched.
-    #[error("careen-provider does not see this Machine; is its namespace watched?")]
+    #[error(
+        "careen-provider does not see this Machine. Check that it watches the Machine's namespace."
+    )]
     NoMachine,
     /// A call that was on its way for long, or one that is not core's; or the watch is a moment behind.
-    #[error("careen-provider sees another version in this Machine")]
+    #[error("careen-provider sees another version in this Machine. No action is needed.")]
     OtherVersion,
     /// Core shows that before it calls.
-    #[error("careen-provider does not see yet that Cluster API updates this Machine")]
+    #[error(
+        "careen-provider does not see yet that Cluster API updates this Machine. No action is needed."
+    )]
     NotUpdated,
     /// It may say never to replace.
-    #[error("careen-provider does not see {kind} {key}; is its namespace watched?")]
+    #[error("careen-provider does not see {kind} {key}. Check that it watches that namespace.")]
     NoOwner {
         /// Cluster or MachineDeployment.
         kind: &'static str,

@@ -12,7 +12,7 @@ use crate::world::World;
 pub fn update(world: &World, request: &Request, now: i64) -> Response {
     let hold = |message: &str, seconds| Response::InProgress(format!("held: {message}"), seconds);
     let Some(asked) = request.desired.machine.as_ref() else {
-        return Response::Hold("the request holds no desired Machine".to_owned());
+        return Response::Hold("the request does not have a desired Machine. Send it.".to_owned());
     };
     let rules = match world.settings.rules(&request.settings) {
         Ok(rules) => rules,

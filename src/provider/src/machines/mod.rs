@@ -97,11 +97,11 @@ async fn watch_control_planes(
     watch::forever(api, Filter::default(), tell, |error| {
         match error {
             WatchError::Missing(_) => {
-                debug!("no KubeadmControlPlanes: {error}");
+                debug!("cannot watch KubeadmControlPlanes: {error}");
                 machines.no_control_planes();
             }
             WatchError::Refused(_) | WatchError::Away(_) | WatchError::TooLong(_) => {
-                warn!("the watch of KubeadmControlPlanes broke: {error}");
+                warn!("the watch of KubeadmControlPlanes failed: {error}");
             }
         }
         std::future::ready(())
@@ -120,7 +120,7 @@ async fn watch_all<K>(
     let path = api.resource_url().to_owned();
     let tell = |news| store(news).into_iter().for_each(|key| queue.add(key));
     watch::forever(api, Filter::default(), tell, |error| {
-        warn!("the watch of {path} broke: {error}");
+        warn!("the watch of {path} failed: {error}");
         lost();
         std::future::ready(())
     })

@@ -16,7 +16,7 @@ const BUCKETS: [f64; 13] = [
 ];
 
 /// The counters. An end is counted by the replica that takes the mark off its Machine, for the API server lets one do so: what ends while
-/// nobody leads is counted by whoever leads next, and what one has not counted that died behind that write nobody counts.
+/// nobody leads is counted by the next leader, and what one has not counted that died behind that write nobody counts.
 pub(super) struct Costs {
     requests: Family<Labels, Counter>,
     trial_boots: Counter,
@@ -57,7 +57,7 @@ impl Costs {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "requests",
-            "Requests that have ended, as their Nodes' histories say, each when its Machine's mark comes off; from 0 with each start, and without those over which a replica died",
+            "Requests that ended, by their Nodes' histories; counted when the Machine's mark is removed, from 0 at each start, without those during which a replica died",
             self.requests.clone(),
         );
         registry.register(
@@ -67,7 +67,7 @@ impl Costs {
         );
         registry.register(
             "upgrade_phase_seconds",
-            "How long an upgrade was at work in a phase, by its node's clock, all visits together; without the waiting",
+            "How long an upgrade worked in a phase, by its node's clock, all visits together, without waiting",
             self.phases.clone(),
         );
         self.register_bill(registry);
@@ -76,17 +76,17 @@ impl Costs {
     fn register_bill(&self, registry: &mut Registry) {
         registry.register(
             "upgrade_working_seconds",
-            "How long an upgrade was at work, without the waiting",
+            "How long an upgrade worked, without waiting",
             self.working.clone(),
         );
         registry.register(
             "upgrade_waiting_seconds",
-            "How long an upgrade waited for the operator's hours or the end of a pause",
+            "How long an upgrade waited for the maintenance window or the end of a pause",
             self.waiting.clone(),
         );
         registry.register(
             "upgrade_cordoned_seconds",
-            "How long a node was under an upgrade's cordon",
+            "How long an upgrade cordoned its node",
             self.cordoned.clone(),
         );
         registry.register(
@@ -96,7 +96,7 @@ impl Costs {
         );
         registry.register(
             "upgrade_not_ready_seconds",
-            "How long a node was away over an upgrade's reboots",
+            "How long a node was not Ready because of an upgrade's reboots",
             self.not_ready.clone(),
         );
     }

@@ -76,11 +76,11 @@ fn readiness(world: &World, current: &Current) -> (StatusCode, String) {
     match (current.is_there(), world.synced()) {
         (false, _) => (
             StatusCode::SERVICE_UNAVAILABLE,
-            "no certificate yet\n".to_owned(),
+            "there is no certificate yet\n".to_owned(),
         ),
         (_, false) => (
             StatusCode::SERVICE_UNAVAILABLE,
-            "not everything was listed yet\n".to_owned(),
+            "the first lists are not complete yet\n".to_owned(),
         ),
         (true, true) => (StatusCode::OK, "ok\n".to_owned()),
     }

@@ -46,7 +46,7 @@ async fn count_cordoned(world: Arc<World>, leads: watch::Receiver<bool>) {
     }
 }
 
-/// Whoever led before may have died between two writes.
+/// The former leader may have died between two writes.
 async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
     loop {
         if *leads.borrow_and_update() {
@@ -75,7 +75,7 @@ async fn say_what_resolves(client: Client, world: Arc<World>, leads: watch::Rece
     }
 }
 
-/// Whether all of them say what they should. One that is written is seen anew.
+/// Whether all of them say what they should. One that is written is seen again.
 async fn say_of_all(api: &Api<ImageCatalogue>, all: &[ImageCatalogue]) -> bool {
     let mut said = true;
     for catalogue in all {

@@ -16,7 +16,7 @@ use super::Own;
 use crate::hands::{HandError, limited};
 use crate::names;
 
-/// How often it is looked at, besides whenever our authority changes: somebody may have applied it anew, without a bundle.
+/// How often it is looked at, besides whenever our authority changes: somebody may have applied it again, without a bundle.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// An ExtensionConfig, and where its bundle is to come from.
@@ -42,7 +42,7 @@ pub async fn keep_ca_bundle(
                 Ok(changed) => {
                     told = false;
                     if changed {
-                        info!(%name, "the ExtensionConfig's caBundle is ours now");
+                        info!(%name, "the ExtensionConfig's caBundle is updated");
                     }
                 }
                 // One line, not one each time.

@@ -12,7 +12,7 @@ use super::{Current, TlsError, unusable};
 /// How often the folder is looked at.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Takes up what lies in the folder, now and whenever it changes. `authorities` hears what clients should trust.
+/// Takes up what is in the folder, now and whenever it changes. `authorities` hears what clients should trust.
 ///
 /// # Errors
 /// When there is no usable pair at the start.
@@ -32,9 +32,9 @@ pub async fn follow(
                     known = taken;
                 }
                 // Half of a change: the next look sees the whole.
-                Err(error) => warn!("{error}; the old certificate stays in use"),
+                Err(error) => warn!("{error} The old certificate stays in use."),
             },
-            Err(error) => warn!("{error}; the old certificate stays in use"),
+            Err(error) => warn!("{error} The old certificate stays in use."),
         }
     }
 }

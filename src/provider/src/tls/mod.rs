@@ -24,7 +24,7 @@ pub use pair::{Due, Pair, due, make};
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// A file or a PEM text.
-    #[error("{what} cannot be used: {detail}")]
+    #[error("cannot use {what}: {detail}. Correct it.")]
     Unusable {
         /// Which.
         what: String,
@@ -32,7 +32,7 @@ pub enum TlsError {
         detail: String,
     },
     /// The Secret cannot be read or written.
-    #[error("Secret {name}: {error}")]
+    #[error("cannot read or write Secret {name}: {error}. Check that Secret and the rights to it.")]
     Secret {
         /// Its name.
         name: String,

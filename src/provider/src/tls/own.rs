@@ -77,7 +77,7 @@ async fn pause(error: &TlsError) {
     tokio::time::sleep(AGAIN).await;
 }
 
-/// The pair in the Secret; made, or made anew, when it is time. Whoever is second takes what the first has written.
+/// The pair in the Secret; made, or renewed, when it is time. The second replica takes what the first has written.
 async fn once(secrets: &Api<Secret>, own: &Own) -> Result<Pair, TlsError> {
     let failed = |error| TlsError::Secret {
         name: own.name.clone(),

@@ -48,7 +48,7 @@ pub struct Terms {
     pub ends: i64,
 }
 
-/// What must be made anew.
+/// What must be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Nothing.
@@ -59,7 +59,7 @@ pub enum Due {
     Both,
 }
 
-/// Whether a pair must be made anew by now.
+/// Whether a pair must be renewed by now.
 #[must_use]
 pub fn due(terms: &Terms, names: &[String], now: i64) -> Due {
     if terms.authority_ends - now < AUTHORITY.1 {

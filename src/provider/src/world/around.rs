@@ -182,17 +182,18 @@ impl World {
     }
 
     fn say_stalled(&self, machine: &Machine, limit: i64) {
-        let node = machine.node.clone().unwrap_or_default();
-        let note = format!(
-            "Node {node} works for more than {limit} s on a request that careen-provider did not make; other Machines no longer wait for it"
-        );
+        let why = Why::StalledElsewhere {
+            node: machine.node.clone().unwrap_or_default(),
+            seconds: limit,
+        };
+        let note = why.to_string();
         tracing::warn!(machine = %machine.key(), "{note}");
         self.happened(Happened {
             kind: "Machine",
             namespace: machine.namespace.clone(),
             name: machine.name.clone(),
             uid: machine.uid.clone(),
-            reason: "Stalled".to_owned(),
+            reason: why.code(),
             note,
         });
     }

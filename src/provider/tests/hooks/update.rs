@@ -126,7 +126,7 @@ async fn a_late_duplicate_of_an_old_call_begins_nothing_and_is_not_done() {
         let late = call_with(&world, &old);
         assert_eq!(
             late["message"],
-            "held: careen-provider sees another version in this Machine"
+            "held: careen-provider sees another version in this Machine. No action is needed."
         );
         assert_eq!(call_with(&world, &new), before, "it is forgotten again");
     }

@@ -14,7 +14,7 @@ fn a_certificate_that_is_rotated_in_its_folder_is_served_without_a_restart_and_h
 
     std::fs::write(program.folder.path().join("tls.crt"), &new.certificate).unwrap();
     let half = program.until_it_warns();
-    assert!(half.ends_with("the old certificate stays in use"), "{half}");
+    assert!(half.ends_with("The old certificate stays in use"), "{half}");
     assert_eq!(call(program.hooks, &old.authorities).1["status"], "Success");
 
     lay(program.folder.path(), &new);

@@ -32,7 +32,7 @@ fn it_is_not_ready_before_it_has_seen_everything_and_healthy_all_the_same() {
     let ready = get(program.metrics, "/readyz");
     assert!(ready.contains("503"), "{ready}");
     assert!(
-        ready.ends_with("not everything was listed yet\n"),
+        ready.ends_with("the first lists are not complete yet\n"),
         "{ready}"
     );
     assert!(get(program.metrics, "/healthz").contains("200 OK"));

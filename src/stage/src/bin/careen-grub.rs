@@ -1,7 +1,7 @@
 //! `careen-grub -o FILE`: writes grub.cfg when libostree changes the boot entries (`OSTREE_GRUB2_EXEC`).
 //!
 //! libostree calls it before it swaps the link `loader`, so the entries to read are those beside FILE
-//! (`boot/loader.N/grub.cfg`); on EFI FILE lies on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
+//! (`boot/loader.N/grub.cfg`); on EFI FILE is on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
 //! (libostree, ostree-bootloader-grub2.c). It looks at files alone: an installer runs it without /dev.
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match write(&wanted) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("careen-grub: {error}; grub.cfg is left as it was");
+            eprintln!("careen-grub: {error}; grub.cfg is unchanged");
             ExitCode::FAILURE
         }
     }
@@ -56,9 +56,9 @@ fn wanted() -> Result<Wanted, lexopt::Error> {
     let output = output.ok_or("-o FILE is missing")?;
     let boot = boot
         .or_else(|| boot_above(&output))
-        .ok_or("FILE lies below no folder called boot: give --boot DIR")?;
+        .ok_or("FILE is not below a folder called boot: give --boot DIR")?;
     let set =
-        set(&output, &boot).ok_or("no loader.N beside FILE and no _OSTREE_GRUB2_BOOTVERSION")?;
+        set(&output, &boot).ok_or("there is no loader.N beside FILE, and _OSTREE_GRUB2_BOOTVERSION is not set")?;
     Ok(Wanted { output, boot, set })
 }
 
@@ -112,7 +112,7 @@ fn items(set: &Path, sysroot: &Path) -> host::Result<Vec<Item>> {
         return Err(host::Error::Damaged {
             path: set.join("entries"),
             detail: format!(
-                "{field} of entry {:?} is no UTF-8, and a kernel that is told anything else may not boot",
+                "{field} of entry {:?} is not UTF-8, and a kernel with other arguments may not boot",
                 entry.title
             ),
         });

@@ -71,7 +71,7 @@ fn branch(facts: &ImageFacts, whom: &For<'_>, policy: &Policy) -> Result<(), Rea
     let commit = facts.commit.short();
     Err(not_allowed(
         if unsaid {
-            format!("commit {commit}, which names no branch (ostree.ref-binding)")
+            format!("commit {commit}, which does not name a branch (ostree.ref-binding)")
         } else {
             format!("commit {commit} of {:?}", facts.branches)
         },

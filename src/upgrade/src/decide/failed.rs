@@ -84,7 +84,7 @@ fn halted(up: &Upgrade, reason: &Reason) -> Phase {
         detail.clone_from(said);
     }
     if let Phase::Reverting { reason } = &up.phase {
-        detail = format!("{detail}; the upgrade was on its way back: {reason}");
+        detail = format!("{detail}; the upgrade was rolling back: {reason}");
     }
     let reason = Reason::ArmFailed { detail };
     Phase::Halted { reason }

@@ -9,7 +9,7 @@ use crate::record::Upgrade;
 use crate::step::Step;
 
 /// What is said in a verdict beside its reason.
-const MOVED: &str = "; somebody else had made this system the default during its trial";
+const MOVED: &str = "; another program had made this system the default during its trial";
 
 /// Whether somebody else has made the system on trial the default, now or before.
 pub(super) fn is_moved(up: &Upgrade, s: &Situation<'_>) -> bool {

@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "`Scheduled`; removed = withdrawn",
+        "`Scheduled`; its removal withdraws the request",
     ),
     row(
         IMAGE,
@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "a reason; while it is there nothing new is begun",
+        "a reason; while it exists nothing new begins",
     ),
     row(OPT_OUT, Kind::Annotation, "requester", "agent", "a reason"),
     row(
@@ -92,14 +92,14 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Annotation,
         "requester",
         "agent",
-        "an image or `kept:`, and after a space an id of the question, optional",
+        "an image or `kept:`; optional after a space: an id of the question",
     ),
     row(
         PLAN_RESULT,
         Kind::Annotation,
         "agent",
         "requester",
-        "JSON, at most 16 KiB: what an upgrade to it would do",
+        "JSON, at most 16 KiB: what that upgrade would do",
     ),
     row(
         HISTORY,

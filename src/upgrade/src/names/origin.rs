@@ -15,15 +15,15 @@ pub const ORIGIN_BLESSING: &str = "blessing";
 pub(super) const ROWS: &[Name] = &[
     key(
         ORIGIN_PINNED,
-        "`true` where the deployment's pin is Careen's own; in the group `careen` of its origin, as the next",
+        "`true` if the deployment's pin is Careen's own; in the group `careen` of its origin, like the next two",
     ),
     key(
         ORIGIN_KEPT,
-        "`true` where the last blessing keeps the deployment, whoever has pinned it",
+        "`true` if the last blessing keeps the deployment, even if another program pinned it",
     ),
     key(
         ORIGIN_BLESSING,
-        "`true` from before the swap by which Careen makes the deployment the default",
+        "`true` from before the swap with which Careen makes the deployment the default",
     ),
 ];
 

@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "careen-deploy",
         "careen-deploy",
-        "empty, below the physical root; layers of an image were being brought",
+        "empty, below the physical root; while a fetch of an image's layers is unfinished",
     ),
     row(
         RUN_DIR,
@@ -114,7 +114,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "stage",
         "stage, systemd",
-        "empty; the trial of this boot is over for good",
+        "empty; this boot's trial is over",
     ),
     row(
         REQUIRED_CHECKS,
@@ -128,7 +128,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "operator; image below /usr/lib",
         "agent",
-        "programs that are told of",
+        "programs whose failure is only reported",
     ),
     row(
         PRE_HOOKS,
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "operator; image below /usr/lib",
         "agent",
-        "programs that are run before the node is given back",
+        "programs that run before the node is uncordoned",
     ),
     row(
         SNAPSHOT_LISTS,
@@ -156,14 +156,14 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "careen-installer; agent counts its starts",
         "agent, careen-installer, careen-deploy",
-        "programs, and which of them are wanted and proven",
+        "programs, and which of them is wanted and which is proven",
     ),
     row(
         POD_UNITS,
         Kind::Path,
         "careen-installer",
         "the generator, careen-deploy",
-        "units for an image without them",
+        "units, for an image without them",
     ),
     row(
         POD_GENERATOR,
@@ -177,7 +177,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "skopeo; careen-deploy empties it",
         "skopeo",
-        "an archive, while it is read",
+        "an archive, while skopeo reads it",
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),

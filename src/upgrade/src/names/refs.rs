@@ -17,20 +17,20 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Ref,
         "careen-deploy",
         "careen-deploy",
-        "the commit that is asked for",
+        "the requested commit",
     ),
     row(
         PLAN_REF,
         Kind::Ref,
         "careen-deploy",
         "careen-deploy",
-        "what is looked at for a plan",
+        "the commit of a plan",
     ),
     row(
         IMAGE_REFS,
         Kind::Ref,
         "careen-deploy",
         "careen-deploy, tools for container images",
-        "below it, for each container image here, its manifest's digest and its commit",
+        "below it, for each container image on this node: its manifest's digest and its commit",
     ),
 ];

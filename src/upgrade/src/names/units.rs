@@ -42,13 +42,10 @@ pub(super) const ROWS: &[Name] = &[
     unit(CHECK_UNIT, "before the kubelet, on a trial"),
     unit(
         KUBEADM_UNIT,
-        "before the kubelet, on a trial, or by the agent where it owes it",
+        "before the kubelet, on a trial, or started by the agent when it is due",
     ),
     unit(GATE_UNIT, "before boot-complete.target, on a trial"),
-    unit(
-        FALLBACK_UNIT,
-        "when a trial comes up in emergency or rescue",
-    ),
+    unit(FALLBACK_UNIT, "when a trial boots into emergency or rescue"),
     unit(DEADMAN_TIMER, "on a trial"),
     unit(DEADMAN_UNIT, "on a trial"),
     unit(GUARD_UNIT, "in the initramfs, on a trial"),
@@ -67,7 +64,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Unit,
         "agent",
         "systemd, agent",
-        "transient, looks for a plan",
+        "transient, for a plan",
     ),
     row(
         KUBELET_UNIT,

@@ -7,7 +7,7 @@ use super::Policy;
 
 /// The accepted form of a pattern.
 pub(super) const ACCEPTED: &str =
-    "branches as site/stable, where * stands for any characters but a slash, as site/*";
+    "branches as site/stable, where * matches any characters but a slash, as site/*";
 
 impl Policy {
     /// Whether an image of this branch may be used.

@@ -58,7 +58,7 @@ fn registry(registry: &Registry) -> [Rule; 3] {
         (
             registry.allowed.iter().all(|place| is_place(place)),
             "registry.allowed",
-            "hosts, or hosts with the beginning of a name, as registry.example.com/os",
+            "hosts, or hosts with the first part of a name, as registry.example.com/os",
         ),
         (
             registry.archives.iter().all(|path| is_folder(path)),

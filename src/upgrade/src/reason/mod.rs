@@ -24,7 +24,8 @@ pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
-use words::{bare, found_instead, held_by, place_in_file, said_of_stage, span};
+pub use words::bare;
+use words::{found_instead, held_by, place_in_file, said_of_stage, span};
 
 /// Why a request was refused, a step failed or a trial was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]

@@ -11,7 +11,8 @@ pub(super) fn place_in_file(line: usize, column: usize) -> String {
 }
 
 /// A part that others wrote, without the full stop that the sentence sets after it.
-pub(super) fn bare(text: &str) -> &str {
+#[must_use]
+pub fn bare(text: &str) -> &str {
     text.trim_end_matches(|letter: char| letter == '.' || letter.is_whitespace())
 }
 

@@ -99,7 +99,7 @@ impl Window {
 
     fn shut_in_an_unknown_zone(&self) -> Shut {
         let why = format!(
-            "this system's time zone database has no {}, so nobody can tell when it opens; set zone in [window] of the policy to one that it has, or to \"UTC\" with hours of UTC",
+            "this system's time zone database does not have {}, so the agent does not know when it opens; set zone in [window] of the policy to a zone that it has, or to \"UTC\" with hours of UTC",
             self.zone
         );
         Shut { opens: None, why }
@@ -107,7 +107,7 @@ impl Window {
 
     fn shut_for_ever(&self, longest: u64, minutes: u64) -> Shut {
         let why = format!(
-            "it is never open for more than {longest} min, and {}: so the node is never drained; make hours of [window] in the policy longer, or set its last-begin-minutes to {longest} or less (0: begin whenever they are open)",
+            "it is never open for more than {longest} min, and {}, so the node is never drained; make the hours of [window] in the policy longer, or set its last-begin-minutes to {longest} or less (0: begin whenever it is open)",
             self.wants(minutes)
         );
         Shut { opens: None, why }
@@ -117,11 +117,11 @@ impl Window {
         match self.last_begin {
             LastBegin::Usual => {
                 format!(
-                    "a drain is begun with {minutes} min left, as long as upgrades usually take this node from its users"
+                    "a drain begins with at least {minutes} min left, as long as upgrades usually cordon this node"
                 )
             }
             LastBegin::Minutes(_) => {
-                format!("a drain is begun with {minutes} min left (last-begin-minutes)")
+                format!("a drain begins with at least {minutes} min left (last-begin-minutes)")
             }
         }
     }

@@ -11,7 +11,7 @@ fn a_credential_that_ran_out_or_is_no_node_s_is_bad() {
     node.credential("kubernetes-admin", 2027);
     node.is_bad("credential", "kubernetes-admin");
     node.credential("system:node:n1", 2026);
-    node.is_bad("credential", "ran out");
+    node.is_bad("credential", "expired");
     fs::remove_file(node.patient().kubeconfig).unwrap();
     node.is_bad("credential", "kubelet.conf");
 }
@@ -25,7 +25,7 @@ fn a_certificate_within_kubelet_conf_is_read_too() {
     let text = format!("users: [{{ name: u, user: {{ client-certificate-data: {data} }} }}]\n");
     write(&node.patient().kubeconfig, text);
     let found = node.found("credential");
-    assert!(found.seen.starts_with("system:node:n1"), "{found:?}");
+    assert!(found.found.starts_with("system:node:n1"), "{found:?}");
 }
 
 #[test]

@@ -91,8 +91,8 @@ impl Node {
     pub(super) fn is_bad(&self, name: &str, words: &str) {
         let found = self.found(name);
         assert_eq!(found.verdict, Verdict::Bad, "{found:?}");
-        assert!(found.seen.contains(words), "{found:?}");
-        assert!(!found.mend.is_empty(), "{found:?}");
+        assert!(found.found.contains(words), "{found:?}");
+        assert!(!found.fix.is_empty(), "{found:?}");
     }
 
     pub(super) fn block_device(&self) {

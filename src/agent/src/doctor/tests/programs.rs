@@ -30,7 +30,7 @@ fn a_wanted_check_or_a_post_hook_that_others_may_write_is_worth_a_look() {
         program(&node, path, 0o757);
         let found = node.found("programs");
         assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
-        assert!(found.seen.contains(path), "{found:?}");
+        assert!(found.found.contains(path), "{found:?}");
     }
 }
 
@@ -44,5 +44,5 @@ fn each_program_that_is_not_run_is_named_and_one_that_root_alone_may_write_is_no
     let all = examine(&node.patient()).into_iter();
     let found: Vec<_> = all.filter(|found| found.name == "programs").collect();
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found.iter().all(|found| !found.seen.contains("/good")));
+    assert!(found.iter().all(|found| !found.found.contains("/good")));
 }

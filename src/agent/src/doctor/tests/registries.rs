@@ -89,7 +89,7 @@ fn where_the_container_policy_vouches_it_says_who_checks_that() {
     node.container_policy(SIGNED_HERE);
     node.policy(ALLOWED);
     let found = node.found("registry");
-    assert!(found.seen.contains("only skopeo checks"), "{found:?}");
+    assert!(found.found.contains("only skopeo checks"), "{found:?}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_policy_that_names_no_place_for_them_is_warned_of() {
         node.policy(&format!("{more}[registry]\nsigned-by = \"site\"\n"));
         let found = node.found("registry");
         assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
-        assert!(found.seen.contains("registry.allowed"), "{found:?}");
+        assert!(found.found.contains("registry.allowed"), "{found:?}");
     }
 }
 
@@ -161,7 +161,7 @@ fn the_remote_that_vouches_is_judged_as_the_others_though_no_image_may_come_from
     let bad = |finding: &Finding| {
         finding.name == "remote"
             && finding.verdict == Verdict::Bad
-            && finding.seen.contains("registry.signed-by names elsewhere")
+            && finding.found.contains("registry.signed-by names elsewhere")
     };
     assert!(all.iter().any(bad), "{all:?}");
 
@@ -170,7 +170,7 @@ fn the_remote_that_vouches_is_judged_as_the_others_though_no_image_may_come_from
     node.policy("remotes = [\"site\"]\n[registry]\nsigned-by = \"images\"\n");
     let all = examine(&node.patient());
     let bad = |finding: &Finding| {
-        finding.verdict == Verdict::Bad && finding.seen.contains("images has gpg-verify=false")
+        finding.verdict == Verdict::Bad && finding.found.contains("images has gpg-verify=false")
     };
     assert!(all.iter().any(bad), "{all:?}");
 }

@@ -78,7 +78,7 @@ fn a_key_path_that_is_not_there_is_bad_by_its_name_whatever_other_keys_there_are
 fn a_password_in_a_url_is_not_repeated() {
     let node = Node::sound();
     node.remote("url=https://site:secret@images.example.com/os\n");
-    let seen = node.found("remote").seen;
+    let seen = node.found("remote").found;
     assert!(seen.contains("https://…@images.example.com/os"), "{seen}");
     assert!(!seen.contains("secret"), "{seen}");
 }

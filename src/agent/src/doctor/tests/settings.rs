@@ -23,7 +23,7 @@ fn a_policy_that_others_may_write_is_bad() {
     node.policy("trials = 2\n");
     fs::set_permissions(node.patient().policy, fs::Permissions::from_mode(0o666)).unwrap();
     node.is_bad("policy", "666");
-    assert!(node.found("policy").mend.starts_with("chmod go-w /"));
+    assert!(node.found("policy").fix.starts_with("chmod go-w /"));
 }
 
 #[test]

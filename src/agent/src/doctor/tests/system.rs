@@ -44,11 +44,11 @@ fn the_command_that_makes_it_the_default_names_the_generator_that_libostree_is_t
         |generator: &str| format!(": OSTREE_GRUB2_EXEC={generator} ostree admin set-default 1");
     let brought = "/var/lib/careen/agents/proven/careen-grub";
     write(&node.root().join(&brought[1..]), "a program");
-    let mend = node.found("system").mend;
-    assert!(mend.ends_with(&command(brought)), "{mend}");
+    let fix = node.found("system").fix;
+    assert!(fix.ends_with(&command(brought)), "{fix}");
     write(&node.root().join(&names::GENERATOR[1..]), "a program");
-    let mend = node.found("system").mend;
-    assert!(mend.ends_with(&command(names::GENERATOR)), "{mend}");
+    let fix = node.found("system").fix;
+    assert!(fix.ends_with(&command(names::GENERATOR)), "{fix}");
 }
 
 #[test]
@@ -57,10 +57,10 @@ fn on_a_node_with_a_menu_by_grub_mkconfig_the_command_leaves_it_one() {
     let grub = node.disk.places.boot.join("loader.1/grub.cfg");
     write(&grub, "### BEGIN /etc/grub.d/00_header ###\n");
     write(&node.root().join(&names::GENERATOR[1..]), "a program");
-    let mend = node.found("system").mend;
+    let fix = node.found("system").fix;
     assert!(
-        mend.ends_with("default: ostree admin set-default 1"),
-        "{mend}"
+        fix.ends_with("default: ostree admin set-default 1"),
+        "{fix}"
     );
 }
 
@@ -71,7 +71,7 @@ fn boot_entries_that_cannot_be_read_are_bad_and_nobody_is_told_that_libostree_me
     let entry = fs::read_dir(&entries).unwrap().next().unwrap().unwrap();
     fs::write(entry.path(), "title torn\n").unwrap();
     node.is_bad("system", "is damaged");
-    assert!(!node.found("system").mend.contains("set-default"));
+    assert!(!node.found("system").fix.contains("set-default"));
 }
 
 #[test]

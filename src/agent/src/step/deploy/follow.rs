@@ -31,7 +31,7 @@ const CHECK: u32 = 2;
 const LONGEST: Duration = Duration::from_secs(31 * 60);
 
 /// How a run ended.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+#[expect(clippy::large_enum_variant, reason = "only one runs at a time")]
 #[derive(Debug)]
 pub enum Ended {
     /// With this verdict.

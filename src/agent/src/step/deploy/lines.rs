@@ -53,7 +53,9 @@ impl Lines {
 
 fn understand(line: &[u8]) -> Option<Line> {
     serde_json::from_slice(line)
-        .inspect_err(|error| warn!("careen-deploy said what is no line of its language: {error}"))
+        .inspect_err(|error| {
+            warn!("careen-deploy printed a line that is not in its protocol: {error}")
+        })
         .ok()
 }
 

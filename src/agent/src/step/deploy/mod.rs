@@ -66,8 +66,8 @@ pub async fn plan(ahead: Ahead) -> Result<Found, Reason> {
     match deploy.perform(ahead.cancel).await? {
         follow::Ended::Verdict(Ok(Done::Planned(found))) => Ok(*found),
         follow::Ended::Verdict(Err(reason)) => Err(reason),
-        follow::Ended::Verdict(Ok(_)) => Err(died(&run, "its answer is to another question")),
-        follow::Ended::Cancelled => Err(died(&run, "it was given up")),
+        follow::Ended::Verdict(Ok(_)) => Err(died(&run, "it answered another question")),
+        follow::Ended::Cancelled => Err(died(&run, "it was cancelled")),
     }
 }
 

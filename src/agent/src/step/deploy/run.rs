@@ -64,7 +64,7 @@ impl Run {
                     "fetch" | "plan" => "limits.fetch-seconds = ",
                     _ => "",
                 };
-                let detail = format!("{detail}; it may take {whose}{seconds} s");
+                let detail = format!("{detail}; its limit is {whose}{seconds} s");
                 Reason::DeployDied { verb, detail }
             }
             (other, _) => other,
@@ -72,7 +72,7 @@ impl Run {
     }
 }
 
-/// Whose unit the run for a plan is: fixed, for there is one at a time, and whoever needs the repository ends it by its name.
+/// Whose unit the run for a plan is: fixed, for only one runs at a time, and whoever needs the repository ends it by its name.
 pub const PLAN_ID: &str = "dry";
 
 /// The run that looks at an image for a plan.

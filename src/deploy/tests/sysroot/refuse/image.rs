@@ -139,7 +139,7 @@ fn a_pipe_in_etc_is_named_before_anything_is_written() {
     let reason = refused(
         &world,
         &deploy,
-        &["/etc/pipe ", "neither file, link nor folder"],
+        &["/etc/pipe ", "is not a file, link or folder"],
     );
     assert!(matches!(reason, Reason::EtcMerge { .. }), "{reason}");
 }

@@ -81,10 +81,7 @@ fn credentials_are_found_in_each_of_the_usual_files_and_wrong_ones_are_named_wit
     for file in CREDENTIALS.iter().rev() {
         // user:wrong
         shop.credentials_in(file, port, "dXNlcjp3cm9uZw==");
-        refused(&format!(
-            "asked with the credentials of {}",
-            path(file).display()
-        ));
+        refused(&format!("used the credentials of {}", path(file).display()));
         // user:secret
         shop.credentials_in(file, port, "dXNlcjpzZWNyZXQ=");
         let planned = shop.plan(&image).planned();

@@ -195,7 +195,7 @@ fn files_outside_the_signed_commit_are_refused_and_removed() {
     let shop = shop();
     let image = with_a_strangers_files(&shop);
     let reason = shop.refuses(&image, AFTER);
-    assert!(reason.to_string().contains("none of commit"), "{reason}");
+    assert!(reason.to_string().contains("not in commit"), "{reason}");
 }
 
 #[test]

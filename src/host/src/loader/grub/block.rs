@@ -35,10 +35,7 @@ impl Grubenv {
     /// What is wrong with the block. GRUB boots the default if it cannot read the block.
     pub fn parse(block: &[u8]) -> std::result::Result<Self, String> {
         if block.len() != LENGTH {
-            return Err(format!(
-                "it has {} bytes; accepted are exactly {LENGTH}",
-                block.len()
-            ));
+            return Err(format!("it has {} bytes instead of {LENGTH}", block.len()));
         }
         let text = block
             .strip_prefix(HEADER.as_bytes())
@@ -60,7 +57,7 @@ impl Grubenv {
             .iter()
             .find(|line| !line.starts_with('#') && !line.contains('='))
         {
-            Some(line) => Err(format!("a line is no name=value: {line:?}")),
+            Some(line) => Err(format!("a line is not name=value: {line:?}")),
             None => Ok(Self { lines, letters }),
         }
     }
@@ -82,7 +79,7 @@ impl Grubenv {
         }
         if block.len() > LENGTH {
             return Err(format!(
-                "its lines need {} bytes; {LENGTH} is all there is",
+                "its lines need {} bytes; only {LENGTH} are available",
                 block.len()
             ));
         }

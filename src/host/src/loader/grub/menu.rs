@@ -79,14 +79,14 @@ pub(super) fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
     // Without the argument a kernel that panics hangs for ever, and no check of Careen is strict.
     if !script.makes_a_trial(position) {
         let detail = format!(
-            "the menu entry of {} does not carry {}; deploy it again with the generator that the node uses",
+            "the menu entry of {} does not have {}; deploy it again with the generator that the node uses",
             wanted.digest.short(),
             names::TRIAL_ARGUMENT
         );
         return Err(unfit(detail).into());
     }
     if !script.is_certain(position) {
-        let detail = "an entry above the new system's stands in an `if`, so its position is not known; put it below 15_ostree";
+        let detail = "an entry above the new system's is in an `if`, so its position is not known; move it below 15_ostree";
         return Err(unfit(detail.to_owned()).into());
     }
     Ok(position)

@@ -19,12 +19,12 @@ pub(super) fn check_file_system(
 ) -> Result<(), String> {
     match found {
         FileSystem::Ext if has_data_journal(path, kernel) => Err(
-            "/boot is ext4 with data=journal, past which GRUB writes; accepted is any other data mode"
+            "/boot is ext4 with data=journal, which GRUB bypasses when it writes; accepted is any other data mode"
                 .to_owned(),
         ),
         FileSystem::Ext | FileSystem::Xfs | FileSystem::Vfat => Ok(()),
         FileSystem::Other(other) => Err(format!(
-            "the file system of {} (type 0x{other:x}) cannot be written by GRUB; accepted are ext4, xfs and vfat",
+            "GRUB cannot write the file system of {} (type 0x{other:x}); accepted are ext4, xfs and vfat",
             path.display()
         )),
     }
@@ -86,13 +86,13 @@ pub(super) fn check_device(path: &Path, kernel: &Path) -> Result<(), String> {
     let (major, minor) = device_of(path)?;
     let node = node((major, minor), kernel).map_err(|_| {
         format!(
-            "{} does not lie on a block device ({major}:{minor}); accepted is a partition",
+            "{} is not on a block device ({major}:{minor}); accepted is a partition",
             path.display()
         )
     })?;
     match between(&node) {
         Some(kind) => Err(format!(
-            "/boot lies on {}, {kind}, which GRUB cannot write; accepted is a partition of a disk",
+            "/boot is on {}, {kind}, which GRUB cannot write; accepted is a partition of a disk",
             name(&node)
         )),
         None => Ok(()),
