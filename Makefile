@@ -120,7 +120,7 @@ fuzz: setup ## fuzz each parser for MINUTES=10; T=TARGET for one
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
 faults: setup ## all layers of the fault table except the VM
-	cargo test --quiet -p upgrade -p host -p careen-stage -p careen-deploy -p careen-agent -p careen-installer -p careen-model -p careen-fuzz
+	cargo test --quiet -p upgrade -p host -p systemd -p careen-stage -p careen-deploy -p careen-agent -p careen-installer -p careen-model -p careen-fuzz
 	cargo test --quiet -p careen-tests --test agent
 
 attacker: setup ## what an attacker tries, against each part

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_connection_is_led_to_another_end_and_past_one_that_is_gone() {
+    async fn wire_connects_to_each_end_in_turn_and_skips_dead_ones() {
         let ((one, first), (other, second)) = (end().await, end().await);
         let wire = Wire::to(first).await.unwrap();
         wire.lead_to(&[first, second]);

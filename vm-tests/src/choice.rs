@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn several_names_are_taken_as_they_come_and_an_unknown_one_is_named() {
+    fn choose_keeps_the_order_of_names_and_reports_an_unknown_one() {
         let two = format!("{},{POWER_CUT}", POWER_CUTS[0]);
         assert_eq!(
             names(&choose(&two, None).unwrap()),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_scenario_that_was_seen_to_pass_and_needs_no_managers_gets_a_turn() {
+    fn every_core_or_turn_taking_scenario_gets_selected() {
         for unseen in [UNSEEN, &[]] {
             let all = ALL
                 .iter()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_commit_brings_one_sample_of_power_cuts_in_the_place_of_the_single_one() {
+    fn power_cut_sample_replaces_the_single_power_cut_per_commit() {
         for commit in 0..50 {
             let brought = core_but_for(Some(&commit.to_string()), &[]);
             let brought = names(&brought);
@@ -205,7 +205,7 @@ mod tests {
 
     /// What `make test` ends with: an upgrade for one commit, a bad image for another.
     #[test]
-    fn of_those_on_cluster_api_each_commit_brings_one_and_no_commit_brings_all() {
+    fn commit_selects_one_cluster_api_scenario_and_none_selects_all() {
         let both = names(&choose("cluster-api", None).unwrap());
         assert_eq!(both.len(), 2, "{both:?}");
         let mut brought = std::collections::BTreeSet::new();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn all_begins_with_what_was_never_seen_and_then_with_the_longest() {
+    fn all_starts_with_unseen_and_then_the_longest_scenarios() {
         let all = names(&all());
         let first = [UNSEEN, LONG].concat();
         assert_eq!(all[..first.len()], first);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_three_ways_and_two_that_type_the_docs_and_each_says_what_it_is() {
+    fn demo_has_five_ways_and_each_has_help() {
         let ways = Way::value_variants();
         assert_eq!(ways.len(), 5);
         assert!(ways.iter().all(|way| !way.help().is_empty()));

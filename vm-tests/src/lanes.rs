@@ -109,7 +109,7 @@ mod tests {
 
     /// Which the test tells by a program that takes its own file away, as a build does, and then has itself begun by another.
     #[test]
-    fn a_rig_that_was_built_anew_meanwhile_still_begins_its_lanes_with_itself() -> Result<()> {
+    fn rig_replaced_on_disk_still_starts_its_lanes_with_itself() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let rig = folder.path().join("rig");
         fs::copy("/bin/bash", &rig)?;

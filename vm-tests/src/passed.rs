@@ -233,8 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scenarios_of_a_daemonset_depend_on_its_pod_and_manifests_and_no_other_does() -> Result<()>
-    {
+    fn only_daemonset_scenarios_depend_on_installer_and_manifests() -> Result<()> {
         for scenario in ALL {
             let parts = parts_of_scenario(scenario.name)?;
             let with_a_pod = scenario.name.starts_with("a-daemonset-");

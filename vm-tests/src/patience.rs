@@ -74,7 +74,7 @@ mod tests {
         "cpu  100 20 30 4000 50 0 10 40 7 7\ncpu0 50 10 15 2000 25 0 5 20 0 0\nintr 1 2\n";
 
     #[test]
-    fn what_was_taken_is_read_from_the_kernels_line_of_all_processors() {
+    fn stolen_ticks_are_read_from_the_line_of_all_processors() {
         let ticks = Ticks {
             worked: 160,
             stolen: 40,

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_registry_listens_while_it_is_held_and_leaves_nothing_pushed() -> Result<()> {
+    async fn registry_listens_while_held_and_leaves_no_pushed_images() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let registry = Registry::start(folder.path()).await?;
         let address = registry.here();

@@ -146,7 +146,7 @@ async fn plane() -> Result<ControlPlane> {
 
 #[tokio::test]
 #[ignore = "wants managers of Cluster API, which take long to build: cargo test -p vm-tests --test adopted -- --ignored"]
-async fn a_rollout_holds_at_a_bad_image_a_good_one_heals_it_and_the_machine_stays() -> Result<()> {
+async fn rollout_held_by_a_bad_image_ends_in_place_with_a_good_one() -> Result<()> {
     let plane = plane().await?;
     let node = Played::join(plane.client().await?).await?;
     let mut adopted = Adopted::start(&plane, NAME, OLD).await?;

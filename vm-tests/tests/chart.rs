@@ -65,7 +65,7 @@ fn what_a_site_sets_is_in_it() {
 }
 
 #[test]
-fn taints_priority_and_resources_of_a_site_are_put_to_what_every_pod_has() {
+fn chart_adds_site_tolerations_priority_and_resources() {
     let values = [
         "image=x",
         "tolerations[0].key=dedicated",

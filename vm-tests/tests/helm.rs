@@ -25,7 +25,7 @@ async fn expect(plane: &ControlPlane, typed: &str, wanted: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_release_is_installed_updated_taken_from_the_nodes_and_uninstalled() -> Result<()> {
+async fn release_installs_updates_leaves_the_nodes_and_uninstalls() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let plane = ControlPlane::start(&dir.path().join("cluster")).await?;
     expect(&plane, INSTALL, "registry.example.org/one install yes 1").await?;

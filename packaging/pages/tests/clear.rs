@@ -11,7 +11,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 #[test]
-fn what_a_former_build_of_a_package_has_left_goes_and_all_else_stays() {
+fn clear_removes_only_earlier_builds_of_the_named_package() {
     let out = TempDir::new().unwrap();
     let former = [
         "careen_0.1.0~202511220826.0123456789ab-1_amd64.deb",

@@ -31,7 +31,7 @@ fn each(command: &Command, name: &str, look: &mut dyn FnMut(&Command, &str)) {
 }
 
 #[test]
-fn every_command_has_a_page_that_names_its_flags_and_subcommands() {
+fn every_command_has_a_page_naming_its_flags_and_subcommands() {
     let out = written();
     let mut pages = 0;
     for (command, section) in pages::commands() {

@@ -62,7 +62,7 @@ fn laid_out(package: &str) -> TempDir {
 }
 
 #[test]
-fn the_policy_that_is_installed_changes_nothing_until_it_is_edited() {
+fn installed_policy_equals_the_default_until_it_is_edited() {
     let work = laid_out("careen");
     let text = fs::read_to_string(work.path().join("tree/etc/careen/policy.toml")).unwrap();
     assert_eq!(toml::from_str::<Policy>(&text).unwrap(), Policy::default());
@@ -92,7 +92,7 @@ fn blocks(page: &str, begins: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_the_pages_give_for_the_policy_may_be_appended_to_the_one_that_is_installed() {
+fn documented_policy_snippets_append_to_the_installed_policy() {
     let work = laid_out("careen");
     let installed = fs::read_to_string(work.path().join("tree/etc/careen/policy.toml")).unwrap();
     let remotes = blocks("install.md", "remotes = ").remove(0);
@@ -168,7 +168,7 @@ fn named_in(script: &str) -> String {
 }
 
 #[test]
-fn every_program_that_is_shipped_has_its_papers_and_every_package_is_built() {
+fn every_program_has_its_papers_and_every_package_is_built() {
     let papers = named_in("papers.sh");
     for name in [
         "agent",

@@ -50,7 +50,7 @@ fn of_this_tree() -> String {
 }
 
 #[test]
-fn without_a_package_too_programs_are_of_the_commit_and_not_of_the_release_it_leads_to() {
+fn programs_built_without_a_package_version_report_the_commit() {
     assert_eq!(compiled_in(None), BTreeSet::from([of_this_tree()]));
 }
 

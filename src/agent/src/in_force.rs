@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_is_a_link_counts_and_one_into_nothing_is_refused() {
+    fn policy_symlink_is_followed_and_a_dangling_one_is_refused() {
         let (folder, mut file) = with("");
         let (path, real) = (
             folder.path().join("policy.toml"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_starts_over_a_broken_file_still_has_the_last_one_that_held() {
+    fn agent_restart_keeps_the_last_good_policy_over_a_broken_file() {
         let (folder, mut file) = with("trials = 3\n");
         assert_eq!(trials(&mut file), Ok(3));
         fs::write(folder.path().join("policy.toml"), "trials = ").unwrap();
@@ -235,8 +235,7 @@ mod tests {
     const NIGHT: u64 = 60;
 
     #[test]
-    fn on_a_trial_in_an_image_without_the_zone_all_of_the_policy_counts_but_its_hours_which_are_closed()
-     {
+    fn missing_zone_in_a_trial_closes_the_hours_and_keeps_the_rest() {
         let text = "trials = 3\n[window]\nopen = [\"daily 00:00-00:30\"]\nzone = \"Europe/Atlantis\"\n[health]\nsoak-seconds = 1800\n";
         let (folder, mut trial) = with(text);
         let kept = folder.path().join("state/policy.toml");
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_that_this_system_does_not_know_is_refused_where_it_stands() {
+    fn unknown_zone_is_refused_with_its_line_and_column() {
         let (folder, mut file) = with("[window]\nzone = \"Europe/Atlantis\"\n");
         file.zones = folder.path().join("zoneinfo");
         let Err(Broken {

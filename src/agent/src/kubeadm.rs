@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn kubeadm_that_ran_before_the_kubelet_passes_by_its_success_alone() {
+    fn kubeadm_success_passes_when_no_kubelet_restart_is_owed() {
         let (_folder, notes) = notes();
         assert_eq!(notes.check(), None, "systemd is asked whether it runs");
         notes.succeed().unwrap();
@@ -231,8 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_was_killed_before_it_had_the_kubelet_restarted_leaves_the_step_to_be_begun_again()
-     {
+    fn owed_kubelet_restart_fails_the_kubeadm_check_until_done() {
         let (_folder, notes) = notes();
         notes.owe_restart().unwrap();
         assert_eq!(notes.check(), None, "it is still to succeed");

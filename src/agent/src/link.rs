@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_deleted_in_the_trial_is_named_and_condemns_no_image() {
+    fn node_deleted_in_trial_stays_pending_as_if_the_api_is_away() {
         let (mut link, boot) = (Link::default(), seen().turn.boot);
         link.take(News::Reached(None, None), SinceBoot(1_000));
         link.take(ready("b007"), SinceBoot(2_000));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kubelet_said_before_its_restart_proves_nothing_of_the_one_behind_it() {
+    fn readiness_from_before_the_kubelet_restart_is_ignored() {
         let (mut link, boot) = (Link::default(), seen().turn.boot);
         link.take(News::Reached(None, None), SinceBoot(1_000));
         let old = || ready_at("b007", Some("2026-11-27T10:00:00Z"));
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_registered_again_has_its_full_time_from_then_on() {
+    fn reregistered_node_restarts_its_time_since_reached() {
         let since = |link: &Link| match link.api_in_trial() {
             Api::Reached { since, .. } => Some(since),
             Api::Away => None,
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_registered_anew_right_behind_the_cordon_has_none() {
+    fn node_reregistered_after_the_cordon_is_schedulable() {
         let mut link = Link::default();
         link.cordoned(&"u1".parse().unwrap());
         link.take(News::NoNode, SinceBoot(1));
@@ -419,14 +419,14 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_has_just_started_believes_the_first_news_of_the_cordon() {
+    fn restarted_agent_trusts_the_first_cordon_state_it_sees() {
         let mut link = Link::default();
         link.take(node(None, false), SinceBoot(1));
         assert!(link.is_schedulable());
     }
 
     #[test]
-    fn only_a_cordon_under_the_mark_of_the_records_upgrade_is_its_own() {
+    fn cordon_is_own_only_with_the_mark_of_the_recorded_upgrade() {
         let mut link = Link::default();
         let mut own = |mark, cordoned| {
             link.take(node(mark, cordoned), SinceBoot(1));
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_label_under_the_mark_of_the_records_upgrade_is_its_own() {
+    fn label_is_own_only_with_the_mark_of_the_recorded_upgrade() {
         let mut link = Link::default();
         let mut own = |mark, label| {
             link.take(excluded(mark, label), SinceBoot(1));
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_refused_is_why_nothing_is_deployed_until_it_is_known() {
+    fn refused_version_hinders_the_deploy_until_it_is_known() {
         let mut link = Link::default();
         link.take(News::Reached(None, None), SinceBoot(1_000));
         link.take(News::Unversioned("403".to_owned()), SinceBoot(1_000));
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_comes_late_is_taken_in_and_the_server_was_reached_all_the_while() {
+    fn late_server_version_keeps_the_time_since_reached() {
         let mut link = Link::default();
         let version: Version = "v1.35.4".parse().unwrap();
         link.take(News::Reached(None, None), SinceBoot(1_000));

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_the_node_has_lost_is_written_again_and_one_that_it_shows_is_not() {
+    async fn lost_plan_answer_is_due_again_and_a_shown_one_is_not() {
         let (answer, now) = (json!("the answer"), Instant::now());
         let planner = having_told(&answer);
         let due = |shown: Option<&str>| planner.due(&answer, &showing(shown), 2);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_a_server_which_came_back_does_not_know_is_written_at_once() {
+    async fn plan_answer_unknown_to_a_returned_server_is_due_at_once() {
         let (answer, now) = (json!("the answer"), Instant::now());
         let planner = having_told(&answer);
         assert_eq!(planner.due(&answer, &showing(None), 3), Some(now));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_time_in_which_a_lost_answer_is_given_again_wakes_the_loop() {
+    async fn planner_wakes_the_loop_when_a_lost_answer_is_due_again() {
         let at = Instant::now() + LOST;
         let mut planner = Planner {
             again: Some(at),

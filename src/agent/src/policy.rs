@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_none_of_the_accepted_ones_is_refused_with_its_key() {
+    fn unaccepted_value_is_refused_with_its_key_and_alternatives() {
         let (line, _, detail) = refused("[drain]\nat-deadline = \"stop\"\n");
         assert_eq!(line, 2);
         for part in ["drain.at-deadline: ", "stop", "abort"] {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn hours_that_are_none_are_refused_where_they_stand_with_what_hours_look_like() {
+    fn malformed_hours_are_refused_with_position_and_an_example() {
         let text = "[window]\nopen = [\"Sat 02:00-04:00\",\n  \"Sun 4-6\"]\n";
         let (line, column, detail) = refused(text);
         assert_eq!((line, column), (3, 3), "{detail}");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minutes_that_a_drain_wants_of_the_hours_are_a_number_or_the_usual_ones() {
+    fn last_begin_minutes_accepts_0_to_1440_or_usual() {
         let of = |value: &str| format!("[window]\nlast-begin-minutes = {value}\n");
         for (value, taken) in [
             ("0", LastBegin::Minutes(0)),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_no_branch_could_have_is_refused_where_it_stands() {
+    fn impossible_branch_pattern_is_refused_with_its_position() {
         for bad in ["site/**", "site/", "site/st?ble", "", "site stable"] {
             let (line, column, detail) = refused(&format!("trials = 2\nbranches = [\"{bad}\"]\n"));
             assert_eq!((line, column), (2, 1), "{detail}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_that_would_lead_out_of_its_folder_is_refused_where_it_stands() {
+    fn zone_escaping_the_zoneinfo_folder_is_refused_with_position() {
         let (line, column, detail) = refused("[window]\nzone = \"../../etc/shadow\"\n");
         assert_eq!((line, column), (2, 8), "{detail}");
         assert!(detail.contains("Europe/Berlin"), "{detail}");

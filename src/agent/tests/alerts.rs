@@ -63,7 +63,7 @@ fn label(text: &str) -> Option<(String, Vec<String>)> {
 }
 
 #[test]
-fn every_metric_that_alerts_and_dashboard_ask_for_is_served_with_the_labels_they_pick_by() {
+fn metrics_queried_by_alerts_and_dashboard_exist_with_labels() {
     let asked = asked();
     assert!(asked.len() > 80, "only {} were found", asked.len());
     for (file, Asked { name, labels }) in asked {
@@ -98,7 +98,7 @@ fn every_phase_and_every_reason_that_they_name_there_is() {
 }
 
 #[test]
-fn every_alert_leads_to_its_section_of_the_docs_and_every_section_has_its_alert() {
+fn alerts_and_docs_sections_match_one_to_one() {
     let begin_with = |text: &str, begin: &str| -> Vec<String> {
         let rest = text
             .lines()
@@ -151,7 +151,7 @@ fn every_job_that_an_alert_or_a_panel_goes_by_is_scraped() {
 
 /// From the policy to Prometheus there are three addresses and a token, each written down at both of its ends.
 #[test]
-fn policy_proxy_and_scraper_meet_where_the_files_and_the_docs_say() {
+fn proxy_and_scrape_addresses_match_the_docs() {
     let docs = read("docs/monitoring.md");
     let proxy = read("packaging/monitoring/agent-proxy.yaml");
     let scrape = read("packaging/monitoring/scrape.yaml");

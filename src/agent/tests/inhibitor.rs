@@ -24,7 +24,7 @@ const LOGIND: &str = "org.freedesktop.login1";
 const SYSTEMD: &str = "org.freedesktop.systemd1";
 
 #[test]
-fn nobody_reboots_by_accident_while_something_is_taken_back_and_afterwards_everybody_may() {
+fn undo_holds_a_reboot_inhibitor_and_releases_it() {
     on_a_bus_of_its_own("played_an_undo");
 }
 

@@ -18,12 +18,12 @@ use played::{Answer, on_a_bus_of_its_own, path, play};
 const SYSTEMD: &str = "org.freedesktop.systemd1";
 
 #[test]
-fn kubeadm_that_succeeds_late_is_followed_by_one_restart_of_the_kubelet() {
+fn late_kubeadm_success_restarts_the_kubelet_once() {
     on_a_bus_of_its_own("played_a_systemd_that_answers");
 }
 
 #[test]
-fn an_agent_that_is_killed_between_kubeadm_and_the_kubelet_s_restart_leaves_that_to_the_next() {
+fn next_agent_does_the_kubelet_restart_a_killed_one_left() {
     on_a_bus_of_its_own("played_a_systemd_whose_caller_is_killed");
 }
 

@@ -78,7 +78,7 @@ fn call(program: &str, arguments: &[&str], path: &Path) {
 }
 
 #[test]
-fn a_boot_that_was_left_frozen_with_var_on_its_file_system_is_thawed_before_the_start_is_noted() {
+fn launch_thaws_a_frozen_var_before_it_records_the_start() {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("not checked: who is not root can freeze nothing");
         return;
@@ -110,7 +110,7 @@ fn launch(root: &Path) -> (u32, Output) {
 }
 
 #[test]
-fn it_is_the_same_process_with_the_same_arguments_and_the_start_is_counted() {
+fn launch_keeps_pid_and_arguments_and_counts_the_start() {
     let root = node("99.0.0");
     let (pid, output) = launch(root.path());
     let said = String::from_utf8(output.stdout).unwrap();
@@ -121,7 +121,7 @@ fn it_is_the_same_process_with_the_same_arguments_and_the_start_is_counted() {
 }
 
 #[test]
-fn after_three_starts_without_a_word_that_it_runs_it_is_not_picked_again() {
+fn agent_is_not_picked_after_three_unconfirmed_starts() {
     let root = node("99.0.0");
     let agents = Agents::below(root.path());
     let image = upgrade::release::THIS.parse().unwrap();
@@ -133,7 +133,7 @@ fn after_three_starts_without_a_word_that_it_runs_it_is_not_picked_again() {
 }
 
 #[test]
-fn reboots_that_come_after_it_has_lasted_use_up_none_of_its_starts() {
+fn reboots_after_an_agent_has_lasted_do_not_use_up_its_starts() {
     let root = node("99.0.0");
     let agents = Agents::below(root.path());
     let image = upgrade::release::THIS.parse().unwrap();
@@ -158,7 +158,7 @@ fn one_that_is_not_newer_than_this_one_is_not_picked() {
 }
 
 #[test]
-fn launched_by_one_that_a_pod_has_installed_there_is_no_image_to_be_newer() {
+fn pod_installed_launcher_runs_a_bundle_of_any_release() {
     let root = node("0.0.1");
     let agents = Agents::below(root.path());
     let own = agents.folder().join("0.0.0-0123456789ab/careen-agent");
@@ -166,7 +166,7 @@ fn launched_by_one_that_a_pod_has_installed_there_is_no_image_to_be_newer() {
 }
 
 #[test]
-fn where_the_start_cannot_be_counted_a_new_one_is_left_and_a_proven_one_runs() {
+fn uncountable_start_rejects_a_new_agent_but_runs_a_proven_one() {
     let root = node("99.0.0");
     let agents = Agents::below(root.path());
     let image = upgrade::release::THIS.parse().unwrap();
@@ -185,7 +185,7 @@ fn refused() -> std::io::Error {
 }
 
 #[test]
-fn one_that_this_system_cannot_run_is_noted_as_such_and_not_picked_again() {
+fn agent_that_cannot_execute_is_recorded_and_not_picked_again() {
     let root = node("99.0.0");
     let agents = Agents::below(root.path());
     let own = Path::new("/usr/libexec/careen/careen-agent");
@@ -198,7 +198,7 @@ fn one_that_this_system_cannot_run_is_noted_as_such_and_not_picked_again() {
 }
 
 #[test]
-fn and_a_launcher_that_a_pod_has_installed_is_noted_as_what_runs() {
+fn pod_installed_launcher_records_itself_as_what_runs() {
     let root = node("99.0.0");
     let agents = Agents::below(root.path());
     let own = agents.folder().join("0.0.0-0123456789ab/careen-agent");

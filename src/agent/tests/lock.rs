@@ -73,7 +73,7 @@ async fn the_only_agent_has_the_lock_at_once_and_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_second_agent_waits_says_so_once_and_follows_when_the_first_ends() {
+async fn second_agent_waits_says_so_once_and_follows_the_first() {
     let node = Node::new();
     let (path, mut systemd) = (node.lock(), node.systemd());
     let first = take(&path, &mut node.systemd()).await.unwrap();

@@ -86,7 +86,7 @@ async fn without_an_address_nobody_listens_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn who_asks_is_told_what_was_shown_last_and_the_room_of_this_moment() {
+async fn metrics_show_the_last_state_and_the_current_free_space() {
     let (mut metrics, address) = (metrics(), free());
     metrics.follow(&policy(&address.to_string()));
     show(&metrics);
@@ -122,7 +122,7 @@ async fn what_is_served_while_nobody_looks_says_so() {
 }
 
 #[tokio::test]
-async fn an_agent_that_starts_and_sees_nothing_says_so_and_does_not_look_like_one_that_is_down() {
+async fn starting_agent_in_trouble_serves_metrics_that_say_so() {
     let (mut metrics, address) = (metrics(), free());
     metrics.follow(&policy(&address.to_string()));
     metrics.trouble();
@@ -137,7 +137,7 @@ async fn an_agent_that_starts_and_sees_nothing_says_so_and_does_not_look_like_on
 }
 
 #[tokio::test]
-async fn an_address_that_somebody_else_holds_is_served_once_it_is_free() {
+async fn metrics_are_served_once_a_busy_address_is_free() {
     let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = held.local_addr().unwrap();
     let mut metrics = metrics().trying_again_after(Duration::from_millis(20));
@@ -208,7 +208,7 @@ async fn what_lies_in_the_place_of_the_socket_and_is_none_stays() {
 }
 
 #[tokio::test]
-async fn another_address_takes_the_place_of_the_former_and_a_broken_policy_changes_nothing() {
+async fn metrics_move_to_a_new_address_and_survive_a_broken_policy() {
     let (mut metrics, first, second) = (metrics(), free(), free());
     metrics.follow(&policy(&first.to_string()));
     show(&metrics);
@@ -224,7 +224,7 @@ async fn another_address_takes_the_place_of_the_former_and_a_broken_policy_chang
 }
 
 #[tokio::test]
-async fn an_agent_that_starts_over_a_broken_policy_serves_where_the_last_one_that_held_says() {
+async fn agent_starting_with_a_broken_policy_serves_the_last_address() {
     let (mut metrics, address) = (metrics(), free());
     metrics.follow(&broken_behind(policy(&address.to_string())));
     show(&metrics);

@@ -33,7 +33,7 @@ fn a_reboot_that_is_refused_names_who_holds_it_up() {
 
 /// A daemon that is stopped takes every message and answers none, as one that hangs does.
 #[test]
-fn a_bus_that_hangs_is_waited_for_as_long_as_an_answer_may_take_and_named() {
+fn hung_bus_fails_the_reboot_request_after_its_timeout() {
     on_a_bus_of_its_own("played_a_bus_that_hangs");
 }
 

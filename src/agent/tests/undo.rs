@@ -20,7 +20,7 @@ const DEPLOY: &str = "careen-deploy-u1-deploy.service";
 const UNDO: &str = "careen-deploy-u1-undo.service";
 
 #[test]
-fn a_fetch_that_lives_on_is_ended_and_seen_gone_before_anything_is_taken_back() {
+fn undo_waits_until_leftover_runs_of_other_steps_end() {
     on_a_bus_of_its_own("played_a_systemd_with_runs_of_a_former_agent");
 }
 

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_goes_by_signatures_where_it_or_something_below_or_around_it_does() {
+    fn signed_scope_at_above_or_below_a_place_requires_signatures() {
         let place = "r.example.com/team";
         for scope in [
             "r.example.com/team",
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_where_everything_or_nothing_comes_through_does_not_go_by_signatures() {
+    fn accept_all_or_reject_all_default_does_not_use_signatures() {
         for default in [ANYTHING, "reject"] {
             assert!(!policy(default, &[]).goes_by_signatures("r.example.com"));
             assert!(!policy(default, &[]).goes_by_signatures(""));

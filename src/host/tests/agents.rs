@@ -85,7 +85,7 @@ fn a_bundle_with_a_wrong_digest_is_not_taken() {
 }
 
 #[test]
-fn a_bundle_without_a_program_or_with_a_version_that_is_none_is_none() {
+fn bundle_with_missing_program_or_invalid_version_is_rejected() {
     let (folder, _) = brought("0.1.1");
     spoil(folder.path(), "VERSION");
     assert!(
@@ -143,7 +143,7 @@ fn a_link_out_of_the_folder_is_no_bundle() {
 }
 
 #[test]
-fn starts_count_for_the_bundle_that_was_tried_and_not_for_one_that_is_proven() {
+fn start_count_applies_to_the_tried_bundle_until_it_is_proven() {
     let (node, id) = Node::with(Role::Wanted, "0.1.1");
     let (_folder, other) = brought("0.1.0");
     let starts = |tried: &AgentId| {
@@ -160,8 +160,7 @@ fn starts_count_for_the_bundle_that_was_tried_and_not_for_one_that_is_proven() {
 }
 
 #[test]
-fn a_proven_one_that_ends_at_once_is_left_for_the_images_in_this_boot_and_nothing_of_that_outlasts_it()
- {
+fn proven_agent_out_of_starts_yields_to_the_image_for_this_boot() {
     let (node, id) = Node::with(Role::Wanted, "0.1.1");
     node.agents.appoint(Role::Proven, &id).unwrap();
     let image = "0.1.0".parse().unwrap();
@@ -179,7 +178,7 @@ fn a_proven_one_that_ends_at_once_is_left_for_the_images_in_this_boot_and_nothin
 }
 
 #[test]
-fn a_proven_one_that_lasts_is_picked_however_often_it_is_started() {
+fn proven_agent_that_lasts_is_picked_however_often_it_starts() {
     let (node, id) = Node::with(Role::Wanted, "0.1.1");
     node.agents.appoint(Role::Proven, &id).unwrap();
     let image = "0.1.0".parse().unwrap();
@@ -200,7 +199,7 @@ fn where_the_image_has_none_a_proven_one_is_started_for_ever() {
 }
 
 #[test]
-fn a_note_is_read_as_it_was_written_and_what_is_none_counts_as_none() {
+fn launch_note_round_trips_and_an_invalid_note_reads_as_none() {
     let (node, id) = Node::with(Role::Wanted, "0.1.1");
     let note = Launched {
         ran: Some(id),

@@ -102,7 +102,7 @@ fn what_runs_is_known_without_boot_in_sight() {
 }
 
 #[test]
-fn arming_finds_the_position_of_the_deployment_and_not_of_its_neighbour() {
+fn arming_uses_the_menu_position_of_the_deployment() {
     let all = [deployment('a', 0), deployment('b', 0), deployment('c', 0)];
     let disk = Disk::new(&all);
     assert_eq!(disk.arm(&all[2]).unwrap(), 2);

@@ -62,7 +62,7 @@ fn a_plain_file_on_a_partition_is_fit() {
 
 /// GRUB reads btrfs and does not write it; a file on it may be compressed or shared.
 #[test]
-fn a_file_system_that_grub_does_not_write_is_refused_by_its_number() {
+fn file_system_grub_cannot_write_is_refused_by_magic_number() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let text = detail_on(&disk, kernel(&disk, None).path(), BTRFS);
     let named = text.contains("0x9123683e") && text.contains("accepted are ext4, xfs and vfat");
@@ -106,7 +106,7 @@ fn a_partition_of_a_raid_is_refused_as_the_raid_is() {
 }
 
 #[test]
-fn ext4_whose_superblock_asks_for_data_journal_is_refused_though_its_mount_does_not_say_so() {
+fn ext4_in_data_journal_mode_is_refused_by_its_proc_options() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let kernel = kernel(&disk, None);
     let folder = kernel.path().join("proc/fs/ext4/sda2");

@@ -64,7 +64,7 @@ fn of_generation(generation: u64) -> Record {
 }
 
 #[test]
-fn a_record_that_the_full_disk_does_not_take_leaves_the_one_before() {
+fn store_on_a_full_disk_keeps_the_previous_record() {
     let small = Small::new();
     let mut store = Store::new(small.0.path());
     (1..=2).for_each(|generation| store.store(&of_generation(generation)).unwrap());
@@ -80,7 +80,7 @@ fn a_record_that_the_full_disk_does_not_take_leaves_the_one_before() {
 }
 
 #[test]
-fn a_snapshot_that_the_full_disk_does_not_take_is_none_and_is_taken_when_there_is_room() {
+fn snapshot_on_a_full_disk_does_not_exist_until_retried() {
     let small = Small::new();
     let places = Places::running(small.0.path());
     let config = small.0.path().join("var/lib/kubelet/config.yaml");
@@ -98,7 +98,7 @@ fn a_snapshot_that_the_full_disk_does_not_take_is_none_and_is_taken_when_there_i
 }
 
 #[test]
-fn a_snapshot_that_the_full_disk_does_not_take_leaves_a_former_one_alone() {
+fn snapshot_on_a_full_disk_keeps_the_previous_one() {
     let small = Small::new();
     let places = Places::running(small.0.path());
     let config = small.0.path().join("var/lib/kubelet/config.yaml");

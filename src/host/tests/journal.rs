@@ -112,7 +112,7 @@ fn after_damage_the_next_record_goes_over_the_damaged_copy() {
 }
 
 #[test]
-fn with_both_copies_damaged_a_person_must_look_and_nothing_is_written() {
+fn two_damaged_copies_ask_for_manual_removal_and_block_writes() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
     store.store(&of_generation(2)).unwrap();
@@ -131,7 +131,7 @@ fn with_both_copies_damaged_a_person_must_look_and_nothing_is_written() {
 }
 
 #[test]
-fn a_copy_that_the_disk_does_not_give_is_not_replaced_by_the_older_one() {
+fn unreadable_copy_is_not_replaced_by_the_older_one() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
     store.store(&of_generation(2)).unwrap();
@@ -155,7 +155,7 @@ fn a_copy_that_the_disk_does_not_give_is_not_replaced_by_the_older_one() {
 }
 
 #[test]
-fn an_older_generation_and_another_content_of_the_same_are_refused() {
+fn store_refuses_an_older_or_conflicting_generation() {
     let (_folder, mut store) = store();
     store.store(&of_generation(5)).unwrap();
     store.store(&of_generation(5)).unwrap();
@@ -173,7 +173,7 @@ fn an_older_generation_and_another_content_of_the_same_are_refused() {
 }
 
 #[test]
-fn a_record_that_demands_a_newer_reader_is_neither_read_nor_written_over() {
+fn record_requiring_a_newer_reader_is_not_read_or_overwritten() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
     let newer = seal(
@@ -198,7 +198,7 @@ fn a_record_that_demands_a_newer_reader_is_neither_read_nor_written_over() {
 }
 
 #[test]
-fn a_whole_record_that_cannot_be_made_out_is_not_advised_to_be_removed() {
+fn intact_but_unparsable_record_does_not_advise_removal() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
     let odd =
@@ -247,7 +247,7 @@ fn what_a_newer_version_added_is_kept() {
 }
 
 #[test]
-fn a_reason_that_a_newer_trial_wrote_does_not_keep_the_old_system_from_its_end() {
+fn unknown_reason_from_a_newer_version_reads_as_failed() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
     let sample =

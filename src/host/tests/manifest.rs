@@ -58,7 +58,7 @@ fn another_commits_manifest_is_refused() {
 }
 
 #[test]
-fn the_initramfs_checks_what_boots_and_the_rest_is_checked_later() {
+fn boot_check_covers_boot_files_and_rest_check_covers_the_rest() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let (manifest, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
     fs::write(root.join("usr/bin/kubelet"), "kubelot").unwrap();
@@ -96,7 +96,7 @@ fn where_the_seal_is_gone_the_content_is_read() {
 }
 
 #[test]
-fn a_sealed_file_is_known_by_its_digest_where_the_file_system_can() {
+fn sealed_file_is_verified_by_its_fsverity_digest() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let path = disk.folder.path().join("sealed");
     fs::write(&path, "content").unwrap();

@@ -125,7 +125,7 @@ fn can_write(folder: &Path) {
 }
 
 #[test]
-fn after_a_checkpoint_the_blocks_hold_the_file_and_writing_goes_on() {
+fn checkpoint_flushes_file_blocks_and_keeps_the_mount_writable() {
     let Some(mounted) = Mounted::new() else {
         return;
     };

@@ -59,7 +59,7 @@ fn a_list_that_others_may_write_is_not_gone_by() {
 }
 
 #[test]
-fn a_leftover_of_a_former_request_with_the_same_id_is_not_put_back() {
+fn second_save_with_the_same_id_replaces_the_snapshot() {
     let node = node();
     node.save();
     node.write("var/lib/kubelet/config.yaml", "an operator's config");
@@ -161,7 +161,7 @@ fn owed() -> snapshot::Owed {
 }
 
 #[test]
-fn what_is_owed_is_taken_away_by_no_tidying_up_and_found_without_a_record() {
+fn owed_snapshot_survives_cleanup_and_is_found_without_a_record() {
     let node = node();
     node.save();
     snapshot::owe(&node.places, &upgrade_id("one"), &owed()).unwrap();
@@ -174,7 +174,7 @@ fn what_is_owed_is_taken_away_by_no_tidying_up_and_found_without_a_record() {
 }
 
 #[test]
-fn what_a_trial_has_left_is_not_saved_while_the_state_of_before_it_is_owed() {
+fn save_is_refused_while_an_earlier_snapshot_is_owed() {
     let node = node();
     node.save();
     snapshot::owe(&node.places, &upgrade_id("one"), &owed()).unwrap();
@@ -214,7 +214,7 @@ fn ids_with_dots_keep_apart() {
 }
 
 #[test]
-fn a_snapshot_that_is_told_to_stop_leaves_nothing_of_itself_and_the_one_before_as_it_was() {
+fn cancelled_save_leaves_no_partial_and_keeps_the_old_snapshot() {
     let node = node();
     node.save();
     node.write(&format!("{KUBELET}/config.yaml"), "new config");

@@ -26,7 +26,7 @@ fn with_a_folder_of_somebody_else() -> Node {
 }
 
 #[test]
-fn a_link_in_a_listed_folder_is_not_read_through_and_a_line_leads_nowhere_else() {
+fn save_does_not_follow_links_inside_a_listed_folder() {
     let node = with_a_folder_of_somebody_else();
     symlink(node.path("etc/shadow"), node.path("var/lib/app/link")).unwrap();
     symlink(node.path("etc"), node.path("var/lib/app/folder")).unwrap();
@@ -43,7 +43,7 @@ fn a_link_in_a_listed_folder_is_not_read_through_and_a_line_leads_nowhere_else()
 }
 
 #[test]
-fn a_file_that_became_a_link_is_a_file_again_and_what_it_led_to_is_left() {
+fn restore_replaces_a_link_with_the_file_and_spares_its_target() {
     let node = with_a_folder_of_somebody_else();
     node.save();
     let state = node.path("var/lib/app/state");
@@ -59,7 +59,7 @@ fn a_file_that_became_a_link_is_a_file_again_and_what_it_led_to_is_left() {
 }
 
 #[test]
-fn a_link_that_waits_for_the_file_to_be_put_back_is_not_written_through() {
+fn restore_does_not_write_through_a_link_at_its_temporary_name() {
     let node = with_a_folder_of_somebody_else();
     node.save();
     node.write("var/lib/app/state", "changed");

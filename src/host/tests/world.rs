@@ -60,7 +60,7 @@ fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
 
 /// Once in it, nothing would end its trial.
 #[test]
-fn an_image_without_agent_and_deadman_is_never_tried_whatever_is_cut_where() {
+fn image_without_agent_and_deadman_is_never_tried_despite_cuts() {
     for cut in [Cut::Power, Cut::Kill] {
         for at in 0..=points(Flaw::Unattended) {
             let mut world = World::new(Flaw::Unattended).with_cuts(&[(at, cut)]);
@@ -101,7 +101,7 @@ fn a_flawed_image_never_stays_whatever_is_cut_where() {
 }
 
 #[test]
-fn an_api_server_that_is_away_past_the_hold_is_no_fault_of_the_image() {
+fn api_outage_longer_than_the_hold_still_ends_upgraded() {
     for (from, to) in [(70, 3000), (100, 900), (75, 1500), (62, 200)] {
         let mut world = World::new(Flaw::None).with_api_away(from..to);
         assert_eq!(
@@ -114,7 +114,7 @@ fn an_api_server_that_is_away_past_the_hold_is_no_fault_of_the_image() {
 }
 
 #[test]
-fn an_api_server_that_comes_back_within_the_hold_costs_no_second_trial() {
+fn api_outage_within_the_hold_needs_only_one_trial() {
     for (from, to) in [(62, 200), (75, 600), (100, 900), (75, 1400)] {
         let mut world = World::new(Flaw::None).with_api_away(from..to);
         assert_eq!(world.live(), Phase::Upgraded);
@@ -172,7 +172,7 @@ fn a_system_that_never_reached_the_api_is_not_blessed() {
 }
 
 #[test]
-fn a_refused_reboot_leaves_nothing_armed_and_is_asked_for_again_a_few_times() {
+fn refused_reboot_is_retried_four_times_and_then_fails_untried() {
     for refusals in [1, 4] {
         let mut world = World::new(Flaw::None).with_refused_reboots(refusals);
         assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
@@ -193,7 +193,7 @@ fn a_blessing_that_fails_behind_its_swap_is_a_blessing() {
 }
 
 #[test]
-fn a_loader_that_cannot_clear_its_one_shot_boots_no_trial_for_ever() {
+fn loader_that_cannot_clear_its_one_shot_does_not_loop_forever() {
     for flaw in [
         Flaw::None,
         Flaw::Tampered,
@@ -217,7 +217,7 @@ fn a_bad_image_is_tried_again_only_when_asked_again() {
 }
 
 #[test]
-fn a_withdrawn_request_ends_withdrawn_before_the_arming_and_goes_on_after_it() {
+fn withdrawal_before_arming_fails_and_after_it_is_ignored() {
     let mut armed = false;
     for at in 1..=points(Flaw::None) {
         let mut world = World::new(Flaw::None).with_withdrawal(at);
@@ -238,7 +238,7 @@ fn a_withdrawn_request_ends_withdrawn_before_the_arming_and_goes_on_after_it() {
 }
 
 #[test]
-fn a_request_withdrawn_during_a_trial_that_leaves_no_verdict_gets_no_second_one() {
+fn withdrawal_during_a_trial_without_verdict_prevents_a_second() {
     let mut heard = false;
     for at in 1..=points(Flaw::Panics) {
         let mut world = World::new(Flaw::Panics).with_withdrawal(at);
@@ -253,7 +253,7 @@ fn a_request_withdrawn_during_a_trial_that_leaves_no_verdict_gets_no_second_one(
 }
 
 #[test]
-fn what_was_changed_in_etc_before_the_arming_is_in_the_new_system_wherever_a_cut_comes() {
+fn etc_changes_before_arming_reach_the_new_system_despite_cuts() {
     let drained = 22;
     let changed = || World::new(Flaw::None).with_etc_changed(drained..drained + 1);
     let mut whole = changed();
@@ -270,7 +270,7 @@ fn what_was_changed_in_etc_before_the_arming_is_in_the_new_system_wherever_a_cut
 }
 
 #[test]
-fn an_etc_that_never_stays_as_it_is_ends_the_upgrade_with_the_node_schedulable() {
+fn constantly_changing_etc_fails_the_upgrade_without_a_trial() {
     let mut world = World::new(Flaw::None).with_etc_changed(1..u32::MAX);
     let phase = world.live();
     let reason = reason(phase, &world);

@@ -21,7 +21,8 @@ pub fn take(folder: &Path) -> Result<Lock, String> {
     let opened = opened.map_err(|error| format!("opening {}: {error}", folder.display()))?;
     Flock::lock(opened, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
         if errno == Errno::EWOULDBLOCK {
-            return "the careen-installer of another pod works on this node. Waiting until it ends".to_owned();
+            return "the careen-installer of another pod works on this node. Waiting until it ends"
+                .to_owned();
         }
         format!("locking {}: {errno}", folder.display())
     })
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_pod_waits_for_the_end_of_the_first_and_nothing_is_left_of_either() {
+    fn second_pod_waits_for_the_first_and_the_lock_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let first = take(folder.path()).unwrap();
         let refused = take(folder.path()).unwrap_err();

@@ -76,7 +76,7 @@ mod tests {
     use crate::systemd::Refused;
 
     #[test]
-    fn an_act_that_failed_is_not_done_again_at_once_and_the_pod_is_heard_of_meanwhile() {
+    fn failed_turn_pauses_longer_and_stays_under_the_silence_limit() {
         let failed = Failed::Systemd(Refused::Call("the bus is away".to_owned()));
         assert!(pause(&Err(failed)) > PACE * 5);
         assert!(pause(&Err(Failed::Overtaken)) == PACE);

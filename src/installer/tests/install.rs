@@ -62,7 +62,7 @@ fn an_older_one_lies_there_and_the_images_runs_on() {
 
 /// Who updates to it sees that nothing was updated. A build of the day is older than the release it leads to, however late it is.
 #[test]
-fn a_pod_whose_agent_is_no_newer_than_the_images_says_that_it_does_not_run() {
+fn pod_reports_its_agent_unused_when_no_newer_than_the_images() {
     let day = "0.1.0~202611221200.abcdef123456";
     for brings in [day, "0.1.0"] {
         let world = World::with_image("0.1.0");
@@ -79,7 +79,7 @@ fn a_pod_whose_agent_is_no_newer_than_the_images_says_that_it_does_not_run() {
 }
 
 #[test]
-fn an_image_from_before_the_launcher_serves_on_and_its_pod_says_why_it_is_not_ready() {
+fn image_without_a_launcher_keeps_its_agent_and_pod_says_why() {
     let world = World::with_image("0.1.0");
     world.launches.set(false);
     let health = world.settle(&pod("0.1.1"));
@@ -139,7 +139,7 @@ fn what_is_in_place_is_left_alone() {
 }
 
 #[test]
-fn while_an_upgrade_is_under_way_a_roll_out_changes_nothing_at_all() {
+fn rollout_changes_nothing_while_an_upgrade_is_in_progress() {
     for (phase, tries) in under_way() {
         let world = World::with_image("0.1.0");
         world.settle(&pod("0.1.1"));
@@ -169,7 +169,7 @@ fn when_it_has_ended_the_roll_out_goes_on() {
 }
 
 #[test]
-fn a_run_of_careen_deploy_is_a_step_in_the_middle_whatever_the_record_says() {
+fn running_deploy_unit_blocks_a_rollout_despite_the_record() {
     let world = World::with_image("0.1.0");
     world
         .steps
@@ -235,7 +235,7 @@ fn a_system_that_ostree_did_not_deploy_is_left_alone() {
 }
 
 #[test]
-fn an_agent_that_does_not_start_gives_way_to_the_one_before_which_serves_at_once() {
+fn agent_that_does_not_start_gives_way_to_the_previous_one() {
     let world = World::with_image("0.1.0");
     world.settle(&pod("0.1.1"));
     world.dies("0.1.2");
@@ -265,7 +265,7 @@ fn and_to_the_images_where_it_is_the_first() {
 }
 
 #[test]
-fn one_that_was_given_up_is_not_tried_again_by_the_next_pod_of_its_image() {
+fn abandoned_agent_is_not_retried_by_the_next_pod_of_its_image() {
     let world = World::with_image("0.1.0");
     world.dies("0.1.1");
     world.settle(&pod("0.1.1"));
@@ -275,7 +275,7 @@ fn one_that_was_given_up_is_not_tried_again_by_the_next_pod_of_its_image() {
 }
 
 #[test]
-fn another_image_mends_it_and_the_first_one_may_come_again_later() {
+fn abandoned_agent_can_be_installed_again_after_another_image() {
     let world = World::with_image("0.1.0");
     world.dies("0.1.2");
     world.settle(&pod("0.1.2"));
@@ -295,8 +295,7 @@ fn an_agent_that_dies_later_is_given_up_in_a_boot_without_a_pod() {
 }
 
 #[test]
-fn one_that_the_next_image_cannot_run_gives_way_to_that_images_own_and_runs_again_after_the_fall_back()
- {
+fn agent_unable_to_run_on_a_trial_image_runs_after_the_fallback() {
     let world = World::with_image("0.1.0");
     let new = pod("0.1.2");
     world.settle(&new);
@@ -343,7 +342,7 @@ fn going_back_to_an_older_image_of_the_daemonset_goes_back() {
 }
 
 #[test]
-fn no_link_is_moved_during_a_trial_also_not_for_an_agent_that_has_run_long_enough() {
+fn trial_moves_no_link_even_for_an_agent_that_has_lasted() {
     let world = World::with_image("0.1.0");
     let new = pod("0.1.1");
     world.turn(&new);
@@ -372,7 +371,7 @@ fn an_agent_that_somebody_stopped_is_started_again() {
 }
 
 #[test]
-fn a_pod_that_is_cut_off_at_any_call_is_followed_by_one_that_ends_the_work() {
+fn next_pod_finishes_an_install_cut_off_at_any_call() {
     for world in [World::bare, || World::with_image("0.1.0")] {
         for calls in 0..16 {
             let world = world();
@@ -405,7 +404,7 @@ fn nothing_is_left_of_versions_that_are_not_used_any_more() {
 }
 
 #[test]
-fn one_that_the_launcher_could_not_run_is_not_taken_for_the_one_that_runs_in_its_place() {
+fn agent_the_launcher_could_not_run_is_not_marked_proven() {
     let world = World::with_image("0.1.0");
     let new = pod("0.1.1");
     world.turn(&new);

@@ -72,7 +72,7 @@ fn comes_at_last(world: &World, new: &Pod, version: &str) {
 }
 
 #[test]
-fn cut_off_at_any_unit_a_node_boots_with_an_agent_and_the_next_pod_ends_it() {
+fn install_cut_off_at_any_unit_boots_and_is_finished_later() {
     let files = units::tree().into_keys();
     let mut paths: Vec<_> = files
         .map(|name| Path::new(names::POD_UNITS).join(name))
@@ -93,7 +93,7 @@ fn cut_off_at_any_unit_a_node_boots_with_an_agent_and_the_next_pod_ends_it() {
 }
 
 #[test]
-fn a_link_that_cannot_be_moved_leaves_the_old_agent_which_is_started_again() {
+fn old_agent_is_restarted_when_a_link_cannot_be_moved() {
     let world = World::with_image("0.1.0");
     world.settle(&pod("0.1.1"));
     let blocked = block(&world.agents().folder().join("wanted"));
@@ -105,7 +105,7 @@ fn a_link_that_cannot_be_moved_leaves_the_old_agent_which_is_started_again() {
 }
 
 #[test]
-fn units_are_not_changed_either_when_an_upgrade_begins_while_the_agent_is_stopped() {
+fn upgrade_starting_while_the_agent_is_stopped_keeps_the_units() {
     let world = with_older_units();
     let before = everything(&units_of(&world));
     *world.on_stop.borrow_mut() = Some(Box::new(|world: &World| {
@@ -118,7 +118,7 @@ fn units_are_not_changed_either_when_an_upgrade_begins_while_the_agent_is_stoppe
 }
 
 #[test]
-fn an_agent_that_a_killed_pod_has_left_stopped_is_started_in_the_middle_of_an_upgrade_too() {
+fn stopped_agent_of_a_killed_pod_is_started_during_an_upgrade() {
     for (phase, tries) in under_way() {
         for world in [World::bare(), World::with_image("0.1.0")] {
             world.settle(&pod("0.1.1"));
@@ -145,7 +145,7 @@ fn units_that_were_put_and_never_read_are_read() {
 }
 
 #[test]
-fn units_that_were_lost_come_back_in_the_middle_of_an_upgrade_for_nobody_else_would_end_it() {
+fn lost_units_are_restored_during_an_upgrade() {
     for (phase, tries) in under_way() {
         let world = World::bare();
         let new = pod("0.1.0");
@@ -160,7 +160,7 @@ fn units_that_were_lost_come_back_in_the_middle_of_an_upgrade_for_nobody_else_wo
 }
 
 #[test]
-fn a_full_disk_keeps_the_agent_that_runs_and_the_room_that_it_has_left() {
+fn full_disk_keeps_the_running_agent_and_writes_nothing() {
     let world = World::with_image("0.1.0");
     let _disk = world.disk("var", MIB);
     let before = everything(&world.path("var"));
@@ -185,7 +185,7 @@ fn a_disk_that_cannot_be_written_keeps_the_agent_that_runs() {
 }
 
 #[test]
-fn a_disk_that_fails_while_the_agent_is_stopped_gets_the_old_one_started_again() {
+fn old_agent_is_restarted_when_the_disk_fails_mid_update() {
     for world in [World::bare(), World::with_image("0.1.0")] {
         let _disk = world.disk("var", 64 * MIB);
         world.settle(&pod("0.1.1"));
@@ -200,7 +200,7 @@ fn a_disk_that_fails_while_the_agent_is_stopped_gets_the_old_one_started_again()
 }
 
 #[test]
-fn an_agent_that_was_damaged_on_the_disk_and_ended_is_brought_again_also_in_a_trial() {
+fn damaged_stopped_agent_is_restored_even_in_a_trial() {
     for (phase, tries) in under_way() {
         let world = World::bare();
         let new = pod("0.1.0");
@@ -214,7 +214,7 @@ fn an_agent_that_was_damaged_on_the_disk_and_ended_is_brought_again_also_in_a_tr
 }
 
 #[test]
-fn one_that_the_images_own_stands_in_for_is_brought_again_when_no_upgrade_is_under_way() {
+fn damaged_agent_with_an_image_fallback_waits_for_upgrade_end() {
     let world = World::with_image("0.1.0");
     let new = pod("0.1.1");
     world.settle(&new);
@@ -244,7 +244,7 @@ fn an_agent_that_ends_again_and_again_is_never_ready_in_between() {
 
 /// Its /etc is its own, and out of the pod's reach.
 #[test]
-fn what_a_kept_system_has_of_units_when_all_is_removed_starts_nothing_that_is_gone() {
+fn units_left_in_a_kept_system_start_nothing_after_uninstall() {
     let world = World::bare();
     world.settle(&pod("0.1.0"));
     let set = world.agents().folder().join("environment");
@@ -292,7 +292,7 @@ fn an_upgrade_that_no_agent_is_left_to_end_gets_the_pods() {
 }
 
 #[test]
-fn a_proven_agent_that_was_lost_outside_an_upgrade_comes_back_with_the_pod() {
+fn lost_proven_agent_is_restored_outside_an_upgrade() {
     let world = World::bare();
     let same = pod("0.1.0");
     world.settle(&same);

@@ -83,7 +83,7 @@ fn nothing_is_asked_of_the_cluster() {
 }
 
 #[test]
-fn neither_privilege_nor_capability_nor_a_namespace_of_the_hosts() {
+fn pods_have_no_privileges_capabilities_or_host_namespaces() {
     for manifest in BOTH {
         let context = container(manifest)["securityContext"].clone();
         assert_eq!(context["privileged"], false);
@@ -101,7 +101,7 @@ fn neither_privilege_nor_capability_nor_a_namespace_of_the_hosts() {
 }
 
 #[test]
-fn of_the_hosts_files_those_that_are_written_have_a_folder_that_may_be_and_no_other_has() {
+fn only_folders_of_written_host_files_are_mounted_writable() {
     let files = [names::AGENTS_DIR, names::POD_UNITS, names::POD_GENERATOR];
     for manifest in BOTH {
         let (written, _) = folders(manifest);
@@ -182,7 +182,7 @@ fn a_pod_has_time_to_end_what_it_has_begun() {
 }
 
 #[test]
-fn a_node_in_need_keeps_its_pod_and_one_that_somebody_keeps_for_other_things_gets_none() {
+fn tolerations_cover_node_conditions_and_no_custom_taints() {
     for manifest in BOTH {
         let tolerations = pod(manifest)["tolerations"].clone();
         let keys: Vec<_> = tolerations

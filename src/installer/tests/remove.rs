@@ -30,7 +30,7 @@ fn of_a_node_whose_image_has_an_agent_that_one_serves_again() {
 }
 
 #[test]
-fn of_a_node_whose_image_has_none_nothing_is_left_also_after_a_boot() {
+fn uninstall_on_a_bare_image_leaves_nothing_even_after_a_boot() {
     let world = World::bare();
     let before = paths(&world);
     world.settle(&pod("0.1.0"));
@@ -42,7 +42,7 @@ fn of_a_node_whose_image_has_none_nothing_is_left_also_after_a_boot() {
 }
 
 #[test]
-fn it_is_refused_while_an_upgrade_is_under_way_and_done_when_that_has_ended() {
+fn uninstall_is_refused_until_the_upgrade_has_ended() {
     let boot: BootId = "b0071".parse().unwrap();
     for phase in [
         Phase::Accepted,
@@ -68,7 +68,7 @@ fn it_is_refused_while_an_upgrade_is_under_way_and_done_when_that_has_ended() {
 }
 
 #[test]
-fn refused_it_starts_an_agent_that_a_killed_pod_has_left_stopped_so_that_the_upgrade_ends() {
+fn refused_uninstall_starts_an_agent_left_stopped() {
     for world in [World::bare(), World::with_image("0.1.0")] {
         world.settle(&pod("0.1.1"));
         world.upgrade_in(Phase::Accepted, 0);
@@ -112,7 +112,7 @@ fn owes(world: &World) -> (host::Places, UpgradeId) {
 }
 
 #[test]
-fn it_waits_where_our_unit_alone_would_put_the_kubelets_state_back() {
+fn uninstall_waits_while_its_unit_alone_can_restore_the_kubelet() {
     let world = World::bare();
     world.settle(&pod("0.1.1"));
     let (places, id) = owes(&world);
@@ -207,7 +207,7 @@ fn units_whose_programs_a_person_has_removed_go_too() {
 }
 
 #[test]
-fn in_an_upgrade_that_no_agent_is_left_to_end_it_says_what_to_do() {
+fn uninstall_without_an_agent_mid_upgrade_advises_reinstalling() {
     let world = World::bare();
     world.settle(&pod("0.1.0"));
     world.upgrade_in(Phase::Drained, 0);

@@ -67,7 +67,7 @@ fn what_they_run_lies_in_the_bundle_that_has_shown_that_it_runs() {
 
 /// An uninstall takes the programs, and leaves these in the /etc of a system that is kept.
 #[test]
-fn outside_a_trial_none_is_started_without_its_program_and_none_sends_another_to_it() {
+fn units_outside_trials_require_their_program_to_exist() {
     for (path, text) in files() {
         let path = path.display();
         let is_for_trials = text.contains("\nConditionKernelCommandLine=careen.trial=1\n");
@@ -94,7 +94,7 @@ fn outside_a_trial_none_is_started_without_its_program_and_none_sends_another_to
 }
 
 #[test]
-fn the_agent_is_launched_and_wants_the_disk_that_its_programs_lie_on() {
+fn agent_unit_runs_the_launcher_and_requires_its_mounts() {
     let all: std::collections::BTreeMap<_, _> = files().collect();
     let agent = &all[Path::new(names::AGENT_UNIT)];
     assert!(agent.contains("careen-agent launch"), "{agent}");

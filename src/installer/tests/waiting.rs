@@ -54,7 +54,7 @@ fn keeps_its_hands_off(world: &World, what: &str) {
 }
 
 #[test]
-fn while_an_upgrade_waits_for_its_operator_the_roll_out_passes_the_node() {
+fn rollout_proceeds_while_an_upgrade_waits_or_is_paused() {
     for wait in WAITS {
         for phase in early() {
             let world = with_a_wait(wait, |up| up.phase = phase.clone());
@@ -114,7 +114,7 @@ fn nor_while_a_run_of_careen_deploy_lives() {
 }
 
 #[test]
-fn a_wait_that_ends_while_the_agent_is_stopped_goes_on_with_the_old_one() {
+fn wait_ending_while_the_agent_is_stopped_keeps_the_old_agent() {
     for wait in WAITS {
         let world = with_a_wait(wait, |_| {});
         *world.on_stop.borrow_mut() = Some(Box::new(|world: &World| {
@@ -127,7 +127,7 @@ fn a_wait_that_ends_while_the_agent_is_stopped_goes_on_with_the_old_one() {
 }
 
 #[test]
-fn a_new_agent_that_does_not_start_leaves_the_wait_to_the_one_before() {
+fn failing_new_agent_returns_a_waiting_upgrade_to_the_old_one() {
     for wait in WAITS {
         let world = with_a_wait(wait, |_| {});
         world.dies(NEW);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_not_taken_for_an_upgrade_that_failed() {
+    fn local_write_error_has_its_own_exit_code() {
         let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull));
         assert_eq!(full.exit(), Exit::Unwritten);
     }

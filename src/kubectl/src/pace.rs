@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_is_asked_when_one_has_ended_well_and_nobody_where_too_many_have_not() {
+    fn room_opens_as_nodes_end_and_closes_at_the_failure_limit() {
         for (pace, tally, expected) in [
             // One after the other.
             ((1, 1), (3, 0, 0), 1),

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_section_for_every_reason_that_says_what_to_look_at_and_what_to_do() {
+    fn every_reason_has_a_runbook_section_with_look_at_and_do() {
         let codes = codes();
         assert!(codes.len() > 50, "{codes:?}");
         for code in codes {

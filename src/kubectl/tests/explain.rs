@@ -66,7 +66,7 @@ fn a_trial_that_is_away_is_no_alarm() {
 }
 
 #[test]
-fn an_image_that_was_set_by_hand_is_not_called_proven_before_its_node_has_answered() {
+fn hand_set_image_is_not_called_proven_before_an_answer() {
     let past = json!([{ "id": "k-1", "answer": "Upgraded", "image": "ostree:site:edge/old", "began": 1, "ended": 2, "tries": 1 }]);
     let mut annotations = answer_to("k-1", "Upgraded", json!({}));
     annotations[names::HISTORY] = json!(past.to_string());
@@ -116,7 +116,7 @@ fn a_code_that_this_version_does_not_know_leads_nowhere() {
 }
 
 #[test]
-fn a_request_that_is_not_answered_yet_does_not_lead_to_the_reason_of_the_last_one() {
+fn unanswered_request_does_not_link_to_the_last_reason() {
     let mut annotations = answer_to(
         "k-1",
         "Failed",
@@ -208,7 +208,7 @@ fn why_a_request_is_not_taken_is_told_where_the_agent_says_it() {
 }
 
 #[test]
-fn a_reason_from_before_it_was_asked_is_told_as_the_last_word_and_not_as_the_answer() {
+fn reason_older_than_the_request_is_shown_as_the_last_message() {
     let node = unwritten("2025-11-21T08:20:02Z", json!({}));
     says(
         &node,
@@ -224,7 +224,7 @@ fn a_reason_from_before_it_was_asked_is_told_as_the_last_word_and_not_as_the_ans
 
 /// Where nothing is in the way the condition repeats the answer to the request before.
 #[test]
-fn what_the_condition_says_of_the_request_before_is_not_in_the_way_of_this_one() {
+fn condition_of_an_earlier_request_does_not_hinder_this_one() {
     let failed = json!({ "phase": "Failed", "code": "UserCheck", "reason": "x" });
     let mut annotations = answer_to("k-0", "Failed", failed);
     annotations[names::UPGRADE_ID] = json!("k-1");
@@ -274,7 +274,7 @@ fn ready_unknown() -> Value {
 }
 
 #[test]
-fn a_node_that_fell_back_after_it_was_upgraded_is_not_called_proven_and_is_sent_to_reboot() {
+fn fallback_after_an_upgrade_is_not_proven_and_advises_a_reboot() {
     let node = failed(
         "worker-1",
         "Upgraded",
@@ -310,7 +310,7 @@ fn a_cordon_of_others_is_left_to_them() {
 }
 
 #[test]
-fn the_cordon_that_a_halted_upgrade_has_left_is_not_called_somebody_elses_behind_a_refusal() {
+fn refusal_attributes_a_leftover_cordon_to_the_halted_upgrade() {
     let refused = json!({ "phase": "Refused", "code": "BadRequest", "reason": "x" });
     let mut annotations = answer_to("k-2", "Failed", refused);
     annotations[names::CORDONED_BY] = json!("k-1");
@@ -328,7 +328,7 @@ fn the_cordon_that_a_halted_upgrade_has_left_is_not_called_somebody_elses_behind
 }
 
 #[test]
-fn a_request_behind_another_and_one_that_was_taken_back_are_told() {
+fn explain_reports_queued_requests_and_late_withdrawals() {
     let mut annotations = answer_to("k-1", "InProgress", json!({ "phase": "Fetched" }));
     annotations[names::UPGRADE_ID] = json!("k-2");
     says(
@@ -394,7 +394,7 @@ fn a_node_of_a_machine_is_asked_there() {
 }
 
 #[test]
-fn where_nobody_knows_since_when_it_was_asked_nothing_is_claimed() {
+fn explain_claims_no_waiting_time_when_the_start_is_unknown() {
     says(
         &annotated("worker-1", request("k-1")),
         &["has not answered; a running agent answers within seconds"],

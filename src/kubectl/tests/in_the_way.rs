@@ -39,7 +39,7 @@ fn a_pause_is_named_with_its_reason_and_how_to_lift_it() {
 }
 
 #[test]
-fn what_looks_like_a_pause_is_named_with_the_command_that_lifts_it() {
+fn explain_names_a_mistaken_pause_label_and_how_to_remove_it() {
     let label = json!({ "metadata": { "labels": { names::PAUSED: "backup" }, "annotations": request("k-1") } });
     says(
         &node("worker-1", label),
@@ -109,7 +109,7 @@ fn hindered(phase: &str, code: &str) -> String {
 }
 
 #[test]
-fn a_budget_in_the_way_of_a_drain_is_not_told_as_a_drain_that_was_given_up() {
+fn budget_blocking_a_drain_is_not_reported_as_a_failed_drain() {
     for phase in ["Verified", "Deployed"] {
         let text = hindered(phase, "BudgetBlocks");
         assert!(text.contains("in the way now"), "{text}");
@@ -119,7 +119,7 @@ fn a_budget_in_the_way_of_a_drain_is_not_told_as_a_drain_that_was_given_up() {
 }
 
 #[test]
-fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_for_the_end() {
+fn revert_cause_is_no_hindrance_and_its_advice_waits_for_failed() {
     for code in ["Unhealthy", "BudgetBlocks", "NoRoom"] {
         let text = hindered("Reverting", code);
         assert!(
@@ -134,7 +134,7 @@ fn what_an_upgrade_goes_back_for_is_not_called_in_its_way_and_its_advice_waits_f
 }
 
 #[test]
-fn what_is_in_the_way_of_a_way_back_is_told_beside_what_it_goes_back_for() {
+fn explain_shows_a_revert_hindrance_beside_the_revert_cause() {
     let back = |code: &str, reason: &str| {
         let cause = json!({ "code": "Unhealthy", "reason": "the kubelet is silent" });
         let details =

@@ -77,7 +77,7 @@ fn a_refusal_comes_first() {
 }
 
 #[test]
-fn an_image_without_a_guard_is_said_to_have_none_where_the_policy_would_let_it_through() {
+fn plan_reports_a_missing_guard_that_the_policy_permits() {
     let unguarded = Plan {
         unguarded: true,
         ..answer()
@@ -88,7 +88,7 @@ fn an_image_without_a_guard_is_said_to_have_none_where_the_policy_would_let_it_t
 }
 
 #[test]
-fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindrances() {
+fn plan_verdict_says_until_when_an_upgrade_would_wait() {
     let opens = || Some("Sat 22:00 Europe/Berlin".to_owned());
     let paused = || Some("an audit".to_owned());
     let said = |opens, paused| {
@@ -116,8 +116,7 @@ fn what_would_only_wait_is_said_with_until_when_and_is_not_called_free_of_hindra
 }
 
 #[test]
-fn an_image_that_failed_here_before_is_not_called_free_of_hindrances_and_would_be_taken_all_the_same()
- {
+fn plan_reports_an_earlier_failure_of_an_acceptable_image() {
     let failed = json!({
         "asked": NEW, "at": NOW, "failedBefore": { "code": "Unhealthy" },
     });
@@ -133,8 +132,7 @@ fn an_image_that_failed_here_before_is_not_called_free_of_hindrances_and_would_b
 }
 
 #[test]
-fn of_hours_that_are_too_short_it_is_said_when_they_open_again_or_that_they_never_do_for_long_enough()
- {
+fn plan_says_when_a_short_window_reopens_or_that_it_never_fits() {
     let said = |opens: Option<&str>, too_short: Option<&str>| {
         let plan = Plan {
             window_seconds: Some(300),
@@ -232,7 +230,7 @@ fn unheard(agent: Option<u64>, ready: &str) -> String {
 }
 
 #[test]
-fn an_agent_that_was_heard_of_lately_is_said_to_look_and_not_to_be_too_old() {
+fn plan_suspects_an_old_agent_only_after_a_long_silence() {
     let lately = unheard(Some(90), "True");
     assert!(
         lately.starts_with("its agent, which wrote 1m30s ago, is still looking"),
@@ -303,7 +301,7 @@ const fn screen(width: usize) -> Look {
 }
 
 #[test]
-fn a_history_is_cut_to_the_screen_and_what_came_of_each_upgrade_stays() {
+fn history_fits_the_screen_and_keeps_each_upgrades_outcome() {
     let seconds =
         json!({ "working": 90, "waiting": 3600, "cordoned": 80, "drained": 60, "notReady": 50 });
     let past = json!([{
@@ -321,7 +319,7 @@ fn a_history_is_cut_to_the_screen_and_what_came_of_each_upgrade_stays() {
 }
 
 #[test]
-fn the_packages_of_a_plan_are_cut_to_the_screen_and_what_they_become_stays() {
+fn plan_packages_fit_the_screen_and_keep_the_new_version() {
     let package = |name: &str| json!({ "name": name, "from": "1.35.4-1.1+deb13u1", "to": "1.36.3-1.1+deb13u1", "bytes": 1 << 20 });
     let packages = [
         package("kubelet"),
@@ -337,7 +335,7 @@ fn the_packages_of_a_plan_are_cut_to_the_screen_and_what_they_become_stays() {
 }
 
 #[test]
-fn the_upgrades_of_several_nodes_are_in_one_list_with_their_nodes_the_latest_first() {
+fn history_merges_all_nodes_into_one_list_latest_first() {
     let ended = |name: &str, began: &[u64]| {
         let past = began.iter().map(|began| {
             json!({ "answer": "Upgraded", "image": NEW, "began": began, "ended": began + 60, "tries": 1 })

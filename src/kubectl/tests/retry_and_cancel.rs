@@ -27,7 +27,7 @@ fn only_what_has_failed_and_still_stands_can_be_retried() {
 
 /// The API server lets the first of two writers through, and a rollout of many nodes takes hours.
 #[test]
-fn a_retry_is_of_the_request_that_failed_when_it_was_said_and_of_no_other() {
+fn retry_refuses_when_the_failed_request_was_replaced() {
     let first = failed("a", "Failed", "UserCheck", "x");
     assert_eq!(retry_of(&first, &first).0, Turn::Write);
     let newer = answer_to("k-2", "Failed", json!({ "code": "UserCheck" }));
@@ -48,7 +48,7 @@ fn a_retry_is_of_the_request_that_failed_when_it_was_said_and_of_no_other() {
 }
 
 #[test]
-fn of_nodes_that_labels_select_those_on_which_nothing_failed_are_no_fault() {
+fn retry_by_label_skips_nodes_without_a_failure() {
     let selected = Errand {
         aim: Aim::Retry,
         soak: None,
@@ -83,13 +83,13 @@ fn a_request_can_be_taken_back_until_the_node_is_armed() {
 }
 
 #[test]
-fn what_has_ended_is_not_taken_back_or_the_agent_would_forget_the_bad_image() {
+fn cancel_does_not_withdraw_an_ended_request() {
     let node = failed("a", "Failed", "UserCheck", "x");
     assert!(matches!(request::cancel(&node), Turn::Done(_)));
 }
 
 #[test]
-fn a_request_that_waits_behind_an_armed_upgrade_can_be_taken_back() {
+fn cancel_withdraws_a_request_queued_after_an_armed_upgrade() {
     let old = answer_to("k-1", "InProgress", json!({ "phase": "Trial" }));
     let node = annotated("a", with(old, names::UPGRADE_ID, "k-2"));
     assert_eq!(request::cancel(&node), Turn::Write);

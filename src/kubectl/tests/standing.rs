@@ -34,7 +34,7 @@ fn fate(annotations: Value) -> Fate {
 }
 
 #[test]
-fn the_answer_to_another_request_is_not_what_has_become_of_this_one() {
+fn answer_to_another_request_does_not_settle_this_one() {
     for old in ["Upgraded", "Failed"] {
         let answered = answer_to("k-1", old, json!({}));
         let stands = with(answered.clone(), names::UPGRADE_ID, "k-2");
@@ -47,7 +47,7 @@ fn the_answer_to_another_request_is_not_what_has_become_of_this_one() {
 }
 
 #[test]
-fn a_request_that_is_served_comes_to_its_end_whatever_stands_there_by_then() {
+fn served_request_keeps_its_fate_when_replaced_or_withdrawn() {
     let later = |answer| {
         with(
             answer_to("k-2", answer, json!({})),
@@ -101,7 +101,7 @@ fn by_hand(image: &str, answer: &str, history: bool) -> Value {
 
 /// The id of the request before stays on the Node where nobody takes it off, and the agent may be held or silent.
 #[test]
-fn an_image_that_was_set_by_hand_is_not_taken_for_the_one_that_was_answered() {
+fn hand_set_image_counts_as_asked_and_not_as_answered() {
     let before = NEW.replace("bbbb", "cccc");
     for (answer, history) in [("Upgraded", true), ("Failed", true), ("Upgraded", false)] {
         let beside_the_id = by_hand(&before, answer, history);
@@ -146,7 +146,7 @@ fn an_image_that_was_set_by_hand_and_served_is_answered() {
 }
 
 #[test]
-fn a_refusal_without_an_id_answers_only_an_id_that_cannot_be_repeated() {
+fn refusal_without_an_id_answers_only_a_malformed_id() {
     let refused = |id: &str| {
         let details = json!({ "id": null, "phase": "Refused" });
         Standing::of(&annotated(
@@ -229,7 +229,7 @@ fn is_refused(node: &NodeView, image: &str) -> bool {
 }
 
 #[test]
-fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came_in_between() {
+fn upgrade_refuses_a_failed_image_despite_a_later_success() {
     let node = with_a_past(&[(NEW, "Failed", 1)]);
     let Turn::Refuse(why) = request::upgrade(&node, &wish()) else {
         panic!("it would be drained and tried again")
@@ -250,7 +250,7 @@ fn an_image_that_failed_on_trial_is_not_asked_for_unmeant_though_a_good_one_came
 }
 
 #[test]
-fn an_image_is_known_by_its_commit_or_its_digest_wherever_it_comes_from() {
+fn failed_image_matches_by_commit_or_digest_from_any_source() {
     let commit = "b".repeat(64);
     let elsewhere = format!("ostree:mirror:edge/b@{commit}");
     let node = with_a_past(&[(NEW, "Failed", 1)]);
@@ -275,7 +275,7 @@ fn an_image_is_known_by_its_commit_or_its_digest_wherever_it_comes_from() {
 
 /// Whether a ref leads elsewhere by now only the remote knows: who has published a mended image names its commit.
 #[test]
-fn a_ref_under_which_an_image_failed_is_not_asked_for_unmeant_and_its_commit_is() {
+fn failed_ref_is_refused_and_a_named_commit_is_accepted() {
     let by_ref = "ostree:site:edge/stable";
     let node = with_a_past(&[(by_ref, "Failed", 1)]);
     assert!(is_refused(&node, by_ref));
@@ -292,7 +292,7 @@ fn what_went_well_since_or_never_came_to_a_trial_is_asked_for() {
 }
 
 #[test]
-fn a_container_image_that_runs_is_not_asked_for_since_its_digest_pins_it() {
+fn upgrade_is_done_when_the_container_digest_already_runs() {
     let image = format!("docker://r.example.com/os@sha256:{}", "c".repeat(64));
     let wish = Wish {
         image: image.clone(),
@@ -337,7 +337,7 @@ fn a_pinned_image_that_runs_is_not_asked_for_and_a_ref_is() {
 }
 
 #[test]
-fn a_request_is_one_patch_of_our_own_keys_on_the_node_as_it_was_read() {
+fn request_patches_only_our_annotations_at_the_read_revision() {
     let id = "k-2".parse().unwrap();
     let patch = request::asking(&node("a", json!({})), &wish(), &id);
     let expected = json!({ "metadata": {
@@ -360,7 +360,7 @@ fn soaking(seconds: u64) -> Wish {
 
 /// It would go on for whoever asks next, who does not know of it.
 #[test]
-fn a_soak_is_of_the_request_that_it_was_given_with_and_of_no_other() {
+fn soak_is_cleared_by_other_requests_and_kept_by_a_retry() {
     let soak = |patch: Value| patch["metadata"]["annotations"][names::SOAK].clone();
     let id = "k-2".parse().unwrap();
     let left = with(answer_to("k-1", "Failed", json!({})), names::SOAK, "600");
@@ -396,7 +396,7 @@ fn a_request_that_is_to_soak_otherwise_is_not_joined() {
 }
 
 #[test]
-fn ids_say_when_they_were_made_and_differ_from_one_moment_to_the_next() {
+fn request_ids_encode_their_time_and_differ_by_millisecond() {
     let at = |millisecond: i64| {
         let now = Timestamp::from_millisecond(1_763_800_000_007 + millisecond).unwrap();
         request::new_id(now).unwrap().to_string()

@@ -174,7 +174,7 @@ fn what_a_node_says_of_itself_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn what_is_left_is_told_of_an_upgrade_under_way_until_it_takes_longer_than_expected() {
+fn status_shows_the_remaining_time_until_an_upgrade_is_overdue() {
     let expected = Expected::learn([&annotated("a", past(&[370]))]);
     // It was taken 200 seconds ago.
     let node = working("worker-1", "Trial", 60);

@@ -63,7 +63,7 @@ fn an_upgrade_that_went_well_is_undone() {
 
 /// It runs what it ran before, and keeps the system before that one: to go there is not to undo what has failed.
 #[test]
-fn a_node_that_fell_back_or_never_began_is_not_led_to_an_older_system() {
+fn rollback_refuses_a_node_that_fell_back_or_never_upgraded() {
     let before = (OLD, "Upgraded", 1);
     for failed in [(NEW, "Failed", 1), (NEW, "Failed", 0)] {
         let node = with_a_past("a", &[failed, before]);
@@ -83,7 +83,7 @@ fn a_node_that_fell_back_or_never_began_is_not_led_to_an_older_system() {
 
 /// What is kept then is the system that it went back from.
 #[test]
-fn a_node_that_went_back_and_then_failed_on_another_image_is_not_led_forward() {
+fn rollback_refuses_a_reverted_node_whose_next_image_failed() {
     let back = (names::KEPT_IMAGE, "Upgraded", 1);
     let node = with_a_past("a", &[(NEW, "Failed", 1), back, (OLD, "Upgraded", 1)]);
     assert!(is_refused(&node, "last upgrade failed"));
@@ -97,7 +97,7 @@ fn a_node_that_went_back_and_then_failed_on_another_image_is_not_led_forward() {
 
 /// A person who is not sure that the first call went through asks again, and a script that is run anew does.
 #[test]
-fn a_rollback_asked_for_twice_does_not_go_forward_again_unless_that_is_meant() {
+fn repeated_rollback_does_not_go_forward_without_again() {
     let mut kept = answer_to("k-1", "Upgraded", json!({}));
     kept[names::IMAGE] = json!(names::KEPT_IMAGE);
     let node = annotated("a", kept.clone());
@@ -117,7 +117,7 @@ fn a_rollback_asked_for_twice_does_not_go_forward_again_unless_that_is_meant() {
 }
 
 #[test]
-fn a_rollback_that_failed_is_asked_for_again_and_still_undoes_the_same() {
+fn failed_rollback_is_repeated_and_undoes_the_same_upgrade() {
     let failed = (names::KEPT_IMAGE, "Failed", 1);
     let upgraded = with_a_past("a", &[failed, (NEW, "Upgraded", 1)]);
     assert_eq!(rollback(&upgraded), Turn::Write);
@@ -129,14 +129,14 @@ fn a_rollback_that_failed_is_asked_for_again_and_still_undoes_the_same() {
 }
 
 #[test]
-fn a_system_that_its_node_has_left_by_itself_is_not_left_once_more() {
+fn rollback_refuses_a_node_that_fell_back_by_itself() {
     let overtaken = answered("a", "Failed", json!({ "phase": "Upgraded" }));
     assert!(is_refused(&overtaken, "runs already"));
 }
 
 /// A rollout that stopped at the second node: the third was never asked, and its last upgrade was the one before.
 #[test]
-fn where_labels_select_nodes_of_different_upgrades_it_is_asked_which_is_to_be_undone() {
+fn rollback_by_label_asks_which_upgrade_when_nodes_differ() {
     let before = (OLD, "Upgraded", 1);
     let nodes = [
         with_a_past("a", &[(NEW, "Upgraded", 1), before]),

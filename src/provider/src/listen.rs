@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_host_without_ipv6_is_served_at_the_same_port_of_every_other_address() {
+    async fn listener_falls_back_to_ipv4_on_a_host_without_ipv6() {
         for error in [
             (|| Error::from_raw_os_error(NO_FAMILY)) as fn() -> Error,
             || Error::from(ErrorKind::AddrNotAvailable),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_that_is_taken_is_an_error_and_no_reason_to_serve_elsewhere() {
+    async fn listener_fails_when_its_port_is_in_use() {
         let taken = || Error::from(ErrorKind::AddrInUse);
         assert!(on_host(taken, "[::]:9443").await.is_err());
     }

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_is_never_handed_out_twice_at_a_time_and_comes_again_if_it_changed_meanwhile() {
+    async fn queue_returns_a_key_changed_in_progress_only_after_done() {
         let queue = Queue::default();
         queue.add(1);
         let key = queue.next().await;
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn however_often_a_look_asks_for_another_one_there_is_one_alarm_the_earliest() {
+    async fn queue_keeps_one_alarm_per_key_and_it_is_the_earliest() {
         let queue = Queue::default();
         for _ in 0..100 {
             queue.add_after(1, Duration::from_secs(7200));

@@ -378,7 +378,7 @@ mod tests {
     const BRIEF: Duration = Duration::from_secs(1);
 
     #[test]
-    fn behind_watches_that_break_as_soon_as_they_have_listed_the_pauses_grow_to_an_end() {
+    fn pauses_after_brief_watches_grow_to_a_limit() {
         let mut pauses = Pauses::default();
         let each: Vec<Duration> = (0..20).map(|_| pauses.behind(BRIEF)).collect();
         assert!(each.is_sorted());
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_has_held_for_a_while_is_begun_anew_soon_and_at_once_behind_a_mere_end() {
+    fn lasting_watch_resets_the_pause_and_its_clean_end_skips_it() {
         let mut pauses = Pauses::default();
         for _ in 0..20 {
             pauses.behind(BRIEF);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_refuses_us_or_is_busy_is_not_one_without_the_kind() {
+    fn refused_or_busy_server_is_not_reported_as_a_missing_kind() {
         let of = |code| {
             let status = Status {
                 code,

@@ -100,7 +100,7 @@ fn has(text: &str, line: &str) -> bool {
 }
 
 #[tokio::test]
-async fn why_a_node_fell_back_is_counted_with_its_trial_boots_and_what_that_cost() {
+async fn fallback_is_counted_with_its_reason_boots_and_costs() {
     let text = counted(&[with_past(&fell_back())]);
     for line in [
         "requests_total{outcome=\"fell_back\",reason=\"Unhealthy\"} 1",
@@ -173,7 +173,7 @@ async fn a_history_of_another_request_counts_nothing() {
 }
 
 #[tokio::test]
-async fn an_end_is_counted_once_though_its_machine_is_marked_again_and_the_next_end_is_another() {
+async fn each_end_is_counted_once_despite_repeated_marks() {
     let first = with_past(&fell_back());
     let asked_again = with_past(&fell_back_with("ended", json!(9000)));
     let text = counted(&[first.clone(), first, asked_again]);
@@ -208,7 +208,7 @@ async fn what_is_no_history_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_time_that_no_upgrade_takes_is_left_out_and_the_others_count() {
+async fn impossible_duration_is_skipped_and_the_others_count() {
     let seconds = json!({ "working": u64::MAX, "waiting": 1_800_000_000, "cordoned": 400 });
     let text = counted(&[with_past(&fell_back_with("seconds", seconds))]);
     for line in [

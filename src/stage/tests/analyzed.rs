@@ -107,7 +107,7 @@ fn systemd_knows_every_setting_of_every_unit() {
 
 /// systemd only ignores such a line, and the unit then lacks what it was to bring.
 #[test]
-fn a_setting_that_is_misspelt_and_a_program_that_is_not_there_are_complained_of() {
+fn verify_reports_a_misspelt_setting_and_a_missing_program() {
     let root = system_with(&source().join("systemd/system"));
     let agent = root.path().join(UNITS).join("careen-agent.service");
     let text = fs::read_to_string(&agent).unwrap();

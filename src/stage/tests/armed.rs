@@ -117,7 +117,7 @@ fn a_trial_that_dies_before_its_guard_leaves_nothing_owed() {
 
 /// The way back waits for an absent API server, for as long as that takes.
 #[test]
-fn what_came_back_behind_such_a_trial_is_not_put_back_over_what_the_old_kubelet_writes_later() {
+fn restore_after_a_trial_that_never_came_runs_only_once() {
     let armed = Armed::new();
     assert_eq!(armed.boots("b2"), "saved");
     assert!(!armed.turn("b2", still_armed()));
@@ -137,7 +137,7 @@ fn what_nobody_has_put_back_behind_such_a_trial_is_owed() {
 /// Somebody picks the old system in the menu of an armed node, and a power cut brings back the one-shot that the loader had cleared: the trial
 /// that then comes about was counted before.
 #[test]
-fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it() {
+fn state_restored_before_a_late_trial_is_restored_after_it() {
     let trial = Phase::Trial {
         boot: boot_id("b3"),
     };
@@ -159,7 +159,7 @@ fn what_is_put_back_while_the_trial_may_still_come_is_put_back_again_behind_it()
 
 /// The power goes right behind the record that says that the trial has not come, and a person had chosen another system for the next boot.
 #[test]
-fn what_came_back_behind_such_a_trial_is_not_owed_in_a_system_that_a_person_brings() {
+fn trial_that_never_came_owes_no_state_to_a_foreign_system() {
     let armed = Armed::new();
     assert_eq!(armed.boots("b2"), "saved");
     let (own, reason) = (deployment('d', 0), upgrade::Reason::Withdrawn);
@@ -170,7 +170,7 @@ fn what_came_back_behind_such_a_trial_is_not_owed_in_a_system_that_a_person_brin
 
 /// Without a trial: its own default by then, or picked at the menu.
 #[test]
-fn what_a_target_that_a_person_boots_behind_such_a_trial_has_changed_is_put_back() {
+fn state_changed_by_a_manual_boot_of_the_target_is_restored() {
     let armed = Armed::new();
     assert_eq!(armed.boots("b2"), "saved");
     let ended = armed.node.run("restore", &armed.node.new, false, &[]);
@@ -183,7 +183,7 @@ fn what_a_target_that_a_person_boots_behind_such_a_trial_has_changed_is_put_back
 
 /// What puts it back did not run, and that trial's guard could note nothing.
 #[test]
-fn what_an_armed_image_without_a_guard_may_have_changed_is_owed_in_the_next_boot() {
+fn armed_unguarded_image_owes_its_state_in_the_next_boot() {
     let armed = Armed::new();
     for (boot, owes) in [("b0", false), ("b2", true)] {
         let upgrade = armed.node.upgrade(still_armed());
@@ -202,7 +202,7 @@ fn what_an_armed_image_without_a_guard_may_have_changed_is_owed_in_the_next_boot
 
 /// Nobody has noted whether its trial has run.
 #[test]
-fn what_an_image_without_a_guard_may_have_changed_is_put_back_again() {
+fn state_is_restored_again_after_an_unguarded_image() {
     let armed = Armed::new();
     assert_eq!(armed.boots("b2"), "saved");
     fs::write(&armed.config, "of the trial").unwrap();

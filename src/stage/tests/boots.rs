@@ -93,7 +93,7 @@ fn a_manifest_that_cannot_be_read_lets_nothing_pass() {
 
 /// GRUB cannot have armed it by that block any more, nor will it again: there is nothing to clear.
 #[test]
-fn a_grubenv_that_was_damaged_since_the_arming_ends_no_trial_and_is_left_alone() {
+fn trial_goes_on_with_a_damaged_grubenv_and_leaves_it_unchanged() {
     for damaged in [vec![], vec![0; 1024], b"# GRUB Environment Block".to_vec()] {
         let node = armed();
         fs::write(node.disk.places.grubenv(), &damaged).unwrap();
@@ -149,7 +149,7 @@ fn a_default_whose_entry_has_a_trials_arguments_passes() {
 }
 
 #[test]
-fn with_a_damaged_record_a_trial_goes_back_and_the_record_stays_as_it_is() {
+fn trial_with_a_damaged_record_reboots_and_leaves_the_record() {
     let node = armed();
     for name in ["record.a", "record.b"] {
         fs::write(node.disk.places.state().join(name), "x").unwrap();
@@ -201,7 +201,7 @@ fn a_broken_boot_link_goes_back() {
 }
 
 #[test]
-fn the_prepared_root_is_let_through_when_it_is_the_one_that_was_meant() {
+fn verify_accepts_the_prepared_root_of_the_target() {
     let node = armed();
     assert_eq!(node.guard(), Some(0));
     fs::create_dir_all(node.disk.folder.path().join("run")).unwrap();

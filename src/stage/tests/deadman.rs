@@ -67,7 +67,7 @@ fn the_deadman_gives_the_default_time_where_nothing_can_be_read() {
 
 /// Whoever reads a pipe that nobody writes to is held as by a disk that answers no more.
 #[test]
-fn a_disk_that_hangs_holds_the_deadman_no_longer_than_a_trial_without_a_record_may_take() {
+fn hung_disk_delays_the_deadman_only_until_the_default_deadline() {
     let node = armed();
     node.store(Phase::Trial {
         boot: boot_id(THIS_BOOT),
@@ -104,7 +104,7 @@ fn stuck() -> Node {
 }
 
 #[test]
-fn a_trial_that_ends_without_its_agent_leaves_no_one_shot_that_would_begin_it_again() {
+fn trial_ended_without_an_agent_clears_the_one_shot_in_place() {
     let overdue = ["--now", "660000"];
     for (verb, more) in [("deadman", &overdue[..]), ("fallback", &[])] {
         let node = stuck();
@@ -126,7 +126,7 @@ fn a_trial_that_ends_without_its_agent_leaves_no_one_shot_that_would_begin_it_ag
 }
 
 #[test]
-fn a_trial_that_panics_behind_the_first_look_of_the_deadman_does_not_begin_again() {
+fn first_deadman_look_clears_the_one_shot() {
     let node = stuck();
     let ended = node.run("deadman", &node.new, true, &["--now", "60000"]);
     assert_eq!(ended.status.code(), Some(0), "it goes on");
@@ -134,7 +134,7 @@ fn a_trial_that_panics_behind_the_first_look_of_the_deadman_does_not_begin_again
 }
 
 #[test]
-fn a_block_that_cannot_be_read_holds_up_no_reboot_and_is_left_alone() {
+fn fallback_reboots_with_an_unreadable_grubenv_left_unchanged() {
     let node = stuck();
     let path = node.disk.places.grubenv();
     fs::write(&path, "short").unwrap();
@@ -160,7 +160,7 @@ fn marks(node: &Node) -> Vec<String> {
 }
 
 #[test]
-fn what_has_passed_serves_on_though_neither_record_nor_boot_menu_can_be_read_any_more() {
+fn passed_system_survives_losing_its_record_and_boot_menu() {
     let node = passed();
     fs::remove_dir_all(node.disk.places.state()).unwrap();
     fs::remove_dir_all(node.disk.places.boot.join("loader")).unwrap();
@@ -171,7 +171,7 @@ fn what_has_passed_serves_on_though_neither_record_nor_boot_menu_can_be_read_any
 }
 
 #[test]
-fn the_mark_of_what_has_passed_is_of_this_boot_alone_and_lies_where_root_alone_may_write() {
+fn passed_mark_is_private_to_root_and_valid_for_one_boot_only() {
     let node = passed();
     let id = THIS_BOOT.replace('-', "");
     assert_eq!(marks(&node), [format!("passed-{id}")]);
@@ -191,7 +191,7 @@ fn the_mark_of_what_has_passed_is_of_this_boot_alone_and_lies_where_root_alone_m
 }
 
 #[test]
-fn who_has_not_passed_leaves_no_mark_of_it_not_even_where_somebody_has_made_it_the_default() {
+fn unpassed_trial_leaves_no_mark_even_when_set_as_the_default() {
     let node = armed();
     node.store(Phase::Healthy {
         boot: boot_id(THIS_BOOT),

@@ -187,7 +187,7 @@ fn with_the_largest_state() -> (Node, Vec<std::path::PathBuf>) {
 }
 
 #[test]
-fn the_largest_state_of_a_kubelet_is_put_back_within_the_memory_that_there_is_for_it() {
+fn restore_of_the_largest_kubelet_state_fits_its_memory_limit() {
     let (node, files) = with_the_largest_state();
     let ran = run(&node, "restore", &node.old, false);
     assert_eq!(ran.code, Some(0));

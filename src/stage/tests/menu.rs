@@ -67,7 +67,7 @@ fn one_alone_on_a_boot_of_its_own() {
 }
 
 #[test]
-fn on_efi_the_entries_are_found_by_the_number_that_libostree_gives() {
+fn generator_finds_efi_entries_by_the_ostree_bootversion() {
     let disk = Disk::new(&[deployment('a', 0)]);
     let output = disk.places.boot.join("efi/EFI/debian/grub.cfg.new");
     fs::create_dir_all(output.parent().unwrap()).unwrap();

@@ -83,7 +83,7 @@ impl Owing {
 }
 
 #[test]
-fn what_is_owed_comes_back_also_when_the_record_tells_of_another_upgrade() {
+fn owed_state_is_restored_when_the_record_has_another_upgrade() {
     let owing = Owing::new();
     owing.ask_again();
     assert_eq!(owing.boot(), Some(1), "it is tried, and fails once more");
@@ -120,7 +120,7 @@ fn what_is_owed_to_one_system_is_kept_from_another_that_runs() {
 }
 
 #[test]
-fn a_boot_of_the_target_by_hand_costs_nothing_of_what_is_owed_once_the_upgrade_has_failed() {
+fn manual_target_boot_keeps_owed_state_of_a_failed_upgrade() {
     let owing = Owing::new();
     owing.node.store(Phase::Failed {
         reason: upgrade::Reason::Withdrawn,
@@ -153,7 +153,7 @@ fn what_is_owed_names_the_system_that_it_is_owed_to() {
 }
 
 #[test]
-fn what_was_due_is_owed_where_the_system_that_runs_could_not_be_made_out() {
+fn due_state_becomes_owed_when_the_running_system_is_unknown() {
     let owing = Owing::new();
     owing.mend_disk();
     fs::remove_file(owing.places.snapshot(&upgrade_id("one")).join("owed")).unwrap();
@@ -168,7 +168,7 @@ fn what_was_due_is_owed_where_the_system_that_runs_could_not_be_made_out() {
 
 /// Where the unit could not run at all the agent notes it, and ends the upgrade.
 #[test]
-fn what_the_agent_found_not_put_back_comes_back_when_this_runs_at_last() {
+fn state_found_outstanding_by_the_agent_is_restored_later() {
     let owing = Owing::new();
     owing.mend_disk();
     let upgrade = owing.node.upgrade(Phase::Trial {

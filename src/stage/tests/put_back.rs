@@ -12,7 +12,7 @@ use node::{armed, config_in, running};
 use upgrade::Phase;
 
 #[test]
-fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_run_again() {
+fn restore_runs_once_until_the_target_has_run_again() {
     let node = armed();
     let places = running(&node);
     let config = config_in(&places.root, "saved");
@@ -42,7 +42,7 @@ fn what_was_put_back_once_is_not_put_back_at_later_boots_until_the_target_has_ru
 
 /// Saved at noon, and nothing was ever armed: what a person has changed since then stays.
 #[test]
-fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later() {
+fn restore_skips_a_snapshot_whose_arming_never_came() {
     for tries in 0..2 {
         let node = armed();
         let places = running(&node);
@@ -67,7 +67,7 @@ fn what_was_saved_before_an_arming_that_never_came_is_not_put_back_weeks_later()
 }
 
 #[test]
-fn what_could_not_be_put_back_is_told_with_what_to_do_and_tried_at_each_boot_until_it_is() {
+fn failed_restore_prints_advice_and_retries_at_every_boot() {
     let node = armed();
     let places = running(&node);
     let folder = places.root.join("var/lib/kubelet");
@@ -137,7 +137,7 @@ fn the_target_forgets_that_the_old_system_is_owed_its_state() {
 }
 
 #[test]
-fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
+fn restore_runs_only_in_the_old_system_and_only_after_a_trial() {
     let node = armed();
     let places = running(&node);
     let config = config_in(&places.root, "old");
@@ -176,7 +176,7 @@ fn the_old_system_gets_its_kubelets_state_back_and_the_target_does_not() {
 /// systemd starts anew what a service wants and is not active, whenever it starts that service (its issue 15091), and the kubelet's state would be put
 /// back under running pods, at a moment that nobody has chosen.
 #[test]
-fn what_failed_before_the_kubelet_is_not_tried_again_by_a_start_of_the_kubelet_weeks_later() {
+fn kubelet_start_does_not_retry_a_failed_restore() {
     let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../systemd/system");
     let unit = fs::read_to_string(units.join("careen-restore.service")).unwrap();
     let by = unit.lines().filter(|line| line.starts_with("WantedBy="));

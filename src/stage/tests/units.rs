@@ -45,7 +45,7 @@ fn what_can_reboot_does_so_on_a_trial_alone() {
 
 /// The package may be installed anywhere. What is enabled there waits for OSTree, a record or a trial.
 #[test]
-fn without_ostree_and_without_a_trial_no_unit_of_the_package_runs() {
+fn every_enabled_unit_has_a_condition_on_ostree_or_a_trial() {
     let conditions = [
         TRIAL,
         "ConditionKernelCommandLine=|careen.trial=1",
@@ -79,7 +79,7 @@ fn a_slow_card_has_ten_minutes_for_the_kubelets_state() {
 }
 
 #[test]
-fn a_restart_of_the_agent_puts_no_state_back_under_a_running_kubelet() {
+fn agent_unit_is_only_ordered_after_the_restore_unit() {
     let agent = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
     let named = agent
         .lines()
@@ -116,7 +116,7 @@ fn every_service_says_what_it_leaves_open_and_why() {
 }
 
 #[test]
-fn the_deadman_of_a_trial_is_one_process_that_nobody_has_to_start_again() {
+fn deadman_is_a_simple_service_without_timeouts_run_by_a_timer() {
     let text = fs::read_to_string(source().join("systemd/system/careen-deadman.service")).unwrap();
     let has = |line: &str| text.lines().any(|found| found == line);
     assert!(has("Type=simple") && has("IgnoreOnIsolate=yes"));
@@ -130,7 +130,7 @@ fn the_deadman_of_a_trial_is_one_process_that_nobody_has_to_start_again() {
 }
 
 #[test]
-fn systemd_starts_no_deadman_again_where_the_trial_of_this_boot_has_passed() {
+fn deadman_units_do_not_start_after_this_boot_has_passed() {
     let mark = upgrade::names::PASSED_MARK.replace("<boot>", "%b");
     for unit in [upgrade::names::DEADMAN_TIMER, upgrade::names::DEADMAN_UNIT] {
         let text = fs::read_to_string(source().join("systemd/system").join(unit)).unwrap();
@@ -142,7 +142,7 @@ fn systemd_starts_no_deadman_again_where_the_trial_of_this_boot_has_passed() {
 }
 
 #[test]
-fn the_last_check_comes_before_every_runtime_that_could_start_a_container() {
+fn check_unit_is_ordered_before_every_container_runtime() {
     let text = fs::read_to_string(source().join("systemd/system/careen-check.service")).unwrap();
     let before = text.lines().find_map(|line| line.strip_prefix("Before="));
     let before: Vec<_> = before.unwrap_or_default().split(' ').collect();
@@ -208,7 +208,7 @@ fn no_script_anywhere_has_fifty_lines() {
 }
 
 #[test]
-fn what_the_agent_reads_back_or_runs_lies_where_root_alone_may_write() {
+fn agent_runtime_and_state_folders_are_writable_only_by_root() {
     let read = |path: &str| fs::read_to_string(source().join(path)).unwrap();
     let agent = read("systemd/system/careen-agent.service");
     let private = [
@@ -235,7 +235,7 @@ fn what_the_agent_reads_back_or_runs_lies_where_root_alone_may_write() {
 }
 
 #[test]
-fn what_runs_for_ever_has_a_limit_of_memory_and_comes_back_when_it_is_killed_for_it() {
+fn agent_unit_has_a_memory_limit_and_always_restarts() {
     let mut found = 0;
     for (path, text) in units() {
         let set = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));

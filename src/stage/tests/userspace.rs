@@ -70,7 +70,7 @@ fn blessed_and_asked_again() -> Node {
 }
 
 #[test]
-fn a_blessed_system_keeps_its_rescue_when_the_next_upgrade_is_in_the_record() {
+fn blessed_system_keeps_its_rescue_after_the_next_request() {
     let node = blessed_and_asked_again();
     let run = |verb: &str| node.run(verb, &node.new, true, &["--now", "9000000"]);
     for verb in ["fallback", "gate", "deadman"] {
@@ -79,7 +79,7 @@ fn a_blessed_system_keeps_its_rescue_when_the_next_upgrade_is_in_the_record() {
 }
 
 #[test]
-fn a_blessed_system_keeps_its_rescue_when_somebody_makes_another_the_default() {
+fn blessed_system_keeps_its_rescue_when_not_the_default() {
     let node = blessed_and_asked_again();
     node.disk.menu(&[node.old.clone(), node.new.clone()]);
     let run = |verb: &str| node.run(verb, &node.new, true, &["--now", "9000000"]);

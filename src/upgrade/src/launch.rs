@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_one_of_the_pod_runs_and_an_older_or_equal_one_does_not() {
+    fn pod_agent_is_chosen_only_when_newer_than_the_image() {
         assert_eq!(chosen(Some(1), installed(2, 0), None), Some(Choice::Wanted));
         assert_eq!(chosen(Some(2), installed(2, 0), None), Some(Choice::Image));
         assert_eq!(
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn and_to_the_images_where_none_is_proven_or_the_proven_one_is_older() {
+    fn failed_pod_agent_yields_to_the_image_without_a_newer_proven() {
         assert_eq!(
             chosen(Some(1), installed(3, STARTS), None),
             Some(Choice::Image)
@@ -136,8 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proven_one_that_does_not_start_on_this_system_gives_way_to_the_images_where_there_is_one()
-    {
+    fn failed_proven_agent_yields_to_the_image_if_there_is_one() {
         for wanted in [installed(3, STARTS), None] {
             let proven = |starts| installed(3, starts);
             assert_eq!(
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_who_goes_back_gets_the_older_one_that_the_pod_wants() {
+    fn older_agent_wanted_by_the_pod_replaces_the_proven_one() {
         assert_eq!(
             chosen(None, installed(1, 0), installed(2, 0)),
             Some(Choice::Wanted)
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_there_is_one_of_it_is_chosen_and_never_one_that_is_not_there() {
+    fn choice_is_always_an_existing_agent_and_none_only_without_any() {
         let pods = [None, installed(1, 0), installed(2, 1), installed(3, STARTS)];
         for image in [None, Some(1), Some(2)] {
             for wanted in &pods {

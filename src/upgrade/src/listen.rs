@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_this_node_alone_are_taken_and_come_back_as_they_were() {
+    fn loopback_and_socket_addresses_parse_and_print_unchanged() {
         for text in [
             "",
             "127.0.0.1:9840",

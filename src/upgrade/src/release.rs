@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_built_later_is_greater_and_a_release_is_later_than_what_led_to_it() {
+    fn releases_sort_by_build_time_and_after_their_own_builds() {
         let rising = [
             "0.1.0~202601010000.abc",
             "0.1.0~202611221200.000.dirty",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused_and_so_is_what_would_lead_out_of_a_folder() {
+    fn invalid_versions_and_path_traversal_are_refused() {
         let long = format!("0.1.0~1.{}", "a".repeat(100));
         for text in [
             "",

@@ -26,7 +26,7 @@ fn without_api(seconds: u64) -> Observation {
 }
 
 #[test]
-fn back_in_the_old_system_the_cordon_goes_before_anything_is_cleaned_up() {
+fn old_system_lifts_the_cordon_before_it_cleans_up() {
     let (record, act) = next(&without_api(30), &reverting());
     assert_eq!(act, Act::Wait(Some(SinceBoot(95_000))));
     let reached = without_api(32).with(|seen| seen.node.api = quiet().node.api);
@@ -54,7 +54,7 @@ fn cleaning_up_does_not_wait_for_ever_for_an_api_server() {
 
 /// The kubelet's state is put back before the agent starts, and that may take minutes.
 #[test]
-fn an_agent_that_starts_late_waits_as_long_as_one_that_starts_early() {
+fn late_agent_start_gets_the_full_wait_for_the_api_server() {
     let late = |seen: Observation| seen.with(|seen| seen.turn.started = SinceBoot(400_000));
     let wait = Act::Wait(Some(SinceBoot(490_000)));
     assert_eq!(next(&late(without_api(401)), &reverting()).1, wait);
@@ -66,7 +66,7 @@ fn an_agent_that_starts_late_waits_as_long_as_one_that_starts_early() {
 }
 
 #[test]
-fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
+fn trial_without_a_verdict_is_retried_up_to_the_limit() {
     let mut seen = asked().with(|seen| {
         seen.turn.boot = boot(3);
         seen.machine.deployments = on_trial().machine.deployments;
@@ -93,7 +93,7 @@ fn a_trial_without_a_verdict_is_tried_its_bounded_number_of_times() {
 
 /// careen-deploy was killed behind its swap; the new system was seen to be the default, and the power took that back.
 #[test]
-fn after_a_blessing_that_the_power_took_back_the_node_is_drained_anew() {
+fn node_is_drained_again_after_power_loss_undoes_a_blessing() {
     let back = asked().with(|seen| {
         seen.turn.boot = boot(3);
         seen.machine.deployments = on_trial().machine.deployments;
@@ -143,7 +143,7 @@ fn before_the_second_trial_the_requester_is_heard() {
 }
 
 #[test]
-fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
+fn second_trial_is_armed_although_the_api_server_stays_away() {
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });
     let mut waiting = next(&back_unheard(20), &trial).0;
     waiting.upgrade.as_mut().unwrap().attempt.saved = true;
@@ -151,7 +151,7 @@ fn an_api_server_that_stays_away_does_not_keep_the_second_trial_from_coming() {
 }
 
 #[test]
-fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_last() {
+fn every_trial_takes_a_new_snapshot() {
     let back = asked().with(|seen| {
         seen.turn.boot = boot(3);
         seen.machine.deployments = on_trial().machine.deployments;
@@ -169,7 +169,7 @@ fn each_trial_has_a_snapshot_of_its_own_for_the_old_system_has_served_since_the_
 }
 
 #[test]
-fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
+fn arming_given_up_in_the_same_boot_does_not_count_as_a_trial() {
     let gone = asked().with(|seen| seen.machine.deployments = vec![held('a')]);
     let armed = upgrade_in(Phase::Armed {
         boot: asked().turn.boot,
@@ -180,7 +180,7 @@ fn an_arming_that_is_given_up_in_the_boot_that_armed_was_no_trial() {
 }
 
 #[test]
-fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
+fn etc_changed_during_a_trial_is_redeployed_before_the_next_one() {
     let back = asked().with(|seen| {
         seen.turn.boot = boot(3);
         seen.machine.etc_stale = true;
@@ -206,8 +206,7 @@ fn what_was_changed_in_etc_during_a_trial_is_deployed_before_the_next() {
 }
 
 #[test]
-fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_before_the_next_trial()
-{
+fn etc_changed_during_a_repeated_drain_is_redeployed() {
     let mut record = upgrade_in(Phase::Deployed);
     let up = record.upgrade.as_mut().unwrap();
     assert!(!up.may_arm_next(&deployment('a')), "a snapshot comes first");
@@ -227,7 +226,7 @@ fn what_was_changed_in_etc_while_the_node_was_drained_once_more_is_deployed_befo
 }
 
 #[test]
-fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_told_the_truth() {
+fn old_system_booted_after_a_blessing_uncordons_and_halts() {
     let blessed = vec![deployment('b'), deployment('a')];
     let away = without_api(200).with(|seen| seen.machine.deployments = blessed.clone());
     for phase in [Phase::Blessed, Phase::Healthy { boot: boot(2) }] {
@@ -246,7 +245,7 @@ fn a_person_who_boots_the_old_entry_of_a_blessed_node_finds_it_schedulable_and_t
 
 /// GRUB's chain starts the kept system where it cannot read the new one's kernel; so does a person at the console.
 #[test]
-fn a_node_that_was_upgraded_and_runs_its_former_system_does_not_say_upgraded() {
+fn upgraded_node_that_boots_its_former_system_reports_failed() {
     let told = |booted: char| {
         let mut seen = quiet();
         (seen.machine.booted, seen.turn.boot) = (deployment(booted), boot(9));

@@ -61,13 +61,13 @@ fn tried(seconds: u64) -> Observation {
 }
 
 #[test]
-fn the_cordon_counts_from_the_drain_on_and_the_absence_of_pods_from_its_end_on() {
+fn bill_counts_cordon_from_drain_start_and_pods_from_drain_end() {
     let record = rebooting();
     assert_eq!(bill(&record, &at(200, &old())), [100, 40, 0]);
 }
 
 #[test]
-fn the_bill_goes_on_across_the_reboot_until_the_node_is_ready_again() {
+fn bill_keeps_counting_after_the_reboot_until_the_node_is_ready() {
     let record = rebooting();
     assert_eq!(bill(&record, &tried(250)), [150, 90, 50], "not Ready yet");
     let mut record = record;
@@ -78,7 +78,7 @@ fn the_bill_goes_on_across_the_reboot_until_the_node_is_ready_again() {
 }
 
 #[test]
-fn a_bad_trial_and_the_way_back_are_on_the_bill_until_the_old_system_is_ready() {
+fn bill_counts_a_bad_trial_until_the_old_system_is_ready() {
     let mut record = rebooting();
     record.upgrade.as_mut().unwrap().attempt.guarded = Some(boot(2));
     let ready = Health {
@@ -145,7 +145,7 @@ fn a_reboot_that_never_came_is_not_on_the_bill() {
 }
 
 #[test]
-fn a_clock_that_jumps_across_the_reboot_leaves_the_time_of_this_boot() {
+fn clock_jump_across_the_reboot_bills_only_the_current_boot() {
     let record = rebooting();
     for wall in [0, WALL - 5_000, WALL * 2] {
         let seen = tried(250).with(|seen| seen.turn.wall = wall);
@@ -175,7 +175,7 @@ fn tally_of(reason: Reason, tries: u32) -> tally::Tally {
 }
 
 #[test]
-fn a_fall_back_is_told_from_a_failure_before_any_trial_by_reason() {
+fn tally_separates_fallbacks_from_failures_before_any_trial() {
     let fell = tally_of(Reason::NoApiFromNewSystem, 2);
     assert_eq!(fell.fell_back["NoApiFromNewSystem"], 1);
     assert_eq!((fell.failed.len(), fell.trial_boots), (0, 2));
@@ -198,7 +198,7 @@ fn refusals_are_counted_by_reason() {
 }
 
 #[test]
-fn a_record_of_a_time_that_did_not_count_reads_and_writes_as_before() {
+fn record_without_bill_and_tally_reads_and_writes_unchanged() {
     let old = serde_json::to_string(&upgrade_in(Phase::Deployed)).unwrap();
     assert!(!old.contains("bill") && !old.contains("tally"), "{old}");
     let read: Record = serde_json::from_str(&old).unwrap();

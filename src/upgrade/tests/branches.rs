@@ -117,7 +117,7 @@ fn without_patterns_every_branch_is_allowed() {
 }
 
 #[test]
-fn the_kept_system_is_held_to_its_commits_branches_where_it_names_any() {
+fn kept_system_must_match_the_branches_its_commit_names() {
     let policy = only(&["site/*"]);
     let told = |branches: &[&str]| refusal(verified("kept:", branches, &policy));
     assert_eq!(told(&["site/stable"]), None);

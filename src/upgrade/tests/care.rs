@@ -54,7 +54,7 @@ fn without_hooks_none_are_run() {
 }
 
 #[test]
-fn a_pre_hook_that_fails_is_tried_again_and_in_the_end_nothing_was_drained() {
+fn failing_pre_hook_is_retried_and_fails_the_upgrade_undrained() {
     let mut record = upgrade_in(Phase::Deployed);
     let mut seen = with_hooks();
     let mut steps = Vec::new();
@@ -102,7 +102,7 @@ fn new_runs() -> Observation {
 }
 
 #[test]
-fn post_hooks_come_before_the_node_is_given_back_and_hear_how_it_ended() {
+fn post_hooks_run_before_the_release_and_receive_the_result() {
     let step = Step::PostHooks { upgraded: true };
     let (record, act) = next(&new_runs(), &blessed());
     assert_eq!(act, Act::Begin(step.clone()));
@@ -152,7 +152,7 @@ fn careful() -> PolicyRead {
 }
 
 #[test]
-fn load_balancers_are_asked_to_leave_the_node_out_and_given_time_before_the_drain() {
+fn load_balancer_exclusion_and_its_wait_precede_the_drain() {
     let seen = asked();
     let (record, act) = next_with(&seen, &upgrade_in(Phase::Deployed), &careful());
     assert_eq!(act, Act::Begin(Step::Exclude));
@@ -169,7 +169,7 @@ fn load_balancers_are_asked_to_leave_the_node_out_and_given_time_before_the_drai
 }
 
 #[test]
-fn an_agent_that_dies_while_load_balancers_are_waited_for_asks_them_no_second_time() {
+fn restarted_agent_waits_for_exclusion_without_excluding_again() {
     let mut record = upgrade_in(Phase::Deployed);
     let excluded = Some(Moment {
         boot: boot(1),
@@ -181,7 +181,7 @@ fn an_agent_that_dies_while_load_balancers_are_waited_for_asks_them_no_second_ti
 }
 
 #[test]
-fn a_request_taken_back_while_load_balancers_are_waited_for_gives_the_node_back() {
+fn withdrawal_during_the_exclusion_wait_releases_the_node() {
     let (record, _) = next_with(&asked(), &upgrade_in(Phase::Deployed), &careful());
     let (_, act) = next_with(&done(Step::Exclude, &quiet()), &record, &careful());
     assert_eq!(begun(&act), Some("Release"));
@@ -214,7 +214,7 @@ fn trial() -> Record {
 }
 
 #[test]
-fn a_system_that_is_well_is_watched_for_the_soak_before_it_is_blessed() {
+fn healthy_system_soaks_before_it_is_blessed() {
     let (record, act) = next_with(&well_at(60), &trial(), &soaking(300));
     assert_eq!(act, Act::Wait(Some(SinceBoot(360_000))));
     let said = report(&Ok(record.clone()), &well_at(60), None);
@@ -227,7 +227,7 @@ fn a_system_that_is_well_is_watched_for_the_soak_before_it_is_blessed() {
 }
 
 #[test]
-fn a_check_that_fails_in_between_begins_the_soak_anew_and_one_that_is_not_known_does_not() {
+fn failed_check_restarts_the_soak_and_an_unknown_one_does_not() {
     let (record, _) = next_with(&well_at(60), &trial(), &soaking(300));
     let with = |ready| {
         let mut seen = well_at(100);
@@ -262,7 +262,7 @@ fn a_system_that_falls_ill_in_its_soak_is_left() {
 }
 
 #[test]
-fn an_api_server_that_blinks_or_an_agent_that_starts_anew_ends_no_soak() {
+fn api_blink_or_agent_restart_does_not_interrupt_the_soak() {
     let (well, _) = next_with(&well_at(60), &trial(), &soaking(3600));
     let unknown = || Check::Pending("not looked at yet".into());
     let soak_goes_on = |blind: &dyn Fn(&mut Observation)| {
@@ -296,7 +296,7 @@ fn an_api_server_that_blinks_or_an_agent_that_starts_anew_ends_no_soak() {
 }
 
 #[test]
-fn an_api_server_that_is_away_at_the_soaks_end_is_waited_for_and_then_blames_no_image() {
+fn api_outage_at_the_soak_end_is_held_and_blames_no_image() {
     let (record, _) = next_with(&well_at(60), &trial(), &soaking(3600));
     let mut away = well_at(3_700);
     away.node.api = Api::Away;
@@ -315,7 +315,7 @@ fn an_api_server_that_is_away_at_the_soaks_end_is_waited_for_and_then_blames_no_
 }
 
 #[test]
-fn a_requester_may_ask_for_a_longer_soak_than_the_operator_and_not_for_a_shorter() {
+fn request_can_lengthen_the_soak_but_not_shorten_it() {
     let until = |asked: &str| {
         let mut record = trial();
         record.upgrade.as_mut().unwrap().request.soak = Some(asked.into());
@@ -364,7 +364,7 @@ fn a_node_that_is_left_out_refuses_and_says_who_wants_it_so() {
 }
 
 #[test]
-fn a_node_that_is_left_out_answers_for_what_it_runs_and_ends_what_is_under_way() {
+fn opted_out_node_answers_for_its_image_and_ends_its_upgrade() {
     let runs_it = quiet().with(|seen| {
         seen.node.request = Asked::This(pinned('a'));
         seen.node.opted_out = Some("bench".into());

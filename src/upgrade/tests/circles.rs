@@ -15,7 +15,7 @@ use imports::{Imports, imports};
 const WITHOUT: [&str; 7] = [
     "src/host/src",
     "src/image/src",
-    "src/kubeconfig/src",
+    "src/client/src",
     "src/stage/src",
     "src/upgrade/src/decide",
     "packaging/pages/src",

@@ -62,7 +62,7 @@ fn whatever_the_clock_on_the_wall_says_the_same_is_decided() {
 }
 
 #[test]
-fn a_clock_that_jumps_in_the_drain_neither_ends_nor_lengthens_it() {
+fn clock_jump_neither_ends_nor_extends_the_drain() {
     let at = |seconds, wall| {
         asked().with(|seen| {
             seen.turn.now = SinceBoot(0).plus_seconds(seconds);

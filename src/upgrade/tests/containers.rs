@@ -36,7 +36,7 @@ fn target(record: &Record) -> String {
 }
 
 #[test]
-fn what_is_armed_is_written_so_that_a_guard_from_before_container_images_reads_it() {
+fn armed_record_stores_a_container_target_as_a_kept_ostree_ref() {
     let drained = from_a_registry(Phase::Drained);
     let (armed, act) = next_with(&seen(&drained), &drained, &allowed());
     assert_eq!(begun(&act), Some("Arm"));
@@ -46,7 +46,7 @@ fn what_is_armed_is_written_so_that_a_guard_from_before_container_images_reads_i
 }
 
 #[test]
-fn an_image_that_was_armed_once_is_fetched_again_from_where_it_was_asked_for() {
+fn armed_image_is_fetched_again_from_the_requested_source() {
     let drained = from_a_registry(Phase::Drained);
     let (mut armed, _) = next_with(&seen(&drained), &drained, &allowed());
     armed.upgrade.as_mut().unwrap().phase = Phase::Accepted;

@@ -31,7 +31,7 @@ fn an_unreadable_record_ends_a_trial_at_the_default_deadline() {
 }
 
 #[test]
-fn who_can_look_no_more_knows_by_the_last_look_when_the_trial_ends() {
+fn deadman_derives_the_trial_end_from_its_last_observation() {
     let ends = |seconds| Some(SinceBoot(0).plus_seconds(seconds));
     assert_eq!(due(&at(100), &Ok(trial())), ends(360));
     let mut held = trial();
@@ -63,7 +63,7 @@ fn the_agent_may_ask_for_patience_in_this_boot_alone() {
 }
 
 #[test]
-fn a_healthy_system_that_nobody_makes_the_default_has_an_hour_for_it_and_then_ends() {
+fn deadman_gives_a_healthy_trial_one_hour_to_be_blessed() {
     let well = at(200).with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&well, &trial());
     assert_eq!(begun(&act), Some("Bless"));
@@ -100,7 +100,7 @@ fn with(from: Deployment, to: Option<Deployment>, phase: Phase) -> Record {
 }
 
 #[test]
-fn a_system_that_the_next_upgrade_has_begun_in_serves_on_whatever_becomes_of_the_default() {
+fn deadman_spares_a_system_the_next_upgrade_started_from() {
     for seen in no_longer_the_default() {
         for phase in phases() {
             for to in [Some(deployment('d')), None] {
@@ -112,7 +112,7 @@ fn a_system_that_the_next_upgrade_has_begun_in_serves_on_whatever_becomes_of_the
 }
 
 #[test]
-fn what_is_tried_is_proven_neither_by_its_commits_other_deployment_nor_by_its_own_request() {
+fn same_commit_or_unrelated_record_does_not_prove_a_trial() {
     let again = Deployment {
         serial: 1,
         ..deployment('b')

@@ -288,7 +288,7 @@ fn last_word(piece: &str) -> String {
 }
 
 #[test]
-fn the_machine_on_the_page_of_concepts_is_part_of_the_one_that_the_code_makes() {
+fn concepts_page_draws_every_phase_and_only_real_transitions() {
     let edges = edges();
     let drawn = drawn();
     for (from, to) in &drawn {

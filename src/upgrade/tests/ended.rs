@@ -49,7 +49,7 @@ fn a_halted_upgrade_keeps_its_cordon_until_somebody_asks_anew() {
 }
 
 #[test]
-fn whoever_uncordons_a_halted_node_gives_it_back_and_nothing_of_ours_stays_on_it() {
+fn uncordoning_a_halted_node_runs_post_hooks_and_releases_it() {
     let mut record = halted();
     let up = record.upgrade.as_mut().unwrap();
     up.custody = taken(|taken| taken.hooks_due = true);
@@ -92,7 +92,7 @@ fn a_refusal_hides_no_halted_node() {
 }
 
 #[test]
-fn a_cordon_that_cannot_be_lifted_yet_holds_up_the_next_request_without_spinning() {
+fn stuck_cordon_delays_the_next_request_without_a_hot_loop() {
     let (record, act) = next(&api_away(asks_for('c')), &halted());
     assert_eq!(act, Act::Wait(None), "its return is what wakes us");
     let refused = Outcome::Failed(Reason::ApiAway { detail: "x".into() });
@@ -150,7 +150,7 @@ fn left_exclusion(phase: Phase) -> (Observation, Record) {
 }
 
 #[test]
-fn load_balancers_that_are_told_behind_the_end_to_leave_the_node_out_are_told_otherwise() {
+fn exclusion_that_appears_after_the_upgrade_ended_is_released() {
     let reason = Reason::Withdrawn;
     for phase in [Phase::Upgraded, Phase::Failed { reason }] {
         let (mut seen, record) = left_exclusion(phase);
@@ -169,14 +169,14 @@ fn load_balancers_that_are_told_behind_the_end_to_leave_the_node_out_are_told_ot
 }
 
 #[test]
-fn while_a_halted_upgrade_keeps_the_node_load_balancers_leave_it_out() {
+fn halted_upgrade_keeps_the_load_balancer_exclusion() {
     let mut seen = asks_for('b');
     seen.node.own_exclusion = true;
     assert_eq!(next(&seen, &halted()).1, Act::Wait(None));
 }
 
 #[test]
-fn a_node_that_is_still_seen_with_the_cordon_that_was_lifted_is_not_released_over_and_over() {
+fn release_with_a_stale_cordon_view_is_retried_after_a_delay() {
     for outcome in [
         Outcome::Done(Effect::Plain),
         Outcome::Failed(Reason::ApiAway { detail: "x".into() }),
@@ -198,7 +198,7 @@ fn a_left_cordon_waits_for_an_api_server_that_is_away() {
 }
 
 #[test]
-fn a_halted_upgrades_own_cordon_is_no_left_one_until_it_was_lifted_once() {
+fn halted_upgrade_keeps_its_cordon_until_released_once() {
     let mut seen = asks_for('b');
     seen.node.own_cordon = true;
     let mut record = halted();
@@ -220,7 +220,7 @@ fn refused_reboot() -> Observation {
 }
 
 #[test]
-fn a_trial_that_is_not_under_way_is_left_without_spinning_when_the_reboot_is_refused() {
+fn refused_reboot_out_of_a_stray_trial_is_retried_after_a_delay() {
     let seen = refused_reboot();
     let due = seen.turn.now.plus_seconds(60);
     let other = seen
@@ -254,7 +254,7 @@ fn default_changed_after_the_blessing() -> Observation {
 }
 
 #[test]
-fn a_proven_system_serves_on_when_somebody_makes_another_the_default() {
+fn proven_system_does_not_reboot_when_the_default_changes() {
     let seen = default_changed_after_the_blessing();
     let mut upgraded = upgrade_in(Phase::Upgraded);
     upgraded.spent = Some(pinned('b'));

@@ -127,7 +127,7 @@ fn runs(call: &str, file: &str, name: &str) -> bool {
 }
 
 #[test]
-fn every_fault_class_has_one_row_with_tests_or_a_word_about_them() {
+fn every_fault_class_has_one_row_with_tests_or_an_exemption() {
     let rows = rows();
     for class in (1..=25).map(|number| format!("T{number}")) {
         let its_own: Vec<_> = rows.iter().filter(|row| row[1] == class).collect();
@@ -154,7 +154,7 @@ fn every_test_that_the_page_names_by_layer_is_there() {
 }
 
 #[test]
-fn every_test_that_the_page_names_is_in_the_file_that_is_named_before_it() {
+fn every_test_named_on_the_page_exists_in_the_named_file() {
     let (page, sources) = (page(), sources());
     let lines = page.lines();
     let lost: Vec<_> = lines.flat_map(|line| missing(line, &sources)).collect();
@@ -162,7 +162,7 @@ fn every_test_that_the_page_names_is_in_the_file_that_is_named_before_it() {
 }
 
 #[test]
-fn make_faults_runs_every_test_of_a_fault_class_but_those_on_the_vm() {
+fn make_faults_runs_every_fault_class_test_except_vm_tests() {
     let (section, recipe) = (section("Fault classes"), recipe("faults"));
     let left: Vec<_> = named(&section)
         .into_iter()

@@ -134,7 +134,7 @@ fn the_record_tells_a_default_that_the_guard_cannot_see() {
 
 /// The reinstatement failed, and the reboot led to the same system again.
 #[test]
-fn a_default_that_could_not_be_moved_back_halts_in_its_next_boot() {
+fn default_that_cannot_be_moved_back_halts_in_the_next_boot() {
     let mut record = upgrade_in(Phase::Reverting {
         reason: Reason::NoApiFromNewSystem,
     });

@@ -102,7 +102,7 @@ fn an_upgrade_ends_where_the_pin_is_taken_off_again_and_again() {
 }
 
 #[test]
-fn a_bad_trial_that_somebody_made_the_default_makes_the_old_one_that_again() {
+fn bad_trial_set_as_the_default_reinstates_the_old_system() {
     let (record, act) = next(&bad(), &trial());
     assert_eq!(act, reinstating());
     let up = record.upgrade.clone().unwrap();
@@ -129,7 +129,7 @@ fn a_bad_trial_that_somebody_made_the_default_makes_the_old_one_that_again() {
 }
 
 #[test]
-fn a_record_of_it_names_no_step_that_an_older_agent_does_not_know() {
+fn reinstatement_record_names_no_step_unknown_to_older_agents() {
     let (record, _) = next(&bad(), &trial());
     let text = serde_json::to_string(&record).unwrap();
     assert!(!text.contains("Reinstate"), "{text}");
@@ -140,7 +140,7 @@ fn a_record_of_it_names_no_step_that_an_older_agent_does_not_know() {
 }
 
 #[test]
-fn where_the_old_one_is_not_made_the_default_a_reboot_follows_and_then_a_person() {
+fn failed_reinstatement_reboots_once_and_then_halts() {
     let (record, act) = next(&bad(), &trial());
     let (record, act) = next(&ended(bad(), &act, died()), &record);
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }), "once");
@@ -177,7 +177,7 @@ fn the_old_systems_agent_does_what_the_failed_one_could_not() {
 }
 
 #[test]
-fn a_trial_without_a_verdict_that_somebody_made_the_default_is_tried_again_from_the_old_one() {
+fn default_trial_without_verdict_is_retried_from_the_old_system() {
     let (record, _) = next(&moved(), &trial());
     assert!(
         record.upgrade.as_ref().unwrap().attempt.default.is_moved(),
@@ -195,7 +195,7 @@ fn a_trial_without_a_verdict_that_somebody_made_the_default_is_tried_again_from_
 }
 
 #[test]
-fn a_healthy_trial_that_somebody_made_the_default_is_left_to_a_person() {
+fn healthy_trial_set_as_the_default_halts() {
     let seen = moved().with(|seen| seen.turn.health = healthy());
     let (record, act) = next(&seen, &trial());
     assert_eq!(act, Act::Wait(None), "neither blessed nor left");

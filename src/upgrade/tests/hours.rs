@@ -33,7 +33,7 @@ fn waits_for(record: &Record) -> Option<String> {
 }
 
 #[test]
-fn outside_of_the_hours_a_request_is_taken_and_waits_and_says_until_when() {
+fn request_outside_the_window_waits_and_says_when_it_opens() {
     let (record, act) = by_night(&asked(), &Record::default());
     assert_eq!(phase_of(&record), Phase::Accepted);
     let soon = asked().turn.now.plus_seconds(3600);
@@ -52,7 +52,7 @@ fn a_bad_request_is_refused_at_once_whatever_the_hour() {
 }
 
 #[test]
-fn within_the_hours_it_goes_on_and_nothing_is_said_of_them_any_more() {
+fn upgrade_proceeds_in_the_window_and_drops_the_wait_message() {
     let (waiting, _) = by_night(&asked(), &Record::default());
     let (record, act) = by_night(&in_the_hours(3600, asked()), &waiting);
     assert_eq!((begun(&act), waits_for(&record)), (Some("Fetch"), None));
@@ -77,7 +77,7 @@ fn nothing_of_what_leads_to_the_arming_is_begun_outside() {
 }
 
 #[test]
-fn what_nobody_notices_may_be_begun_outside_where_the_policy_says_so() {
+fn fetch_outside_permits_only_fetch_verify_and_rehearse() {
     let mut policy = night();
     policy.window.fetch_outside = true;
     let step = |phase| {
@@ -109,7 +109,7 @@ fn what_is_armed_goes_on_to_its_end() {
 }
 
 #[test]
-fn a_second_trial_is_not_begun_outside_and_the_old_system_serves_meanwhile() {
+fn second_trial_waits_for_the_window_with_the_node_released() {
     let back = asked().with(|seen| {
         seen.turn.boot = boot(3);
         seen.machine.deployments = on_trial().machine.deployments;
@@ -134,7 +134,7 @@ fn a_drain_is_stopped_by_the_end_of_the_hours_and_looks_for_it() {
 }
 
 #[test]
-fn a_slow_snapshot_of_a_drained_node_is_stopped_by_the_end_of_the_hours_and_the_node_given_back() {
+fn window_end_cancels_a_running_snapshot_and_releases_the_node() {
     let record = upgrade_in(Phase::Drained);
     let saving = asked().with(|seen| seen.turn.running = Some(Step::Snapshot));
     assert_eq!(by_night(&saving, &record).1, Act::Cancel);
@@ -154,7 +154,7 @@ fn a_fetch_that_runs_when_the_hours_end_comes_to_its_end() {
 }
 
 #[test]
-fn a_drain_that_was_stopped_gives_the_node_back_and_the_next_has_its_whole_time() {
+fn drain_cancelled_by_the_window_restarts_with_its_full_time() {
     let early = in_the_hours(60, asked());
     let (record, act) = by_night(&early, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Begin(drain()));
@@ -171,7 +171,7 @@ fn a_drain_that_was_stopped_gives_the_node_back_and_the_next_has_its_whole_time(
 }
 
 #[test]
-fn a_node_that_was_given_back_is_asked_for_from_the_first_hook_on() {
+fn released_node_runs_pre_hooks_again_in_the_next_window() {
     let hooks = Hooks {
         pre: true,
         post: false,
@@ -224,7 +224,7 @@ fn killed_in(step: &str) -> Record {
 }
 
 #[test]
-fn whatever_an_agent_is_killed_in_the_end_of_the_hours_gives_the_node_back_behind_the_hooks() {
+fn window_end_after_an_agent_kill_runs_post_hooks_and_releases() {
     let outside = with_hooks(asked());
     for step in ["PreHooks", "Exclude", "Drain"] {
         let mut record = killed_in(step);
@@ -272,7 +272,7 @@ fn a_request_that_waits_can_be_taken_back() {
 }
 
 #[test]
-fn a_policy_that_is_broken_keeps_the_hours_of_the_last_one_for_what_is_under_way() {
+fn broken_policy_keeps_the_last_window_for_a_running_upgrade() {
     let broken = Broken {
         reason: Reason::Withdrawn,
         last: Box::new(night()),
@@ -283,7 +283,7 @@ fn a_policy_that_is_broken_keeps_the_hours_of_the_last_one_for_what_is_under_way
 
 /// As an agent has it that goes on with an upgrade in a system without the operator's zone.
 #[test]
-fn by_hours_of_a_zone_that_this_system_does_not_know_nothing_new_begins_and_the_wait_says_why() {
+fn unknown_time_zone_blocks_new_steps_and_the_wait_says_why() {
     let mut policy = night();
     policy.window.zone = "Europe/Berlin".parse().unwrap();
     let broken = Broken {
@@ -303,7 +303,7 @@ fn by_hours_of_a_zone_that_this_system_does_not_know_nothing_new_begins_and_the_
 }
 
 #[test]
-fn a_pause_holds_within_the_hours_and_their_end_gives_the_node_back_all_the_same() {
+fn window_end_releases_a_node_held_by_a_pause() {
     let paused = |seen: Observation| {
         seen.with(|seen| {
             seen.node.paused = Some("an audit".into());
@@ -319,7 +319,7 @@ fn a_pause_holds_within_the_hours_and_their_end_gives_the_node_back_all_the_same
 }
 
 #[test]
-fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
+fn window_that_reopens_during_a_release_runs_pre_hooks_first() {
     let hooks = Hooks {
         pre: true,
         post: true,
@@ -357,7 +357,7 @@ fn hours_that_open_again_while_a_node_is_given_back_begin_with_taking_it() {
 }
 
 #[test]
-fn our_cordon_that_comes_late_is_lifted_while_the_hours_are_waited_for() {
+fn late_cordon_is_lifted_while_waiting_for_the_window() {
     let late = asked().with(|seen| {
         seen.node.own_cordon = true;
         seen.machine.deployments = on_trial().machine.deployments;

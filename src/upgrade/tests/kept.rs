@@ -29,7 +29,7 @@ fn refused(seen: &Observation) -> Reason {
 }
 
 #[test]
-fn what_is_kept_is_pinned_by_its_commit_and_verified_without_a_fetch() {
+fn kept_request_pins_the_commit_and_verifies_without_a_fetch() {
     let (record, act) = next(&asked_for_kept(), &Record::default());
     let commit = digest('b');
     assert_eq!(act, Act::Begin(Step::Verify { commit }));
@@ -101,7 +101,7 @@ fn nothing_kept_is_told_so() {
 }
 
 #[test]
-fn of_two_that_are_pinned_the_one_behind_the_running_system_is_kept() {
+fn kept_selects_the_pinned_deployment_after_the_running_one() {
     let seen = asked_for_kept()
         .with(|seen| seen.machine.deployments = vec![held('a'), pinned_one('c'), pinned_one('b')]);
     let (record, _) = next(&seen, &Record::default());

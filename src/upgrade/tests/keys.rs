@@ -34,7 +34,7 @@ fn held_by(keys: &Keys) -> Option<&Stray> {
 }
 
 #[test]
-fn whatever_looks_like_a_pause_holds_as_a_label_and_as_an_annotation() {
+fn pause_lookalike_key_holds_as_a_label_and_as_an_annotation() {
     for key in [
         "careen.dev/pause",
         "careen.dev/Paused",
@@ -127,7 +127,7 @@ fn a_label_with_the_very_key_of_the_annotation_holds() {
 }
 
 #[test]
-fn the_annotation_itself_says_why_whatever_a_label_says_beside_it() {
+fn pause_annotation_gives_the_reason_despite_a_pause_label() {
     let beside = pairs(&[(names::PAUSED, "false")]);
     for why in ["", "false", "an audit"] {
         let keys = Keys::read(&pairs(&[(names::PAUSED, why)]), &beside);
@@ -224,7 +224,7 @@ fn what_others_write_on_nodes_is_none_of_ours() {
 }
 
 #[test]
-fn of_thousands_of_keys_a_few_are_told_and_the_one_that_holds_is_among_them() {
+fn stray_keys_are_capped_and_include_the_one_that_holds() {
     let many = (0..5000).map(|at| (format!("careen.dev/a{at}"), "x".repeat(10_000)));
     let mut all: Pairs = many.collect();
     all.insert("careen.dev/zz-hold".to_owned(), "y".repeat(100_000));
@@ -243,7 +243,7 @@ fn looks_paused(seen: Observation) -> Observation {
 }
 
 #[test]
-fn what_looks_like_a_pause_lets_nothing_begin_and_no_step_towards_arming() {
+fn pause_lookalike_blocks_new_upgrades_and_steps_before_arming() {
     let (_, act) = next(&looks_paused(asked()), &Record::default());
     assert_eq!(act, Act::Wait(None));
     for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {

@@ -27,7 +27,7 @@ fn refused(phase: Phase) -> Reason {
 }
 
 #[test]
-fn an_image_whose_trial_nobody_would_judge_or_end_is_refused_with_all_that_it_lacks() {
+fn image_without_agent_or_deadman_is_refused_with_what_it_lacks() {
     let lacks = ["careen-agent.service", "careen-deadman.timer (not enabled)"];
     let reason = refused(verdict(&lacks, |_| (), Policy::default()));
     assert_eq!(reason.code(), "NoAgent");
@@ -40,7 +40,7 @@ fn an_image_whose_trial_nobody_would_judge_or_end_is_refused_with_all_that_it_la
 }
 
 #[test]
-fn no_setting_lets_such_an_image_through_not_even_the_one_for_images_without_a_guard() {
+fn no_policy_setting_permits_an_image_without_its_deadman() {
     let policy = Policy {
         unguarded: true,
         downgrade: true,
@@ -52,7 +52,7 @@ fn no_setting_lets_such_an_image_through_not_even_the_one_for_images_without_a_g
 }
 
 #[test]
-fn an_image_of_which_nobody_has_asked_that_is_verified_as_before() {
+fn image_facts_without_lacks_verify_as_before() {
     assert_eq!(verdict(&[], |_| (), Policy::default()), Phase::Verified);
     let older = serde_json::to_value(facts('b')).unwrap();
     assert!(older.get("lacks").is_none(), "{older}");

@@ -68,7 +68,7 @@ fn waits(record: &Record) -> Option<String> {
 }
 
 #[test]
-fn a_node_is_taken_from_its_users_only_while_enough_minutes_are_left() {
+fn node_is_taken_only_while_enough_window_minutes_remain() {
     use LastBegin::{Minutes, Usual};
     for (last_begin, pasts, seconds, begins) in [
         (Minutes(30), &[][..], 30 * MINUTE, true),
@@ -91,7 +91,7 @@ fn a_node_is_taken_from_its_users_only_while_enough_minutes_are_left() {
 }
 
 #[test]
-fn who_waits_for_want_of_minutes_says_how_many_and_when_the_hours_come_again() {
+fn short_window_wait_states_minutes_needed_and_next_opening() {
     let said = |last_begin, pasts: &[u64]| {
         let policy = Ok(night(last_begin));
         let (record, act) = next_with(&left(60), &deployed(pasts), &policy);
@@ -111,7 +111,7 @@ fn who_waits_for_want_of_minutes_says_how_many_and_when_the_hours_come_again() {
 }
 
 #[test]
-fn a_wait_for_want_of_minutes_is_not_written_down_anew_with_every_minute() {
+fn short_window_wait_is_not_rewritten_every_minute() {
     let policy = Ok(night(LastBegin::Minutes(30)));
     let (waiting, _) = next_with(&left(10 * MINUTE), &deployed(&[]), &policy);
     let (later, _) = next_with(&left(9 * MINUTE), &waiting, &policy);
@@ -119,7 +119,7 @@ fn a_wait_for_want_of_minutes_is_not_written_down_anew_with_every_minute() {
 }
 
 #[test]
-fn hours_that_are_never_long_enough_are_said_to_be_with_what_to_set_and_looked_at_again() {
+fn window_that_is_never_long_enough_says_so_and_is_rechecked() {
     let policy = hours(
         &["daily 22:00-22:20", "Sun 02:00-02:25"],
         LastBegin::Minutes(30),
@@ -142,7 +142,7 @@ fn hours_that_are_never_long_enough_are_said_to_be_with_what_to_set_and_looked_a
 }
 
 #[test]
-fn hours_that_are_just_long_enough_are_enough_in_their_first_minute() {
+fn exactly_long_window_permits_a_drain_in_its_first_minute_only() {
     let policy = Ok(hours(&["daily 22:00-22:30"], LastBegin::Minutes(30)));
     let at = |seconds| left(0).with(|seen| seen.turn.wall = WALL + 14 * 3600 + seconds);
     let step = |seconds| next_with(&at(seconds), &deployed(&[]), &policy).1;
@@ -151,7 +151,7 @@ fn hours_that_are_just_long_enough_are_enough_in_their_first_minute() {
 }
 
 #[test]
-fn the_hours_that_are_waited_for_are_the_first_that_are_long_enough() {
+fn wait_names_the_first_window_that_is_long_enough() {
     let policy = Ok(hours(
         &["daily 22:00-22:20", "Sun 02:00-05:00"],
         LastBegin::Minutes(30),
@@ -166,7 +166,7 @@ fn the_hours_that_are_waited_for_are_the_first_that_are_long_enough() {
 }
 
 #[test]
-fn what_nobody_on_the_node_notices_is_begun_to_the_end_of_the_hours() {
+fn fetch_verify_and_rehearse_start_until_the_window_ends() {
     let policy = Ok(night(LastBegin::Minutes(30)));
     for (phase, step) in [
         (Phase::Accepted, "Fetch"),
@@ -199,7 +199,7 @@ fn hooks_and_load_balancers_are_not_begun_either() {
 }
 
 #[test]
-fn a_node_that_is_being_taken_is_not_left_half_way_for_want_of_minutes() {
+fn node_already_being_taken_proceeds_despite_too_few_minutes() {
     let policy = Ok(night(LastBegin::Minutes(30)));
     let hooks = Hooks {
         pre: true,
@@ -223,7 +223,7 @@ fn a_node_that_is_being_taken_is_not_left_half_way_for_want_of_minutes() {
 }
 
 #[test]
-fn a_node_that_was_given_back_is_taken_again_only_while_enough_minutes_are_left() {
+fn released_node_is_taken_again_only_with_enough_minutes_left() {
     let policy = Ok(night(LastBegin::Minutes(30)));
     let mut record = upgrade_in(Phase::Drained);
     record.upgrade.as_mut().unwrap().custody = taken(|taken| taken.hooks_due = true);
@@ -245,7 +245,7 @@ fn without_hours_no_minutes_are_wanted() {
 }
 
 #[test]
-fn what_keeps_the_node_from_its_users_counts_and_neither_the_fetch_nor_a_pause_under_the_cordon() {
+fn kept_time_excludes_fetches_pauses_and_failed_upgrades() {
     assert_eq!(past(1200).kept(), Some(1200));
     let paused = Past {
         seconds: Some(Seconds {

@@ -48,7 +48,7 @@ fn serve(record: &Record, number: u32) -> Record {
 }
 
 #[test]
-fn a_hundred_requests_in_a_row_leave_a_record_no_longer_than_sixty() {
+fn record_size_does_not_grow_after_sixty_requests() {
     let (mut record, mut longest) = (Record::default(), [0; 2]);
     for number in 1..=100 {
         record = serve(&record, number);

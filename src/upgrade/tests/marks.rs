@@ -44,7 +44,7 @@ fn a_left_mark_is_taken_off_while_an_upgrade_is_held() {
 
 /// While its mark is taken off a person may cordon the node, and nothing would tell any more that pods are back.
 #[test]
-fn a_drained_node_that_is_uncordoned_is_drained_anew_also_when_a_cordon_follows() {
+fn uncordoned_node_is_drained_again_even_if_cordoned_meanwhile() {
     let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);
     let (record, act) = next(&uncordoned, &upgrade_in(Phase::Drained));
     assert_eq!(act, Act::Begin(Step::Unmark));
@@ -55,7 +55,7 @@ fn a_drained_node_that_is_uncordoned_is_drained_anew_also_when_a_cordon_follows(
 }
 
 #[test]
-fn a_node_that_is_uncordoned_again_and_again_is_given_back_though_its_mark_is_left() {
+fn node_uncordoned_too_often_is_released_despite_a_left_mark() {
     let mut record = upgrade_in(Phase::Drained);
     record.upgrade.as_mut().unwrap().redo.drained = Policy::default().tries;
     let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);

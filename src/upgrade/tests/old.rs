@@ -49,7 +49,7 @@ fn a_refused_reboot_disarms_first_and_does_not_count_as_a_trial() {
 }
 
 #[test]
-fn a_leftover_one_shot_is_cleared_by_the_old_system_whatever_the_phase() {
+fn old_system_clears_a_leftover_one_shot_in_every_phase() {
     for phase in phases()
         .into_iter()
         .filter(|phase| !matches!(phase, Phase::Armed { .. }))
@@ -77,7 +77,7 @@ fn disarming_failed(seconds: u64) -> Observation {
 }
 
 #[test]
-fn a_leftover_one_shot_that_cannot_be_cleared_is_no_hot_loop_whatever_the_phase() {
+fn stuck_leftover_one_shot_is_retried_with_a_delay_in_any_phase() {
     let in_old = |phase: &Phase| !matches!(phase, Phase::Armed { .. });
     for phase in phases().into_iter().filter(in_old) {
         let mut record = upgrade_in(phase.clone());
@@ -118,7 +118,7 @@ fn reverting(reason: &Reason) -> Record {
 }
 
 #[test]
-fn a_way_back_on_which_the_one_shot_is_never_cleared_ends_with_a_person_and_both_reasons() {
+fn revert_with_a_stuck_one_shot_halts_and_states_both_reasons() {
     let before = Reason::NoApiFromNewSystem;
     let record = fails_to_disarm(reverting(&before), disarming_failed);
     let Phase::Halted { reason } = phase_of(&record) else {
@@ -134,7 +134,7 @@ fn a_way_back_on_which_the_one_shot_is_never_cleared_ends_with_a_person_and_both
 }
 
 #[test]
-fn a_bad_trial_in_which_the_one_shot_is_never_cleared_is_no_end_for_the_old_system_comes_back() {
+fn bad_trial_with_a_stuck_one_shot_keeps_reverting() {
     let in_trial = |seconds| {
         disarming_failed(seconds).with(|seen| {
             seen.machine.booted = deployment('b');
@@ -162,7 +162,7 @@ fn a_foreign_default_halts_instead_of_arming() {
 }
 
 #[test]
-fn what_somebody_has_staged_since_the_deployment_halts_instead_of_arming() {
+fn deployment_staged_by_others_halts_instead_of_arming() {
     let armed = || Phase::Armed { boot: boot(1) };
     for (phase, one_shot, first) in [
         (Phase::Drained, OneShot::Clear, Act::Wait(None)),
@@ -185,7 +185,7 @@ fn what_somebody_has_staged_since_the_deployment_halts_instead_of_arming() {
 }
 
 #[test]
-fn a_default_changed_while_the_agent_was_dead_halts_before_the_reboot() {
+fn default_changed_while_the_agent_was_down_halts_before_reboot() {
     for (one_shot, first) in [
         (OneShot::Clear, Act::Wait(None)),
         (OneShot::Set, Act::Begin(Step::Disarm)),
@@ -228,7 +228,7 @@ fn the_worker_never_gets_ahead_of_its_api_server() {
 }
 
 #[test]
-fn a_kubelet_too_far_behind_its_api_server_is_refused_before_and_after_the_drain() {
+fn kubelet_skew_is_checked_before_and_after_the_drain() {
     let server = |version: &str| Api::Reached {
         since: SinceBoot(0),
         version: Some(version.parse().unwrap()),
@@ -263,7 +263,7 @@ fn a_kubelet_too_far_behind_its_api_server_is_refused_before_and_after_the_drain
 
 /// careen-deploy removes what it finds damaged, so that the next fetch brings it again.
 #[test]
-fn an_image_that_is_damaged_on_the_disk_is_fetched_again_before_it_is_given_up() {
+fn damaged_image_is_fetched_again_before_the_upgrade_fails() {
     let verify = Step::Verify {
         commit: digest('b'),
     };
@@ -316,7 +316,7 @@ fn an_unreadable_record_leaves_a_trial_and_touches_nothing_else() {
 
 /// The kept one of two upgrades ago lies in the menu until the blessing of this one.
 #[test]
-fn a_person_who_picks_the_kept_system_in_the_boot_menu_halts_the_upgrade_and_nothing_is_touched() {
+fn manual_boot_of_the_kept_system_halts_and_only_disarms() {
     let under_way = phases().into_iter().filter(|phase| !phase.is_end());
     for (phase, one_shot) in under_way
         .flat_map(|phase| [OneShot::Clear, OneShot::Set].map(|one_shot| (phase.clone(), one_shot)))

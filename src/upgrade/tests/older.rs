@@ -43,7 +43,7 @@ fn refused(facts: ImageFacts) -> String {
 }
 
 #[test]
-fn an_older_image_is_refused_and_says_by_how_much_and_which_setting_allows_it() {
+fn older_image_refusal_names_the_age_gap_and_the_setting() {
     let text = refused(made(WALL - 9 * DAY, Some(WALL)));
     for words in ["9 days before", "kept:", "downgrade = true"] {
         assert!(text.contains(words), "{text}");
@@ -53,7 +53,7 @@ fn an_older_image_is_refused_and_says_by_how_much_and_which_setting_allows_it() 
 }
 
 #[test]
-fn the_difference_is_told_in_the_largest_unit_that_says_something() {
+fn age_difference_is_shown_in_the_largest_meaningful_unit() {
     for (seconds, words) in [
         (1, "1 s"),
         (119, "119 s"),

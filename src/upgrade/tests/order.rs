@@ -24,7 +24,7 @@ fn order() -> Vec<Group> {
 }
 
 #[test]
-fn a_pod_that_no_group_names_leaves_first_and_one_that_two_name_with_the_later() {
+fn ungrouped_pod_leaves_first_and_overlap_takes_the_later_group() {
     let order = order();
     assert_eq!(place(&order, "shop", 0), 0);
     assert_eq!(place(&order, "databases", 0), 1);
@@ -73,7 +73,7 @@ fn groups_of_which_there_are_no_pods_hold_nobody_up() {
 }
 
 #[test]
-fn pods_that_no_group_names_are_waited_for_until_the_drains_own_deadline() {
+fn ungrouped_pods_hold_the_next_group_until_the_drain_deadline() {
     let mut turn = Turn::default();
     turn.go_on(&order(), &[0, 1], at(100_000));
     assert!(!turn.has_come_for(1));

@@ -70,7 +70,7 @@ fn named_forms() -> Vec<String> {
 }
 
 #[test]
-fn every_form_that_a_refusal_names_is_taken_and_none_that_is_taken_is_left_out() {
+fn named_target_forms_all_parse_and_cover_every_transport() {
     let forms = named_forms();
     for form in &forms {
         assert!(form.parse::<Target>().is_ok(), "{form}");
@@ -144,7 +144,7 @@ fn a_bad_request_is_refused_by_field_value_and_accepted_form() {
 }
 
 #[test]
-fn a_request_is_read_and_written_by_all_annotations_of_a_requester() {
+fn request_codec_reads_and_writes_every_annotation() {
     let image = |key: &str| (key == names::IMAGE).then(|| "kept:".to_owned());
     assert_eq!(request::from_annotations(image), None);
     assert_eq!(request::values(image).image.as_deref(), Some("kept:"));
@@ -157,7 +157,7 @@ fn a_request_is_read_and_written_by_all_annotations_of_a_requester() {
 }
 
 #[test]
-fn a_container_image_is_pinned_by_its_digest_and_then_by_its_commit_too() {
+fn container_target_is_pinned_by_digest_and_can_add_a_commit() {
     let (digest, commit) = ("d".repeat(64), "c".repeat(64));
     let image = format!("docker://registry.example.com/os@sha256:{digest}");
     let mut target: Target = image.parse().unwrap();
@@ -190,7 +190,7 @@ fn a_question_for_a_plan_reads_back_as_it_was_written() {
 }
 
 #[test]
-fn a_plan_and_a_history_of_a_newer_version_are_read_as_far_as_they_are_known() {
+fn plan_and_history_ignore_fields_of_a_newer_version() {
     let plan: upgrade::plan::Plan = serde_json::from_str(
         r#"{"asked":"x","packages":[{"name":"a","to":"2","new":1}],"new":[]}"#,
     )

@@ -75,7 +75,7 @@ fn after_a_day(waited: u64) -> Past {
 }
 
 #[test]
-fn an_upgrade_that_waited_all_day_for_its_hours_teaches_how_long_its_work_took() {
+fn past_upgrade_that_waited_for_its_window_counts_working_time() {
     let past = after_a_day(86_400 - 300);
     let seconds = Seconds {
         working: 300,
@@ -111,7 +111,7 @@ fn those_who_do_not_know_the_split_read_the_same_whole_times() {
 }
 
 #[test]
-fn what_was_remembered_before_the_split_is_read_and_teaches_by_its_whole_time() {
+fn past_without_split_seconds_counts_its_whole_time() {
     let text = r#"[{"answer":"Upgraded","image":"kept:","began":1000,"ended":1370,"tries":1}]"#;
     let read: Vec<Past> = serde_json::from_str(text).unwrap();
     assert_eq!((read[0].seconds, read[0].worked()), (None, Some(370)));

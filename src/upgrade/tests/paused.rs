@@ -26,7 +26,7 @@ fn told(seen: &Observation, record: Record) -> Report {
 }
 
 #[test]
-fn an_upgrade_that_is_not_armed_begins_no_step_until_the_pause_ends() {
+fn unarmed_upgrade_starts_no_step_until_the_pause_ends() {
     for phase in before_arming() {
         let seen = two_systems(asked());
         let (held, act) = next(&paused(seen.clone()), &upgrade_in(phase.clone()));
@@ -40,7 +40,7 @@ fn an_upgrade_that_is_not_armed_begins_no_step_until_the_pause_ends() {
 }
 
 #[test]
-fn the_step_under_way_when_the_pause_comes_ends_and_none_follows() {
+fn pause_lets_the_running_step_finish_and_starts_no_other() {
     let running = paused(two_systems(asked())).with(|seen| seen.turn.running = Some(drain()));
     let (record, act) = next(&running, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Wait(None), "it is not cut off");
@@ -85,7 +85,7 @@ fn a_trial_that_fell_back_is_not_tried_again_while_paused() {
 }
 
 #[test]
-fn an_agent_that_was_restarted_and_has_not_seen_the_node_yet_stays_held() {
+fn restarted_agent_stays_paused_until_it_has_seen_the_node() {
     let (held, _) = next(&paused(two_systems(asked())), &upgrade_in(Phase::Deployed));
     let blind = two_systems(quiet()).with(|seen| {
         seen.node.request = Asked::Unknown;
@@ -105,7 +105,7 @@ fn a_held_upgrade_says_why_and_that_it_is_in_progress() {
 }
 
 #[test]
-fn an_upgrade_that_goes_on_under_a_pause_names_it_as_no_hindrance() {
+fn trial_under_a_pause_reports_no_hindrance() {
     let report = told(
         &paused(on_trial()),
         upgrade_in(Phase::Trial { boot: boot(2) }),
@@ -136,7 +136,7 @@ fn a_request_that_waits_leaves_the_answer_of_the_one_before() {
 }
 
 #[test]
-fn a_node_of_which_nothing_is_asked_has_nothing_to_say_of_a_pause() {
+fn paused_node_without_a_request_reports_nothing() {
     assert_eq!(report(&Ok(Record::default()), &paused(quiet()), None), None);
 }
 

@@ -44,7 +44,7 @@ fn a_picture_that_is_older_than_its_source_is_noticed() {
 }
 
 #[test]
-fn each_picture_is_on_a_page_with_a_text_for_those_who_cannot_see_it() {
+fn every_picture_appears_on_a_page_with_an_alt_text() {
     let pages = page::all();
     for picture in pictures("svg") {
         let name = picture.file_name().unwrap().to_str().unwrap();

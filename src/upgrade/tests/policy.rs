@@ -10,7 +10,7 @@ fn block() -> &'static str {
 }
 
 #[test]
-fn the_documented_defaults_are_the_ones_in_force_and_every_key_is_documented() {
+fn documented_policy_covers_every_key_with_its_default() {
     let block = block();
     let documented: Policy = toml::from_str(block).unwrap();
     assert_eq!(documented, Policy::default());

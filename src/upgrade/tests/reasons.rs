@@ -53,7 +53,7 @@ fn the_full_stop_of_somebody_elses_words_is_not_doubled() {
 
 /// What a person needs to correct a bad input: where it is, what was found there, and what is accepted.
 #[test]
-fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
+fn input_refusals_name_the_field_the_value_and_what_is_accepted() {
     let image = "careen.dev/image";
     let info = "/usr/lib/careen/image.json";
     for (code, words) in [
@@ -125,7 +125,7 @@ fn every_refusal_of_an_input_names_the_field_the_value_and_what_is_accepted() {
 }
 
 #[test]
-fn an_image_without_a_stage_is_told_so_and_an_older_record_is_read() {
+fn old_no_stage_reason_is_read_and_says_the_stage_is_missing() {
     let older = r#"{"code":"NoStage","commit":"bbbb"}"#;
     let reason: Reason = serde_json::from_str(older).unwrap();
     assert!(

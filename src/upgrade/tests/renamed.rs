@@ -37,7 +37,7 @@ fn why(record: &Record) -> String {
 }
 
 #[test]
-fn a_node_that_is_renamed_once_it_was_taken_from_its_users_ends_its_upgrade_and_names_both() {
+fn node_renamed_while_taken_ends_its_upgrade_and_names_both() {
     for phase in [
         Phase::Deployed,
         Phase::Drained,
@@ -59,7 +59,7 @@ fn the_drain_of_a_node_that_is_renamed_in_it_is_stopped() {
 }
 
 #[test]
-fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
+fn renamed_armed_node_is_disarmed_without_counting_a_trial() {
     let seen = prepared().with(|seen| {
         seen.machine.one_shot = OneShot::Set;
         seen.turn.finished = just_armed();
@@ -74,7 +74,7 @@ fn an_armed_node_that_is_renamed_is_disarmed_and_has_tried_nothing() {
 }
 
 #[test]
-fn a_node_that_is_renamed_before_it_is_taken_from_its_users_or_behind_that_goes_on() {
+fn node_renamed_before_its_drain_or_after_its_release_proceeds() {
     let fetched = upgrade_in(Phase::Fetched);
     assert_eq!(begun(&next(&renamed(asked()), &fetched).1), Some("Verify"));
     let given_back = renamed(prepared())
@@ -85,7 +85,7 @@ fn a_node_that_is_renamed_before_it_is_taken_from_its_users_or_behind_that_goes_
 }
 
 #[test]
-fn a_node_that_is_not_registered_yet_and_one_that_an_older_agent_has_drained_go_on() {
+fn unregistered_node_and_node_of_an_older_agent_proceed() {
     let unseen = prepared().with(|seen| seen.node.name = None);
     let (_, act) = next(&unseen, &taken_in(Phase::Drained));
     assert_eq!(begun(&act), Some("Arm"));

@@ -14,14 +14,14 @@ fn a_request_is_taken_and_fetched_first() {
 }
 
 #[test]
-fn the_image_that_runs_already_is_upgraded_at_once_and_touches_nothing() {
+fn request_for_the_running_image_is_upgraded_without_a_step() {
     let seen = quiet().with(|seen| seen.node.request = Asked::This(pinned('a')));
     let (record, act) = next(&seen, &Record::default());
     assert_eq!((phase_of(&record), begun(&act)), (Phase::Upgraded, None));
 }
 
 #[test]
-fn a_ref_that_leads_to_the_image_that_runs_already_is_answered_and_not_fetched_again() {
+fn ref_resolving_to_the_running_image_is_fetched_only_once() {
     let seen = quiet().with(|seen| seen.node.request = Asked::This(raw("ostree:careen:os")));
     let (record, act) = next(&seen, &Record::default());
     let Act::Begin(fetch) = act else {
@@ -70,7 +70,7 @@ fn a_request_set_again_after_its_removal_is_asked_again() {
 }
 
 #[test]
-fn a_bad_image_under_another_name_is_refused_until_somebody_asks_for_it() {
+fn remembered_bad_image_is_refused_until_a_new_id_asks_for_it() {
     let mut record = Record {
         spent: Some(raw("ostree:careen:os")),
         ..Record::default()
@@ -99,7 +99,7 @@ fn a_bad_image_under_another_name_is_refused_until_somebody_asks_for_it() {
 }
 
 #[test]
-fn a_bad_image_that_a_ref_leads_to_is_refused_when_the_ref_is_resolved() {
+fn ref_resolving_to_a_bad_image_is_refused_after_the_fetch() {
     let taken = |id: Option<&str>| {
         let request = RawRequest {
             id: id.map(str::to_owned),
@@ -144,7 +144,7 @@ fn nothing_new_is_begun_while_paused() {
 }
 
 #[test]
-fn a_withdrawn_request_stops_a_running_fetch_drain_and_snapshot_but_not_a_deployment() {
+fn withdrawal_cancels_fetch_drain_and_snapshot_but_not_deploy() {
     let commit = digest('b');
     let running = |step, phase| {
         let seen = quiet().with(|seen| seen.turn.running = Some(step));
@@ -179,7 +179,7 @@ fn a_request_withdrawn_after_arming_is_not_heard() {
 }
 
 #[test]
-fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
+fn withdrawal_releases_the_node_and_undoes_the_deployment() {
     let mut record = upgrade_in(Phase::Deployed);
     let mut steps = Vec::new();
     let mut seen = quiet().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
@@ -204,8 +204,7 @@ fn withdrawing_ends_in_failed_with_the_cordon_off_and_the_deployment_gone() {
 }
 
 #[test]
-fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_that_may_still_run()
-{
+fn withdrawal_before_resolution_ends_a_fetch_that_may_still_run() {
     // The agent was restarted meanwhile: it runs no step, and what it had begun lives on.
     let mut record = upgrade_in(Phase::Accepted);
     let up = record.upgrade.as_mut().unwrap();
@@ -222,7 +221,7 @@ fn a_request_withdrawn_before_its_image_was_resolved_ends_with_the_fetch_ended_t
 }
 
 #[test]
-fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happening() {
+fn pending_request_is_taken_after_an_upgrade_without_an_event() {
     let other = quiet().with(|seen| seen.node.request = Asked::This(pinned('c')));
     let mut record = upgrade_in(Phase::Reverting {
         reason: Reason::Withdrawn,
@@ -239,8 +238,7 @@ fn another_request_that_stands_when_one_ends_is_taken_without_anything_else_happ
 }
 
 #[test]
-fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_again_under_its_own_id()
- {
+fn replaced_request_is_taken_again_when_set_with_its_own_id() {
     let first = RawRequest {
         id: Some("u1".into()),
         ..pinned('b')
@@ -271,7 +269,7 @@ fn a_request_that_was_withdrawn_through_another_is_taken_again_when_it_is_set_ag
 }
 
 #[test]
-fn an_agent_that_has_just_started_hears_of_a_withdrawal_before_it_takes_the_node() {
+fn restarted_agent_waits_for_the_api_server_before_a_drain() {
     let unheard = asked().with(|seen| {
         seen.node.request = Asked::Unknown;
         seen.node.api = Api::Away;

@@ -36,7 +36,7 @@ fn each_reason_has_its_section_in_the_order_of_the_code() {
 }
 
 #[test]
-fn the_anchor_that_the_code_names_is_the_one_that_the_heading_gets() {
+fn runbook_anchor_is_the_lower_case_reason_code() {
     for reason in reasons::all() {
         let anchor = reason.runbook();
         let (file, anchor) = anchor.split_once('#').unwrap();
@@ -48,7 +48,7 @@ fn the_anchor_that_the_code_names_is_the_one_that_the_heading_gets() {
 }
 
 #[test]
-fn each_section_says_what_it_means_what_to_look_at_and_what_to_do() {
+fn every_runbook_section_has_meaning_look_at_and_do() {
     for Section { heading, text } in sections() {
         let (means, rest) = text.split_once("\n**Look at:** ").unwrap_or_default();
         let (look, act) = rest.split_once("\n\n**Do:** ").unwrap_or_default();

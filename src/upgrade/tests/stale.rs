@@ -28,7 +28,7 @@ fn armed_with_a_changed_etc(one_shot: OneShot) -> Observation {
 }
 
 #[test]
-fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
+fn restarted_armed_agent_redeploys_after_etc_has_changed() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     let seen = armed_with_a_changed_etc(OneShot::Clear);
     let (record, act) = next(&seen, &armed);
@@ -53,7 +53,7 @@ fn an_agent_that_comes_back_armed_after_etc_was_changed_deploys_again_first() {
 }
 
 #[test]
-fn an_etc_that_changes_behind_every_arming_ends_the_upgrade_and_not_the_agent() {
+fn etc_that_changes_after_every_arming_reverts_the_upgrade() {
     let mut record = upgrade_in(Phase::Drained);
     for _ in 0..20 {
         let mut seen = armed_with_a_changed_etc(OneShot::Clear);
@@ -91,7 +91,7 @@ fn uncordoned(one_shot: OneShot) -> Observation {
 }
 
 #[test]
-fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_the_reboot() {
+fn node_uncordoned_after_the_drain_is_drained_before_the_reboot() {
     for (phase, one_shot, first) in [
         (Phase::Drained, OneShot::Clear, "Drain"),
         (Phase::Armed { boot: boot(1) }, OneShot::Clear, "Drain"),
@@ -113,7 +113,7 @@ fn a_node_that_somebody_uncordons_after_the_drain_is_drained_once_more_before_th
 }
 
 #[test]
-fn who_sets_the_cordon_again_while_the_node_is_disarmed_has_it_drained_all_the_same() {
+fn node_cordoned_again_while_disarming_is_still_drained() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     let (record, act) = next(&uncordoned(OneShot::Set), &armed);
     assert_eq!(begun(&act), Some("Disarm"));
@@ -156,7 +156,7 @@ fn armed_unheard(seconds: u64, one_shot: OneShot) -> Observation {
 }
 
 #[test]
-fn an_agent_that_comes_back_armed_hears_whether_pods_may_be_back_before_it_reboots() {
+fn restarted_armed_agent_waits_for_the_node_before_it_reboots() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     for (one_shot, taken_back) in [(OneShot::Set, "Disarm"), (OneShot::Clear, "Drain")] {
         let (waiting, act) = next(&armed_unheard(20, one_shot), &armed);
@@ -173,7 +173,7 @@ fn an_agent_that_comes_back_armed_hears_whether_pods_may_be_back_before_it_reboo
 
 /// An administrator undeploys a system behind the agent's back, and each entry behind it has another number.
 #[test]
-fn what_a_killed_agent_has_armed_is_armed_anew_for_its_entry_may_be_another_by_now() {
+fn restarted_armed_agent_arms_again_before_it_reboots() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     let found = uncordoned(OneShot::Set).with(|seen| seen.node.uncordoned = false);
     let (armed, act) = next(&found, &armed);
@@ -183,7 +183,7 @@ fn what_a_killed_agent_has_armed_is_armed_anew_for_its_entry_may_be_another_by_n
 }
 
 #[test]
-fn an_api_server_that_stays_away_does_not_keep_an_armed_node_from_its_trial() {
+fn armed_node_starts_its_trial_although_the_api_server_is_away() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });
     for one_shot in [OneShot::Set, OneShot::Clear] {
         let (record, act) = next(&armed_unheard(95, one_shot), &armed);

@@ -88,7 +88,7 @@ fn early() -> [Phase; 4] {
 }
 
 #[test]
-fn what_waits_for_the_hours_or_the_end_of_a_pause_is_in_no_agents_way() {
+fn upgrade_waiting_for_window_or_pause_permits_agent_changes() {
     for phase in early() {
         for record in waiting(&phase) {
             assert_eq!(standing(&record), Standing::Waits, "{phase:?}");
@@ -97,7 +97,7 @@ fn what_waits_for_the_hours_or_the_end_of_a_pause_is_in_no_agents_way() {
 }
 
 #[test]
-fn with_the_step_that_ends_the_wait_it_is_under_way_before_that_is_begun() {
+fn step_that_ends_a_wait_marks_the_upgrade_as_under_way() {
     let seen = asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments);
     for phase in early() {
         for record in waiting(&phase) {
@@ -109,7 +109,7 @@ fn with_the_step_that_ends_the_wait_it_is_under_way_before_that_is_begun() {
 }
 
 #[test]
-fn a_drained_node_and_one_that_is_tried_already_wait_for_no_agent() {
+fn drained_or_tried_node_permits_no_agent_changes_while_waiting() {
     for record in waiting(&Phase::Drained) {
         assert_eq!(standing(&record), Standing::UnderWay);
     }
@@ -122,7 +122,7 @@ fn a_drained_node_and_one_that_is_tried_already_wait_for_no_agent() {
 }
 
 #[test]
-fn nor_does_one_that_is_being_taken_from_its_users_until_they_have_it_back() {
+fn taken_node_permits_no_agent_changes_until_its_release() {
     let since = || {
         Some(Moment {
             boot: boot(1),

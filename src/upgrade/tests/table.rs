@@ -40,7 +40,7 @@ fn keeps_every_promise(before: Phase, seen: &Observation, (record, act): (Record
 }
 
 #[test]
-fn every_phase_and_observation_has_a_decision_that_keeps_every_promise() {
+fn every_phase_and_observation_yields_a_valid_decision() {
     let mut lines = 0_u32;
     for ending in endings() {
         for seen in observations(&ending) {
@@ -88,7 +88,7 @@ fn the_table_leaves_nothing_that_is_seen_at_one_value() {
 
 /// A step or a phase that is added does not compile in [`place_of_step`] or [`place_of_phase`].
 #[test]
-fn the_table_has_every_step_in_each_of_its_forms_and_every_phase() {
+fn decision_table_covers_every_step_form_and_phase() {
     let steps: BTreeSet<_> = endings()
         .iter()
         .flatten()
@@ -100,7 +100,7 @@ fn the_table_has_every_step_in_each_of_its_forms_and_every_phase() {
 }
 
 #[test]
-fn with_an_unreadable_record_nothing_is_begun_but_leaving_a_trial_disarming_and_booting_on() {
+fn unreadable_record_permits_only_reboot_disarm_and_pass() {
     let unreadable: RecordRead = Err(Reason::RecordNewer {
         format: 7,
         known: 1,

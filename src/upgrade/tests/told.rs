@@ -15,7 +15,7 @@ fn disk_full() -> Reason {
 }
 
 #[test]
-fn a_record_that_cannot_be_written_is_what_an_upgrade_under_way_waits_for() {
+fn unwritable_record_is_reported_as_what_the_upgrade_waits_for() {
     for phase in phases().into_iter().filter(|phase| !phase.is_end()) {
         let read = Ok(upgrade_in(phase.clone()));
         let told = unwritten(&read, &asked(), None, &disk_full());
@@ -27,7 +27,7 @@ fn a_record_that_cannot_be_written_is_what_an_upgrade_under_way_waits_for() {
 }
 
 #[test]
-fn what_is_in_the_way_of_a_way_back_is_told_beside_what_the_upgrade_goes_back_for() {
+fn revert_reports_its_hindrance_and_its_original_cause() {
     let reason = Reason::NothingKept;
     let record = upgrade_in(Phase::Reverting {
         reason: reason.clone(),
@@ -52,7 +52,7 @@ fn what_is_in_the_way_of_a_way_back_is_told_beside_what_the_upgrade_goes_back_fo
 }
 
 #[test]
-fn a_trial_that_was_given_up_while_kubeadm_was_to_be_tried_again_is_not_held_up_by_that() {
+fn given_up_trial_does_not_report_a_pending_kubeadm_retry() {
     let mut record = upgrade_in(Phase::Reverting {
         reason: Reason::NothingKept,
     });
@@ -70,7 +70,7 @@ fn a_trial_that_was_given_up_while_kubeadm_was_to_be_tried_again_is_not_held_up_
 }
 
 #[test]
-fn what_was_answered_before_stays_while_the_record_cannot_be_written() {
+fn earlier_answer_stays_while_the_record_cannot_be_written() {
     let told = unwritten(
         &Ok(upgrade_in(Phase::Upgraded)),
         &on_trial(),
@@ -85,7 +85,7 @@ fn what_was_answered_before_stays_while_the_record_cannot_be_written() {
 }
 
 #[test]
-fn the_first_request_of_all_is_told_too_that_there_is_no_record_for_it() {
+fn first_request_is_told_that_the_record_cannot_be_written() {
     let told = unwritten(&Ok(Record::default()), &asked(), None, &disk_full());
     assert_eq!((told.answer, told.now()), (None, Some(&disk_full())));
 }
@@ -97,7 +97,7 @@ fn unread() -> Reason {
 }
 
 #[test]
-fn a_machine_that_cannot_be_made_out_is_what_an_upgrade_under_way_waits_for() {
+fn unseen_machine_is_reported_as_what_the_upgrade_waits_for() {
     for phase in phases().into_iter().filter(|phase| !phase.is_end()) {
         let read = Ok(upgrade_in(phase.clone()));
         let told = unseen(&read, (&asked()).into(), None, &unread()).unwrap();
@@ -108,7 +108,7 @@ fn a_machine_that_cannot_be_made_out_is_what_an_upgrade_under_way_waits_for() {
 }
 
 #[test]
-fn a_first_request_hears_that_the_machine_cannot_be_made_out_and_without_one_nothing_is_said() {
+fn unseen_machine_is_reported_to_a_first_request_only() {
     let none = Ok(Record::default());
     let told = |seen: &Observation| unseen(&none, seen.into(), None, &unread());
     let first = told(&asked()).unwrap();
@@ -128,7 +128,7 @@ fn without_a_guard(phase: Phase) -> bool {
 }
 
 #[test]
-fn an_image_without_a_guard_is_said_to_have_none_from_the_look_at_it_to_the_end() {
+fn unguarded_image_is_reported_from_verification_to_the_end() {
     for phase in phases() {
         let is_known = !matches!(phase, Phase::Accepted | Phase::Fetched);
         assert_eq!(without_a_guard(phase.clone()), is_known, "{phase:?}");
@@ -138,7 +138,7 @@ fn an_image_without_a_guard_is_said_to_have_none_from_the_look_at_it_to_the_end(
 }
 
 #[test]
-fn an_image_that_was_refused_for_its_guard_is_not_said_to_be_let_through() {
+fn refused_unguarded_image_is_not_reported_as_permitted() {
     let reason = Reason::NoStage {
         commit: "bbbb".into(),
         found: None,
@@ -152,7 +152,7 @@ fn an_image_that_was_refused_for_its_guard_is_not_said_to_be_let_through() {
 }
 
 #[test]
-fn a_sentence_of_any_length_fits_on_the_node_and_says_that_it_was_cut() {
+fn long_reason_is_truncated_to_fit_the_node_and_says_so() {
     // Letters of two bytes and one in front of them: no cut of an even number of bytes falls between two of them.
     for head in ["", "x"] {
         let reason = Reason::DrainDeadline {

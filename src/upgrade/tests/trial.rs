@@ -28,7 +28,7 @@ fn a_system_that_passes_every_check_is_blessed() {
 }
 
 #[test]
-fn a_check_that_is_open_is_waited_for_until_the_deadline_and_not_a_second_longer() {
+fn pending_check_is_awaited_exactly_until_the_deadline() {
     let (_, act) = next(&at(599), &trial());
     assert_eq!(act, Act::Wait(Some(SinceBoot(600_000))));
     let (record, act) = next(&at(600), &trial());
@@ -42,7 +42,7 @@ fn a_check_that_is_open_is_waited_for_until_the_deadline_and_not_a_second_longer
 }
 
 #[test]
-fn a_required_check_that_is_not_going_to_pass_ends_the_trial_early() {
+fn broken_required_check_ends_the_trial_early() {
     let mut health = healthy();
     health
         .required
@@ -88,14 +88,14 @@ fn an_absent_api_server_is_waited_for_with_the_deadman_told() {
 }
 
 #[test]
-fn an_api_server_away_for_longer_than_the_hold_gives_way_to_the_old_system_without_blame() {
+fn api_outage_past_the_hold_reverts_without_blaming_the_image() {
     let (record, act) = next(&without_api(1500), &trial());
     assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
     assert_gives_way_without_blame(record);
 }
 
 #[test]
-fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
+fn old_system_arms_again_only_after_it_reached_the_api_server() {
     let (record, _) = next(&without_api(1500), &trial());
     let old = asked().with(|seen| {
         seen.turn.boot = boot(3);
@@ -110,7 +110,7 @@ fn the_old_system_arms_again_only_once_it_has_reached_the_api_server_itself() {
 }
 
 #[test]
-fn a_second_trial_without_api_is_bad_when_the_old_system_reached_it() {
+fn second_trial_without_api_is_bad_if_the_old_system_reached_it() {
     let mut record = trial();
     record.upgrade.as_mut().unwrap().api.compared = true;
     let (record, _) = next(&without_api(1500), &record);
@@ -146,7 +146,7 @@ fn locked_out(seconds: u64) -> Observation {
 }
 
 #[test]
-fn a_kubelet_whose_certificate_ran_out_is_no_word_against_the_new_system() {
+fn expired_kubelet_certificate_reverts_without_blame() {
     let (held, act) = next(&locked_out(30), &trial());
     assert_eq!(act, Act::Wait(Some(SinceBoot(1_500_000))));
     let (record, act) = next(&locked_out(1500), &held);
@@ -198,7 +198,7 @@ fn a_kubelet_that_kubeadm_restarts_late_is_not_bad_for_it() {
 }
 
 #[test]
-fn a_kubelet_that_was_never_well_gains_nothing_from_an_absent_api_server() {
+fn never_healthy_kubelet_is_not_excused_by_an_api_outage() {
     let (record, _) = next(&kubelet_restarting(1002), &trial());
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
 }
@@ -238,14 +238,14 @@ fn hangs_in_kubeadm(seconds: u64) -> Observation {
 }
 
 #[test]
-fn the_deadman_is_told_of_the_time_that_kubeadm_has_behind_the_deadline() {
+fn deadman_hold_covers_the_kubeadm_time_past_the_deadline() {
     // The API server was reached 20 s after boot, and has its 600 s from then on.
     let (record, _) = next(&hangs_in_kubeadm(610), &trial());
     assert!(record.upgrade.unwrap().attempt.hold.unwrap().at > SinceBoot(620_000));
 }
 
 #[test]
-fn a_kubeadm_that_hangs_does_not_carry_the_trial_past_its_deadline() {
+fn hanging_kubeadm_is_cancelled_at_the_deadline() {
     let hangs = hangs_in_kubeadm;
     // 600 s, counted from when the API server was reached.
     let (record, act) = next(&hangs(619), &trial());
@@ -266,7 +266,7 @@ fn a_kubeadm_that_hangs_does_not_carry_the_trial_past_its_deadline() {
 }
 
 #[test]
-fn a_failed_kubeadm_is_told_by_its_own_name_while_the_trial_goes_on() {
+fn failed_kubeadm_is_reported_by_name_while_the_trial_goes_on() {
     let reason = Reason::KubeadmFailed {
         detail: "see the journal of careen-kubeadm.service".into(),
     };
@@ -317,7 +317,7 @@ fn a_bad_trial_is_left_by_force_when_asking_does_not_help() {
 }
 
 #[test]
-fn a_bad_system_that_somebody_made_the_default_is_halted_instead_of_rebooted_for_ever() {
+fn bad_system_set_as_the_default_halts_instead_of_rebooting() {
     let reason = Reason::NoApiFromNewSystem;
     let seen = at(60).with(|seen| {
         seen.machine.trial = false;
@@ -334,7 +334,7 @@ fn a_bad_system_that_somebody_made_the_default_is_halted_instead_of_rebooted_for
 }
 
 #[test]
-fn a_healthy_trial_is_not_made_the_default_over_one_that_somebody_set_meanwhile() {
+fn healthy_trial_does_not_replace_a_default_set_by_others() {
     let seen = on_trial().with(|seen| {
         seen.machine.deployments = vec![deployment('c'), deployment('a'), deployment('b')];
         seen.turn.health = healthy();
@@ -347,7 +347,7 @@ fn a_healthy_trial_is_not_made_the_default_over_one_that_somebody_set_meanwhile(
 }
 
 #[test]
-fn a_blessing_that_only_the_disk_remembers_is_not_rebooted_away_under_somebodys_own_default() {
+fn unrecorded_blessing_under_a_foreign_default_does_not_reboot() {
     // The power went right after the swap; the node came up in `b`, and then somebody made `c` the default.
     let seen = on_trial().with(|seen| {
         seen.turn.boot = boot(3);

@@ -35,7 +35,7 @@ fn runs_as_the_default() -> Observation {
 }
 
 #[test]
-fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_given_back() {
+fn kubeadm_due_after_a_blessing_runs_before_the_release() {
     let seen = runs_as_the_default();
     let (record, act) = next(&seen, &blessed_without_api());
     assert_eq!(act, Act::Begin(Step::Kubeadm));
@@ -49,8 +49,7 @@ fn kubeadm_that_never_ran_in_a_system_that_is_blessed_runs_before_the_node_is_gi
 }
 
 #[test]
-fn what_kubeadm_wrote_before_the_power_went_is_written_anew_for_the_old_system_may_have_put_its_own_back()
- {
+fn kubeadm_runs_again_after_a_reboot_that_may_have_undone_it() {
     let seen = runs_as_the_default();
     let (record, act) = next(&seen, &configured_in(2));
     assert_eq!(act, Act::Begin(Step::Kubeadm));
@@ -61,7 +60,7 @@ fn what_kubeadm_wrote_before_the_power_went_is_written_anew_for_the_old_system_m
 }
 
 #[test]
-fn a_node_that_was_given_back_before_the_power_went_is_upgraded_only_when_kubeadm_has_run_again() {
+fn released_node_is_upgraded_only_after_kubeadm_runs_again() {
     let mut record = configured_in(2);
     let up = record.upgrade.as_mut().unwrap();
     (up.custody, up.cleaned) = (given_back(), true);
@@ -76,7 +75,7 @@ fn a_node_that_was_given_back_before_the_power_went_is_upgraded_only_when_kubead
 }
 
 #[test]
-fn kubeadm_behind_a_blessing_waits_for_the_api_server_and_no_deadline_ends_it() {
+fn kubeadm_after_a_blessing_waits_for_the_api_and_never_expires() {
     let away = runs_as_the_default().with(|seen| seen.node.api = Api::Away);
     let (record, act) = next(&away, &blessed_without_api());
     assert_eq!(act, Act::Begin(Step::Clean), "what needs no server goes on");
@@ -90,7 +89,7 @@ fn kubeadm_behind_a_blessing_waits_for_the_api_server_and_no_deadline_ends_it() 
 }
 
 #[test]
-fn kubeadm_that_fails_behind_a_blessing_is_tried_for_ever_and_the_node_is_told_why_it_is_kept() {
+fn failing_kubeadm_after_a_blessing_is_retried_and_reported() {
     let detail = "see its journal".to_owned();
     let reason = Reason::KubeadmFailed { detail };
     let mut record = blessed_without_api();
@@ -109,7 +108,7 @@ fn kubeadm_that_fails_behind_a_blessing_is_tried_for_ever_and_the_node_is_told_w
 }
 
 #[test]
-fn what_a_former_trial_left_of_kubeadm_is_not_due_in_the_next_one() {
+fn new_trial_resets_kubeadm_due_of_an_earlier_trial() {
     let mut record = upgrade_in(Phase::Armed { boot: boot(1) });
     record.upgrade.as_mut().unwrap().attempt.kubeadm.due = true;
     let (record, _) = next(&at(60), &record);
@@ -144,7 +143,7 @@ fn tried() -> Record {
 }
 
 #[test]
-fn a_soak_without_an_api_server_comes_to_its_end_though_kubeadm_never_ran() {
+fn soak_without_an_api_server_ends_although_kubeadm_never_ran() {
     let (record, _) = next_with(&away(600), &tried(), &patient());
     let (record, act) = next_with(&away(2_000), &record, &patient());
     assert_eq!(act, Act::Wait(Some(SinceBoot(4_200_000))), "not begun anew");
@@ -153,8 +152,7 @@ fn a_soak_without_an_api_server_comes_to_its_end_though_kubeadm_never_ran() {
 }
 
 #[test]
-fn a_soak_without_an_api_server_begins_anew_when_the_kubelet_dies_or_the_server_is_back_and_kubeadm_has_not_run()
- {
+fn soak_without_api_restarts_on_kubelet_death_or_api_return() {
     let (record, _) = next_with(&away(600), &tried(), &patient());
     let dead = away(1_000).with(|seen| {
         seen.turn.health = Health {

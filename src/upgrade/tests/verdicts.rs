@@ -96,7 +96,7 @@ fn a_downgrade_is_refused_and_says_which_setting_allows_it() {
 }
 
 #[test]
-fn an_image_that_carries_another_version_than_the_request_says_is_refused() {
+fn image_version_that_differs_from_the_request_is_refused() {
     let request = RawRequest {
         kubernetes: Some("v1.36.4".into()),
         ..pinned('b')
@@ -114,7 +114,7 @@ fn an_image_that_carries_another_version_than_the_request_says_is_refused() {
 }
 
 #[test]
-fn an_image_that_does_not_fit_is_refused_with_the_bytes_that_are_missing() {
+fn oversized_image_is_refused_with_needed_and_free_bytes() {
     let text = refused(|f| f.boot = Room { need: 80, free: 7 }).to_string();
     assert!(
         text.contains("/boot") && text.contains("80") && text.contains('7'),
@@ -135,7 +135,7 @@ fn answer(seen: Observation, policy: &PolicyRead) -> Reason {
 }
 
 #[test]
-fn a_loader_that_cannot_do_a_one_shot_is_refused_before_anything_is_touched() {
+fn unfit_loader_refuses_a_request_before_any_step() {
     let loader = Err(Reason::LoaderUnfit {
         detail: "/boot is on LVM".into(),
     });
@@ -147,7 +147,7 @@ fn a_loader_that_cannot_do_a_one_shot_is_refused_before_anything_is_touched() {
 }
 
 #[test]
-fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes_back() {
+fn owed_kubelet_state_refuses_requests_and_says_how_to_restore() {
     let restored = Err(owed());
     for asked in ["ostree:careen:os", "kept:"] {
         let mut kept = deployment('b');
@@ -171,7 +171,7 @@ fn a_node_whose_kubelet_is_owed_its_state_takes_no_request_and_says_how_it_comes
 }
 
 #[test]
-fn the_image_that_runs_is_answered_for_also_while_the_kubelet_is_owed_its_state() {
+fn request_for_the_running_image_is_answered_despite_owed_state() {
     let seen = quiet().with(|seen| {
         seen.node.request = Asked::This(pinned('a'));
         seen.machine.restored = Err(owed());
@@ -181,14 +181,14 @@ fn the_image_that_runs_is_answered_for_also_while_the_kubelet_is_owed_its_state(
 }
 
 #[test]
-fn an_upgrade_that_is_under_way_goes_on_while_the_kubelet_is_owed_its_state() {
+fn running_upgrade_proceeds_despite_owed_kubelet_state() {
     let seen = asked().with(|seen| seen.machine.restored = Err(owed()));
     let (_, act) = next(&seen, &upgrade_in(Phase::Deployed));
     assert_eq!(begun(&act), Some("Drain"));
 }
 
 #[test]
-fn a_check_that_no_trial_could_run_is_refused_before_the_drain_and_the_image_keeps_its_name() {
+fn untrusted_check_refuses_a_request_without_blaming_the_image() {
     let seen = asked().with(|seen| seen.machine.checks = Err(untrusted()));
     let (record, act) = next(&seen, &Record::default());
     assert_eq!(act, Act::Wait(None));
@@ -211,7 +211,7 @@ fn watchdog_demanded() -> PolicyRead {
 }
 
 #[test]
-fn a_node_without_the_watchdog_that_the_policy_demands_is_refused_before_anything_is_touched() {
+fn missing_required_watchdog_refuses_a_request_before_any_step() {
     let text = answer(without_a_watchdog(), &watchdog_demanded()).to_string();
     assert!(
         text.contains("softdog") && text.contains("require-watchdog"),
@@ -220,7 +220,7 @@ fn a_node_without_the_watchdog_that_the_policy_demands_is_refused_before_anythin
 }
 
 #[test]
-fn what_this_node_has_kept_is_tried_on_no_node_without_the_watchdog_either() {
+fn missing_required_watchdog_refuses_a_kept_request_too() {
     let mut kept = deployment('b');
     (kept.pinned, kept.kept) = (true, true);
     let seen = without_a_watchdog().with(|seen| {
@@ -256,7 +256,7 @@ const MAKE_DEFAULT: &str =
     "OSTREE_GRUB2_EXEC=/usr/libexec/careen/careen-grub ostree admin set-default <index>";
 
 #[test]
-fn a_node_that_runs_something_other_than_its_default_is_refused_before_anything_is_touched() {
+fn node_not_running_its_default_refuses_every_request() {
     let foreign = |letter| {
         quiet().with(|seen| {
             seen.node.request = Asked::This(pinned(letter));
@@ -328,7 +328,7 @@ fn a_registry_that_the_policy_does_not_name_is_refused() {
 }
 
 #[test]
-fn a_place_that_is_not_allowed_is_told_with_the_key_and_its_value() {
+fn disallowed_image_place_error_names_the_policy_key_and_value() {
     for (place, words) in [
         (
             "docker://r.example.com/team/os",
@@ -362,7 +362,7 @@ fn an_archive_is_taken_from_the_policys_folders_alone() {
 }
 
 #[test]
-fn a_broken_policy_file_refuses_every_request_and_says_where_it_is_broken() {
+fn broken_policy_refuses_every_request_and_says_where_it_breaks() {
     let file = names::POLICY_FILE.to_owned();
     let policy = Err(Reason::BadPolicy {
         file,

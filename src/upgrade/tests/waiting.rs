@@ -53,7 +53,7 @@ fn by_phase(record: &Record) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn a_night_that_is_waited_for_is_counted_as_waiting_until_its_first_step() {
+fn wait_for_the_window_is_counted_until_the_first_step() {
     let (record, _) = by_night(&asked(), &Record::default());
     let evening = later(TO_THE_HOURS - 1, &asked());
     assert_eq!(waited(&record, &evening), TO_THE_HOURS - 1, "it runs");
@@ -96,7 +96,7 @@ fn a_reboot_in_the_wait_does_not_end_it() {
 }
 
 #[test]
-fn a_request_that_is_taken_back_in_a_wait_ends_it_in_the_phase_that_it_waited_in() {
+fn withdrawal_during_a_wait_ends_the_wait_in_the_same_phase() {
     let (held, _) = next(&paused(&asked()), &upgrade_in(Phase::Deployed));
     let taken_back = later(30, &paused(&quiet()));
     let (record, act) = next(&taken_back, &held);

@@ -113,7 +113,7 @@ fn a_night_that_is_an_hour_short_ends_by_the_clock_on_the_wall() {
 }
 
 #[test]
-fn hours_that_the_clock_skips_come_an_hour_later_as_if_it_had_not_been_put_forward() {
+fn window_skipped_by_daylight_saving_opens_an_hour_later() {
     let window = in_berlin(&["Sun 02:00-03:00"]);
     assert_eq!(window.at(SPRING - 1), closed_until(SPRING));
     assert_eq!(window.at(SPRING), open_until(SPRING + HOUR));

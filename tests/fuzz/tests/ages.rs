@@ -78,7 +78,7 @@ fn a_careen_deploy_of_another_age_is_understood_in_every_verb() {
 }
 
 #[test]
-fn an_answer_that_is_unknown_here_is_none_and_never_taken_for_another() {
+fn unknown_verdict_is_read_as_none() {
     // For the agent that is `DeployDied`: the step is tried again, and given up as any step is.
     assert_eq!(verdict("newer/an-unknown-answer.jsonl"), None);
 }
@@ -130,7 +130,7 @@ fn verified(facts: ImageFacts) -> Phase {
 }
 
 #[test]
-fn an_image_that_another_age_has_verified_is_judged_as_one_of_today() {
+fn image_verified_by_another_release_is_accepted() {
     for age in AGES {
         let Some(Line::Done(Done::Verified(facts))) = verdict(&format!("{age}/verify.jsonl"))
         else {
@@ -141,7 +141,7 @@ fn an_image_that_another_age_has_verified_is_judged_as_one_of_today() {
 }
 
 #[test]
-fn a_failure_for_a_reason_that_is_unknown_here_ends_the_upgrade_before_anything_is_armed() {
+fn unknown_failure_reason_ends_the_upgrade_before_arming() {
     let Some(Line::Failed(reason)) = verdict("newer/failed-for-an-unknown-reason.jsonl") else {
         panic!("no failure")
     };
@@ -158,7 +158,7 @@ fn a_failure_for_a_reason_that_is_unknown_here_ends_the_upgrade_before_anything_
 }
 
 #[test]
-fn an_image_whose_stage_speaks_another_protocol_or_none_is_refused_by_what_it_says() {
+fn image_with_another_or_no_stage_protocol_is_refused() {
     let Some(Line::Done(Done::Verified(facts))) = verdict("older/verify.jsonl") else {
         panic!("no facts")
     };
@@ -183,7 +183,7 @@ fn an_image_whose_stage_speaks_another_protocol_or_none_is_refused_by_what_it_sa
 }
 
 #[test]
-fn an_image_json_with_more_in_it_is_read_and_one_of_another_format_refused() {
+fn image_json_reader_allows_extra_fields_and_no_other_format() {
     let info = host::image_info::parse(&sample("newer/image.json")).unwrap();
     assert_eq!(info.stage, Some(1));
     let refused = host::image_info::parse(&sample("newer/image-of-another-format.json"));
@@ -192,7 +192,7 @@ fn an_image_json_with_more_in_it_is_read_and_one_of_another_format_refused() {
 
 /// The guard of a trial is the new image's, the list was written by the old one's careen-deploy; on the way back the other way round.
 #[test]
-fn a_guard_reads_the_list_of_another_age_and_lets_none_of_another_format_pass() {
+fn guard_reads_other_releases_manifests_and_refuses_new_formats() {
     let folder = tempfile::tempdir().unwrap();
     let places = Places::running(folder.path());
     let read = |name: &str| {
@@ -237,7 +237,7 @@ fn names_of<T: Serialize + DeserializeOwned>(
 /// The old system reads what a trial wrote: a phase or a step that it has no word for would leave it unable to end the upgrade. So
 /// whoever adds one must not let a trial write it before the new system is blessed, and raises `min_reader` from then on.
 #[test]
-fn the_words_of_format_1_are_these_and_a_trial_may_write_no_other() {
+fn format_1_keeps_exactly_its_phase_and_step_names() {
     let phases = names_of::<Phase>("format-1.phases.jsonl", Phase::name);
     assert_eq!(phases, Phase::NAMES);
     let steps = names_of::<Step>("format-1.steps.jsonl", in_format_1);

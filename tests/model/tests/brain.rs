@@ -27,7 +27,7 @@ fn the_brain_keeps_every_promise_whatever_breaks_in() {
 
 /// The other half of the promise: why `host::boot` refuses such a loader before anything is touched.
 #[test]
-fn a_loader_that_cannot_clear_its_one_shot_would_boot_a_panicking_kernel_for_ever() {
+fn loader_with_stuck_one_shot_boots_a_panicking_kernel_forever() {
     let calm = Left {
         all: 0,
         cuts: 0,
@@ -40,7 +40,7 @@ fn a_loader_that_cannot_clear_its_one_shot_would_boot_a_panicking_kernel_for_eve
 
 /// All the more where /boot is a file system of its own: the guard cannot clear in its stead, and refuses what it was not armed for.
 #[test]
-fn behind_a_guard_that_sees_no_boot_such_a_loader_would_boot_for_ever() {
+fn loader_with_stuck_one_shot_loops_when_boot_is_separate() {
     let one_cut = Left {
         all: 1,
         cuts: 1,

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_are_numbered_as_they_come_and_everybody_has_lines_of_their_own() {
+    fn machines_are_numbered_by_arrival_with_lines_per_component() {
         let lines = [
             line(1, "w-x", Who::Core, "begins v2"),
             line(2, "w-x", Who::Agent, "InProgress"),

@@ -49,8 +49,7 @@ async fn a_request_that_waits_for_a_pause_is_told_so_and_not_answered() -> Resul
 }
 
 #[tokio::test]
-async fn a_pause_holds_an_upgrade_before_it_is_armed_also_across_a_restart_of_the_agent()
--> Result<()> {
+async fn pause_holds_an_upgrade_before_arming_across_an_agent_restart() -> Result<()> {
     let mut scene = Scene::new("held").await?;
     scene.machine.fault("Snapshot", Some(Fault::Hangs));
     scene.node.ask_for(NEW_IMAGE).await?;
@@ -134,7 +133,7 @@ async fn answer_to(scene: &Scene, question: &str) -> Result<Plan> {
 }
 
 #[tokio::test]
-async fn a_plan_tells_what_changes_and_what_is_in_the_way_and_touches_nothing() -> Result<()> {
+async fn plan_reports_changes_and_obstacles_and_touches_nothing() -> Result<()> {
     let scene = Scene::new("plans").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
@@ -163,7 +162,7 @@ async fn a_plan_tells_what_changes_and_what_is_in_the_way_and_touches_nothing() 
 }
 
 #[tokio::test]
-async fn where_the_drain_is_skipped_a_plan_names_no_pods_that_would_move() -> Result<()> {
+async fn plan_lists_no_moving_pods_when_the_drain_is_skipped() -> Result<()> {
     let policy = "retry-seconds = 1\n[drain]\nskip = true\n";
     let scene = Scene::with_policy("plan-skip", policy).await?;
     let pods = Namespace::new(&scene.node).await?;
@@ -261,7 +260,7 @@ async fn another_question_ends_the_look_for_the_first() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_node_goes_back_to_what_it_has_kept_by_an_upgrade_of_its_own() -> Result<()> {
+async fn rollback_to_the_kept_system_is_an_upgrade_of_its_own() -> Result<()> {
     let mut scene = Scene::new("goes-back").await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;

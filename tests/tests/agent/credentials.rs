@@ -53,6 +53,6 @@ async fn an_upgrade_goes_on_with_each_new_credential_in_kubelet_conf() -> Result
 }
 
 #[tokio::test]
-async fn an_upgrade_goes_on_with_each_new_credential_in_the_file_of_a_token() -> Result<()> {
+async fn upgrade_continues_when_the_token_file_is_rotated() -> Result<()> {
     a_swap_is_survived(Place::File, ["swapf1", "swapf2"]).await
 }

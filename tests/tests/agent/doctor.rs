@@ -28,7 +28,7 @@ async fn a_node_that_the_server_has_and_nobody_keeps_out_is_well() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_keeps_upgrades_from_the_node_is_told_with_why_and_how_to_end_it() -> Result<()> {
+async fn doctor_reports_opt_out_and_pause_with_reason_and_remedy() -> Result<()> {
     let node = TestNode::new("kept-out").await?;
     let why = json!({ names::OPT_OUT: "holds the only GPU", names::PAUSED: "an audit" });
     node.annotate(why).await?;

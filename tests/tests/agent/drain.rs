@@ -95,7 +95,7 @@ async fn a_budget_that_allows_later_is_waited_for() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_agent_that_dies_while_draining_gives_the_drain_no_more_time() -> Result<()> {
+async fn agent_restart_does_not_extend_the_drain_deadline() -> Result<()> {
     let hour = "retry-seconds = 1\n[drain]\ndeadline-seconds = 3600\n";
     let mut scene = Scene::with_policy("resumed", hour).await?;
     let pods = Namespace::new(&scene.node).await?;
@@ -204,7 +204,7 @@ async fn a_server_too_busy_to_list_pods_is_asked_again() -> Result<()> {
 
 /// As a StatefulSet's: the server's word about the one that went is none about its successor.
 #[tokio::test]
-async fn a_pod_that_comes_back_under_its_name_is_another_and_is_evicted_too() -> Result<()> {
+async fn drain_evicts_a_pod_recreated_under_the_same_name() -> Result<()> {
     let mut scene = Scene::new("successor").await?;
     let pods = Namespace::new(&scene.node).await?;
     let slow = json!({ "spec": { "terminationGracePeriodSeconds": 3600 } });

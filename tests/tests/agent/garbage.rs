@@ -106,8 +106,7 @@ async fn a_boot_loader_that_cannot_do_it_is_refused_by_name() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_node_that_owes_its_kubelet_the_state_of_before_a_trial_begins_nothing_until_it_is_back()
--> Result<()> {
+async fn nothing_begins_while_kubelet_state_from_a_trial_is_owed() -> Result<()> {
     let mut scene = Scene::new("owed").await?;
     scene.machine.set_restored(Err(Reason::StateOwed {
         id: "before".to_owned(),
@@ -178,8 +177,7 @@ async fn a_damaged_record_is_reported_and_left_for_a_person() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_it_can()
--> Result<()> {
+async fn unwritable_record_is_reported_and_the_agent_recovers() -> Result<()> {
     let metrics = free_address()?;
     let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
     let mut scene = Scene::with_policy("unwritten", &policy).await?;
@@ -218,8 +216,7 @@ async fn a_record_that_cannot_be_written_is_reported_and_the_agent_goes_on_when_
 }
 
 #[tokio::test]
-async fn a_machine_that_cannot_be_made_out_is_reported_and_the_agent_goes_on_when_it_can()
--> Result<()> {
+async fn unreadable_machine_is_reported_and_the_agent_recovers() -> Result<()> {
     let metrics = free_address()?;
     let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
     let mut scene = Scene::with_policy("unseen", &policy).await?;

@@ -66,8 +66,7 @@ async fn a_node_that_was_renamed_during_an_outage_is_served() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_node_that_is_renamed_in_the_drain_is_neither_drained_on_nor_rebooted_for_the_old_one()
--> Result<()> {
+async fn renaming_a_node_stops_the_drain_and_prevents_the_reboot() -> Result<()> {
     let scene = Scene::new("drained").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
@@ -85,8 +84,7 @@ async fn a_node_that_is_renamed_in_the_drain_is_neither_drained_on_nor_rebooted_
 
 /// As where all Nodes are asked for one image: what the new one is asked for takes nothing back.
 #[tokio::test]
-async fn a_node_that_is_renamed_in_the_drain_ends_its_upgrade_and_names_the_one_that_stays_cordoned()
--> Result<()> {
+async fn renaming_a_node_fails_its_upgrade_and_names_the_cordoned_one() -> Result<()> {
     let scene = Scene::new("former").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
@@ -113,7 +111,7 @@ async fn a_node_that_is_renamed_in_the_drain_ends_its_upgrade_and_names_the_one_
 }
 
 #[tokio::test]
-async fn a_node_that_is_deleted_in_the_drain_and_registered_anew_is_told_all() -> Result<()> {
+async fn reregistered_node_receives_the_withdrawn_upgrades_result() -> Result<()> {
     let scene = Scene::new("deleted").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
@@ -137,8 +135,7 @@ async fn a_node_that_is_deleted_in_the_drain_and_registered_anew_is_told_all() -
 
 /// What somebody has deleted says nothing of the new system: it is waited for as a server that is away is, and no image is remembered as bad.
 #[tokio::test]
-async fn a_node_that_is_deleted_in_its_trial_brings_the_old_system_back_and_condemns_no_image()
--> Result<()> {
+async fn node_deleted_in_its_trial_falls_back_without_a_bad_image() -> Result<()> {
     let mut scene = Scene::new("trial").await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot_silently().await?;

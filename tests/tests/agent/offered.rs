@@ -62,8 +62,7 @@ async fn tried(admin: &Client, object: &Value) -> Result<DynamicObject> {
 }
 
 #[tokio::test]
-async fn every_object_that_is_shipped_is_taken_and_none_has_a_field_that_nobody_knows() -> Result<()>
-{
+async fn api_server_takes_shipped_objects_and_rejects_unknown_fields() -> Result<()> {
     let admin = installed().await?;
     let provider =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "careen-system" } });
@@ -131,8 +130,7 @@ async fn are_taken(admin: &Client, objects: &[Value]) -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_manifests_that_install_agents_and_take_them_away_are_taken_to_the_last_field()
--> Result<()> {
+async fn api_server_accepts_install_and_uninstall_manifests() -> Result<()> {
     let admin = with_its_namespace().await?;
     for manifest in ["install.yaml", "uninstall.yaml"] {
         let objects = documents(&of_the_installer(manifest))?;
@@ -144,7 +142,7 @@ async fn the_manifests_that_install_agents_and_take_them_away_are_taken_to_the_l
 
 /// What `helm install` and the `helm upgrade` of an uninstall come to at the API server.
 #[tokio::test]
-async fn and_so_is_what_the_chart_makes_of_all_its_values_in_either_mode() -> Result<()> {
+async fn api_server_accepts_charts_with_all_values_in_both_modes() -> Result<()> {
     let admin = with_its_namespace().await?;
     let of_a_site = [
         "image=x",
@@ -168,7 +166,7 @@ async fn and_so_is_what_the_chart_makes_of_all_its_values_in_either_mode() -> Re
 
 /// What `namespace.yaml` is for: Helm makes none of its own that would do.
 #[tokio::test]
-async fn a_namespace_that_forbids_folders_of_the_host_lets_no_such_pod_in() -> Result<()> {
+async fn baseline_namespace_rejects_the_agent_pod_for_its_host_paths() -> Result<()> {
     let admin = plane().await?.client().await?;
     let level = json!({ "pod-security.kubernetes.io/enforce": "baseline" });
     account(&admin, ("careen-baseline", "default")).await?;
@@ -200,7 +198,7 @@ async fn a_pod_of_the_proxy_is_let_into_its_namespace() -> Result<()> {
 }
 
 #[tokio::test]
-async fn only_a_token_of_the_scraper_that_is_meant_for_the_proxy_opens_it() -> Result<()> {
+async fn proxy_accepts_only_scraper_tokens_for_its_audience() -> Result<()> {
     let admin = installed().await?;
     let proxy = Proxy::new(&admin).await?;
     let audience = [proxy.audience()];
@@ -268,8 +266,7 @@ fn of(resource: &str, verb: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_scraper_reads_nodes_and_metrics_and_the_proxy_asks_two_questions_and_no_more()
--> Result<()> {
+async fn scraper_and_proxy_accounts_have_only_the_rights_they_use() -> Result<()> {
     let admin = installed().await?;
     let metrics =
         |verb: &str| json!({ "nonResourceAttributes": { "path": "/metrics", "verb": verb } });

@@ -22,7 +22,7 @@ async fn a_request_made_during_an_outage_is_served_after_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_outage_across_the_trial_is_no_verdict_and_the_answer_follows() -> Result<()> {
+async fn outage_in_the_trial_is_not_judged_and_the_answer_follows() -> Result<()> {
     let mut scene = Scene::new("outage").await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
@@ -118,7 +118,7 @@ async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
 
 /// Each write as soon as the one before is answered: nobody could read the Node, and write it as it was read.
 #[tokio::test]
-async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Result<()> {
+async fn node_under_constant_writes_is_cordoned() -> Result<()> {
     let mut scene = Scene::new("busy").await?;
     let (nodes, name) = (scene.node.nodes(), scene.node.name.clone());
     let writer = tokio::spawn(async move {
@@ -140,7 +140,7 @@ async fn a_node_that_others_write_all_the_time_is_cordoned_all_the_same() -> Res
 
 /// As of a server that was restored from a backup, or whose etcd has lost what it had flushed last.
 #[tokio::test]
-async fn an_answer_that_the_server_has_lost_while_it_was_away_is_told_again() -> Result<()> {
+async fn answer_lost_by_a_restored_server_is_written_again() -> Result<()> {
     let scene = Scene::new("restored").await?;
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
@@ -175,8 +175,7 @@ async fn untold(word: &str) -> Result<Scene> {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_stopped_tells_the_answer_that_it_owes_and_begins_nothing_more()
--> Result<()> {
+async fn stopping_agent_writes_its_owed_answer_and_starts_nothing() -> Result<()> {
     let scene = untold("last-word").await?;
     scene.ask_agent_to_stop();
     // What would be begun if anybody still listened.

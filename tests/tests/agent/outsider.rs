@@ -48,7 +48,7 @@ async fn a_pod_can_neither_ask_for_an_upgrade_nor_read_of_one() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_person_who_may_all_in_a_namespace_can_do_no_more_to_a_node_than_a_pod() -> Result<()> {
+async fn namespace_admin_has_no_more_rights_on_nodes_than_a_pod() -> Result<()> {
     let of = TestNode::new("person-asks").await?;
     ship_rights(&of.admin).await?;
     let space = Namespace::new(&of).await?;
@@ -68,7 +68,7 @@ async fn a_person_who_may_all_in_a_namespace_can_do_no_more_to_a_node_than_a_pod
 }
 
 #[tokio::test]
-async fn careen_providers_own_token_writes_no_node_of_the_cluster_that_it_runs_in() -> Result<()> {
+async fn provider_token_cannot_write_nodes_of_its_own_cluster() -> Result<()> {
     let of = TestNode::new("provider-asks").await?;
     ship_rights(&of.admin).await?;
     let proof = json!({ "name": "proof", "namespace": manifests::NAMESPACE });

@@ -45,12 +45,12 @@ async fn a_conflict_is_no_end(word: &str, resource: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_cordon_that_the_server_answers_with_a_conflict_is_made_anew() -> Result<()> {
+async fn cordon_is_retried_after_a_conflict() -> Result<()> {
     a_conflict_is_no_end("conflict", "nodes").await
 }
 
 #[tokio::test]
-async fn a_report_that_the_server_answers_with_a_conflict_is_made_anew() -> Result<()> {
+async fn report_is_retried_after_a_conflict() -> Result<()> {
     a_conflict_is_no_end("conflict-told", "nodes/status").await
 }
 
@@ -72,8 +72,7 @@ async fn our_own_cordon_that_shows_up_behind_the_end_is_taken_off() -> Result<()
 
 /// Likewise of what load balancers are told.
 #[tokio::test]
-async fn our_own_label_for_load_balancers_that_shows_up_behind_the_end_is_taken_off() -> Result<()>
-{
+async fn agent_removes_its_load_balancer_label_set_after_the_end() -> Result<()> {
     let mut scene = Scene::new("late-label").await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;

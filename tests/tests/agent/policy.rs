@@ -22,7 +22,7 @@ fn is_excluded(node: &Node) -> bool {
 const NIGHT: &str = "retry-seconds = 1\n[window]\nopen = [\"daily 02:00-04:00\"]\n";
 
 #[tokio::test]
-async fn outside_of_the_hours_the_node_says_when_they_come_and_nothing_is_begun() -> Result<()> {
+async fn upgrade_outside_the_hours_waits_and_reports_when_they_open() -> Result<()> {
     let mut scene = Scene::with_policy("hours", NIGHT).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     let waits = |node: &Node| {
@@ -61,7 +61,7 @@ async fn a_drain_that_the_end_of_the_hours_finds_gives_the_node_back() -> Result
 }
 
 #[tokio::test]
-async fn a_hook_that_fails_ends_the_upgrade_before_anything_is_drained() -> Result<()> {
+async fn failing_hook_fails_the_upgrade_before_the_drain() -> Result<()> {
     let scene = Scene::with_policy("hook", "retry-seconds = 1\ntries = 2\n").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
@@ -97,7 +97,7 @@ async fn hooks_run_around_the_drain_and_hear_of_the_end() -> Result<()> {
 const EXCLUDES: &str = "retry-seconds = 1\n[load-balancer]\nexclude = true\nwait-seconds = 0\n";
 
 #[tokio::test]
-async fn load_balancers_leave_the_node_out_while_it_is_taken_from_its_users() -> Result<()> {
+async fn node_is_excluded_from_load_balancers_during_the_upgrade() -> Result<()> {
     let mut scene = Scene::with_policy("excluded", EXCLUDES).await?;
     scene
         .node
@@ -155,7 +155,7 @@ async fn pods_of_a_later_group_stay_until_those_before_them_are_gone() -> Result
 }
 
 #[tokio::test]
-async fn a_drain_that_is_skipped_cordons_and_leaves_the_pods_under_the_reboot() -> Result<()> {
+async fn skipped_drain_cordons_and_leaves_the_pods() -> Result<()> {
     let mut scene = Scene::with_policy("skipped", "[drain]\nskip = true\n").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
@@ -183,7 +183,7 @@ async fn a_trial_is_watched_for_the_soak_that_the_requester_asks_for() -> Result
 }
 
 #[tokio::test]
-async fn a_node_that_is_left_out_refuses_in_the_words_of_who_wants_it_so() -> Result<()> {
+async fn opted_out_node_refuses_with_the_stated_reason() -> Result<()> {
     let scene = Scene::new("left-out").await?;
     let why = json!({ names::OPT_OUT: "holds the only GPU" });
     scene.node.annotate(why).await?;
@@ -196,7 +196,7 @@ async fn a_node_that_is_left_out_refuses_in_the_words_of_who_wants_it_so() -> Re
 }
 
 #[tokio::test]
-async fn behind_a_broken_policy_what_is_under_way_goes_on_with_the_last_that_held() -> Result<()> {
+async fn broken_policy_lets_a_running_upgrade_use_the_last_good_one() -> Result<()> {
     let mut scene = Scene::with_policy("broken", "[drain]\nskip = true\n").await?;
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;

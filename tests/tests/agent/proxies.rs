@@ -14,7 +14,7 @@ use serde_json::json;
 const KUBECONFIG: &str = "CAREEN_TEST_KUBECONFIG";
 
 #[tokio::test]
-async fn a_node_behind_a_proxy_is_upgraded_through_the_one_that_kubelet_conf_names() -> Result<()> {
+async fn agent_uses_the_proxy_named_in_its_kubeconfig() -> Result<()> {
     let mut scene = Scene::new("behind").await?;
     scene.kill_agent()?;
     let node = &scene.node;

@@ -69,7 +69,7 @@ async fn taints_cannot_be_changed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_of_another_node_cannot_be_evicted_and_budgets_not_be_read() -> Result<()> {
+async fn node_cannot_evict_other_nodes_pods_or_read_budgets() -> Result<()> {
     let (own, other) = (
         TestNode::new("evicts").await?,
         TestNode::new("victim").await?,

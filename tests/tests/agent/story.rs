@@ -70,7 +70,7 @@ async fn a_bad_system_is_left_and_the_reason_stands_on_the_node() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_is_in_the_way_of_the_way_back_stands_on_the_node_beside_its_reason() -> Result<()> {
+async fn status_shows_the_revert_obstacle_beside_the_revert_reason() -> Result<()> {
     let mut scene = Scene::new("held-back").await?;
     let broken = ("disk".to_owned(), Check::Broken("no /dev/sdb".to_owned()));
     scene

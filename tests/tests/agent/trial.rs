@@ -39,7 +39,7 @@ async fn a_kubeadm_that_succeeds_in_the_trial_is_run_once() -> Result<()> {
 
 /// Through its restart the Node stays Ready for a while: that was said by the kubelet before it.
 #[tokio::test]
-async fn a_kubelet_that_never_speaks_again_behind_its_restart_is_no_healthy_one() -> Result<()> {
+async fn kubelet_silent_after_its_restart_fails_the_trial() -> Result<()> {
     let mut scene = kubelet_restarted_in_the_trial("silent").await?;
     scene.machine.pass_seconds(4000);
     scene

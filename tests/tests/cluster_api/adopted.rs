@@ -17,8 +17,7 @@ async fn node(world: &World) -> Result<Node> {
 }
 
 #[test]
-fn a_node_that_was_there_first_is_upgraded_in_place_as_the_machine_that_it_has_become() -> Result<()>
-{
+fn adopted_node_is_upgraded_in_place_as_a_machine() -> Result<()> {
     world::run(VERSION, |world| async move {
         world.fleet.joins("adopted", NODE, FIRST.version).await?;
         let before = node(world).await?;

@@ -11,7 +11,7 @@ use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
 #[test]
-fn a_provider_killed_at_every_word_that_it_writes_upgrades_them_all_the_same() -> Result<()> {
+fn provider_killed_at_every_write_upgrades_all_machines() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "mortal", 2, ONE_AT_A_TIME).await?;
         scene
@@ -51,8 +51,7 @@ fn an_api_server_that_hangs_in_the_middle_is_waited_out() -> Result<()> {
 
 /// Every watch breaks, every connection is refused for a while, and what was open is gone.
 #[test]
-fn an_api_server_that_is_killed_in_the_middle_and_starts_again_finds_everybody_where_they_were()
--> Result<()> {
+fn rollout_continues_after_the_api_server_restarts() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         // Longer than our own watch waits at most until it asks an API server again that was away, or the second one is not seen to begin.
         let boot = Duration::from_secs(30);

@@ -44,7 +44,7 @@ async fn until(
 }
 
 #[test]
-fn an_annotated_machine_is_upgraded_and_its_infra_machine_says_so() -> Result<()> {
+fn annotated_machine_is_upgraded_and_infra_machine_reports_it() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "annotated", 1, ONE_AT_A_TIME).await?;
         let name = scene.before.first().context("no Machine")?.name();

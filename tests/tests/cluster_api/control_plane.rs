@@ -67,7 +67,7 @@ impl Scene {
 /// From v1.35 to v1.36 the manager also takes a feature gate out of the kubeadm configuration: a change that must be allowed, or
 /// the machine is deleted.
 #[test]
-fn a_control_plane_is_upgraded_one_by_one_in_place_across_a_minor() -> Result<()> {
+fn control_plane_upgrades_one_by_one_in_place_across_a_minor() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "reigns", 0).await?;
         let decisions = Decisions::watch(&world.client, "reigns", &scene.before).await?;
@@ -95,7 +95,7 @@ fn a_control_plane_is_upgraded_one_by_one_in_place_across_a_minor() -> Result<()
 }
 
 #[test]
-fn with_one_to_spare_one_comes_two_are_upgraded_in_place_and_one_goes() -> Result<()> {
+fn control_plane_with_surge_upgrades_two_and_replaces_one() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "surges", 1).await?;
         let after = scene.upgrades(world, LATEST.version).await?;
@@ -111,7 +111,7 @@ fn with_one_to_spare_one_comes_two_are_upgraded_in_place_and_one_goes() -> Resul
 
 /// The agent refuses such a node yet, so careen-provider promises nothing for it.
 #[test]
-fn as_released_a_control_plane_is_replaced_and_held_where_nobody_may_be() -> Result<()> {
+fn default_control_plane_is_replaced_or_held_by_never_replace() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         world.provider.kill()?;
         world.provider.start_as(Settings::default())?;

@@ -19,7 +19,7 @@ use crate::scene::{ONE_AT_A_TIME, Scene};
 
 /// Core gives a call ten seconds.
 #[test]
-fn hook_calls_that_hang_or_are_cut_are_made_again_and_taken_for_nothing_else() -> Result<()> {
+fn hanging_or_cut_hook_calls_are_retried_without_side_effects() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "cut-off", 2, ONE_AT_A_TIME).await?;
         world.provider.wire.set(State::Dead);
@@ -62,7 +62,7 @@ fn calls_that_time_out_while_a_node_works_leave_it_to_its_work() -> Result<()> {
 
 /// Nothing keeps calls in order over a new connection, and what is retried on the way may come twice.
 #[test]
-fn calls_that_come_twice_or_when_their_time_is_over_begin_nothing_and_end_nothing() -> Result<()> {
+fn repeated_and_late_hook_calls_start_and_end_nothing() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "disordered", 2, ONE_AT_A_TIME).await?;
         let requests = requests(world, &scene).await?;

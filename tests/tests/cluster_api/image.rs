@@ -31,7 +31,7 @@ fn all_run(world: &World, scene: &Scene, image: Image) {
 }
 
 #[test]
-fn an_image_that_the_infra_machine_names_goes_before_the_catalogues() -> Result<()> {
+fn infra_machine_image_takes_precedence_over_the_catalogue() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "named", 2, ONE_AT_A_TIME).await?;
         catalogue(&world.client, "named", BAD).await?;

@@ -128,7 +128,7 @@ async fn infra_machines(world: &World, cluster: &str) -> Result<Vec<(String, Str
 }
 
 #[test]
-fn misfortunes_on_cluster_apis_in_memory_provider_replace_nobody_either() -> Result<()> {
+fn in_memory_provider_rollout_replaces_no_machine() -> Result<()> {
     world::run(VERSION, |world| async move {
         let provider = InMemory::start(VERSION, world.plane, &world.client).await?;
         for seed in wide::seeds()? {
@@ -151,8 +151,7 @@ fn misfortunes_on_cluster_apis_in_memory_provider_replace_nobody_either() -> Res
 
 /// A node that reboots is replaced at once here, unless its Machine says not to.
 #[test]
-fn a_provider_killed_at_every_word_under_armed_health_checks_replaces_no_control_plane_and_no_worker()
--> Result<()> {
+fn killed_provider_replaces_no_machine_despite_health_checks() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let provider = InMemory::start(VERSION, world.plane, &world.client).await?;
         let (name, workers, seed) = ("in-memory-mortal", 2, 1);

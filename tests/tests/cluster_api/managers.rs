@@ -26,7 +26,7 @@ fn deployment(cluster: &str) -> Value {
 }
 
 #[test]
-fn the_managers_default_what_is_missing_and_refuse_what_is_wrong() -> Result<()> {
+fn managers_set_defaults_and_reject_invalid_objects() -> Result<()> {
     world::run(VERSION, |world| async move {
         world.managers.lock().await.check()?;
         let api = core(&world.client, "MachineDeployment", "default")?;

@@ -24,8 +24,7 @@ const ASKED: usize = 5;
 const HELD: &str = "held, because neverReplace is set";
 
 #[test]
-fn what_cannot_be_done_in_place_is_held_by_a_word_on_the_cluster_and_replaced_without_it()
--> Result<()> {
+fn never_replace_on_the_cluster_holds_what_in_place_cannot_do() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "never", 2, ONE_AT_A_TIME).await?;
         let cluster = objects::kind("cluster.x-k8s.io/v1beta2", "Cluster")?;
@@ -56,7 +55,7 @@ fn a_word_on_the_machine_deployment_holds_it_too() -> Result<()> {
 
 /// The catalogue is all Clusters', so no other test runs meanwhile.
 #[test]
-fn a_version_that_no_image_carries_is_held_until_the_catalogue_has_one() -> Result<()> {
+fn version_without_an_image_is_held_until_the_catalogue_has_it() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         fleet_catalogue(&world.client, &[FIRST]).await?;
         let ended = waits_for_an_image(world).await;

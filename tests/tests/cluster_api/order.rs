@@ -28,8 +28,7 @@ async fn restart_core(world: &World) -> Result<()> {
 
 /// It gives its extensions a minute.
 #[test]
-fn core_that_nobody_answers_at_its_start_begins_nothing_leaves_and_goes_on_in_place_at_the_next()
--> Result<()> {
+fn core_exits_without_the_provider_and_resumes_in_place_later() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "unanswered", 2, ONE_AT_A_TIME).await?;
         world.provider.kill()?;
@@ -52,8 +51,7 @@ fn core_that_nobody_answers_at_its_start_begins_nothing_leaves_and_goes_on_in_pl
 
 /// Nobody hears a word against replacing as long.
 #[test]
-fn before_core_has_discovered_careen_provider_it_replaces_and_from_then_on_it_upgrades_in_place()
--> Result<()> {
+fn core_replaces_machines_until_it_discovers_the_provider() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         let scene = Scene::new(world, "unheard", 1, ONE_AT_A_TIME).await?;
         let never = json!({ "metadata": { "annotations": { names::NEVER_REPLACE: "true" } } });

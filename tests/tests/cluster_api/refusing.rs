@@ -87,8 +87,7 @@ impl Rule {
 
 /// Core asks careen-provider first, hands the Machine over, and only then finds that its InfraMachine stays as it is.
 #[test]
-fn an_infra_machine_that_refuses_its_new_image_holds_the_rollout_until_it_lets_it_in() -> Result<()>
-{
+fn infra_machine_refusing_its_image_holds_the_rollout() -> Result<()> {
     const RULE: Rule = Rule {
         name: "refusing",
         resource: "rigmachines",
@@ -120,8 +119,7 @@ fn an_infra_machine_that_refuses_its_new_image_holds_the_rollout_until_it_lets_i
 
 /// Core asks careen-provider for all that it needs to know.
 #[test]
-fn an_infra_machine_that_refuses_careen_providers_condition_is_upgraded_all_the_same_and_an_event_says_so()
--> Result<()> {
+fn condition_refused_by_infra_machine_does_not_stop_the_upgrade() -> Result<()> {
     const RULE: Rule = Rule {
         name: "unimpressed",
         resource: "rigmachines/status",

@@ -16,8 +16,7 @@ const AWAY: Duration = Duration::from_secs(5);
 
 /// The first node reboots when the leader dies. The other two are asked by its successor, once the Lease has run out.
 #[test]
-fn when_the_leader_is_killed_in_the_middle_of_a_rollout_the_other_replica_upgrades_the_rest_one_by_one_in_place()
--> Result<()> {
+fn second_replica_finishes_the_rollout_after_the_leader_dies() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
         world.fleet.boots_in("succeeded", AWAY);
         let scene = Scene::new(world, "succeeded", 3, ONE_AT_A_TIME).await?;

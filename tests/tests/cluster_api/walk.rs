@@ -28,7 +28,7 @@ fn a_new_version_reaches_one_machine_after_the_other_in_place() -> Result<()> {
 }
 
 #[test]
-fn a_bad_image_holds_the_rollout_with_the_agents_reason_and_a_good_one_heals_it() -> Result<()> {
+fn bad_image_holds_the_rollout_until_a_good_one_replaces_it() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "holds", 2, ONE_AT_A_TIME).await?;
         catalogue(&world.client, "holds", BAD).await?;

@@ -72,7 +72,7 @@ fn a_deployment_scaled_up_in_the_middle_keeps_its_machines() -> Result<()> {
 }
 
 #[test]
-fn a_deployment_scaled_down_in_the_middle_loses_as_many_and_gets_no_new_ones() -> Result<()> {
+fn deployment_scaled_down_mid_rollout_creates_no_machines() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "shrunk", 4, ONE_AT_A_TIME).await?;
         scene

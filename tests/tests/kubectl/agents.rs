@@ -28,7 +28,7 @@ async fn watched(scene: &mut Scene, line: &str, reboots: usize) -> Result<Ran> {
 }
 
 #[tokio::test]
-async fn a_plan_is_the_agents_own_answer_and_nothing_of_the_node_is_touched() -> Result<()> {
+async fn plan_prints_the_agents_answer_and_leaves_the_node_unchanged() -> Result<()> {
     let _own = own_nodes().await;
     let scene = Scene::new("foretold").await?;
     let pods = Namespace::new(&scene.node).await?;
@@ -57,7 +57,7 @@ async fn a_plan_is_the_agents_own_answer_and_nothing_of_the_node_is_touched() ->
 
 /// The machine's clock says Tuesday, 22:13 of UTC.
 #[tokio::test]
-async fn a_plan_tells_what_is_left_of_the_nodes_hours_or_when_they_come() -> Result<()> {
+async fn plan_shows_the_time_left_in_the_hours_or_when_they_open() -> Result<()> {
     let _own = own_nodes().await;
     for (hours, told) in [
         ("22:00-23:00", "s left"),
@@ -125,8 +125,7 @@ fn ends(history: &Value) -> Vec<&str> {
 
 /// One node's life: it falls back, is mended, is asked once more, and goes back in the end.
 #[tokio::test]
-async fn what_fell_back_is_retried_and_what_was_upgraded_is_rolled_back_and_both_are_remembered()
--> Result<()> {
+async fn history_shows_a_fallback_a_retry_and_a_rollback() -> Result<()> {
     let _own = own_nodes().await;
     let mut scene = Scene::new("told-again").await?;
     let name = scene.node.name.clone();

@@ -12,7 +12,7 @@ use upgrade::names;
 use crate::person::{all_nodes, answer, careen, careen_answering, label, own_nodes, run, value};
 
 #[tokio::test]
-async fn an_upgrade_is_asked_for_by_annotations_and_asking_twice_asks_once() -> Result<()> {
+async fn repeated_upgrade_command_makes_one_request() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("asked").await?;
     let line = format!(
@@ -159,7 +159,7 @@ async fn a_selector_asks_each_of_its_nodes_and_no_other() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_retry_asks_for_the_same_under_a_new_id_and_an_upgrade_does_not() -> Result<()> {
+async fn retry_creates_a_new_request_id_and_upgrade_does_not() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("retried").await?;
     let upgrade = format!("upgrade {} --image {NEW_IMAGE} --yes", node.name);
@@ -184,7 +184,7 @@ async fn a_retry_asks_for_the_same_under_a_new_id_and_an_upgrade_does_not() -> R
 }
 
 #[tokio::test]
-async fn a_rollback_asks_for_the_kept_system_and_once_there_only_when_told_again() -> Result<()> {
+async fn rollback_requests_the_kept_system_and_again_only_with_a_flag() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("back").await?;
     node.ask_for(NEW_IMAGE).await?;
@@ -230,8 +230,7 @@ async fn an_upgrade_under_way_is_not_disturbed_by_another() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pause_marks_every_node_that_there_is_says_that_new_ones_are_not_covered_and_is_lifted_alone()
--> Result<()> {
+async fn pause_marks_existing_nodes_and_resume_lifts_only_its_reason() -> Result<()> {
     let _all = all_nodes().await;
     let nodes = [
         TestNode::new("paused").await?,

@@ -47,7 +47,7 @@ async fn a_plan_is_the_nodes_answer_and_the_pods_that_are_seen() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_seen_is_not_said_to_move_where_the_node_drains_nothing() -> Result<()> {
+async fn plan_shows_no_moving_pods_when_the_node_drains_none() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("planned-still").await?;
     let space = Namespace::new(&node).await?;
@@ -73,7 +73,7 @@ async fn what_would_be_refused_ends_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_answer_to_an_older_question_is_not_taken_and_an_old_agent_is_named() -> Result<()> {
+async fn plan_ignores_an_older_answer_and_reports_an_absent_agent() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("unplanned").await?;
     let mut old = kubelet();

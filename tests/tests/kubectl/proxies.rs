@@ -64,7 +64,7 @@ async fn run_as_the_environment_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_proxy_of_a_kubeconfig_leads_to_its_api_server_with_user_and_password() -> Result<()> {
+async fn kubeconfig_proxy_is_used_with_its_credentials() -> Result<()> {
     let (node, proxy) = (TestNode::new("led").await?, proxy().await?);
     let url = format!("http://me:pa%40ss@127.0.0.1:{}", proxy.port);
     let fields = json!({ "server": format!("https://{BEHIND}"), "proxy-url": url });
@@ -82,8 +82,7 @@ async fn the_proxy_of_a_kubeconfig_leads_to_its_api_server_with_user_and_passwor
 }
 
 #[tokio::test]
-async fn the_proxy_of_the_environment_is_taken_though_no_proxy_names_the_proxy_itself() -> Result<()>
-{
+async fn environment_proxy_is_used_even_if_no_proxy_names_its_address() -> Result<()> {
     let (node, proxy) = (TestNode::new("env").await?, proxy().await?);
     let fields = json!({ "server": format!("https://{BEHIND}") });
     let kubeconfig = kubeconfig(&node, fields).await?;
@@ -110,7 +109,7 @@ async fn an_api_server_that_no_proxy_names_is_asked_directly() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_variable_that_names_no_proxy_is_named_and_its_password_is_not() -> Result<()> {
+async fn invalid_proxy_variable_is_named_without_its_password() -> Result<()> {
     let node = TestNode::new("noproxy").await?;
     let fields = json!({ "server": format!("https://{BEHIND}") });
     let kubeconfig = kubeconfig(&node, fields).await?;

@@ -124,8 +124,7 @@ async fn one_by_one_stops_at_the_first_that_fails() -> Result<()> {
 
 /// What the node says then is an answer to an older request.
 #[tokio::test]
-async fn a_request_that_is_taken_back_before_it_is_served_ends_the_watching_and_not_well()
--> Result<()> {
+async fn watch_fails_when_the_request_is_withdrawn() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("dropped").await?;
     node.ask_for(OLD_IMAGE).await?;
@@ -146,8 +145,7 @@ async fn a_request_that_is_taken_back_before_it_is_served_ends_the_watching_and_
 }
 
 #[tokio::test]
-async fn a_node_that_goes_ends_the_watching_with_the_code_of_a_node_that_is_not_there() -> Result<()>
-{
+async fn watch_exits_with_the_missing_code_when_the_node_is_deleted() -> Result<()> {
     let _own = own_nodes().await;
     let node = TestNode::new("going").await?;
     let gone = async {
@@ -202,8 +200,7 @@ async fn a_server_that_goes_away_is_waited_for_and_that_is_said_once() -> Result
 
 /// Nobody asks it to end, so it is left once it has told the last turn.
 #[tokio::test]
-async fn a_status_that_is_watched_tells_the_turns_of_an_upgrade_as_the_node_takes_them()
--> Result<()> {
+async fn status_watch_prints_each_phase_of_an_upgrade() -> Result<()> {
     let _own = own_nodes().await;
     let mut scene = Scene::new("looked-on").await?;
     let name = scene.node.name.clone();

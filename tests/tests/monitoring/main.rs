@@ -190,8 +190,7 @@ fn with_metrics_at(agent: SocketAddr) -> String {
 }
 
 #[tokio::test]
-async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes_upgraded()
--> Result<()> {
+async fn prometheus_answers_every_dashboard_query_after_upgrades() -> Result<()> {
     let agent = free()?;
     let mut node = Scene::with_policy("asked-by-hand", &with_metrics_at(agent)).await?;
     let management = Management::new("watched").await?;
@@ -230,8 +229,7 @@ async fn every_query_of_the_dashboard_is_answered_by_a_prometheus_that_saw_nodes
 }
 
 #[tokio::test]
-async fn every_node_that_has_an_address_and_every_pod_that_lives_is_a_target_and_no_other()
--> Result<()> {
+async fn targets_are_addressed_nodes_and_running_pods_only() -> Result<()> {
     let (plain, six) = (TestNode::new("plain").await?, TestNode::new("six").await?);
     let nowhere = TestNode::new("nowhere").await?;
     let admin = &plain.admin;

@@ -12,8 +12,7 @@ use crate::with_metrics_at;
 
 /// What stands for the program where there is none (`make test`) is held to it here.
 #[tokio::test]
-async fn kube_rbac_proxy_shows_an_agents_metrics_to_the_scraper_and_refuses_as_its_stand_in_does()
--> Result<()> {
+async fn kube_rbac_proxy_and_its_stand_in_refuse_the_same_requests() -> Result<()> {
     let agent = free()?;
     let scene = Scene::with_policy("behind-a-proxy", &with_metrics_at(agent)).await?;
     let admin = &scene.node.admin;

@@ -30,8 +30,7 @@ fn annotation(key: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_annotation_that_is_withdrawn_takes_the_request_back_and_gives_ready_back() -> Result<()>
-{
+async fn removed_annotation_withdraws_the_request_and_restores_ready() -> Result<()> {
     let scene = Management::new("withdrawn").await?;
     let _replica = Replica::start(&scene, "one").await?;
     asked(&scene, "withdrawn-0", json!({})).await?;
@@ -87,15 +86,13 @@ async fn pauses(space: &str, (kind, owner): (&str, &str), labels: Value) -> Resu
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_paused_has_its_requests_taken_back_and_made_again_afterwards()
--> Result<()> {
+async fn paused_deployment_withdraws_requests_until_it_is_resumed() -> Result<()> {
     let labels = json!({ names::DEPLOYMENT_LABEL: "w" });
     pauses("paused-workers", ("MachineDeployment", "w"), labels).await
 }
 
 #[tokio::test]
-async fn a_control_plane_that_is_paused_has_its_requests_taken_back_and_made_again_afterwards()
--> Result<()> {
+async fn paused_control_plane_withdraws_requests_until_it_is_resumed() -> Result<()> {
     let labels = json!({ names::CONTROL_PLANE_LABEL: "" });
     pauses("paused-owner", ("KubeadmControlPlane", "owner"), labels).await
 }

@@ -29,8 +29,7 @@ async fn authority_ends_soon(scene: &Management) -> Result<()> {
 }
 
 #[tokio::test]
-async fn core_trusts_both_replicas_before_and_after_the_authority_is_replaced_and_is_never_sent_back()
--> Result<()> {
+async fn core_trusts_both_replicas_across_an_authority_rotation() -> Result<()> {
     let scene = Management::new("trusted").await?;
     let first = Replica::start(&scene, "first").await?;
     let second = Replica::start(&scene, "second").await?;
@@ -64,8 +63,7 @@ async fn core_trusts_both_replicas_before_and_after_the_authority_is_replaced_an
 }
 
 #[tokio::test]
-async fn a_bundle_that_somebody_takes_away_is_put_back_also_when_the_leader_is_gone() -> Result<()>
-{
+async fn removed_bundle_is_restored_even_after_the_leader_is_gone() -> Result<()> {
     let scene = Management::new("put-back").await?;
     let leader = Replica::start(&scene, "first").await?;
     let other = Replica::start(&scene, "second").await?;

@@ -8,7 +8,7 @@ use careen_tests::wire::Wire;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_kubeconfig_that_is_rotated_is_taken_up_when_the_old_one_is_refused() -> Result<()> {
+async fn rotated_kubeconfig_is_loaded_when_the_old_one_is_refused() -> Result<()> {
     let scene = Management::new("rotated").await?;
     let _replica = Replica::start(&scene, "one").await?;
     for name in ["rotated-0", "rotated-1"] {

@@ -7,7 +7,7 @@ use provider::names;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_bad_image_is_not_tried_on_one_annotated_node_after_the_other() -> Result<()> {
+async fn bad_image_is_not_tried_on_another_annotated_node() -> Result<()> {
     let scene = Management::new("bad-image").await?;
     let _replica = Replica::start(&scene, "one").await?;
     scene.owner("MachineDeployment", "w").await?;
@@ -37,7 +37,7 @@ async fn a_bad_image_is_not_tried_on_one_annotated_node_after_the_other() -> Res
 
 /// Its API server lets in what its webhook would refuse; nothing of the others may hang on that.
 #[tokio::test]
-async fn a_deployment_with_a_value_that_nobody_can_read_holds_up_nobody() -> Result<()> {
+async fn deployment_with_an_invalid_value_blocks_no_machine() -> Result<()> {
     let scene = Management::new("unreadable").await?;
     scene.owner("MachineDeployment", "odd").await?;
     let odd = json!({ "spec": { "rollout": { "strategy": { "rollingUpdate": { "maxUnavailable": -1 } } } } });

@@ -86,7 +86,7 @@ async fn one_round(
 }
 
 #[tokio::test]
-async fn a_cluster_whose_api_server_hangs_does_not_delay_the_nodes_of_another() -> Result<()> {
+async fn hanging_api_server_does_not_delay_another_clusters_nodes() -> Result<()> {
     let scene = Management::new("isolated").await?;
     let hanging = Wire::to(plane().await?.api_port()).await?;
     scene.cluster("hangs", &hanging).await?;

@@ -54,7 +54,7 @@ impl Replica {
 }
 
 #[tokio::test]
-async fn a_leader_that_stops_hands_over_at_once_and_one_that_dies_after_its_lease() -> Result<()> {
+async fn stopping_leader_hands_over_at_once_and_dead_one_after_lease() -> Result<()> {
     let mut first = replica("hand-over", "first").await?;
     first.until_it_leads().await?;
     let mut second = replica("hand-over", "second").await?;

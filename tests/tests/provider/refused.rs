@@ -7,8 +7,7 @@ use provider::names;
 use serde_json::json;
 
 #[tokio::test]
-async fn an_infra_machine_that_refuses_our_condition_keeps_its_node_from_being_asked_and_an_event_says_so()
--> Result<()> {
+async fn node_is_not_asked_while_its_infra_machine_refuses_conditions() -> Result<()> {
     let scene = Management::new("refusing").await?;
     let _replica = Replica::start(&scene, "one").await?;
     scene.machine("refusing", "refusing-0", json!({})).await?;
@@ -31,7 +30,7 @@ async fn an_infra_machine_that_refuses_our_condition_keeps_its_node_from_being_a
 
 /// A kubeconfig that may not write Nodes.
 #[tokio::test]
-async fn a_node_that_may_not_be_written_is_said_in_the_condition_and_to_core() -> Result<()> {
+async fn forbidden_node_write_is_reported_in_condition_and_to_core() -> Result<()> {
     let scene = Management::new("forbidden").await?;
     scene.allow("reader", &["get", "list", "watch"]).await?;
     scene

@@ -35,7 +35,7 @@ async fn until(scene: &Management, name: &str, reason: &str) -> Result<ImageCata
 }
 
 #[tokio::test]
-async fn a_catalogue_says_which_entries_resolve_and_is_ready_when_all_do() -> Result<()> {
+async fn catalogue_is_ready_only_when_every_entry_resolves() -> Result<()> {
     let scene = Management::new("resolves").await?;
     let _replica = Replica::start(&scene, "one").await?;
     let good = entry("v1.90.1", "site:os", 'a');
@@ -95,8 +95,7 @@ async fn kubectl_shows_every_version_of_a_catalogue_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn two_images_for_the_same_machines_are_named_where_they_stand_also_in_two_catalogues()
--> Result<()> {
+async fn duplicate_entries_are_reported_within_and_across_catalogues() -> Result<()> {
     let scene = Management::new("twins").await?;
     let _replica = Replica::start(&scene, "one").await?;
     let (first, second) = (

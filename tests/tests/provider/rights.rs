@@ -40,8 +40,7 @@ const SECRETS: (&str, &str) = ("", "secrets");
 const EXTENSIONS: (&str, &str) = (names::RUNTIME_GROUP, "extensionconfigs");
 
 #[tokio::test]
-async fn of_leases_secrets_and_extension_configs_it_may_change_its_own_and_no_others() -> Result<()>
-{
+async fn provider_may_change_only_its_own_lease_secret_and_extension() -> Result<()> {
     let scene = Management::new("rightful").await?;
     let content = kubeconfig(plane().await?, &scene.admin).await?;
     let config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;

@@ -7,7 +7,7 @@ use provider::names;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn health_and_metrics_show_the_node_that_works_and_how_long_it_is_cordoned() -> Result<()> {
+async fn health_and_metrics_show_the_working_node_and_cordoned_time() -> Result<()> {
     let scene = Management::new("measured").await?;
     let replica = Replica::start(&scene, "one").await?;
     ensure!(replica.get("/healthz").await?.contains("200 OK"));
@@ -67,8 +67,7 @@ fn uncovered(space: &str, deployment: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_in_place_is_said_once_for_both_replicas_and_held_if_nothing_is_to_be_replaced()
--> Result<()> {
+async fn not_in_place_event_is_written_once_for_both_replicas() -> Result<()> {
     let scene = Management::new("told").await?;
     let replicas = [
         Replica::start(&scene, "one").await?,
@@ -111,7 +110,7 @@ async fn what_cannot_be_done_in_place_is_said_once_for_both_replicas_and_held_if
 
 /// Core may call any replica, and call again while the first call is under way.
 #[tokio::test]
-async fn calls_in_any_number_at_both_replicas_make_one_request_and_get_one_answer() -> Result<()> {
+async fn repeated_hook_calls_to_both_replicas_make_one_request() -> Result<()> {
     let scene = Management::new("called").await?;
     let replicas = [
         Replica::start(&scene, "one").await?,

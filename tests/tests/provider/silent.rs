@@ -21,8 +21,7 @@ async fn is_heard(scene: &Management, node: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_node_without_an_agent_becomes_a_reason_and_its_machine_gets_its_health_check_back_until_one_answers()
--> Result<()> {
+async fn unanswered_node_is_reported_and_regains_its_health_check() -> Result<()> {
     let scene = Management::new("silent").await?;
     let policy = Policy {
         answer_seconds: 2,

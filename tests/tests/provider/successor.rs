@@ -8,8 +8,7 @@ use provider::names;
 use serde_json::json;
 
 #[tokio::test]
-async fn when_the_leader_dies_in_the_middle_of_an_upgrade_the_other_brings_it_to_its_end()
--> Result<()> {
+async fn second_replica_finishes_an_upgrade_after_the_leader_dies() -> Result<()> {
     let scene = Management::new("succeeded").await?;
     let leader = Replica::start(&scene, "first").await?;
     leader.until_it_leads().await?;

@@ -38,8 +38,7 @@ fn of_kind<'a>(all: &'a [DynamicObject], kind: &str) -> Result<&'a Value> {
 }
 
 #[tokio::test]
-async fn every_object_of_the_release_is_taken_and_none_has_a_field_that_nobody_knows() -> Result<()>
-{
+async fn api_server_takes_release_objects_and_rejects_unknown_fields() -> Result<()> {
     let client = plane().await?.client().await?;
     install_all(&client).await?;
     let mut taken = Vec::new();
@@ -64,7 +63,7 @@ async fn every_object_of_the_release_is_taken_and_none_has_a_field_that_nobody_k
 
 /// Core leaves where no replica answers at its start.
 #[tokio::test]
-async fn of_two_replicas_a_drain_takes_one_at_a_time_and_both_serve_the_hooks() -> Result<()> {
+async fn drain_takes_one_of_two_replicas_and_the_service_selects_both() -> Result<()> {
     let client = plane().await?.client().await?;
     install_all(&client).await?;
     let mut taken = Vec::new();

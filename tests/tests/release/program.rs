@@ -38,8 +38,7 @@ async fn leader(admin: &Client) -> Result<String> {
 }
 
 #[tokio::test]
-async fn with_the_arguments_of_the_shipped_deployment_it_gets_ready_answers_discovery_and_leads_in_its_pods_name()
--> Result<()> {
+async fn shipped_deployment_arguments_start_a_ready_leading_provider() -> Result<()> {
     let plane = plane().await?;
     let admin = plane.client().await?;
     install_all(&admin).await?;

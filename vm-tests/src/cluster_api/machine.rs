@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_serves_when_its_node_runs_the_version_and_core_says_so() {
+    fn machine_serves_only_when_up_to_date_and_available() {
         let is = |word: &str| json!({ "type": word, "status": "True" });
         let both = json!([is("UpToDate"), is("Available")]);
         assert!(view(machine(both)).serves("v1.36.3"));

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_without_an_agent_still_says_that_a_guard_is_in_its_initramfs() {
+    fn image_without_an_agent_still_declares_its_initramfs_guard() {
         let those = RECIPES.iter().filter(|it| it.ours == Ours::Nothing);
         for recipe in those {
             let json = recipe.image_json();

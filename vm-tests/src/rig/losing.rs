@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_flushed_counts_and_the_last_requests_behind_it_may_be_there_in_part() {
+    fn flushed_requests_are_whole_and_later_ones_may_be_partial() {
         let write = Request::Write {
             disk: 0,
             log: 0,

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_menu_that_was_written_anew_counts_only_where_nothing_was_deployed() {
+    fn rewritten_menu_counts_only_when_nothing_was_deployed() {
         let (before, now) = (of(&["menu loader.0"]), of(&["menu loader.1"]));
         assert!(now.expect_same(&before, |_| true).is_err());
         assert!(

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_equal_upgrades_is_bounded_and_each_thing_that_grows_is_named() {
+    fn equal_upgrades_are_bounded_and_each_growing_size_is_named() {
         assert!(expect_bounded(&row(|_, _| ())).is_ok());
         let named = |changed: fn(u64, &mut Size)| {
             let said = expect_bounded(&row(changed)).err();

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_cut_around_the_trial_excuses_a_trial_without_a_verdict() {
+    fn only_a_cut_around_the_trial_excuses_a_missing_verdict() {
         for phase in ["Drained", "Armed", "Trial", "Healthy"] {
             assert!(excused(true, phase, "NoVerdict"), "{phase}");
         }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_was_not_told_of_each_phase_is_judged_by_the_next_that_it_was_told() {
+    fn judge_accepts_an_excuse_from_the_next_reported_phase() {
         let deployed = |next| excused_of(Way::Upgrade, true, ["Deployed", next], "NoVerdict");
         assert!(deployed("Armed") && !deployed("Deployed"));
     }
@@ -315,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_forgets_its_trial_in_the_power_cut_and_begins_another_is_found() {
+    fn judge_forbids_a_second_trial_after_a_recorded_one() {
         for fate in [Fate::Kept, Fate::Lost, Fate::Torn] {
             assert_eq!(trials_allowed(5, fate), 0, "{fate:?}");
         }
     }
 
     #[test]
-    fn a_node_whose_trial_the_cut_may_have_taken_back_may_have_one_and_no_more() {
+    fn judge_allows_one_trial_when_the_cut_may_have_undone_it() {
         for fate in [Fate::Lost, Fate::Torn] {
             assert_eq!(trials_allowed(4, fate), 1, "not flushed, {fate:?}");
         }
@@ -345,14 +345,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_goes_on_with_what_was_taken_back_in_time_is_found() {
+    fn judge_rejects_an_upgrade_that_was_withdrawn_in_time() {
         assert!(!may_be_upgraded(false, ["Fetched", "Verified"]));
         assert!(!may_be_upgraded(false, ["Deployed", "Drained"]));
         assert!(may_be_upgraded(true, ["Fetched", "Verified"]));
     }
 
     #[test]
-    fn a_node_that_may_have_been_armed_already_goes_on_whatever_is_taken_back() {
+    fn judge_accepts_a_withdrawn_upgrade_that_may_be_armed() {
         assert!(may_be_upgraded(false, ["Drained", "Armed"]));
         assert!(may_be_upgraded(false, ["Drained", "Trial"]));
         assert!(may_be_upgraded(false, ["Armed", "Trial"]));

@@ -83,7 +83,7 @@ mod tests {
     const EMPTY: &[u8] = include_bytes!("../../../src/host/tests/samples/v1-empty");
 
     #[test]
-    fn a_write_of_the_record_tells_phase_and_step_and_no_other_write_does() {
+    fn only_a_write_of_the_record_yields_a_phase_and_step() {
         // The file system fills the block.
         let block = [TRIAL, &[0; 512]].concat();
         let wanted = Mark {

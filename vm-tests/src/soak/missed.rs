@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_a_cut_and_a_phase_that_was_never_reached_are_named() {
+    fn missed_by_names_uncut_steps_and_unreached_phases() {
         let phases = Way::Upgrade.phases().iter();
         let mut steps: Vec<_> = phases.map(|phase| (10, *phase, None)).collect();
         steps.retain(|(_, phase, _)| *phase != "Blessed");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_falls_between_what_the_node_was_told_and_what_it_would_have_been() {
+    fn place_spans_the_last_phase_told_and_the_next_one() {
         let recorded = recorded();
         let phases = |after| {
             let place = recorded.place(after).unwrap();

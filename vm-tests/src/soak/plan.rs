@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_plan_begins_with_the_shorter_one_and_has_a_cut_at_each_step() {
+    fn longer_plan_extends_the_shorter_one_and_cuts_each_step() {
         let both = Way::ALL.map(recorded);
         let (short, long) = (cuts(&both, 20, 7), cuts(&both, 50, 7));
         assert_eq!(short, long[..20]);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_is_cut_once_before_any_is_cut_twice_or_the_seed_chooses() {
+    fn plan_cuts_each_step_once_before_it_repeats_one() {
         let mut one = recorded(Way::Upgrade);
         let names = ["Accepted", "Fetched", "Verified", "Fetched", "Accepted"];
         let mark = |(at, name): (usize, &&str)| Mark {

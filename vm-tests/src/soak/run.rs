@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lane_that_died_has_left_goes_and_what_is_left_of_a_broken_cut_stays() -> Result<()> {
+    fn tidy_removes_leftovers_of_dead_lanes_and_keeps_broken_cuts() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let broken = verdict(3, "", 1.0);
         Report::read(folder.path(), 1)?.add(broken.clone())?;
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_broken_cut_has_left_stays_when_it_is_made_once_more_and_again() -> Result<()> {
+    fn first_journal_of_a_broken_cut_survives_its_repetitions() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let broken = verdict(3, "", 1.0).cut;
         let (dir, _) = place_of(folder.path(), &broken);

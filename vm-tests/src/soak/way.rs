@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn each_phase_of_a_way_is_one_that_there_is_and_its_last_is_its_answer() {
+    fn way_has_only_known_phases_and_ends_with_its_answer() {
         for way in Way::ALL {
             let known = |phase: &&str| upgrade::Phase::NAMES.contains(phase);
             assert!(way.phases().iter().all(known), "{way}");

@@ -183,7 +183,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn writes_flushes_and_discards_are_read_in_their_order_with_their_bytes() {
+    fn log_reads_writes_flushes_and_discards_in_order() {
         let file = log(&[
             entry(8, 1, 0),
             vec![7; 512],

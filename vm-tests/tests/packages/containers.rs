@@ -196,7 +196,7 @@ fn bytes(folder: &Path) -> u64 {
 }
 
 #[test]
-fn careen_providers_runs_as_nobody_and_adds_itself_and_its_papers_alone() {
+fn provider_image_runs_as_nobody_and_adds_only_its_own_files() {
     let builder = Builder::new();
     succeeded(&builder.ours("provider", provider().path()));
     let version = builder.start("provider", "--version");
@@ -212,7 +212,7 @@ fn careen_providers_runs_as_nobody_and_adds_itself_and_its_papers_alone() {
 }
 
 #[test]
-fn the_daemonsets_begins_with_the_installer_shows_journals_and_is_small() {
+fn daemonset_image_runs_installer_reads_journals_and_is_small() {
     let builder = Builder::new();
     let context = installer();
     succeeded(&builder.ours("daemonset", context.path()));
@@ -232,7 +232,7 @@ fn the_daemonsets_begins_with_the_installer_shows_journals_and_is_small() {
 }
 
 #[test]
-fn of_programs_that_were_damaged_or_come_without_their_papers_there_is_no_image() {
+fn image_build_fails_for_damaged_programs_or_missing_papers() {
     let builder = Builder::new();
     let context = installer();
     let doc = context.path().join("doc");

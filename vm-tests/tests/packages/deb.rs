@@ -24,7 +24,7 @@ fn install(root: &Root) {
 }
 
 #[test]
-fn installed_its_programs_run_and_every_unit_is_enabled_by_preset() {
+fn installed_programs_run_and_units_are_enabled_by_preset() {
     let root = Root::new();
     install(&root);
     assert!(
@@ -64,7 +64,7 @@ fn what_pushes_images_runs_asks_for_skopeo_and_leaves_nothing() {
 }
 
 #[test]
-fn the_plugin_runs_from_the_path_completes_has_its_page_and_leaves_nothing() {
+fn plugin_runs_completes_has_a_page_and_purges_cleanly() {
     let root = Root::new();
     let before = root.all();
     fs::copy(
@@ -92,7 +92,7 @@ fn the_plugin_runs_from_the_path_completes_has_its_page_and_leaves_nothing() {
 }
 
 #[test]
-fn a_site_whose_presets_say_no_gets_every_file_and_no_unit_enabled() {
+fn site_preset_that_disables_units_leaves_all_units_disabled() {
     let root = Root::new();
     let presets = root.path().join("etc/systemd/system-preset");
     fs::create_dir_all(&presets).unwrap();
@@ -128,7 +128,7 @@ fn what_the_operator_wrote_outlasts_its_removal() {
 
 /// A `requires` that leads to a unit that is not there would fail what has it at boot.
 #[test]
-fn removed_nothing_pulls_its_units_in_and_installed_again_they_are_enabled_again() {
+fn removal_unlinks_units_and_reinstall_enables_them_again() {
     let root = Root::new();
     install(&root);
     root.run(&["dpkg", "--remove", "careen"]);
@@ -144,7 +144,7 @@ fn removed_nothing_pulls_its_units_in_and_installed_again_they_are_enabled_again
 }
 
 #[test]
-fn what_a_person_has_disabled_stays_so_over_another_version_and_over_a_removal() {
+fn disabled_unit_stays_disabled_over_upgrade_and_reinstall() {
     let root = Root::new();
     install(&root);
     root.run(&["systemctl", "disable", UNITS[1]]);

@@ -134,7 +134,7 @@ fn library(root: &Path, name: &str) -> (PathBuf, String) {
 }
 
 #[test]
-fn dnf_finds_all_that_they_ask_for_by_fedoras_names_and_takes_them_away_again() {
+fn dnf_installs_fedora_dependencies_and_removes_them_again() {
     let root = Root::new();
     let repository = Repository::without(&[], &root);
     let fedoras: Vec<_> = FEDORA.iter().map(|(name, ..)| *name).collect();

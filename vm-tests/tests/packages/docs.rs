@@ -79,7 +79,7 @@ fn kubernetes(folder: &Path) {
 }
 
 #[test]
-fn they_make_a_signed_image_with_the_guard_and_install_it_for_grub() {
+fn docs_build_a_signed_guarded_image_and_install_it_for_grub() {
     let work = Work(TempDir::new().unwrap());
     let folder = work.0.path();
     let (home, programs) = (TempDir::new().unwrap(), TempDir::new().unwrap());

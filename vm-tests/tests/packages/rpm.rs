@@ -68,7 +68,7 @@ fn the_plugin_is_a_package_of_its_own_that_leaves_no_file() {
 }
 
 #[test]
-fn what_pushes_images_is_a_package_of_its_own_that_asks_for_skopeo() {
+fn image_rpm_is_separate_and_requires_skopeo() {
     let package = Shelf::ours().image_rpm();
     let asked = run(Command::new("rpm")
         .args(["-qp", "--requires"])

@@ -8,7 +8,7 @@ use crate::root::run;
 use crate::shelf::{Shelf, source};
 
 #[test]
-fn built_from_another_folder_into_another_every_package_has_the_same_bytes() {
+fn packages_built_from_another_folder_are_byte_identical() {
     let uncommitted = run(Command::new("git")
         .args(["status", "--porcelain"])
         .current_dir(source()));

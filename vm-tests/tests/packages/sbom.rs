@@ -84,7 +84,7 @@ fn linked(program: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_program_has_one_that_names_it_and_all_that_is_linked_into_it() {
+fn sbom_of_each_program_lists_everything_linked_into_it() {
     let root = unpacked();
     let described = described(root.path());
     assert!(described.len() >= 6, "{described:?}");

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_that_is_refused_is_told_as_such_with_who_may_grant_it() {
+    fn refused_version_message_names_the_role_that_grants_it() {
         let refused = unversioned(&ApiError::Refused("forbidden (403)".to_owned()));
         for words in ["/version", "is refused", "403", "system:public-info-viewer"] {
             assert!(refused.contains(words), "{refused}");

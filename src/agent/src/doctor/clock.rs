@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_of_1970_is_bad_and_one_that_nobody_keeps_worth_a_look() {
+    fn clock_before_the_earliest_date_is_bad_and_unsynced_one_warns() {
         let at = |wall, in_step| clock(Clock { wall, in_step }).verdict;
         let now = EARLIEST + 1;
         assert_eq!(

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_claims_a_guard_it_has_not_is_bad_and_names_what_is_missing() {
+    fn missing_guard_is_bad_when_claimed_and_finding_names_it() {
         let bytes = archive(&["usr/libexec/careen/careen-stage", "init"]);
         let found = ours_in(written(&bytes).path()).unwrap();
         let claimed = judge(&found, true);

@@ -102,7 +102,7 @@ This node is not ready for an upgrade: 1 bad, 1 to check.
     }
 
     #[test]
-    fn the_exit_code_is_the_worst_and_never_that_of_a_doctor_that_could_not_begin() {
+    fn exit_code_follows_the_worst_finding() {
         let all = findings();
         let codes = [&all[..0], &all[..1], &all[..2], &all[..]].map(exit_code);
         assert_eq!(codes, [0, 0, 4, 3]);

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kubelet_that_is_up_and_does_not_answer_where_a_trial_asks_is_bad_by_its_address() {
+    fn active_kubelet_not_answering_healthz_is_bad_with_its_address() {
         let why = format!("healthz on {}: Connection refused", kubelet::ADDRESS);
         let found = judge(&KUBELET, &Check::Fail(why), Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn containerd_on_another_socket_is_bad_and_one_that_answers_is_well() {
+    fn containerd_without_its_socket_is_bad_and_answering_one_is_ok() {
         let no_file = Check::Fail(format!("{RUNTIME}: No such file or directory"));
         let found = judge(&CONTAINERD, &no_file, Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_kubelet_is_up_it_is_worth_a_look_and_says_what_to_start() {
+    fn kubelet_not_yet_active_warns_and_suggests_starting_it() {
         for (state, word) in [
             (Some(&ActiveState::Inactive), "is inactive"),
             (Some(&ActiveState::Activating), "is activating"),

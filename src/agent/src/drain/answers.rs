@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_of_the_same_name_is_another_pod_that_nothing_was_said_of() {
+    fn recreated_pod_of_the_same_name_does_not_inherit_an_answer() {
         let (mut answers, now) = (Answers::default(), Instant::now());
         let web = pod("web");
         let successor = Victim {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_did_not_go_is_asked_for_again_after_a_pause_and_a_new_one_at_once() {
+    fn postponed_pod_is_retried_after_a_pause_and_a_new_one_at_once() {
         let (mut answers, start) = (Answers::default(), Instant::now());
         let (missing, going, new) = (pod("missing"), pod("going"), pod("new"));
         let all = [missing.clone(), going.clone(), new.clone()];

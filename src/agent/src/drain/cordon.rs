@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedulable_node_is_cordoned_and_marked_whatever_mark_was_left_there() {
+    fn cordon_replaces_any_mark_left_on_a_schedulable_node() {
         for mark in [Some("other"), Some(FORMER), Some(OURS)] {
             let node = node(false, mark);
             let change = cordoned(&node, &ours()).unwrap();

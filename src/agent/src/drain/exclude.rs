@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_the_label_gets_it_with_our_mark_whatever_mark_was_left_there() {
+    fn exclude_sets_the_label_and_replaces_any_mark_left() {
         for mark in [None, Some(FORMER)] {
             let node = node(None, mark);
             let change = excluded(&node, &ours()).unwrap();

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_whose_last_check_was_dropped_from_the_boot_does_not_pass() {
+    fn trial_fails_when_its_check_unit_is_missing_or_inactive() {
         assert_eq!(state("active"), Check::Pass);
         for gone in [by(Ok(None)), state("inactive"), state("failed")] {
             let Check::Fail(why) = gone else {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_systemd_that_does_not_answer_is_no_word_against_the_last_check() {
+    fn check_stays_pending_when_systemd_does_not_answer() {
         let away = by(Err(systemd::Error::Failure("no answer".to_owned())));
         assert!(matches!(away, Check::Pending(_)));
         assert!(matches!(state("activating"), Check::Pending(_)));

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_certificate_that_ran_out_keeps_the_kubelet_from_starting() {
+    fn expired_certificate_fails_the_check_and_a_future_one_passes() {
         // One that is not valid yet the kubelet takes; the server does not.
         assert_eq!(
             [99, 150, 200].map(at),
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_looks_while_the_kubelet_is_well_and_what_cannot_be_read_is_no_excuse() {
+    fn unreadable_credential_is_pending_only_if_the_kubelet_is_down() {
         let nowhere = Path::new("/nowhere/kubelet.conf");
         assert_eq!(check(nowhere, &Check::Pass), Check::Pass);
         let down = Check::Fail("connection refused".to_owned());

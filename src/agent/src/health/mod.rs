@@ -152,8 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_of_the_operators_that_others_may_write_is_told_and_one_of_the_image_that_runs_is_not()
-     {
+    fn only_operator_checks_writable_by_others_are_untrusted() {
         let root = tempfile::tempdir().unwrap();
         let write = |folder: &str, mode| {
             let folder = root.path().join(folder);

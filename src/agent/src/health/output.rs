@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_writes_without_end_is_ended_at_its_limit_and_nothing_piles_up() {
+    async fn program_with_endless_output_ends_at_its_limit() {
         let run = within(Duration::from_secs(1), &mut shell("exec yes")).await;
         let Run::Late(written) = run else {
             panic!("{run:?}")
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_leaves_a_daemon_behind_has_ended_and_the_daemon_goes_on() {
+    async fn program_leaving_a_daemon_ends_and_the_daemon_survives() {
         let folder = tempfile::tempdir().unwrap();
         let id = folder.path().join("id");
         let script = format!("{}; echo started", seen::leaves_a_child(&id));

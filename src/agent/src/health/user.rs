@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failing_check_counts_after_its_tries_and_gives_its_last_line() {
+    async fn failing_check_is_broken_after_its_tries_with_its_last_line() {
         let folder = tempfile::tempdir().unwrap();
         write(
             folder.path(),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_check_that_failed_for_good_is_told_once_and_before_the_next_one_has_run() {
+    async fn broken_check_is_reported_once_before_the_next_check_runs() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "a", "echo gone; exit 1");
         let ran = folder.path().join("ran");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failures_close_together_count_as_one_and_a_pass_between_them_is_taken() {
+    async fn failures_close_together_count_once_and_a_later_pass_counts() {
         let folder = tempfile::tempdir().unwrap();
         let ready = folder.path().join("ready");
         write(
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_check_that_hangs_fails_at_its_limit_and_nothing_of_it_goes_on() {
+    async fn hanging_check_breaks_at_its_limit_and_its_children_end() {
         let folder = tempfile::tempdir().unwrap();
         let id = folder.path().join("id");
         write(folder.path(), "slow", &seen::hangs_in_a_child(&id));

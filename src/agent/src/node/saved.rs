@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_put_back_outlives_the_undoing_of_its_upgrade() {
+    fn undo_keeps_the_snapshot_while_kubelet_state_is_owed() {
         let undo = Verb::Undo { commit: None };
         assert!(kept_behind(&undo, true));
         assert!(!kept_behind(&undo, false));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_put_back_outlives_the_undoing_and_is_not_overwritten_for_a_second_trial() {
+    fn owed_snapshot_survives_an_undo_and_is_not_overwritten() {
         for phase in [trial(), reverting()] {
             let (node, record) = (Node::new(false), tried_once(phase));
             owe(&node, &record, "a");
@@ -217,7 +217,7 @@ mod tests {
 
     /// A trial that died before its guard: by the record it has never begun.
     #[test]
-    fn what_came_back_while_a_trial_was_armed_is_back_for_good_once_the_record_moves_on() {
+    fn state_restored_while_armed_is_not_owed_in_later_phases() {
         let (node, here) = (Node::new(false), "00000002".parse().unwrap());
         snapshot::note_armed(&node.places, &one(), &here).unwrap();
         assert!(!is_owed(&node, Phase::Armed { boot: boot() }, "a"));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_is_what_the_new_system_still_works_with_nor_what_no_trial_has_touched() {
+    fn state_is_not_owed_to_the_running_or_an_untried_system() {
         let node = Node::new(false);
         assert!(!is_owed(&node, trial(), "b"), "it runs");
         assert!(!is_owed(&node, Phase::Armed { boot: boot() }, "a"));

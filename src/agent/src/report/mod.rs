@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_owed_until_it_is_written_also_to_a_server_that_is_away() {
+    async fn answer_is_owed_until_written_even_when_the_server_is_away() {
         let mut writer = writer();
         for reached in [true, false] {
             let wanted = Wanted {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_owed_of_what_is_under_way_and_to_a_node_that_is_gone() {
+    async fn nothing_is_owed_for_unfinished_upgrades_or_a_deleted_node() {
         let writer = writer();
         assert!(
             !writer.owes(&something_to_tell()),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_has_just_been_left_to_tell_is_owed_before_the_writer_runs() {
+    async fn answer_is_owed_as_soon_as_it_is_handed_to_the_reporter() {
         let reporter = reporter();
         tokio::task::yield_now().await;
         assert!(!*reporter.owed().borrow());
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_told_is_due_again_when_the_server_was_away_and_has_lost_it() {
+    async fn report_is_due_again_when_a_returned_server_has_lost_it() {
         let told = something_to_tell();
         let (report, node) = (told.report.as_ref().unwrap(), told.node.as_ref().unwrap());
         let mut writer = writer();
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_the_api_server_has_lost_is_given_once_more_and_holds_no_reboot_up() {
+    async fn lost_report_is_repeated_later_without_delaying_a_reboot() {
         let mut wanted = something_to_tell();
         wanted.hurry = false;
         let report = wanted.report.clone().unwrap();

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_comes_further_twice_a_second_is_written_once_in_ten_seconds() {
+    fn progress_within_a_phase_is_written_every_ten_seconds() {
         let begun = Instant::now();
         let mut written = (at("Accepted", 0), begun);
         let mut writes = Vec::new();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_phase_is_written_at_once_unless_another_write_was_within_the_last_second() {
+    fn new_phase_is_written_at_most_a_second_after_the_last_write() {
         let (last, wanted) = (at("Accepted", 9), at("Fetched", 10));
         assert_eq!(pause(&last, &wanted), Some(Duration::from_secs(1)));
         let long_ago = Instant::now().checked_sub(Duration::from_secs(2)).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_a_reason_a_pause_and_another_upgrade_wait_for_nothing() {
+    fn answer_reason_pause_and_new_upgrade_are_written_at_once() {
         let last = at("Trial", 80);
         let changed = |change: fn(&mut Report)| {
             let mut wanted = last.clone();

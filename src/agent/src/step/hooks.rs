@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hooks_run_in_the_order_of_their_names_and_the_first_that_fails_ends_it() {
+    async fn hooks_run_in_name_order_and_stop_at_the_first_failure() {
         let root = tempfile::tempdir().unwrap();
         let log = root.path().join("log");
         let say = |word: &str| format!("echo {word} >> {}", log.display());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hook_that_hangs_fails_at_its_limit_and_nothing_of_it_goes_on() {
+    async fn hanging_hook_fails_at_its_limit_and_its_children_end() {
         let root = tempfile::tempdir().unwrap();
         let id = root.path().join("id");
         let hook = "etc/careen/pre.d/slow";
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_hook_that_the_docs_show_holds_a_node_whose_battery_is_low_and_no_other() {
+    async fn documented_hook_fails_only_when_the_system_battery_is_low() {
         let low = "BAT0 at 20 %, wanted are 50 (exit status 1)";
         for (kind, scope, capacity, said) in [
             ("Battery", "System", "50", None),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hooks_that_are_not_wanted_any_more_are_stopped_with_all_that_they_have_started() {
+    async fn cancelled_hooks_are_stopped_with_their_children() {
         let root = tempfile::tempdir().unwrap();
         let id = root.path().join("id");
         let hook = "etc/careen/pre.d/slow";

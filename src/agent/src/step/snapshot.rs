@@ -154,8 +154,7 @@ mod tests {
 
     /// With nothing else to do the clock runs on to the next moment that somebody waits for.
     #[tokio::test(start_paused = true)]
-    async fn a_disk_that_brings_nothing_is_no_end_of_waiting_and_no_second_try_writes_beside_the_first()
-     {
+    async fn snapshot_times_out_on_a_hung_disk_and_blocks_a_second_one() {
         let snapshots = Snapshots::default();
         let (disk, hangs) = mpsc::channel::<()>();
         let save = move |_: &dyn Fn() -> bool| Ok(hangs.recv().is_ok());
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_thread_that_dies_is_a_failure_and_the_next_try_is_a_new_one() {
+    async fn panicked_snapshot_fails_and_the_next_one_succeeds() {
         let snapshots = Snapshots::default();
         let dies = |_: &dyn Fn() -> bool| -> host::Result<bool> { std::panic::panic_any("a test") };
         let saved = snapshots.beside_the_loop(dies, never()).await;

@@ -147,7 +147,7 @@ fn a_night_in_which_the_clock_is_put_back_is_longer() {
 }
 
 #[test]
-fn hours_that_a_clock_skips_come_and_those_that_it_shows_twice_come_once() {
+fn skipped_hours_still_open_and_repeated_hours_open_once() {
     for (zone, hours, from, to) in [
         (
             "Europe/Berlin",
@@ -233,7 +233,7 @@ fn zones_whose_clocks_stay_have_the_same_hours_all_year() {
 }
 
 #[test]
-fn a_night_that_is_too_short_for_a_drain_for_its_clock_alone_is_passed_over() {
+fn night_shortened_by_a_clock_change_is_skipped_if_too_short() {
     let night = Window {
         last_begin: LastBegin::Minutes(400),
         ..window("Europe/Berlin", "Sat 23:00-06:00")

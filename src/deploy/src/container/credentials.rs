@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_json_is_named_with_the_place_and_nothing_of_it_is_shown() {
+    fn malformed_auth_file_error_gives_the_position_and_no_content() {
         for text in ["", "{ \"auths\": hidden }", "\"hidden\"", "[\"hidden\"]"] {
             let settings = with(PLACES[1], text);
             let why = open(settings.path()).unwrap_err().to_string();

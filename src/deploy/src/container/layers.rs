@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_that_have_come_and_the_one_that_comes_are_counted_together() {
+    fn progress_adds_the_current_layer_to_the_finished_ones() {
         let layer = |name: &str, size| Layer {
             digest: name.to_owned(),
             reference: name.to_owned(),

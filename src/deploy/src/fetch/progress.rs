@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_that_have_come_and_are_not_read_yet_are_not_nearly_everything() {
+    fn percentage_stays_low_until_fetched_trees_are_read() {
         let counters = Counters {
             objects: (3, 3),
             writing: true,

@@ -43,7 +43,7 @@ fn stands(shelf: &Shelf, world: &World, recording: &Recording, told: &Told) -> R
 }
 
 #[test]
-fn what_a_step_has_said_is_done_stands_when_the_power_goes_right_behind_it() {
+fn steps_reported_done_survive_a_power_loss() {
     keep_mounts_private();
     let shelves = tempfile::tempdir().unwrap();
     let shelf = Shelf::at(&shelves.path().join("story"));

@@ -16,7 +16,7 @@ fn status(world: &World) -> Vec<Deployment> {
 }
 
 #[test]
-fn the_new_system_becomes_the_default_and_the_old_one_is_pinned_behind_it() {
+fn bless_makes_the_new_system_default_and_pins_the_old_one() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
@@ -57,7 +57,7 @@ fn only_the_last_good_system_is_pinned() {
 }
 
 #[test]
-fn an_administrators_pin_on_the_old_system_outlives_its_being_kept() {
+fn administrators_pin_survives_the_end_of_our_own_keeping() {
     let world = world();
     let sysroot = format!("--sysroot={}", world.root().display());
     world.ostree(&["admin", "pin", &sysroot, "0"]);
@@ -98,7 +98,7 @@ fn blessing_twice_changes_nothing() {
 }
 
 #[test]
-fn a_default_that_somebody_has_changed_since_the_judgement_is_not_put_behind_the_new_system() {
+fn bless_refuses_a_default_changed_since_the_judgement() {
     let world = world();
     let trial = world.fetched(&Image::new(2));
     world.verb("deploy", &trial).deployed();

@@ -32,7 +32,7 @@ fn nothing_is_done(root: &Path, commit: &str, run: impl Fn(&[&str]) -> Answer) {
 }
 
 #[test]
-fn while_boot_is_not_mounted_nothing_is_written_and_nothing_removed() {
+fn writing_verbs_are_refused_while_boot_is_not_mounted() {
     let node = running();
     let commit = node.deployed(&Image::new(2));
     umount2(&node.live.join("boot"), MntFlags::MNT_DETACH).unwrap();
@@ -57,7 +57,7 @@ fn upgrade(world: &World, version: u32) -> String {
 }
 
 #[test]
-fn a_boot_that_was_put_back_to_an_older_copy_costs_no_deployment() {
+fn writing_verbs_are_refused_on_an_older_copy_of_boot() {
     let world = world();
     let (boot, now, older) = (
         world.root().join("boot"),
@@ -90,7 +90,7 @@ fn first_entry_leads_to(world: &World) -> std::io::Result<std::path::PathBuf> {
 }
 
 #[test]
-fn the_old_systems_entry_on_an_older_copy_of_boot_leads_to_it_all_the_same() {
+fn older_copy_of_boot_still_boots_the_old_system() {
     let world = world();
     let (boot, older) = (world.root().join("boot"), world.path("older"));
     let old = first_entry_leads_to(&world).unwrap();

@@ -78,7 +78,7 @@ fn can_be_immutable(path: &PathBuf) -> bool {
 }
 
 #[test]
-fn an_immutable_file_in_an_orphan_does_not_outlive_the_next_deploy() {
+fn deploy_removes_an_orphan_with_immutable_files() {
     let world = world();
     let orphan = orphan(&world);
     if !can_be_immutable(&orphan.join("usr/share/stray")) {

@@ -112,13 +112,13 @@ fn a_key_of_this_time_is_good() {
 }
 
 #[test]
-fn a_key_that_has_run_out_by_this_nodes_clock_is_refused_by_its_commit() {
+fn key_expired_by_the_nodes_clock_is_refused() {
     let reason = refused_by_the_clock(2010);
     assert_eq!(reason.code(), "WrongSignature", "{reason}");
 }
 
 #[test]
-fn a_key_that_is_not_made_yet_by_this_nodes_clock_is_refused_by_its_commit() {
+fn key_from_the_future_by_the_nodes_clock_is_refused() {
     let reason = refused_by_the_clock(2090);
     assert_eq!(reason.code(), "WrongSignature", "{reason}");
 }

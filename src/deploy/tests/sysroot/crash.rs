@@ -35,7 +35,7 @@ pub fn mend(world: &World) {
 }
 
 #[test]
-fn killed_in_the_middle_of_the_swap_the_old_menu_stands_and_the_next_run_succeeds() {
+fn deploy_killed_in_the_swap_keeps_the_menu_and_can_be_rerun() {
     let world = with_generator("kill -9 $PPID");
     let commit = world.fetched(&Image::new(2));
     let menu = world.menu();
@@ -69,7 +69,7 @@ fn another_argument(world: &World) {
 }
 
 #[test]
-fn killed_before_the_swap_the_deployment_that_is_there_counts_as_stale() {
+fn deployment_is_stale_when_its_redeploy_dies_before_the_swap() {
     let world = with_generator("exec touch \"$2\"");
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
@@ -89,7 +89,7 @@ fn killed_before_the_swap_the_deployment_that_is_there_counts_as_stale() {
 }
 
 #[test]
-fn killed_right_after_the_swap_the_next_run_finds_the_deployment_up_to_date() {
+fn deploy_killed_after_the_swap_is_found_up_to_date_next_time() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
@@ -104,7 +104,7 @@ fn killed_right_after_the_swap_the_next_run_finds_the_deployment_up_to_date() {
 }
 
 #[test]
-fn killed_in_the_middle_of_the_swap_undo_leaves_the_disk_as_it_was() {
+fn undo_after_a_kill_in_the_swap_restores_the_disk() {
     let world = with_generator("kill -9 $PPID");
     let before = world.disk();
     let commit = world.fetched(&Image::new(2));
@@ -118,7 +118,7 @@ fn killed_in_the_middle_of_the_swap_undo_leaves_the_disk_as_it_was() {
 }
 
 #[test]
-fn killed_while_blessing_the_old_default_stands_and_the_next_run_succeeds() {
+fn bless_killed_in_the_swap_keeps_the_default_and_can_be_rerun() {
     let world = with_generator("exec touch \"$2\"");
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();
@@ -152,7 +152,7 @@ fn a_generator_that_fails_leaves_the_old_menu_and_no_litter() {
 }
 
 #[test]
-fn a_signal_in_the_middle_of_the_swap_is_remembered_until_it_is_done() {
+fn sigterm_in_the_swap_is_deferred_until_the_swap_is_done() {
     let world = with_generator("kill -TERM $PPID; exec touch \"$2\"");
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();

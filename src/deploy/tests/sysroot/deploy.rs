@@ -7,7 +7,7 @@ use crate::image::{Image, noise};
 use crate::world::{World, world};
 
 #[test]
-fn the_new_system_lies_behind_the_old_one_and_is_not_the_default() {
+fn deploy_puts_the_new_system_after_the_default_old_one() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
@@ -38,7 +38,7 @@ fn a_kept_system_stays_between_the_two() {
 }
 
 #[test]
-fn kernel_arguments_come_from_the_running_system_without_those_of_a_trial() {
+fn deploy_copies_running_kernel_arguments_except_trial_ones() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();

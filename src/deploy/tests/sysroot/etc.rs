@@ -80,7 +80,7 @@ fn an_unchanged_folder_may_become_a_file() {
 }
 
 #[test]
-fn files_that_come_and_go_in_the_merge_leave_a_whole_deployment_or_none() {
+fn files_vanishing_in_the_etc_merge_leave_no_partial_deployment() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let (before, over) = ((world.order(), world.menu()), AtomicBool::new(false));
@@ -113,7 +113,7 @@ fn files_that_come_and_go_in_the_merge_leave_a_whole_deployment_or_none() {
 }
 
 #[test]
-fn a_file_of_the_nodes_own_in_a_folder_that_becomes_a_file_is_named_before_anything_is_written() {
+fn own_file_in_a_folder_that_becomes_a_file_is_named_up_front() {
     let world = world();
     let second = world.fetched(&Image::new(2).with("usr/etc/thing/part", b"in a folder"));
     world.verb("deploy", &second).deployed();
@@ -130,7 +130,7 @@ fn a_file_of_the_nodes_own_in_a_folder_that_becomes_a_file_is_named_before_anyth
 }
 
 #[test]
-fn a_folder_that_somebody_made_of_an_images_file_goes_with_the_new_system() {
+fn folder_replacing_an_images_etc_file_is_kept_by_the_merge() {
     let world = world();
     fs::remove_file(world.etc("hosts")).unwrap();
     fs::create_dir(world.etc("hosts")).unwrap();

@@ -16,7 +16,7 @@ fn broken() -> (World, upgrade::id::Digest) {
 }
 
 #[test]
-fn a_generator_that_fails_in_the_blessing_leaves_the_old_default_and_the_next_run_succeeds() {
+fn failing_generator_in_bless_keeps_the_default() {
     let (world, commit) = broken();
     let before = (world.order(), world.menu());
     let reason = world.verb("bless", &commit).reason();
@@ -28,7 +28,7 @@ fn a_generator_that_fails_in_the_blessing_leaves_the_old_default_and_the_next_ru
 }
 
 #[test]
-fn a_generator_that_fails_in_taking_back_leaves_the_old_menu_and_the_next_run_succeeds() {
+fn failing_generator_in_undo_keeps_the_menu_and_the_deployment() {
     let (world, commit) = broken();
     let before = (world.order(), world.menu());
     let reason = world.verb("undo", &commit).reason();
@@ -41,7 +41,7 @@ fn a_generator_that_fails_in_taking_back_leaves_the_old_menu_and_the_next_run_su
 }
 
 #[test]
-fn a_generator_that_hangs_is_ended_with_all_it_started_and_named_and_the_old_menu_stands() {
+fn hanging_generator_is_ended_with_its_children_and_named() {
     let (world, commit) = broken();
     let below = world.path("below");
     let script = format!(

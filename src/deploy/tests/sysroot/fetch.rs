@@ -23,7 +23,7 @@ fn a_pinned_commit_is_fetched_and_held_by_our_ref() {
 }
 
 #[test]
-fn a_branch_is_resolved_once_and_the_local_copy_of_it_is_left_alone() {
+fn fetch_by_branch_resolves_the_commit_and_stores_no_branch_ref() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     let answer = world.run(&["fetch", "--remote", REMOTE, "--ref", BRANCH]);
@@ -102,7 +102,7 @@ pub fn halfway(world: &World) -> (Digest, Child) {
 }
 
 #[test]
-fn a_fetch_that_is_asked_to_end_ends_and_the_next_one_takes_up_what_came() {
+fn terminated_fetch_ends_and_the_next_one_reuses_its_objects() {
     let world = world();
     let (commit, child) = halfway(&world);
     kill(
@@ -129,7 +129,7 @@ pub fn wait_for(mut ready: impl FnMut() -> bool) {
 }
 
 #[test]
-fn the_percentage_never_goes_back_while_a_branch_is_resolved_and_its_trees_are_read() {
+fn fetch_progress_never_decreases() {
     let world = world();
     let image = (0..300).fold(Image::new(2), |image, at| {
         image.with(

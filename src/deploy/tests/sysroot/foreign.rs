@@ -39,7 +39,7 @@ fn deployed(world: &World) -> (Digest, Deployment) {
 }
 
 #[test]
-fn ours_is_armed_where_it_lies_after_somebody_has_deployed_another() {
+fn menu_position_follows_ours_after_another_is_deployed() {
     let world = with_one_shot();
     let (commit, made) = deployed(&world);
     let theirs = deploy_by_hand(&world, 3, &["--not-as-default", "--retain"]);
@@ -50,7 +50,7 @@ fn ours_is_armed_where_it_lies_after_somebody_has_deployed_another() {
 }
 
 #[test]
-fn a_default_that_somebody_has_deployed_is_seen_and_taking_ours_back_leaves_it() {
+fn foreign_default_is_seen_and_survives_our_undo() {
     let world = with_one_shot();
     let (commit, made) = deployed(&world);
     let theirs = deploy_by_hand(&world, 3, &[]);
@@ -65,7 +65,7 @@ fn a_default_that_somebody_has_deployed_is_seen_and_taking_ours_back_leaves_it()
 }
 
 #[test]
-fn what_somebody_has_staged_does_not_become_the_default_on_the_way_into_our_trial() {
+fn deploy_drops_a_deployment_staged_by_others() {
     let node = running();
     let theirs = node.world.publish(&Image::new(3), Some(&keys().trusted));
     node.run(&fetching(&theirs)).fetched();

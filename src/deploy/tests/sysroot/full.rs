@@ -25,7 +25,7 @@ fn names(world: &World) -> u64 {
 }
 
 #[test]
-fn a_boot_that_runs_full_at_any_name_leaves_the_old_menu_until_there_is_room() {
+fn full_boot_fails_the_deploy_and_keeps_the_menu() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let _boot = world.file_system("boot", "size=8m");

@@ -65,7 +65,7 @@ fn bless_over(world: &World, commit: &Digest, over: &Digest) -> Answer {
 }
 
 #[test]
-fn the_running_system_is_pinned_while_an_image_is_tried_and_no_longer() {
+fn deploy_pins_the_running_system_and_undo_unpins_it() {
     let (world, commit) = deployed();
     let old = world.installed.clone();
     let held = [(old.clone(), true, true), (commit.clone(), false, false)];
@@ -76,7 +76,7 @@ fn the_running_system_is_pinned_while_an_image_is_tried_and_no_longer() {
 }
 
 #[test]
-fn what_others_deploy_meanwhile_takes_the_old_system_from_no_trial() {
+fn foreign_deployments_and_cleanup_keep_the_pinned_old_system() {
     let (world, _) = deployed();
     for version in 3..=4 {
         by_hand(&world, version);
@@ -100,7 +100,7 @@ fn an_administrators_pin_on_the_running_system_stays_theirs() {
 }
 
 #[test]
-fn a_pin_that_somebody_has_taken_off_is_set_by_the_next_deploy_and_nothing_else_is_done() {
+fn next_deploy_restores_a_removed_pin_and_deploys_nothing_new() {
     let (world, commit) = deployed();
     admin(&world, &["pin", "--unpin", "0"]);
     assert!(!seen(&world)[0].1);
@@ -119,7 +119,7 @@ fn a_clean_up_behind_a_failed_upgrade_takes_the_pin_off() {
 }
 
 #[test]
-fn what_the_last_blessing_keeps_is_kept_through_an_upgrade_that_fails() {
+fn kept_system_survives_a_failed_upgrade() {
     let (world, second) = deployed();
     world.verb("bless", &second).verdict.unwrap();
     world.run(&["clean"]).verdict.unwrap();
@@ -140,7 +140,7 @@ fn what_the_last_blessing_keeps_is_kept_through_an_upgrade_that_fails() {
 }
 
 #[test]
-fn a_default_that_somebody_moved_to_the_system_on_trial_is_no_blessing() {
+fn bless_refuses_a_trial_system_made_default_by_others() {
     let (world, commit) = deployed();
     set_default(&world, 1);
     let order = world.order();
@@ -151,7 +151,7 @@ fn a_default_that_somebody_moved_to_the_system_on_trial_is_no_blessing() {
 }
 
 #[test]
-fn a_deployment_that_is_used_again_bears_no_mark_of_an_older_blessing() {
+fn reused_deployment_does_not_count_an_earlier_blessing() {
     let (world, commit) = deployed();
     assert_eq!(
         bless_over(&world, &commit, &world.installed).verdict,
@@ -170,7 +170,7 @@ fn a_deployment_that_is_used_again_bears_no_mark_of_an_older_blessing() {
 }
 
 #[test]
-fn the_old_system_is_made_the_default_again_and_no_other_gives_way_to_it() {
+fn reinstate_restores_the_old_default_and_refuses_a_foreign_one() {
     let (world, commit) = deployed();
     let old = world.installed.clone();
     let before = world.order();

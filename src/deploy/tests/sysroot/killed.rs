@@ -177,7 +177,7 @@ fn with_one_too_many() -> World {
 }
 
 #[test]
-fn a_fetch_that_was_killed_anywhere_leaves_nothing_behind_its_undo_and_the_next_one_is_whole() {
+fn undo_after_a_killed_fetch_leaves_nothing() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     let (saved, before) = (Saved::of(&world), end(&world));
@@ -198,7 +198,7 @@ fn a_fetch_that_was_killed_anywhere_leaves_nothing_behind_its_undo_and_the_next_
 }
 
 #[test]
-fn a_deploy_that_was_killed_anywhere_is_ended_by_the_next_or_taken_back_by_an_undo() {
+fn killed_deploy_is_finished_by_a_redeploy_or_undone() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let [deploy, undo] = ["deploy", "undo"].map(|verb| [verb, "--commit", commit.as_str()]);
@@ -206,7 +206,7 @@ fn a_deploy_that_was_killed_anywhere_is_ended_by_the_next_or_taken_back_by_an_un
 }
 
 #[test]
-fn a_deploy_over_a_changed_etc_that_was_killed_anywhere_leaves_no_deployment_that_passes_for_new() {
+fn killed_redeploy_over_a_changed_etc_is_finished_or_undone() {
     let (world, commit) = deployed();
     fs::write(world.etc("added"), "since").unwrap();
     let [deploy, undo] = ["deploy", "undo"].map(|verb| [verb, "--commit", commit.as_str()]);
@@ -214,7 +214,7 @@ fn a_deploy_over_a_changed_etc_that_was_killed_anywhere_leaves_no_deployment_tha
 }
 
 #[test]
-fn an_undo_that_was_killed_anywhere_is_ended_by_the_next_or_by_a_clean_up() {
+fn killed_undo_is_finished_by_an_undo_or_a_clean() {
     let (world, commit) = deployed();
     let undo = ["undo", "--commit", commit.as_str()];
     killed_at_its_changes(&world, &undo, &[&undo, &["clean"]]);
@@ -237,7 +237,7 @@ fn a_blessing_that_was_killed_anywhere_is_ended_by_the_next() {
 }
 
 #[test]
-fn a_way_back_to_the_old_default_that_was_killed_anywhere_is_ended_by_the_next() {
+fn killed_reinstate_is_finished_by_the_next_one() {
     let (world, commit) = deployed();
     let before = world.order();
     set_default(&world, 1);
@@ -248,7 +248,7 @@ fn a_way_back_to_the_old_default_that_was_killed_anywhere_is_ended_by_the_next()
 }
 
 #[test]
-fn an_undo_or_a_clean_up_that_is_asked_to_end_ends_when_it_is_through() {
+fn undo_and_clean_finish_their_work_after_sigterm() {
     let (world, commit) = deployed();
     asked_to_end_at_its_changes(&world, &["undo", "--commit", commit.as_str()]);
     asked_to_end_at_its_changes(&with_one_too_many(), &["clean"]);
@@ -260,7 +260,7 @@ fn verify(world: &World, commit: &Digest, blow: Option<(usize, Blow)>) -> Struck
 }
 
 #[test]
-fn a_verify_that_was_killed_anywhere_has_changed_nothing_and_the_next_one_passes() {
+fn killed_verify_changes_nothing_and_the_next_one_passes() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let before = world.disk();
@@ -279,7 +279,7 @@ fn a_verify_that_was_killed_anywhere_has_changed_nothing_and_the_next_one_passes
 }
 
 #[test]
-fn a_verify_that_is_asked_to_end_ends_takes_nothing_for_damaged_and_the_next_one_passes() {
+fn terminated_verify_condemns_nothing_and_the_next_one_passes() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let before = world.disk();
@@ -300,7 +300,7 @@ fn a_verify_that_is_asked_to_end_ends_takes_nothing_for_damaged_and_the_next_one
 }
 
 #[test]
-fn a_verify_that_was_killed_while_it_dropped_a_damaged_file_never_lets_the_image_pass() {
+fn verify_killed_dropping_a_damaged_file_fails_the_next_verify() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     flip(&object_of(&world, commit.as_str(), "/usr/bin/kubelet"));

@@ -99,14 +99,14 @@ const NOT_ENABLED: [&str; 4] = [
 ];
 
 #[test]
-fn an_image_lacks_nothing_whether_its_units_are_enabled_below_etc_or_below_usr() {
+fn image_lacks_nothing_with_units_enabled_in_etc_or_in_usr() {
     let world = world();
     assert!(lacks(&world, &whole(2)).is_empty());
     assert!(lacks(&world, &enabled(idle(3), UNITS)).is_empty());
 }
 
 #[test]
-fn an_image_without_careen_lacks_all_units_and_one_without_its_programs_those() {
+fn verify_lists_the_units_or_programs_an_image_lacks() {
     let world = world();
     let all = [
         names::AGENT_UNIT,
@@ -125,7 +125,7 @@ fn an_image_without_careen_lacks_all_units_and_one_without_its_programs_those() 
 }
 
 #[test]
-fn an_image_whose_presets_were_forgotten_is_told_by_each_unit_that_nothing_starts() {
+fn verify_lists_units_that_no_preset_enabled() {
     let world = world();
     assert_eq!(lacks(&world, &idle(2)), NOT_ENABLED);
     // What emergency.target alone pulls in does not run in a trial that comes up.
@@ -135,7 +135,7 @@ fn an_image_whose_presets_were_forgotten_is_told_by_each_unit_that_nothing_start
 }
 
 #[test]
-fn a_unit_that_the_image_or_the_node_has_masked_is_told_as_masked() {
+fn verify_lists_units_masked_by_the_image_or_the_node() {
     let masked = ["careen-agent.service (masked)"];
     let world = world();
     let mask = format!("{ETC}/{}", names::AGENT_UNIT);
@@ -154,7 +154,7 @@ fn a_unit_that_the_image_or_the_node_has_masked_is_told_as_masked() {
 }
 
 #[test]
-fn what_a_person_has_disabled_on_the_node_stays_so_in_the_new_system() {
+fn unit_disabled_on_the_node_stays_disabled_in_the_new_system() {
     let (world, second) = running(&whole(2));
     assert!(lacks(&world, &whole(3)).is_empty());
     let etc = world.deployment(&second, 0).join("etc/systemd/system");
@@ -164,7 +164,7 @@ fn what_a_person_has_disabled_on_the_node_stays_so_in_the_new_system() {
 }
 
 #[test]
-fn what_is_enabled_on_the_node_stays_so_where_the_image_enables_nothing() {
+fn unit_enabled_on_the_node_stays_enabled_in_the_new_system() {
     let world = world();
     let folder = world.etc("systemd/system");
     for (path, unit) in links() {
@@ -208,7 +208,7 @@ fn bring(world: &World) -> PathBuf {
 }
 
 #[test]
-fn a_daemonset_stands_in_for_an_image_without_careen_as_long_as_its_programs_are_there() {
+fn daemonset_agent_replaces_the_images_while_its_programs_exist() {
     let world = world();
     let agents = bring(&world);
     assert!(lacks(&world, &Image::new(2)).is_empty());
@@ -220,7 +220,7 @@ fn a_daemonset_stands_in_for_an_image_without_careen_as_long_as_its_programs_are
 
 /// Its generator leaves such an image alone.
 #[test]
-fn a_daemonset_does_not_stand_in_where_the_image_has_an_agent_that_is_not_enabled() {
+fn daemonset_does_not_replace_an_agent_the_image_left_disabled() {
     let world = world();
     bring(&world);
     assert_eq!(lacks(&world, &idle(2)), NOT_ENABLED);

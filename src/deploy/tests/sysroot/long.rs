@@ -150,7 +150,7 @@ fn upgrade(world: &World, version: u32, cost: &mut Cost) {
 }
 
 #[test]
-fn upgrade_after_upgrade_the_disk_stays_as_full_as_it_was_and_no_run_costs_more() {
+fn repeated_upgrades_keep_disk_use_and_run_cost_constant() {
     let upgrades = std::env::var("CAREEN_UPGRADES").ok();
     let last = upgrades.map_or(9, |number| number.parse().unwrap()) + 1;
     let (world, mut early, mut late) = (world(), Cost::default(), Cost::default());

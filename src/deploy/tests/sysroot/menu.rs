@@ -65,7 +65,7 @@ fn titles(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn the_old_system_is_the_first_entry_until_the_new_one_is_blessed() {
+fn new_system_becomes_the_first_menu_entry_only_when_blessed() {
     let world = with_grub();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();

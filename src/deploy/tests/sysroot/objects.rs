@@ -37,7 +37,7 @@ fn objects(world: &World, commit: &Digest) -> [PathBuf; 3] {
 }
 
 #[test]
-fn damage_in_any_kind_of_object_is_found_and_the_image_can_be_had_again() {
+fn verify_finds_damage_in_any_object_and_a_refetch_repairs_it() {
     let world = world();
     for kind in 0..3 {
         let commit = world.fetched(&Image::new(2));

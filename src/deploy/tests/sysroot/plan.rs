@@ -39,7 +39,7 @@ pub fn with_lists(before: &[u8], after: &Image) -> (World, Digest) {
 }
 
 #[test]
-fn packages_kubelet_and_kernel_are_told_from_a_small_part_of_the_image() {
+fn plan_reads_versions_from_a_small_part_of_the_image() {
     let before = list(&[("bash", "5.2", 7), ("kubelet", "1.2.0", 100)]);
     let after = list(&[
         ("bash", "5.2", 7),
@@ -76,7 +76,7 @@ fn packages_kubelet_and_kernel_are_told_from_a_small_part_of_the_image() {
 }
 
 #[test]
-fn nothing_of_a_plan_stays_and_an_upgrade_to_it_has_all_it_needs() {
+fn plan_leaves_nothing_and_the_planned_image_can_be_deployed() {
     let before = list(&[("bash", "5.2", 7)]);
     let (world, third) = with_lists(&before, &Image::new(3).with(LIST, &before));
     let disk = world.disk();

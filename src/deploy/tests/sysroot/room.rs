@@ -8,7 +8,7 @@ use crate::world::world;
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn a_boot_without_room_is_seen_by_verify_and_refused_by_deploy_before_anything_is_written() {
+fn full_boot_is_reported_by_verify_and_refused_by_deploy() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let _small = world.small_file_system("boot", 2 * MIB);
@@ -44,7 +44,7 @@ fn when_boot_is_short_the_kept_system_goes_first() {
 }
 
 #[test]
-fn what_an_administrator_has_pinned_does_not_go_when_boot_is_short() {
+fn administrators_pinned_system_is_kept_when_boot_is_short() {
     let world = world();
     let theirs = put_there_by_hand(&world, "node", 2);
     let third = world.fetched(&Image::new(3));
@@ -72,7 +72,7 @@ fn a_root_without_room_for_the_pull_is_named() {
 }
 
 #[test]
-fn a_root_without_room_for_the_deployment_is_seen_by_verify_and_refused_by_deploy() {
+fn full_root_is_reported_by_verify_and_refused_by_deploy() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let _small = world.small_file_system("", 8 * MIB);

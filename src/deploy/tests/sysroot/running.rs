@@ -147,7 +147,7 @@ fn the_running_system_is_never_undone_or_cleaned_away() {
 }
 
 #[test]
-fn a_system_is_blessed_over_the_default_only_while_it_runs_itself() {
+fn bless_over_the_default_requires_the_system_to_be_running() {
     let node = running();
     let trial = node.deployed(&Image::new(2));
     let over = format!("{}.0", node.world.installed);
@@ -160,7 +160,7 @@ fn a_system_is_blessed_over_the_default_only_while_it_runs_itself() {
 }
 
 #[test]
-fn a_run_leaves_its_mark_for_whoever_thaws_while_it_swaps_and_takes_it_off() {
+fn freezing_mark_exists_only_during_the_swap() {
     let node = running();
     let generator = node.live.join("tmp/generator");
     let script = "#!/bin/sh\ntest -e /run/careen/freezing && exec touch \"$2\"\n";

@@ -6,7 +6,7 @@ use crate::image::Image;
 use crate::menu::{armed, with_one_shot};
 
 #[test]
-fn an_image_of_the_same_kernel_and_version_is_tried_blessed_and_kept_apart() {
+fn image_with_the_same_kernel_is_tried_blessed_and_kept_apart() {
     let world = with_one_shot();
     let places = Places::physical(&world.root());
     let commit = world.fetched(&Image::new(1).with("usr/share/other", b"other"));

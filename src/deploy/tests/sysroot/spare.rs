@@ -35,7 +35,7 @@ fn the_link_has_a_second_name_in_the_swap_and_one_afterwards() {
 }
 
 #[test]
-fn the_second_name_that_a_killed_run_left_goes_with_the_next_clean_up() {
+fn clean_removes_the_second_link_left_by_a_killed_run() {
     let world = in_the_swap("kill -9 $PPID");
     let commit = world.fetched(&Image::new(2));
     let output = world
@@ -48,7 +48,7 @@ fn the_second_name_that_a_killed_run_left_goes_with_the_next_clean_up() {
 }
 
 #[test]
-fn what_was_being_noted_about_a_commit_that_is_gone_goes_with_it() {
+fn undo_and_clean_remove_half_written_notes_of_a_gone_commit() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();

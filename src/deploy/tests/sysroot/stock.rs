@@ -96,7 +96,7 @@ fn is_plain(arguments: &[String]) -> bool {
 }
 
 #[test]
-fn the_new_entry_is_a_trial_and_can_be_armed_and_the_old_one_is_none() {
+fn deploy_marks_only_the_new_entry_as_a_trial_and_can_arm_it() {
     let world = stock();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
@@ -115,7 +115,7 @@ fn the_new_entry_is_a_trial_and_can_be_armed_and_the_old_one_is_none() {
 }
 
 #[test]
-fn blessing_drops_the_arguments_of_the_trial_and_leaves_the_administrators() {
+fn bless_drops_only_the_trial_arguments() {
     let world = stock();
     let commit = world.fetched(&Image::new(2));
     let made = world.verb("deploy", &commit).deployed();
@@ -135,7 +135,7 @@ fn blessing_drops_the_arguments_of_the_trial_and_leaves_the_administrators() {
 }
 
 #[test]
-fn killed_while_blessing_neither_the_order_nor_the_arguments_have_changed() {
+fn killed_bless_changes_neither_menu_order_nor_arguments() {
     let world = stock();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();

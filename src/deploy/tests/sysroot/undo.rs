@@ -92,7 +92,7 @@ fn undone_without_a_commit(world: &World, before: &Listing) {
 }
 
 #[test]
-fn a_branch_whose_image_did_not_come_whole_leaves_nothing_behind_its_undo() {
+fn undo_of_an_incomplete_branch_fetch_leaves_nothing() {
     let world = world();
     let image = Image::new(2).with("usr/share/big", &noise(7, 50_000));
     let commit = world.publish(&image, Some(&keys().trusted));
@@ -111,7 +111,7 @@ fn a_branch_whose_image_did_not_come_whole_leaves_nothing_behind_its_undo() {
 }
 
 #[test]
-fn a_branch_whose_commit_is_refused_leaves_nothing_behind_its_undo() {
+fn undo_of_a_branch_with_a_refused_commit_leaves_nothing() {
     let world = world();
     let before = Listing::of(&world.root());
     world.publish(&Image::new(2), Some(&keys().stranger));
@@ -120,7 +120,7 @@ fn a_branch_whose_commit_is_refused_leaves_nothing_behind_its_undo() {
 }
 
 #[test]
-fn a_branch_that_was_fetched_by_an_agent_that_died_before_it_knew_leaves_nothing_behind_its_undo() {
+fn undo_of_a_branch_fetch_without_its_commit_leaves_nothing() {
     let world = world();
     let before = Listing::of(&world.root());
     world.publish(&Image::new(2), Some(&keys().trusted));
@@ -129,7 +129,7 @@ fn a_branch_that_was_fetched_by_an_agent_that_died_before_it_knew_leaves_nothing
 }
 
 #[test]
-fn a_fetch_that_was_killed_half_way_leaves_nothing_behind_its_undo() {
+fn undo_of_a_killed_branch_fetch_leaves_nothing() {
     let world = world();
     let image = (0..40).fold(Image::new(2), |image, n| {
         image.with(&format!("usr/share/{n}"), &noise(n + 50, 50_000))
@@ -167,7 +167,7 @@ fn a_note_that_a_commit_is_half_here_does_not_outlive_it() {
 }
 
 #[test]
-fn what_libostree_was_writing_when_it_was_killed_goes_and_holds_no_image() {
+fn undo_removes_refs_and_origins_left_half_written_by_libostree() {
     let world = world();
     let before = world.disk();
     let commit = world.fetched(&Image::new(2));
@@ -181,8 +181,7 @@ fn what_libostree_was_writing_when_it_was_killed_goes_and_holds_no_image() {
 }
 
 #[test]
-fn signatures_that_libostree_was_writing_when_it_was_killed_go_with_the_undo_or_the_next_clean_up()
-{
+fn undo_and_clean_remove_half_written_signatures() {
     let world = world();
     let before = world.disk();
     let commit = world.fetched(&Image::new(2));
@@ -221,7 +220,7 @@ fn what_somebody_else_pulls_at_the_moment_is_left_to_him() {
 }
 
 #[test]
-fn layers_that_were_being_put_together_when_a_run_was_killed_are_gone_after_its_undo() {
+fn undo_removes_half_assembled_layers_and_no_foreign_files() {
     let world = world();
     let tmp = world.root().join("ostree/repo/tmp");
     let left = tmp.join("6f1c0e52-93a7-4d0b-8a54-2be1f0c7d9aa");

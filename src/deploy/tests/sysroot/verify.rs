@@ -84,7 +84,7 @@ fn a_missing_object_is_found_and_the_next_fetch_mends_it() {
 }
 
 #[test]
-fn a_damaged_file_of_the_running_system_that_the_image_shares_is_found() {
+fn verify_finds_damage_in_a_file_shared_with_the_running_system() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     flip(
@@ -97,7 +97,7 @@ fn a_damaged_file_of_the_running_system_that_the_image_shares_is_found() {
 }
 
 #[test]
-fn a_critical_file_that_was_damaged_since_it_was_verified_is_none_of_the_list() {
+fn manifest_rejects_a_critical_file_damaged_after_verify() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("verify", &commit).verified();

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_runs_is_found_though_its_link_is_swapped_during_the_first_look() {
+    fn booted_deployment_is_found_when_its_link_moves_mid_lookup() {
         let root = tempfile::tempdir().unwrap();
         let deployment: Deployment = serde_json::from_value(serde_json::json!({
             "digest": "a".repeat(64), "serial": 0, "stateroot": "debian", "bootcsum": "b".repeat(64), "pinned": false,

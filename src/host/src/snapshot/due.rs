@@ -58,8 +58,7 @@ fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
 /// When that may be forgotten after a power cut.
 pub fn owe_outstanding(places: &Places, upgrade: &Upgrade) -> Result<()> {
     let unit = names::RESTORE_UNIT;
-    let why =
-        format!("{unit} did not finish in this boot; `systemctl status {unit}` says why");
+    let why = format!("{unit} did not finish in this boot; `systemctl status {unit}` says why");
     let to = Some(upgrade.from.clone());
     owe(places, &upgrade.id, &Owed { why, to })
 }

@@ -131,9 +131,8 @@ impl Saving<'_> {
         };
         let bytes = way::content(file, &facts, &full)?;
         let too_much = || {
-            let detail = format!(
-                "with it the snapshot is larger than {ALL} bytes; list less in snapshot.d"
-            );
+            let detail =
+                format!("with it the snapshot is larger than {ALL} bytes; list less in snapshot.d");
             Error::damaged(&full, detail)
         };
         let left = self.room.checked_sub(bytes.len() as u64);

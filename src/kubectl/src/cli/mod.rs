@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn how_many_at_once_and_when_to_stop_is_asked_where_more_than_one_is_meant() {
+    fn upgrade_accepts_valid_pace_flags_and_rejects_the_others() {
         let pace = |more: &str| {
             let line = format!("kubectl-careen upgrade a --image ostree:careen:os{more}");
             let Command::Upgrade(upgrade) = parse(&line)?.command else {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_was_not_set_names_no_node_and_never_all_of_them() {
+    fn empty_node_name_or_selector_is_a_usage_error() {
         for line in [
             "status|",
             "status|-l|",
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_of_a_container_image_is_waited_for_longer_unless_the_person_says_how_long() {
+    fn plan_waits_longer_for_container_images_without_a_timeout() {
         let patience = |line: &str| {
             let Command::Plan(plan) = parse(&format!("kubectl-careen plan a {line}"))
                 .unwrap()

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_goes_away_is_waited_for_once_the_nodes_were_seen() {
+    fn follow_waits_for_an_unwell_server_once_nodes_were_seen() {
         let away = || {
             let status = Status::failure("no etcd", "").with_code(503).boxed();
             watcher::Error::WatchFailed(kube::Error::Api(status))

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_became_narrower_gets_a_table_that_fits_over_all_rows_of_the_former() {
+    fn redraw_fits_a_narrowed_terminal_and_covers_the_old_table() {
         let mut fleet = Fleet::of(&Choice::All);
         let (mut console, captured) = Console::captured(screen(120, 30), None);
         let mut shown = shown(None);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_became_lower_gets_no_more_nodes_than_it_has_room_for() {
+    fn table_shows_only_the_nodes_that_fit_a_lowered_terminal() {
         let mut fleet = Fleet::of(&Choice::All);
         let (mut console, captured) = Console::captured(screen(100, 30), None);
         let mut shown = shown(None);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_not_answered_is_not_told_with_the_reason_of_the_last_one() {
+    fn unanswered_request_does_not_show_the_last_failure_reason() {
         let status = json!({ "phase": "Failed", "percent": 100, "tries": 1, "reached": [], "code": "x", "reason": "no disk" });
         let failed = |id| NodeView::from(node(id, "Failed", status.clone()));
         assert_eq!(turn(&failed("k-1")), "a: Failed: no disk");

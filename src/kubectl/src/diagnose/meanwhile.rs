@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_cannot_be_written_keeps_also_the_way_back_from_going_on() {
+    fn unwritten_record_is_a_hindrance_even_while_reverting() {
         assert!(leads_back(PhaseName::Reverting, "Unhealthy"));
         assert!(!leads_back(PhaseName::Reverting, "RecordUnwritten"));
         assert!(!leads_back(PhaseName::Deployed, "BudgetBlocks"));

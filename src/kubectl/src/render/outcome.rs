@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_done_is_told_of_every_node_and_the_worst_gives_the_code() {
+    fn errors_name_every_failed_node_and_the_worst_sets_the_code() {
         let away = Failure::Unreachable("no route".to_owned());
         let all = [
             Outcome::new("a", Done::Paused, "paused".to_owned()),

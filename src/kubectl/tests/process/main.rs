@@ -91,7 +91,7 @@ fn in_a_pipe_nothing_is_coloured_and_no_terminal_is_steered() {
 }
 
 #[test]
-fn on_a_terminal_it_is_coloured_unless_somebody_does_not_want_that() {
+fn terminal_output_is_coloured_unless_disabled() {
     let server = server();
     let colour = |words: &str, setting: &str| {
         let (screen, code) = on_a_terminal(&server, words, setting, "");
@@ -112,7 +112,7 @@ fn over(rows: usize) -> String {
 }
 
 #[test]
-fn a_table_that_is_watched_on_a_terminal_is_replaced_and_not_repeated() {
+fn watch_replaces_the_table_on_a_terminal() {
     let server = server();
     let mut watched = Watched::start(&server, "status --watch --color never");
     watched.running.until("idle");
@@ -222,7 +222,7 @@ fn a_signal_takes_the_question_of_a_plan_off_the_node() {
 }
 
 #[test]
-fn a_question_that_was_put_though_the_answer_was_lost_is_taken_off_again() {
+fn plan_removes_its_question_when_the_response_is_lost() {
     let server = server();
     server.lose_an_answer();
     let output = run(&mut program(&server, &format!("plan idle --image {IMAGE}")));
@@ -232,7 +232,7 @@ fn a_question_that_was_put_though_the_answer_was_lost_is_taken_off_again() {
 
 /// It is listed and watched anew, and nobody is told of an outage.
 #[test]
-fn what_changed_while_the_server_forgot_the_past_is_shown_all_the_same() {
+fn watch_shows_changes_made_while_the_server_lost_its_history() {
     let server = server();
     let mut watching = Running::start(&mut program(&server, "status --watch"));
     watching.until("busy: Trial");

@@ -33,7 +33,7 @@ fn answer_of(server: &Server, node: &str, word: &str) {
 }
 
 #[test]
-fn two_at_once_stops_at_the_first_that_fails_and_watches_the_other_to_its_end() {
+fn rollout_of_two_stops_at_a_failure_and_awaits_the_other_node() {
     let server = idle();
     let mut rollout = start(&server, "--at-once 2");
     rollout.until("a: Asked");
@@ -51,7 +51,7 @@ fn two_at_once_stops_at_the_first_that_fails_and_watches_the_other_to_its_end() 
 }
 
 #[test]
-fn a_failure_that_is_borne_gives_its_place_to_the_next_and_is_seen_by_the_code() {
+fn tolerated_failure_frees_its_place_and_sets_the_exit_code() {
     let server = idle();
     let rollout = start(&server, "--at-once 25% --stop-after 2");
     for (node, word) in [
@@ -69,7 +69,7 @@ fn a_failure_that_is_borne_gives_its_place_to_the_next_and_is_seen_by_the_code()
 }
 
 #[test]
-fn each_node_has_its_own_time_and_who_was_not_asked_is_named_when_it_is_over() {
+fn rollout_timeout_is_per_node_and_reports_unasked_nodes() {
     let server = idle();
     let rollout = start(&server, "--at-once 1 --timeout 1s");
     let (code, said) = rollout.end();
@@ -125,7 +125,7 @@ fn with_a_past() -> Value {
 }
 
 #[test]
-fn an_image_that_failed_on_a_node_is_asked_for_there_once_more_only_when_that_is_said() {
+fn upgrade_repeats_a_failed_image_on_a_node_only_with_again() {
     let server = Server::with([("a", with_a_past()), ("b", json!({}))]);
     let words = format!("upgrade a b --image {IMAGE} --yes");
     let refused = run(&mut program(&server, &words));
@@ -163,7 +163,7 @@ fn a_retry_by_labels_goes_on_past_nodes_on_which_nothing_failed() {
 
 /// Hours may go by before the second is asked.
 #[test]
-fn a_retry_does_not_put_the_old_request_over_one_that_came_meanwhile() {
+fn retry_does_not_overwrite_a_newer_request() {
     let failed = || answered("k-1", "Failed");
     let server = Server::with([("a", failed()), ("b", failed())]);
     let mut retry = Running::start(&mut program(&server, "retry a b --yes --one-by-one"));
@@ -184,7 +184,7 @@ fn a_retry_does_not_put_the_old_request_over_one_that_came_meanwhile() {
 }
 
 #[test]
-fn a_rollback_by_labels_undoes_the_rollout_that_is_named_and_leaves_who_was_not_asked() {
+fn rollback_by_label_undoes_only_the_rollout_named_by_from() {
     let upgraded = |image: &str| {
         let past =
             json!([{ "answer": "Upgraded", "image": image, "began": 1, "ended": 2, "tries": 1 }]);

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_read_up_to_its_limit_and_one_without_end_is_given_up() {
+    async fn capped_body_is_read_to_its_limit_and_fails_past_it() {
         assert_eq!(read(Rule::Whole, ANSWER, "").await, Ok(ANSWER));
         for end in ["", "\n"] {
             let error = read(Rule::Whole, ANSWER + (1 << 20), end).await;
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watch_comes_out_one_document_a_line_and_any_other_answer_as_it_is() {
+    async fn capped_body_splits_watches_into_lines_and_copies_the_rest() {
         for (rule, out) in [(Rule::Lines, "{}\n[]\n"), (Rule::Whole, "{\n}[\n]")] {
             let indented = Full::from(Bytes::from_static(b"{\n}[\n]"));
             let body = capped(indented, rule);
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_without_end_are_given_up_and_a_new_list_begins_at_nothing() {
+    async fn endless_pages_are_refused_and_a_new_list_starts_at_zero() {
         let (cap, page) = (cap(), "x".repeat(FREE));
         let list = |query: &str| {
             let uri = format!("/api/v1/nodes?{query}");

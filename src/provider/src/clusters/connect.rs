@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kubeconfig_that_would_run_or_read_something_here_is_refused() {
+    async fn kubeconfig_with_commands_or_local_files_is_refused() {
         assert_eq!(refused("\"token\": \"x\"", "").await, None);
         let hostile = [
             (
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proxy_that_is_none_is_named_with_the_secret_and_without_its_password() {
+    async fn bad_proxy_error_names_the_secret_and_hides_the_password() {
         let proxy = ", \"proxy-url\": \"ftp://me:hidden@proxy\"";
         let why = refused("\"token\": \"x\"", proxy)
             .await
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_kubeconfig_is_named_with_its_secret_and_nothing_of_it_shown() {
+    async fn malformed_kubeconfig_error_names_its_secret() {
         for bytes in [b"\xff\xfe".as_slice(), b"", b"secret: [", b"[1, 2]"] {
             let why = client(
                 &Key::new("t", "c"),

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn indented_documents_become_one_a_line_wherever_the_body_is_cut() {
+    fn indented_documents_become_one_line_each_at_any_chunk_size() {
         let indented = events().map(|event| serde_json::to_string_pretty(&event).expect("JSON"));
         for body in [indented.concat(), indented.join("\r\n\r\n")] {
             for piece in [1, 2, 7, body.len()] {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_are_lines_already_stay_as_they_are_and_so_does_what_is_none() {
+    fn single_line_documents_and_non_json_pass_through_unchanged() {
         let lines = events().map(|event| format!("{event}\n")).concat();
         for body in [lines.as_str(), "no \"upstream\nat the moment\n"] {
             assert_eq!(read(body, 5), body);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_the_objects_of_a_list_are_counted_but_not_within_strings() {
+    fn documents_count_values_and_list_objects_outside_strings() {
         let mut documents = Documents::default();
         let list = br#"{"items": [{"a": "{,,:"}, {"b": [1, {}]}]}"#;
         for piece in list.chunks(3) {

@@ -38,8 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_that_ends_as_soon_as_it_has_begun_is_begun_anew_ever_later_and_others_are_not_held()
-    {
+    fn pace_delays_repeated_watches_of_one_path_and_no_other() {
         let (pace, mut now) = (Pace::default(), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..8 {

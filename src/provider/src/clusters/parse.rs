@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_writes_too_much_is_kept_small_and_its_status_is_not_read() {
+    fn oversized_failure_reason_is_cut_and_oversized_status_unread() {
         let long = "x".repeat(200_000);
         let object = json!({
             "metadata": { "name": "a", "annotations": { names::FAILURE_REASON: long, names::STATUS: long, names::ANSWER: "Failed" } },

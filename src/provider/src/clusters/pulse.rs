@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_silence_longer_than_a_watch_is_an_absence_and_a_shorter_one_is_none() {
+    fn only_a_silence_longer_than_a_watch_counts_as_an_absence() {
         let pulse = Pulse::default();
         assert_eq!((pulse.last(), pulse.is_silent(1000)), (None, false));
         pulse.beat(1000);

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_seen_since_its_last_absence_and_a_list_made_anew_is_none() {
+    async fn cluster_is_seen_since_its_last_absence_despite_a_relist() {
         let state = ClusterState::default();
         state.live(link(), Vec::new(), 1000);
         state.live(link(), Vec::new(), 2000);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_annotation_against_remediation_comes_goes_and_stays_with_whoever_it_is_of() {
+    fn skip_remediation_annotation_is_changed_only_when_ours() {
         let on = |ours| MarkWrite::On(mark(ours));
         assert_eq!(skip(None, &on(true)), Some(json!("")));
         assert_eq!(skip(None, &on(false)), None, "somebody else's is there");

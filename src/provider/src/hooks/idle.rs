@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn before_its_first_call_a_connection_is_given_little_time_and_after_one_more() {
+    async fn connection_gets_more_idle_time_after_its_first_call() {
         let calls = Arc::new(Calls::default());
         assert!(ends_within(&calls, Duration::from_secs(10)).await);
         drop(calls.begin());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_is_paused_by_its_spec_and_by_its_annotation_alike() {
+    fn deployment_is_paused_by_its_spec_or_its_annotation() {
         let paused = |annotations: Value, spec: Value| {
             let object = json!({
                 "metadata": { "name": "w", "namespace": "t", "annotations": annotations }, "spec": { "paused": spec },
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_read_in_one_deployment_hides_none_of_the_others() {
+    fn unreadable_deployment_does_not_hide_the_others() {
         for bad in [
             json!(-1),
             json!("-1"),

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_took_over_a_node_keeps_it_when_the_old_one_goes() {
+    fn machine_keeps_a_node_taken_over_from_a_removed_machine() {
         let machines = Machines::default();
         machines.replace(vec![machine("old", "1")]);
         let new = machines.put(machine("new", "2"));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_no_more_has_the_others_looked_at_which_may_have_waited_for_it_alone() {
+    fn machine_that_stops_asking_wakes_the_others_in_its_group() {
         let machines = Machines::default();
         let all = ["a", "b"].map(|name| asking(name, "1", true));
         machines.replace(all.into());
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_write_answers_late_brings_no_machine_back_that_is_gone() {
+    fn late_write_response_does_not_restore_a_removed_machine() {
         let machines = Machines::default();
         let key = machines.put(machine("m", "1"));
         machines.renew(machine("m", "2"));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_works_counts_whether_it_or_its_machine_is_seen_first() {
+    fn working_node_counts_whether_node_or_machine_is_seen_first() {
         let (machines, cluster) = (Machines::default(), Key::new("t", "c"));
         machines.node_works(&cluster, "n", true);
         assert_eq!(working(&machines), 0, "whose it is is not known");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_counts_for_the_machine_that_has_it_and_in_the_group_that_this_is_of() {
+    fn working_node_counts_once_and_for_its_current_machine() {
         let (machines, cluster) = (Machines::default(), Key::new("t", "c"));
         machines.node_works(&cluster, "n", true);
         machines.put(machine("old", "n"));

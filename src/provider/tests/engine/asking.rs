@@ -35,14 +35,14 @@ fn a_request_that_stands_is_not_written_again() {
 }
 
 #[test]
-fn an_annotation_against_remediation_that_somebody_else_wrote_is_not_ours() {
+fn foreign_skip_remediation_annotation_is_not_claimed() {
     let mut scene = scene();
     scene.machine.skips_remediation = true;
     assert!(matches!(scene.decide().mark, Some(MarkWrite::On(mark)) if !mark.skip_is_ours));
 }
 
 #[test]
-fn the_id_is_the_same_for_the_same_wish_and_another_for_any_other() {
+fn request_id_differs_exactly_when_the_wish_differs() {
     let base = scene();
     let mut others = Vec::from([scene(), scene(), scene(), scene()]);
     others[0].machine.uid = "another".into();
@@ -56,7 +56,7 @@ fn the_id_is_the_same_for_the_same_wish_and_another_for_any_other() {
 }
 
 #[test]
-fn a_new_image_in_the_catalogue_asks_a_node_again_that_failed_with_the_old_one() {
+fn new_catalogue_image_is_requested_after_the_old_one_failed() {
     let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
     assert!(failed(&scene.decide()).is_some());
     scene.wanted.image = Ok(image('c').parse().unwrap());
@@ -79,7 +79,7 @@ fn a_node_that_works_on_another_request_is_let_finish() {
 }
 
 #[test]
-fn a_persons_request_that_is_not_taken_up_yet_is_not_overwritten_and_an_old_one_of_ours_is() {
+fn manual_pending_request_is_kept_and_our_old_one_is_replaced() {
     let mut scene = scene();
     (scene.node().requested, scene.node().id) = (true, Some("by-hand".into()));
     assert_eq!(held(&scene.decide()), "OtherRequest");
@@ -104,7 +104,7 @@ fn a_control_plane_whose_version_is_not_known_holds_its_workers() {
 }
 
 #[test]
-fn a_control_plane_machine_goes_one_minor_at_a_time_and_does_not_wait_for_itself() {
+fn control_plane_steps_one_minor_and_does_not_wait_for_itself() {
     let mut scene = scene().of_control_plane(Some(OLD));
     scene.control_plane.oldest = Some(OLD.parse().unwrap());
     assert!(requests(&scene.decide()));
@@ -113,7 +113,7 @@ fn a_control_plane_machine_goes_one_minor_at_a_time_and_does_not_wait_for_itself
 }
 
 #[test]
-fn a_control_plane_leaves_no_kubelet_more_than_three_minors_behind() {
+fn control_plane_is_held_if_a_kubelet_would_lag_over_3_minors() {
     let mut scene = scene().of_control_plane(Some(OLD));
     scene.oldest_kubelet = "v1.33.9".parse().ok();
     assert!(requests(&scene.decide()));
@@ -136,7 +136,7 @@ fn a_worker_may_skip_minors_up_to_the_policy() {
 }
 
 #[test]
-fn nobody_is_asked_out_of_turn_and_who_works_already_keeps_its_turn() {
+fn node_is_asked_only_in_turn_and_a_working_node_keeps_its_turn() {
     let mut scene = scene();
     scene.working = 1;
     assert_eq!(held(&scene.decide()), "NotItsTurn");
@@ -148,7 +148,7 @@ fn nobody_is_asked_out_of_turn_and_who_works_already_keeps_its_turn() {
 }
 
 #[test]
-fn who_waits_for_a_node_without_end_is_told_which_and_how_to_go_on() {
+fn turn_kept_message_names_the_keeper_and_how_to_proceed() {
     let mut scene = scene();
     (scene.working, scene.keeper) = (1, Some(other("m-slow")));
     let decision = scene.decide();
@@ -161,7 +161,7 @@ fn who_waits_for_a_node_without_end_is_told_which_and_how_to_go_on() {
 }
 
 #[test]
-fn nothing_new_is_asked_of_a_machine_that_is_left_out_and_its_work_goes_on() {
+fn left_out_machine_gets_no_new_request_and_finishes_its_work() {
     let mut scene = scene();
     scene.machine.left_out = true;
     assert_eq!(held(&scene.decide()), "LeftOut");
@@ -171,7 +171,7 @@ fn nothing_new_is_asked_of_a_machine_that_is_left_out_and_its_work_goes_on() {
 }
 
 #[test]
-fn where_others_have_failed_nobody_new_is_asked_and_they_themselves_may_be() {
+fn failure_holds_new_machines_but_not_the_failed_one() {
     let mut next = scene();
     next.failed = 1;
     let decision = next.decide();
@@ -190,7 +190,7 @@ fn where_others_have_failed_nobody_new_is_asked_and_they_themselves_may_be() {
 }
 
 #[test]
-fn a_node_keeps_its_turn_while_its_last_answer_is_one_to_an_earlier_withdrawal() {
+fn asked_node_keeps_its_turn_despite_an_old_withdrawal_answer() {
     let node = |scene: Scene| scene.node.unwrap().in_flight();
     assert!(node(scene().asked().withdrawn()));
     assert!(!node(

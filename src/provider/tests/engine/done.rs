@@ -59,7 +59,7 @@ fn not_done_while_the_node_is_not_ready_or_cordoned() {
 }
 
 #[test]
-fn a_control_plane_is_done_only_with_its_static_pods_at_the_version() {
+fn control_plane_is_done_only_with_ready_updated_static_pods() {
     assert_eq!(
         held(&scene().of_control_plane(Some(OLD)).upgraded().decide()),
         "Unverified"
@@ -75,7 +75,7 @@ fn a_control_plane_is_done_only_with_its_static_pods_at_the_version() {
 }
 
 #[test]
-fn static_pods_pinned_by_digest_say_no_version_and_the_agents_word_counts() {
+fn agents_answer_counts_when_static_pods_are_pinned_by_digest() {
     assert_eq!(
         scene().of_control_plane(None).upgraded().decide().answer,
         Answer::Done
@@ -83,7 +83,7 @@ fn static_pods_pinned_by_digest_say_no_version_and_the_agents_word_counts() {
 }
 
 #[test]
-fn a_captured_node_that_copies_its_neighbours_answer_is_not_done() {
+fn node_that_copies_a_neighbours_answer_is_not_done() {
     let mut neighbour = scene();
     neighbour.machine.uid = "uid-neighbour".into();
     let mut scene = scene()

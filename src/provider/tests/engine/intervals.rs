@@ -50,7 +50,7 @@ fn the_nearer_the_end_the_sooner_core_asks_again() {
 }
 
 #[test]
-fn what_passes_by_itself_is_asked_about_soon_and_what_waits_for_a_person_later() {
+fn transient_holds_are_retried_sooner_than_holds_for_a_person() {
     let cluster = || "c".to_owned();
     let soon = [
         Why::NoNode,
@@ -101,7 +101,7 @@ fn what_passes_by_itself_is_asked_about_soon_and_what_waits_for_a_person_later()
 }
 
 #[test]
-fn an_end_that_core_does_not_want_is_asked_about_rarely_and_one_not_begun_soon() {
+fn ended_answers_are_retried_rarely_and_unstarted_ones_soon() {
     let failed = scene().asked().answered(NodeAnswer::Failed, "Failed");
     assert_eq!(failed.decide().answer.retry_after(), 15);
     let cancelled = Answer::Cancelled(Why::Deleted);

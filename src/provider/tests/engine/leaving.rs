@@ -19,7 +19,7 @@ fn cancelled_ways() -> [Way; 3] {
 }
 
 #[test]
-fn a_request_that_is_not_answered_is_taken_back_and_the_mark_stays_until_the_node_rests() {
+fn cancel_withdraws_a_request_before_trial_and_keeps_the_mark() {
     for (way, leave) in cancelled_ways() {
         for scene in [
             scene().asked(),
@@ -57,7 +57,7 @@ fn once_the_node_rests_the_mark_goes_whatever_the_end() {
 }
 
 #[test]
-fn a_node_past_the_point_of_return_keeps_the_mark_while_it_goes_on() {
+fn cancelled_node_in_trial_keeps_its_mark_while_it_works() {
     for (way, leave) in cancelled_ways() {
         let scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
         let mut scene = scene.taken_back();
@@ -68,7 +68,7 @@ fn a_node_past_the_point_of_return_keeps_the_mark_while_it_goes_on() {
 }
 
 #[test]
-fn a_cancelled_machine_whose_node_is_gone_gets_its_health_check_back() {
+fn cancelled_machine_without_a_node_regains_its_health_check() {
     for (way, leave) in cancelled_ways() {
         let mut scene = scene().asked();
         leave(&mut scene);
@@ -78,7 +78,7 @@ fn a_cancelled_machine_whose_node_is_gone_gets_its_health_check_back() {
 }
 
 #[test]
-fn what_is_cancelled_while_the_cluster_is_away_is_taken_back_when_it_returns() {
+fn cancel_during_an_outage_withdraws_when_the_cluster_returns() {
     for (way, leave) in cancelled_ways() {
         let mut scene = scene().asked();
         leave(&mut scene);
@@ -92,7 +92,7 @@ fn what_is_cancelled_while_the_cluster_is_away_is_taken_back_when_it_returns() {
 
 /// Its "done" was said, and core believed it.
 #[test]
-fn a_node_that_a_person_cordons_right_behind_its_done_was_upgraded_all_the_same() {
+fn node_cordoned_right_after_done_still_counts_as_upgraded() {
     let mut scene = scene().upgraded();
     scene.road = Asked::No;
     for (ready, cordoned) in [(true, true), (false, false)] {
@@ -106,7 +106,7 @@ fn a_node_that_a_person_cordons_right_behind_its_done_was_upgraded_all_the_same(
 
 /// Core takes its annotations off because of our "done"; whoever said it may have died before it told the InfraMachine.
 #[test]
-fn what_had_arrived_before_nobody_asked_any_more_is_told_as_done() {
+fn node_upgraded_before_the_withdrawal_is_reported_as_done() {
     let mut scene = scene().upgraded();
     scene.road = Asked::No;
     let decision = scene.decide();
@@ -151,7 +151,7 @@ fn nothing_is_taken_back_on_a_node_of_another_machine() {
 
 /// One of us marks and dies while its request is on its way; another cancels meanwhile.
 #[test]
-fn a_request_that_lands_after_it_was_cancelled_finds_the_mark_that_has_it_taken_back() {
+fn request_landing_after_a_cancel_finds_the_mark_and_withdraws() {
     for (way, leave) in cancelled_ways() {
         let mut scene = scene().asked().taken_back();
         leave(&mut scene);
@@ -201,7 +201,7 @@ fn a_mark_of_the_far_future_is_made_anew_and_goes_in_its_time() {
 
 /// Else nobody would take its health check's place back before that future has come.
 #[test]
-fn a_node_that_was_marked_in_the_far_future_has_its_time_from_now_on_and_no_more() {
+fn mark_dated_in_the_future_expires_one_limit_from_now() {
     let asked = scene().asked().answered(NodeAnswer::InProgress, "Fetched");
     let mut untold = scene().asked().answered(NodeAnswer::InProgress, "Fetched");
     untold.road = Asked::Untold;
@@ -218,7 +218,7 @@ fn a_node_that_was_marked_in_the_far_future_has_its_time_from_now_on_and_no_more
 }
 
 #[test]
-fn held_before_anything_is_seen_of_its_request_it_keeps_the_mark_as_long() {
+fn held_machine_keeps_its_mark_while_its_request_may_land() {
     let mut scene = scene().asked().taken_back();
     scene.wanted.image = Err(Why::NoImage {
         version: NEW.into(),
@@ -231,7 +231,7 @@ fn held_before_anything_is_seen_of_its_request_it_keeps_the_mark_as_long() {
 
 /// Withdrawn, asked again, withdrawn again before the agent has looked.
 #[test]
-fn the_old_answer_to_a_withdrawal_is_none_to_the_request_that_stands_again() {
+fn old_withdrawal_answer_does_not_apply_to_a_renewed_request() {
     for (way, leave) in cancelled_ways() {
         let mut scene = scene().asked().withdrawn();
         leave(&mut scene);
@@ -246,7 +246,7 @@ fn the_old_answer_to_a_withdrawal_is_none_to_the_request_that_stands_again() {
 
 /// Whoever marked for a new image died before it wrote that; the Node still asks for the old one.
 #[test]
-fn whatever_bears_our_prefix_is_taken_back_whichever_wish_was_marked_last() {
+fn cancel_withdraws_any_request_that_has_our_prefix() {
     for (way, leave) in cancelled_ways() {
         for (answer, expected) in [
             (None, Some(NodeWrite::Withdraw)),
@@ -271,7 +271,7 @@ fn whatever_bears_our_prefix_is_taken_back_whichever_wish_was_marked_last() {
 }
 
 #[test]
-fn a_cancelled_node_that_never_comes_to_an_end_gets_its_health_check_back() {
+fn cancelled_node_that_never_ends_regains_its_health_check() {
     for (way, leave) in cancelled_ways() {
         let scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
         let mut scene = scene.taken_back();
@@ -286,7 +286,7 @@ fn a_cancelled_node_that_never_comes_to_an_end_gets_its_health_check_back() {
 
 /// Whoever comes after us hears of a Machine only when core calls for it. Core may be gone, or not know us any more.
 #[test]
-fn where_core_falls_silent_a_node_at_rest_gets_its_health_check_back_and_keeps_its_mark() {
+fn idle_node_regains_its_health_check_when_core_is_silent() {
     let gone = || {
         let mut scene = scene().asked();
         scene.node = None;
@@ -320,7 +320,7 @@ fn where_core_falls_silent_a_node_at_rest_gets_its_health_check_back_and_keeps_i
 }
 
 #[test]
-fn where_core_falls_silent_a_node_at_work_keeps_its_protection_for_the_time_that_it_has() {
+fn working_node_stays_protected_to_its_limit_if_core_is_silent() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
     scene.road = Asked::Untold;
     scene.now = NOW + 7199;
@@ -349,7 +349,7 @@ fn a_machine_that_nobody_asks_about_is_left_alone() {
 }
 
 #[test]
-fn wanted_again_after_a_withdrawal_it_is_asked_again_though_the_old_answer_still_stands() {
+fn machine_is_asked_again_despite_an_old_withdrawal_answer() {
     let scene = scene().withdrawn();
     assert!(requests(&scene.decide()));
     let stands = scene.asked();

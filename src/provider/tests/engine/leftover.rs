@@ -13,7 +13,7 @@ fn told(scene: &Scene) -> Option<Answer> {
 const WITHDRAWN: Option<Answer> = Some(Answer::Cancelled(Why::Withdrawn));
 
 #[test]
-fn a_node_that_was_upgraded_has_arrived_also_while_it_is_cordoned() {
+fn upgraded_node_has_arrived_even_while_cordoned() {
     let mut scene = scene().upgraded();
     scene.node().cordoned = true;
     assert_eq!(told(&scene), Some(Answer::Done));
@@ -56,7 +56,7 @@ fn where_the_node_has_nothing_to_say_of_it_it_was_withdrawn() {
 }
 
 #[test]
-fn the_answer_of_another_machines_node_or_to_another_wish_is_none() {
+fn answer_of_another_node_or_to_another_wish_is_ignored() {
     let mut others = scene().upgraded();
     others.node().provider_id = Some("site://other".into());
     assert_eq!(told(&others), WITHDRAWN);

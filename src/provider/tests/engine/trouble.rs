@@ -6,7 +6,7 @@ use upgrade::report::Answer as NodeAnswer;
 use crate::scene::*;
 
 #[test]
-fn a_failed_node_is_shown_with_the_agents_reason_and_its_health_check_comes_back() {
+fn failed_node_shows_its_reason_and_regains_its_health_check() {
     let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
     scene.node().failure = Some("required check disk failed: no /dev/sdb".into());
     scene.node().reply.status.as_mut().unwrap().code = Some("UserCheck".into());
@@ -33,7 +33,7 @@ fn a_hostile_reason_becomes_one_short_line() {
 }
 
 #[test]
-fn while_the_api_server_is_away_nothing_is_judged_written_or_lifted() {
+fn engine_decides_nothing_while_the_api_server_is_away() {
     for scene in [
         scene().asked(),
         scene().upgraded(),
@@ -48,7 +48,7 @@ fn while_the_api_server_is_away_nothing_is_judged_written_or_lifted() {
 }
 
 #[test]
-fn a_paused_node_that_was_asked_is_waited_for_and_not_called_silent() {
+fn asked_node_that_is_paused_is_waited_for_and_not_silent() {
     let mut scene = scene().asked();
     scene.node().paused = Some("an audit".to_owned());
     scene.now = NOW + 300;
@@ -59,7 +59,7 @@ fn a_paused_node_that_was_asked_is_waited_for_and_not_called_silent() {
 }
 
 #[test]
-fn a_node_that_does_not_answer_becomes_a_reason_at_the_deadline_and_goes_on_when_it_does() {
+fn unanswering_node_is_held_at_the_deadline_until_it_answers() {
     let mut scene = scene().asked();
     scene.now = NOW + 299;
     let decision = scene.decide();
@@ -112,7 +112,7 @@ fn an_agent_that_does_not_name_the_request_is_named_itself() {
 }
 
 #[test]
-fn an_agent_that_has_ended_without_naming_the_request_is_not_called_silent() {
+fn agent_that_ends_without_naming_the_request_is_unfit() {
     for answer in [NodeAnswer::Upgraded, NodeAnswer::Failed] {
         let mut nameless = scene().asked().answered(answer, "Upgraded");
         nameless.node().reply.status.as_mut().unwrap().id = None;
@@ -133,7 +133,7 @@ fn an_agent_that_has_ended_without_naming_the_request_is_not_called_silent() {
 }
 
 #[test]
-fn a_node_that_is_gone_gives_the_machine_back_to_its_health_check() {
+fn machine_of_a_missing_node_regains_its_health_check() {
     let mut scene = scene().asked();
     scene.node = None;
     let decision = scene.decide();
@@ -181,7 +181,7 @@ fn what_stands_in_the_way_on_the_node_is_in_the_message() {
 }
 
 #[test]
-fn what_is_counted_is_of_a_closed_list_whatever_a_node_calls_its_reason() {
+fn failure_class_is_from_a_closed_list_for_any_node_code() {
     let mut scene = scene().asked().answered(NodeAnswer::Failed, "Failed");
     scene.node().reply.status.as_mut().unwrap().code = Some("MadeUpByTheNode".into());
     let answer = scene.decide().answer;
@@ -212,7 +212,7 @@ fn health_checks_come_back(mut scene: Scene, limit: i64, code: &str) -> Scene {
 }
 
 #[test]
-fn a_node_whose_time_is_over_gets_its_health_check_back_and_loses_it_when_it_goes_on() {
+fn overdue_node_regains_its_health_check_until_it_proceeds() {
     let silent = health_checks_come_back(scene().asked(), 300, "NoAnswer");
     let works = silent.answered(NodeAnswer::InProgress, "Fetched");
     let stuck = scene().asked().answered(NodeAnswer::InProgress, "Trial");
@@ -239,14 +239,14 @@ fn a_node_whose_time_is_over_gets_its_health_check_back_and_loses_it_when_it_goe
 }
 
 #[test]
-fn an_agent_that_is_unfit_for_long_gives_the_machine_back_to_its_health_check() {
+fn machine_of_a_long_unfit_agent_regains_its_health_check() {
     let mut unreadable = scene().asked();
     unreadable.node().reply.unreadable = true;
     health_checks_come_back(unreadable, 300, "AgentUnfit");
 }
 
 #[test]
-fn somebody_elses_annotation_against_remediation_outlives_the_nodes_time() {
+fn foreign_skip_remediation_annotation_outlives_the_deadline() {
     let mut scene = scene().asked();
     scene.machine.mark.as_mut().unwrap().skip_is_ours = false;
     scene.now = NOW + 300;
@@ -274,7 +274,7 @@ fn time_in_which_an_api_server_was_away_is_held_against_nobody() {
 
 /// Whether it has answered cannot be known while its API server hangs: connections stay open, and nothing comes.
 #[test]
-fn no_node_is_called_silent_or_stalled_before_its_api_server_is_heard_again() {
+fn node_is_not_silent_or_stalled_before_its_api_server_is_heard() {
     let works = scene().asked().answered(NodeAnswer::InProgress, "Trial");
     for (mut scene, limit, code) in [(scene().asked(), 300, "NoAnswer"), (works, 7200, "Stalled")] {
         (scene.now, scene.heard) = (NOW + limit + 20, Some(NOW + limit - 1));
@@ -288,7 +288,7 @@ fn no_node_is_called_silent_or_stalled_before_its_api_server_is_heard_again() {
 }
 
 #[test]
-fn a_node_that_was_let_go_is_not_taken_back_into_its_time_by_an_absence() {
+fn absence_does_not_restart_the_time_limit_of_a_released_node() {
     for (scene, limit, code) in [
         (scene().asked(), 300, "NoAnswer"),
         (

@@ -28,7 +28,7 @@ fn is_stalled(decision: &Decision) -> bool {
 }
 
 #[test]
-fn a_node_that_waits_for_its_hours_its_soak_or_a_pause_is_not_stalled() {
+fn node_waiting_for_a_window_soak_or_pause_is_not_stalled() {
     for wait in [Wait::Window, Wait::Soak, Wait::Pause] {
         let mut scene = waiting_for(wait);
         scene.now = NOW + 3 * DAY;
@@ -66,7 +66,7 @@ fn a_node_whose_clock_runs_ahead_does_not_put_it_off_for_ever() {
 
 /// It is still at the phase that it reached before the wait.
 #[test]
-fn a_node_that_has_just_waited_has_half_of_the_time_left_at_least() {
+fn node_has_at_least_half_its_time_limit_left_after_a_wait() {
     let mut scene = waiting_for(Wait::Window);
     reached(&mut scene, NOW);
     while scene.now < NOW + DAY {
@@ -83,7 +83,7 @@ fn a_node_that_has_just_waited_has_half_of_the_time_left_at_least() {
 }
 
 #[test]
-fn a_wait_costs_a_write_an_hour_and_leaves_whose_health_check_it_is() {
+fn wait_renews_the_mark_hourly_and_keeps_its_skip_ownership() {
     let mut scene = waiting_for(Wait::Soak);
     scene.now = NOW + LIMIT / 2 - 1;
     assert_eq!(scene.decide().mark, None);

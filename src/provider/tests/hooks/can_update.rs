@@ -18,7 +18,7 @@ fn patches(response: &Value) -> usize {
 }
 
 #[tokio::test]
-async fn a_version_is_covered_in_both_forms_of_patches_and_nothing_is_left_over() {
+async fn version_change_is_covered_completely_by_both_patch_types() {
     for form in ["JSONPatch", "JSONMergePatch"] {
         for hook in ["canupdatemachine", "canupdatemachineset"] {
             let mut sample = sample(hook);
@@ -45,7 +45,7 @@ async fn a_version_is_covered_in_both_forms_of_patches_and_nothing_is_left_over(
 }
 
 #[tokio::test]
-async fn the_gate_that_the_control_plane_drops_with_v1_36_is_covered_and_gone_afterwards() {
+async fn feature_gate_dropped_in_v1_36_is_covered_and_removed() {
     for form in ["JSONPatch", "JSONMergePatch"] {
         let mut sample = sample("canupdatemachine");
         sample.request["settings"] = json!({ "patchType": form });
@@ -68,7 +68,7 @@ async fn the_gate_that_the_control_plane_drops_with_v1_36_is_covered_and_gone_af
 }
 
 #[tokio::test]
-async fn another_failure_domain_is_refused_by_name_and_replaced_as_core_would() {
+async fn failure_domain_change_is_named_and_left_to_core() {
     let mut sample = sample("canupdatemachine");
     sample.request["desired"]["machine"]["spec"]["failureDomain"] = json!("b");
     let response = call_with(&world().0, &sample);
@@ -150,7 +150,7 @@ async fn the_nearest_word_about_replacing_counts() {
 
 /// Core calls for every namespace; one that is not watched may hold a word against replacing.
 #[tokio::test]
-async fn nothing_is_replaced_of_a_cluster_or_machine_deployment_that_is_not_seen() {
+async fn unseen_cluster_or_machine_deployment_blocks_replacement() {
     let mut sample = sample("canupdatemachineset");
     sample.request["desired"]["machineSet"]["spec"]["template"]["spec"]["failureDomain"] =
         json!("b");
@@ -172,7 +172,7 @@ async fn nothing_is_replaced_of_a_cluster_or_machine_deployment_that_is_not_seen
 }
 
 #[tokio::test]
-async fn a_control_planes_own_word_against_replacing_counts_for_its_machines() {
+async fn never_replace_of_a_control_plane_applies_to_its_machines() {
     let mut sample = sample("canupdatemachine");
     for side in ["current", "desired"] {
         sample.request[side]["machine"]["metadata"]["labels"]["cluster.x-k8s.io/control-plane"] =
@@ -198,7 +198,7 @@ async fn a_control_planes_own_word_against_replacing_counts_for_its_machines() {
 
 /// The agent refuses its node, so that a rollout begun with it would stand still there.
 #[tokio::test]
-async fn a_control_plane_is_left_to_core_to_replace_and_held_where_nothing_may_be_replaced() {
+async fn control_plane_is_left_to_core_or_held_under_never_replace() {
     let (world, _) = world_with(Settings::default());
     let mut sample = sample("canupdatemachine");
     for label in [true, false] {
@@ -225,7 +225,7 @@ async fn a_control_plane_is_left_to_core_to_replace_and_held_where_nothing_may_b
 }
 
 #[tokio::test]
-async fn a_control_plane_that_would_leave_kubelets_unsupported_is_held() {
+async fn control_plane_is_held_if_a_kubelet_would_be_unsupported() {
     let (world, state) = world();
     let mut nobodys = node("v1.30.9");
     nobodys.name = "node-2".into();
@@ -279,7 +279,7 @@ async fn an_image_in_the_inframachine_needs_no_catalogue() {
 }
 
 #[tokio::test]
-async fn workers_ahead_of_the_control_plane_are_held_and_so_are_those_whose_cluster_is_away() {
+async fn workers_are_held_when_ahead_or_when_their_cluster_is_away() {
     let (world, state) = world();
     let mut ahead = set_with_images();
     ahead.request["desired"]["machineSet"]["spec"]["template"]["spec"]["version"] =

@@ -56,7 +56,7 @@ fn in_every_form() -> Vec<(String, bool)> {
 }
 
 #[tokio::test]
-async fn what_is_let_in_is_what_the_node_is_asked_for_and_archives_are_neither() {
+async fn covered_images_equal_requested_images_and_exclude_archives() {
     for (image, wanted) in in_every_form() {
         assert_eq!(is_let_in(&image), wanted, "let in: {image}");
         assert_eq!(is_asked_for(&image), wanted, "asked for: {image}");

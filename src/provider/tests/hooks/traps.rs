@@ -16,7 +16,7 @@ fn taken_as_done(response: &Value) -> bool {
 }
 
 #[test]
-fn no_answer_but_done_is_ever_taken_as_done_whatever_number_is_asked_for() {
+fn only_a_done_response_is_taken_as_done() {
     for seconds in [0, 1, 20] {
         let body = Response::InProgress("x".into(), seconds).body(Hook::UpdateMachine);
         assert!(!taken_as_done(&body), "{body}");
@@ -49,7 +49,7 @@ fn the_status_is_spelled_as_core_compares_it_and_always_there() {
 }
 
 #[tokio::test]
-async fn the_name_of_the_machineset_to_be_is_random_and_changes_nothing() {
+async fn random_machineset_name_does_not_change_the_answer() {
     let (world, _) = world();
     let mut sample = sample("canupdatemachineset");
     sample.request["settings"] = json!({ "neverReplace": "true" });
@@ -62,7 +62,7 @@ async fn the_name_of_the_machineset_to_be_is_random_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_covered_change_always_has_a_patch_with_a_type_and_a_content() {
+async fn covered_change_always_has_a_patch_with_type_and_content() {
     let response = call_with(&world().0, &sample("canupdatemachine"));
     let patch = &response["machinePatch"];
     assert_eq!(patch["patchType"], "JSONPatch");
@@ -74,7 +74,7 @@ async fn a_covered_change_always_has_a_patch_with_a_type_and_a_content() {
 }
 
 #[tokio::test]
-async fn discovery_says_fail_a_timeout_and_the_three_hooks_by_their_short_names() {
+async fn discovery_lists_three_hooks_with_fail_policy_and_timeout() {
     let response = discover(&world().0);
     assert_eq!(
         (&response["status"], &response["kind"]),
@@ -101,7 +101,7 @@ async fn discovery_says_fail_a_timeout_and_the_three_hooks_by_their_short_names(
 }
 
 #[tokio::test]
-async fn before_everything_is_listed_discovery_is_answered_and_nothing_else_decided() {
+async fn only_discovery_succeeds_before_everything_is_listed() {
     let (machines, queue) = (Machines::default(), Queue::default());
     let world = World::new(
         machines.clone(),
@@ -130,7 +130,7 @@ async fn before_everything_is_listed_discovery_is_answered_and_nothing_else_deci
 }
 
 #[tokio::test]
-async fn a_node_at_an_old_kubelet_is_never_done_though_its_agent_says_so() {
+async fn node_with_an_old_kubelet_is_not_done_despite_its_agent() {
     let (world, state) = world();
     let mut lying = node("v1.34.2");
     lying.resource_version = "2".into();

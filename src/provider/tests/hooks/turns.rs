@@ -95,7 +95,7 @@ async fn asked_by_core_it_does_not_for_core_counts_it() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_listed_anew_or_let_go_frees_the_turns_of_nodes_that_are_gone() {
+async fn relisted_or_dropped_cluster_frees_turns_of_missing_nodes() {
     let (world, state) = world();
     let unmarked = worker();
     another(&world, &state, unmarked, Answer::InProgress);
@@ -115,7 +115,7 @@ async fn a_cluster_that_is_listed_anew_or_let_go_frees_the_turns_of_nodes_that_a
 
 /// It was never asked for anything, or by somebody else.
 #[tokio::test]
-async fn a_captured_node_that_says_it_works_holds_its_group_for_a_limited_time() {
+async fn node_claiming_to_work_holds_its_group_for_a_limited_time() {
     let (world, state) = world();
     let limit = world.settings.policy.upgrade_seconds;
     another(&world, &state, worker(), Answer::InProgress);
@@ -144,7 +144,7 @@ async fn a_captured_node_that_says_it_works_holds_its_group_for_a_limited_time()
 }
 
 #[tokio::test]
-async fn a_node_that_works_for_us_keeps_its_turn_until_a_person_leaves_it_out() {
+async fn working_node_keeps_its_turn_until_a_person_leaves_it_out() {
     let (world, state) = world();
     let marked = |left_out: bool| Machine {
         mark: Some(Mark::default()),
@@ -164,7 +164,7 @@ async fn a_node_that_works_for_us_keeps_its_turn_until_a_person_leaves_it_out() 
 
 /// A person keeps its Machine from remediation, so the mark does not show that its time is over.
 #[tokio::test]
-async fn a_node_that_is_late_is_named_also_where_a_person_skips_remediation() {
+async fn late_node_is_named_even_if_a_person_skips_remediation() {
     let (world, state) = world();
     let marked = Machine {
         mark: Some(Mark {
@@ -181,7 +181,7 @@ async fn a_node_that_is_late_is_named_also_where_a_person_skips_remediation() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_node_that_is_paused_or_has_its_hours_is_told_of_it() {
+async fn held_machine_is_told_of_a_node_that_is_paused_or_waiting() {
     for code in ["Paused", "WindowClosed", "Soaking"] {
         let (world, state) = world();
         let marked = Machine {
@@ -203,7 +203,7 @@ async fn who_waits_for_a_node_that_is_paused_or_has_its_hours_is_told_of_it() {
 }
 
 #[tokio::test]
-async fn a_node_that_failed_keeps_its_turn_until_a_person_leaves_it_out() {
+async fn failed_node_keeps_its_turn_until_a_person_leaves_it_out() {
     let (world, state) = world();
     another(&world, &state, annotated(), Answer::Failed);
     assert_eq!(said(&world, &annotated()), "OthersFailed");
@@ -223,7 +223,7 @@ fn oldest(world: &World, state: &ClusterState) -> Option<(String, String)> {
 }
 
 #[tokio::test]
-async fn of_kubelets_only_those_of_machines_that_are_not_left_out_count() {
+async fn oldest_kubelet_counts_only_machines_that_are_not_left_out() {
     let (world, state) = world();
     let nobodys = NodeFacts {
         name: "nobodys".into(),

@@ -93,7 +93,7 @@ fn wanting(world: &provider::world::World, version: &str) -> Sample {
 
 /// It may be another server's by now, and where no Node of the control plane is to be seen nothing else would show that.
 #[tokio::test]
-async fn a_server_is_asked_for_its_version_anew_while_that_alone_holds_somebody() {
+async fn server_version_is_read_again_while_it_alone_holds_a_machine() {
     let (world, state) = world();
     catalogue(&world, vec![entry("v1.35.0", 'c')]);
     let ahead = wanting(&world, "v1.35.0");
@@ -116,7 +116,7 @@ async fn a_server_is_asked_for_its_version_anew_while_that_alone_holds_somebody(
 }
 
 #[tokio::test]
-async fn a_late_duplicate_of_an_old_call_begins_nothing_and_is_not_done() {
+async fn late_duplicate_of_an_old_call_starts_nothing_and_is_not_done() {
     let (world, _) = world();
     let old = sample("updatemachine");
     let new = wanting(&world, "v1.34.4");
@@ -136,7 +136,7 @@ async fn a_late_duplicate_of_an_old_call_begins_nothing_and_is_not_done() {
 
 /// A watch that was behind shows the next update of a Machine without the end of the one before.
 #[tokio::test]
-async fn what_core_said_of_another_version_is_no_word_on_the_one_that_the_machine_has_now() {
+async fn call_for_an_old_version_does_not_apply_to_the_current_one() {
     let (world, state) = world();
     let id = told_id(&world);
     call_with(&world, &sample("updatemachine"));
@@ -159,7 +159,7 @@ async fn what_core_said_of_another_version_is_no_word_on_the_one_that_the_machin
 }
 
 #[tokio::test]
-async fn a_call_for_a_machine_that_core_does_not_update_begins_nothing() {
+async fn call_for_a_machine_that_core_does_not_update_starts_nothing() {
     let (world, _) = world();
     let mut machine = worker();
     machine.in_progress = false;
@@ -205,7 +205,7 @@ fn the_hooks_that_core_has_to_call_are_a_list() {
 }
 
 #[tokio::test]
-async fn a_write_that_is_refused_is_said_and_not_shown_as_a_wait_for_the_node() {
+async fn refused_write_is_reported_and_not_shown_as_a_wait() {
     let (world, _) = world();
     let key = Key::new("t1", MACHINE);
     world.wrote(&key, Some("refused: nodes is forbidden (403)".to_owned()));

@@ -110,7 +110,7 @@ async fn post(
 }
 
 #[tokio::test]
-async fn a_captured_call_is_answered_over_http_1_without_server_name_and_content_type() {
+async fn hook_call_is_served_over_http_1_without_sni_or_content_type() {
     let server = server(Limits::default(), None).await;
     let stream = connect(
         &server,
@@ -157,7 +157,7 @@ async fn and_over_http_2() {
 }
 
 #[tokio::test]
-async fn a_body_of_twenty_mebibytes_is_refused_and_the_next_call_served() {
+async fn oversized_body_is_refused_and_the_next_call_is_served() {
     let server = server(Limits::default(), None).await;
     let trust = client_config(&server.pair.authorities, None);
     let sample = sample("updatemachine");
@@ -211,7 +211,7 @@ async fn is_hung_up_on(stream: &mut TlsStream<TcpStream>) -> bool {
 }
 
 #[tokio::test]
-async fn who_says_nothing_after_the_handshake_is_hung_up_on_in_either_protocol() {
+async fn client_silent_after_the_handshake_is_dropped_in_http_1_and_2() {
     let limits = Limits {
         patience: Duration::from_millis(200),
         ..Limits::default()
@@ -317,7 +317,7 @@ async fn with_an_authority_for_clients_only_its_clients_are_served() {
 }
 
 #[tokio::test]
-async fn a_renewed_certificate_is_served_to_the_next_caller_who_still_trusts_the_same_authority() {
+async fn renewed_certificate_is_served_under_the_same_authority() {
     let server = server(Limits::default(), None).await;
     let later = provider::world::now() + 70 * 24 * 3600;
     let renewed = tls::make(Some(&server.pair), &server.pair.terms.names, later).unwrap();

@@ -31,7 +31,7 @@ async fn a_body_that_is_no_json_is_refused_without_repeating_it() {
 }
 
 #[tokio::test]
-async fn another_version_of_the_contract_or_another_kind_is_refused_by_name() {
+async fn unknown_contract_version_or_wrong_kind_is_refused() {
     let (world, _) = world();
     let mut sample = sample("updatemachine");
     sample.request["apiVersion"] = json!("hooks.runtime.cluster.x-k8s.io/v9");
@@ -101,7 +101,7 @@ async fn deep_nesting_does_not_end_the_process() {
 }
 
 #[test]
-fn only_the_paths_of_the_contract_are_hooks_with_any_prefix_before_them() {
+fn only_contract_paths_are_hooks_under_any_prefix() {
     let base = "/hooks.runtime.cluster.x-k8s.io/v1alpha1";
     assert_eq!(hook_of(&format!("{base}/discovery")), Some(Hook::Discovery));
     assert_eq!(
@@ -159,7 +159,7 @@ fn harm(sample: &Sample, reply: &Reply) -> Option<&'static str> {
 }
 
 #[tokio::test]
-async fn whatever_one_value_of_a_request_is_replaced_by_no_answer_does_harm() {
+async fn replacing_any_request_value_never_yields_a_harmful_answer() {
     let (world, _) = world();
     let junk = [
         json!(null),

@@ -16,7 +16,7 @@ fn serves(scene: &Scene, version: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_goes_on_as_soon_as_the_control_plane_is_seen_to_have_gone_there() {
+async fn worker_proceeds_once_the_control_plane_reaches_the_version() {
     let scene = Scene::new(Manner::Upgrades).await;
     serves(&scene, OLD);
     scene.annotate();

@@ -21,7 +21,7 @@ async fn two_asked() -> Scene {
 
 /// As it was before anybody annotated the Machine: with the version, and no word of ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_whose_infra_machine_has_the_version_already_is_asked_nothing() {
+async fn machine_is_not_asked_when_its_infra_machine_has_the_version() {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.small.change("hostmachines", "m", |infra| {
         infra["status"]["version"] = json!(NEW);
@@ -34,7 +34,7 @@ async fn a_machine_whose_infra_machine_has_the_version_already_is_asked_nothing(
 
 /// Somebody has changed the version back, or another has died between two writes: what we said stands there until it is true.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_we_called_on_its_way_is_brought_there_whatever_the_versions_say() {
+async fn machine_with_our_false_condition_is_asked_despite_versions() {
     let scene = Scene::new(Manner::Upgrades).await;
     let ours = json!({ "type": names::CONDITION, "status": "False", "reason": "CheckFailed", "message": "" });
     scene.small.change("hostmachines", "m", |infra| {
@@ -66,7 +66,7 @@ async fn what_was_held_and_is_withdrawn_is_not_left_standing_as_held() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_whose_infra_machine_goes_while_it_works_gets_its_health_check_back_at_its_end() {
+async fn node_regains_its_health_check_after_losing_its_infra_machine() {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.annotate();
     let _life = scene.provider();
@@ -82,7 +82,7 @@ async fn a_node_whose_infra_machine_goes_while_it_works_gets_its_health_check_ba
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_first_of_a_group_to_arrive_keeps_its_annotation_until_the_last_is_there() {
+async fn annotations_stay_until_the_last_machine_of_a_group_arrives() {
     let scene = two_asked().await;
     let _life = scene.provider();
     scene
@@ -99,7 +99,7 @@ async fn the_first_of_a_group_to_arrive_keeps_its_annotation_until_the_last_is_t
 
 /// One that keeps it would be rebooted, unasked, by the next change of its version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_has_arrived_loses_its_annotation_when_the_last_of_the_others_is_withdrawn() {
+async fn arrived_machine_is_released_when_the_last_other_is_withdrawn() {
     let scene = two_asked().await;
     scene.small.change("machines", OTHER, |machine| {
         machine["spec"]["version"] = json!("v1.36.9");

@@ -21,7 +21,7 @@ fn is_taken_up(scene: &Scene) -> bool {
 const UPGRADED: &str = "requests_total{outcome=\"upgraded\",reason=\"\"}";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_ends_while_nobody_lives_is_counted_by_the_successor_and_by_no_other() {
+async fn upgrade_ended_in_a_downtime_is_counted_by_the_successor_only() {
     // It takes the request up, and comes to its end only when we say so.
     let scene = Scene::new(Manner::Dawdles).await;
     scene.annotate();

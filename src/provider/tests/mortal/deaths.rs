@@ -56,7 +56,7 @@ fn has_arrived(scene: &Scene) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_dies_at_any_write_while_core_asks_is_succeeded_by_one_that_finishes() {
+async fn core_update_survives_a_provider_death_at_any_write() {
     let way = Way {
         manner: Manner::Upgrades,
         begin: Scene::update,
@@ -68,7 +68,7 @@ async fn whoever_dies_at_any_write_while_core_asks_is_succeeded_by_one_that_fini
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_dies_at_any_write_of_the_annotation_flow_is_succeeded_by_one_that_finishes() {
+async fn annotated_update_survives_a_provider_death_at_any_write() {
     let way = Way {
         manner: Manner::Upgrades,
         begin: Scene::annotate,
@@ -87,7 +87,7 @@ async fn whoever_dies_at_any_write_of_the_annotation_flow_is_succeeded_by_one_th
 
 /// Whoever asked changes their mind as soon as the Node is asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_dies_at_any_write_over_what_is_withdrawn_leaves_nothing_of_ours_behind() {
+async fn withdrawal_cleans_up_after_a_provider_death_at_any_write() {
     let way = Way {
         manner: Manner::Dawdles,
         begin: Scene::annotate,

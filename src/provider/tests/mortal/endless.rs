@@ -39,7 +39,7 @@ async fn talk(mut stream: TcpStream) -> std::io::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_without_end_is_given_up_and_its_cluster_called_away() {
+async fn cluster_with_an_endless_answer_is_reported_away() {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.small.put("secrets", secret("lies", endless().await));
     let key = Key::new(SPACE, "lies");

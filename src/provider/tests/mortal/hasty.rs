@@ -73,14 +73,14 @@ async fn asked(farewell: &'static str, what: &str, times: usize) -> Duration {
 
 /// Without growing pauses it is listed again every quarter of a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_breaks_each_watch_behind_its_list_is_asked_for_the_list_ever_less_often() {
+async fn server_that_breaks_each_watch_is_listed_with_growing_pauses() {
     let took = asked(GONE, "limit=", 5).await;
     assert!(took >= Duration::from_millis(3750), "{took:?}");
 }
 
 /// The library begins it anew by itself, at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_ends_each_watch_as_soon_as_it_is_begun_is_asked_for_it_ever_less_often() {
+async fn server_that_ends_each_watch_is_watched_with_growing_pauses() {
     let took = asked("", "watch=true", 5).await;
     assert!(took >= Duration::from_millis(3750), "{took:?}");
 }

@@ -38,7 +38,7 @@ fn node_says(scene: &Scene) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_successor_says_that_the_node_has_arrived_and_gives_ready_back() {
+async fn successor_reports_an_ended_upgrade_and_restores_ready() {
     let scene = left_in_the_middle(Manner::Upgrades).await;
     strip(&scene);
     scene
@@ -51,7 +51,7 @@ async fn a_successor_says_that_the_node_has_arrived_and_gives_ready_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_successor_that_is_there_while_the_node_works_on_says_so_at_its_end() {
+async fn successor_reports_an_upgrade_that_ends_after_it_starts() {
     let scene = left_in_the_middle(Manner::Upgrades).await;
     strip(&scene);
     let _successor = scene.provider();
@@ -62,7 +62,7 @@ async fn a_successor_that_is_there_while_the_node_works_on_says_so_at_its_end() 
 
 /// It never came to a mark.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_successor_does_not_leave_standing_as_held_what_was_withdrawn_while_nobody_led() {
+async fn machine_withdrawn_without_a_leader_does_not_stay_held() {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.empty_catalogue();
     scene.annotate();

@@ -197,7 +197,7 @@ impl Lie for Strings {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn strings_without_end_in_lists_events_and_bookmarks_are_not_kept() {
+async fn long_strings_in_lists_events_and_bookmarks_are_not_kept() {
     let both = both(Strings).await;
     both.until("both events seen", |state| {
         state.node("last").is_some() && state.node("other").is_some()

@@ -9,7 +9,7 @@ use crate::scene::{NEW, NODE, Scene, annotate, node};
 
 /// It has decided on the Node as it was, and marks the Machine first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_persons_request_that_comes_between_the_decision_and_the_write_is_not_overwritten() {
+async fn manual_request_made_just_before_the_write_is_not_overwritten() {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.small.meddle(|small| {
         small.change("nodes", NODE, |node| {
@@ -37,8 +37,7 @@ async fn a_persons_request_that_comes_between_the_decision_and_the_write_is_not_
 
 /// Left by a person's `--soak`, or malformed, by which the agent would refuse each request of ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_soak_that_a_former_request_has_left_is_none_of_ours_and_none_is_left_when_ours_is_taken_back()
- {
+async fn request_and_withdrawal_both_clear_a_leftover_soak() {
     for left in ["86400", "a day"] {
         let scene = Scene::new(Manner::Dawdles).await;
         scene.soak(left);
@@ -57,7 +56,7 @@ async fn a_soak_that_a_former_request_has_left_is_none_of_ours_and_none_is_left_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_is_made_anew_between_the_decision_and_the_write_is_decided_on_anew() {
+async fn node_recreated_just_before_the_write_is_decided_on_again() {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.small.meddle(|small| {
         small.remove("nodes", NODE);
@@ -78,8 +77,7 @@ async fn a_node_that_is_made_anew_between_the_decision_and_the_write_is_decided_
 
 /// Core deletes it before the Machine goes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_infra_machine_is_gone()
-{
+async fn deletion_withdraws_the_request_without_an_infra_machine() {
     let scene = Scene::new(Manner::Dawdles).await;
     scene.annotate();
     let _life = scene.provider();
@@ -96,7 +94,7 @@ async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_infr
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_is_deleted_has_its_request_taken_back_also_when_its_image_cannot_be_read() {
+async fn deletion_withdraws_the_request_despite_an_unreadable_image() {
     let scene = Scene::new(Manner::Dawdles).await;
     scene.annotate();
     let _life = scene.provider();
@@ -140,7 +138,7 @@ async fn what_is_withdrawn_twice_gives_ready_back_twice() {
 
 /// Where the hooks are open to every pod, a call is anybody's word.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_image_that_a_call_names_is_asked_of_no_node_until_the_infra_machine_names_it_too() {
+async fn image_of_a_call_waits_until_the_infra_machine_names_it() {
     let scene = Scene::new(Manner::Upgrades).await;
     let image = format!("ostree:site:os@{}", "e".repeat(64));
     scene.update_with_a_lie(&image);
@@ -164,7 +162,7 @@ async fn an_image_that_a_call_names_is_asked_of_no_node_until_the_infra_machine_
 
 /// Which fields name an image may be a setting of the ExtensionConfig, which comes with a call, or does not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_without_the_image_that_the_infra_machine_names_has_no_node_asked_for_another() {
+async fn call_without_the_infra_machines_image_requests_no_other() {
     let image = format!("ostree:site:os@{}", "e".repeat(64));
     let by_setting = json!({
         "apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig", "metadata": { "name": names::MANAGER },
@@ -202,7 +200,7 @@ async fn a_call_without_the_image_that_the_infra_machine_names_has_no_node_asked
 
 /// Ready is its owner's: what it says there is worth more to a person than that we work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_elses_ready_false_is_neither_written_over_nor_lifted() {
+async fn foreign_ready_false_is_neither_overwritten_nor_cleared() {
     let scene = Scene::new(Manner::Upgrades).await;
     let theirs = json!({ "type": names::READY, "status": "False", "reason": "DiskFailing", "message": "sda" });
     scene.small.change("hostmachines", "m", |infra| {

@@ -27,7 +27,7 @@ async fn two_of_one_deployment() -> Scene {
 
 /// Each decides by what its watches show; those are behind here, as they may be anywhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_that_are_called_for_two_machines_of_a_group_at_once_ask_one_node_after_the_other() {
+async fn replicas_called_at_once_ask_one_node_after_the_other() {
     let scene = two_of_one_deployment().await;
     let _replicas = [scene.replica("one", MACHINE), scene.replica("two", OTHER)];
     scene
@@ -48,7 +48,7 @@ async fn two_that_are_called_for_two_machines_of_a_group_at_once_ask_one_node_af
 
 /// A connection of core's may stay with a replica that does not lead for as long as both live.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_is_asked_also_when_core_calls_none_but_a_replica_that_does_not_lead() {
+async fn node_is_asked_when_core_calls_only_a_replica_not_leading() {
     let scene = two_of_one_deployment().await;
     let _leader = scene.replica("one", "nobody");
     scene

@@ -5,8 +5,7 @@ use crate::program::{Program, lay, pair};
 
 /// Rotation lays three files one after the other; a look may fall between them.
 #[test]
-fn a_certificate_that_is_rotated_in_its_folder_is_served_without_a_restart_and_half_of_one_is_not()
-{
+fn rotated_certificate_is_served_without_restart_once_complete() {
     let (old, new) = (pair(), pair());
     let program = Program::start(&old, &[]);
     program.until_it_has_a_certificate();

@@ -82,7 +82,7 @@ pub fn call(hooks: SocketAddr, authority: &str) -> (String, Value) {
 }
 
 #[test]
-fn a_call_that_is_under_way_when_it_is_told_to_stop_is_answered_before_it_ends() {
+fn call_in_progress_is_answered_before_the_program_stops() {
     let pair = pair();
     let mut program = Program::start(&pair, &[]);
     program.until_it_has_a_certificate();
@@ -97,7 +97,7 @@ fn a_call_that_is_under_way_when_it_is_told_to_stop_is_answered_before_it_ends()
 }
 
 #[test]
-fn with_an_authority_for_callers_nobody_without_its_certificate_is_served() {
+fn client_without_the_required_certificate_is_not_served() {
     let (pair, authority) = (pair(), tempfile::tempdir().unwrap());
     let file = authority.path().join("callers.crt");
     std::fs::write(&file, crate::program::pair().authorities).unwrap();

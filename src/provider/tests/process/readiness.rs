@@ -26,7 +26,7 @@ impl Program {
 
 /// A Service sends no calls to it then; whoever watches its life has no reason to start it anew.
 #[test]
-fn it_is_not_ready_before_it_has_seen_everything_and_healthy_all_the_same() {
+fn provider_is_healthy_but_not_ready_before_the_first_lists() {
     let program = Program::start(&pair(), &[]);
     program.until_it_has_a_certificate();
     let ready = get(program.metrics, "/readyz");

@@ -40,7 +40,7 @@ fn no_setting_ships_that_an_operators_flag_could_not_change() {
 }
 
 #[test]
-fn without_a_word_about_it_the_manifests_name_an_image_that_nobody_can_pull() {
+fn default_manifests_name_an_image_that_cannot_be_pulled() {
     let files = manifests::files(manifests::IMAGE).unwrap();
     let components = &files.last().unwrap().1;
     assert!(
@@ -51,7 +51,7 @@ fn without_a_word_about_it_the_manifests_name_an_image_that_nobody_can_pull() {
 }
 
 #[test]
-fn a_pinned_image_is_demanded_by_the_api_server_itself_with_words() {
+fn crd_requires_a_pinned_image_and_explains_it() {
     let crd = catalogue::manifest().unwrap().to_string();
     assert!(
         crd.contains("x-kubernetes-validations") && crd.contains("image must be pinned"),
@@ -79,7 +79,7 @@ fn no_right_reaches_further_than_it_must() {
 }
 
 #[test]
-fn what_may_be_written_in_our_own_namespace_and_of_extension_configs_is_ours_by_name() {
+fn write_rules_for_own_objects_are_limited_by_resource_name() {
     let writes = ["update", "patch"].map(Value::from);
     let mut named = Vec::new();
     for object in rights::objects("ns") {
@@ -101,7 +101,7 @@ fn what_may_be_written_in_our_own_namespace_and_of_extension_configs_is_ours_by_
 }
 
 #[test]
-fn a_wrong_call_and_a_folder_that_cannot_be_written_end_as_the_docs_say() {
+fn usage_error_and_unwritable_folder_exit_as_documented() {
     use upgrade::exit;
     let nowhere: &[&str] = &["manifests", "/dev/null/release"];
     for (arguments, code) in [(&["--sail"][..], exit::USAGE), (nowhere, exit::FAILED)] {

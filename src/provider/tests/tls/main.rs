@@ -13,7 +13,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn a_certificate_is_renewed_a_month_before_its_end_and_its_authority_stays() {
+fn certificate_renews_a_month_early_under_the_same_authority() {
     let now = 1_800_000_000;
     let pair = make(None, &names(), now).unwrap();
     assert_eq!(due(&pair.terms, &names(), now + 59 * DAY), Due::Nothing);
@@ -36,7 +36,7 @@ fn another_name_makes_another_certificate() {
 }
 
 #[test]
-fn a_new_authority_is_trusted_beside_the_one_before_it_and_no_older() {
+fn new_authority_bundle_keeps_only_the_previous_authority() {
     let mut now = 1_800_000_000;
     let first = make(None, &names(), now).unwrap();
     now += 9 * 365 * DAY + DAY;

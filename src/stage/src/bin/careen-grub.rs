@@ -57,8 +57,8 @@ fn wanted() -> Result<Wanted, lexopt::Error> {
     let boot = boot
         .or_else(|| boot_above(&output))
         .ok_or("FILE is not below a folder called boot: give --boot DIR")?;
-    let set =
-        set(&output, &boot).ok_or("there is no loader.N beside FILE, and _OSTREE_GRUB2_BOOTVERSION is not set")?;
+    let set = set(&output, &boot)
+        .ok_or("there is no loader.N beside FILE, and _OSTREE_GRUB2_BOOTVERSION is not set")?;
     Ok(Wanted { output, boot, set })
 }
 

@@ -15,7 +15,7 @@ fn a_good_image_is_told_with_what_changes_and_no_reason() {
 }
 
 #[test]
-fn an_image_without_a_guard_is_refused_and_where_the_policy_lets_it_through_said_to_have_none() {
+fn plan_refuses_a_guardless_image_or_reports_it_as_unguarded() {
     let mut bare = found();
     bare.facts.info.as_mut().unwrap().stage = None;
     let plan = answered(bare.clone(), Pods::default());
@@ -31,7 +31,7 @@ fn an_image_without_a_guard_is_refused_and_where_the_policy_lets_it_through_said
 }
 
 #[test]
-fn an_image_whose_trial_nobody_would_judge_is_refused_in_a_plan_too() {
+fn plan_refuses_an_image_without_an_agent() {
     let mut bare = found();
     bare.facts.lacks = Box::new(["careen-agent.service".into()]);
     let plan = answered(bare, Pods::default());
@@ -40,7 +40,7 @@ fn an_image_whose_trial_nobody_would_judge_is_refused_in_a_plan_too() {
 }
 
 #[test]
-fn an_image_that_would_be_refused_is_told_with_the_reason_and_all_the_same_with_what_changes() {
+fn plan_of_a_refused_image_gives_the_reason_and_the_changes() {
     let mut unfit = found();
     unfit.facts.info.as_mut().unwrap().kubernetes = "v1.37.0".parse().unwrap();
     let plan = answered(unfit, Pods::default());
@@ -107,7 +107,7 @@ fn few_packages_are_all_told() {
 }
 
 #[test]
-fn an_image_that_turns_out_to_be_the_one_that_runs_changes_nothing() {
+fn plan_for_the_running_image_reports_no_changes() {
     let mut found = found();
     found.facts = facts('a');
     found.fetch_bytes = Some(7);
@@ -158,7 +158,7 @@ fn a_failure_that_is_remembered_is_told_whoever_asks() {
 }
 
 #[test]
-fn an_image_that_turns_out_to_be_one_that_failed_here_is_told_as_the_upgrade_would_tell_it() {
+fn plan_refuses_a_remembered_bad_image_unless_asked_by_a_new_id() {
     let asked = "ostree:careen:os q1";
     let Response::Look(look) = asks(asked, &quiet()) else {
         panic!()

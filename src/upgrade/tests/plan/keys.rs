@@ -53,7 +53,7 @@ fn told() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_key_of_a_plan_is_on_the_page_about_planning_and_no_other() {
+fn planning_page_documents_exactly_the_keys_of_a_plan() {
     let full = serde_json::to_value(full()).unwrap();
     let there: BTreeSet<_> = full.as_object().unwrap().keys().cloned().collect();
     assert_eq!(there, told());

@@ -82,13 +82,13 @@ fn a_node_whose_kubelet_is_owed_its_state_says_so_to_a_plan_too() {
 }
 
 #[test]
-fn a_node_whose_trials_would_all_fail_by_a_check_says_so_to_a_plan_too() {
+fn plan_is_refused_when_a_check_is_untrusted() {
     let amiss = quiet().with(|seen| seen.machine.checks = Err(untrusted()));
     assert_eq!(refused(asks(&image('b'), &amiss)), "CheckUntrusted");
 }
 
 #[test]
-fn a_node_without_the_watchdog_that_its_policy_demands_says_so_to_a_plan_too() {
+fn plan_is_refused_without_the_required_watchdog() {
     let found = "none".into();
     let bare = quiet().with(|seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found }));
     let policy = Policy {

@@ -35,7 +35,7 @@ fn a_plan_tells_when_the_hours_open_that_are_closed() {
 }
 
 #[test]
-fn a_plan_tells_of_hours_that_are_too_short_by_now_when_they_open_again() {
+fn plan_says_when_a_window_that_is_too_short_opens_again() {
     let told = |hours: &[&str], minutes| {
         let mut policy = Policy::default();
         policy.window.open = hours.iter().map(|text| text.parse().unwrap()).collect();
@@ -61,7 +61,7 @@ fn a_plan_tells_of_hours_that_are_too_short_by_now_when_they_open_again() {
 }
 
 #[test]
-fn a_plan_of_a_paused_node_tells_why_it_is_and_all_the_same_what_changes() {
+fn plan_of_a_paused_node_gives_the_pause_reason_and_the_changes() {
     let paused = quiet().with(|seen| seen.node.paused = Some("an audit".into()));
     let policy = Policy::default();
     let plan = answered_on(&paused, &policy, found(), Pods::default());

@@ -21,7 +21,7 @@ async fn mirror(node: &TestNode, name: &str, volumes: Value) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn no_pod_can_be_made_for_another_node_and_none_with_rights_for_the_own() -> Result<()> {
+async fn node_credential_creates_only_bare_mirror_pods_on_its_node() -> Result<()> {
     let (own, other, hand) = captured("places").await?;
     let ours = Namespace::new(&own).await?;
     let make = |body: Value| post(within(&ours.name, "pods"), body);

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_by_fence_and_by_indent_and_a_list_that_goes_on_is_none() {
+    fn code_finds_fenced_and_indented_blocks_but_no_list_text() {
         let text = "1. one\n    goes on\n\n    still\n\n        list a\n          list b\n\nText\n\n```sh\na\n\nb\n```\n\n    c\n    d\nend\n";
         let found = code(text);
         let wanted: [(usize, &str); 3] =
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_comes_goes_or_changes_its_beginning_is_told_by_its_line() {
+    fn added_removed_or_changed_block_is_reported() {
         let table: Table = &[("one", Once), ("two", Each)];
         let told = |text: &str| {
             of("page", text, table)

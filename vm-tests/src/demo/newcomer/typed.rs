@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_the_pages_say_is_typed_and_nothing_of_this_machines_disks() -> Result<()> {
+    fn script_types_all_pages_and_names_no_disk_of_the_host() -> Result<()> {
         let script = script(&blocks()?, ["v1.35.4", "v1.36.3"])?;
         for (line, times) in [
             ("INITRD=No mmdebstrap", 2),

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_paths_of_this_machine_stand_in_for_what_the_page_leaves_open() {
+    fn host_paths_replace_the_placeholders_of_the_page() {
         let host = host(Path::new("/"));
         let line = "PATH=…/.cache/careen/kube-v1.36-…/bin:~/.cache/careen/target/debug:$PATH";
         assert_eq!(host.filled_in(line), "PATH=/k/bin:/t/debug:$PATH");

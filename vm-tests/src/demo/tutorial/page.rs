@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_told_with_its_section_its_place_and_what_is_to_be_seen() -> Result<()> {
+    fn block_carries_its_section_line_place_and_expectations() -> Result<()> {
         let text = "## 1. Ask\n\nNow:\n\n<!-- host; when Fetched; exits 1 or 4; until it says so -->\n\n    k get\n    k set\n\nSo.\n";
         let blocks = blocks(text)?;
         assert_eq!(blocks.len(), 1);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_a_comment_and_a_comment_without_a_block_are_told_by_their_line() {
+    fn unpaired_blocks_and_comments_are_reported_by_line() {
         for (text, line) in [
             ("a\n\n    k get\n", "line 3"),
             ("<!-- node -->\n\nprose\n", "line 3"),

@@ -51,7 +51,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 #[test]
-fn every_block_says_where_it_is_typed_and_both_terminals_are_used() -> Result<()> {
+fn every_block_names_its_place_and_both_terminals_are_used() -> Result<()> {
     let blocks = page()?;
     let count = |place| {
         blocks

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agents_events_about_the_node_are_taken_in_the_order_of_their_times() {
+    fn agent_events_of_the_node_are_taken_in_order_of_time() {
         let ours = |second, reason| event(second, reason, &json!({}));
         let events = vec![
             ours(3, "Fetched"),

@@ -97,7 +97,7 @@ mod tests {
     use upgrade::zone::{Offset, Rules};
 
     #[test]
-    fn at_any_hour_they_are_open_by_utc_and_over_in_the_zone_for_as_long_as_a_scenario_may_take() {
+    fn hours_are_open_in_utc_and_closed_in_the_zone_at_any_time() {
         for now in (1_795_700_000..1_795_700_000 + DAY).step_by(1111) {
             let hours = Hours::around(now);
             let utc = Window {

@@ -14,7 +14,7 @@ fn program(node: &Node, path: &str, mode: u32) {
 }
 
 #[test]
-fn a_required_check_or_a_pre_hook_that_others_may_write_is_bad_by_file_and_mode() {
+fn world_writable_required_check_or_pre_hook_is_bad() {
     for path in ["etc/careen/required.d/net", "usr/lib/careen/pre.d/10-lb"] {
         let node = Node::sound();
         program(&node, path, 0o757);
@@ -24,7 +24,7 @@ fn a_required_check_or_a_pre_hook_that_others_may_write_is_bad_by_file_and_mode(
 }
 
 #[test]
-fn a_wanted_check_or_a_post_hook_that_others_may_write_is_worth_a_look() {
+fn world_writable_wanted_check_or_post_hook_warns() {
     for path in ["etc/careen/wanted.d/net", "etc/careen/post.d/10-lb"] {
         let node = Node::sound();
         program(&node, path, 0o757);
@@ -35,7 +35,7 @@ fn a_wanted_check_or_a_post_hook_that_others_may_write_is_worth_a_look() {
 }
 
 #[test]
-fn each_program_that_is_not_run_is_named_and_one_that_root_alone_may_write_is_not() {
+fn each_untrusted_program_has_a_finding_and_trusted_ones_none() {
     let node = Node::sound();
     program(&node, "etc/careen/required.d/good", 0o755);
     assert_eq!(node.found("programs").verdict, Verdict::Ok);

@@ -115,7 +115,7 @@ fn a_policy_that_names_no_place_for_them_is_warned_of() {
 }
 
 #[test]
-fn a_container_policy_counts_by_what_it_demands_not_by_being_there() {
+fn container_policy_must_demand_signatures_to_be_ok() {
     let node = with_skopeo();
     node.policy(ALLOWED);
     node.container_policy(ANYTHING);
@@ -133,7 +133,7 @@ fn each_place_that_is_allowed_wants_a_demand_of_its_own() {
 }
 
 #[test]
-fn a_container_policy_that_cannot_be_read_is_bad_whoever_vouches() {
+fn unreadable_container_policy_is_bad_even_with_signed_by() {
     let node = with_skopeo();
     node.policy("[registry]\nsigned-by = \"site\"\n");
     node.container_policy("{");
@@ -141,7 +141,7 @@ fn a_container_policy_that_cannot_be_read_is_bad_whoever_vouches() {
 }
 
 #[test]
-fn archives_want_signed_by_since_no_container_policy_looks_at_them() {
+fn archives_need_signed_by_even_with_a_container_policy() {
     let node = with_skopeo();
     node.container_policy(SIGNED_HERE);
     let archives = format!("{ALLOWED}archives = [\"/srv/images\"]\n");
@@ -154,7 +154,7 @@ fn archives_want_signed_by_since_no_container_policy_looks_at_them() {
 }
 
 #[test]
-fn the_remote_that_vouches_is_judged_as_the_others_though_no_image_may_come_from_it() {
+fn signed_by_remote_is_judged_even_when_remotes_exclude_it() {
     let node = with_skopeo();
     node.policy("[registry]\nsigned-by = \"elsewhere\"\n");
     let all = examine(&node.patient());
@@ -185,7 +185,7 @@ fn a_node_with_registries_alone_needs_no_remote() {
 }
 
 #[test]
-fn without_remotes_and_without_places_no_image_comes_whoever_would_vouch() {
+fn container_policy_does_not_replace_a_remote_or_a_registry() {
     let node = with_skopeo().without_remotes();
     node.is_bad("remote", "no OSTree remote");
     node.container_policy(SIGNED_HERE);

@@ -20,7 +20,7 @@ fn a_remote_that_the_policy_names_and_nobody_configured_is_bad() {
 }
 
 #[test]
-fn a_remote_without_verification_is_bad_unless_the_policy_allows_it() {
+fn remote_without_verification_is_bad_unless_policy_allows_it() {
     let node = Node::sound();
     node.remote("url=https://x\ngpg-verify=false\n");
     node.is_bad("remote", "gpg-verify=false");
@@ -65,7 +65,7 @@ fn a_key_that_the_remote_or_the_system_brings_is_one() {
 }
 
 #[test]
-fn a_key_path_that_is_not_there_is_bad_by_its_name_whatever_other_keys_there_are() {
+fn missing_gpgkeypath_entry_is_bad_even_beside_an_existing_one() {
     let node = Node::sound();
     write(&node.root().join("etc/pki/site.gpg"), "a key");
     node.remote("url=https://x\ngpgkeypath=/etc/pki/site.gpg;/etc/pki/next.gpg\n");

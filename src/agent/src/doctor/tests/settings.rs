@@ -51,7 +51,7 @@ fn a_policy_that_keeps_the_node_out_is_bad_and_says_why() {
 }
 
 #[test]
-fn a_kubelet_s_state_that_is_still_owed_is_bad_and_says_what_could_not_be_put_back() {
+fn owed_kubelet_state_is_bad_and_the_finding_says_why() {
     let node = Node::sound();
     assert_eq!(node.found("kubelet-state").verdict, Verdict::Ok);
     let (places, id) = (node.patient().places, "u1".parse().unwrap());

@@ -38,7 +38,7 @@ fn second() -> Node {
 }
 
 #[test]
-fn the_command_that_makes_it_the_default_names_the_generator_that_libostree_is_to_call() {
+fn set_default_command_names_the_installed_menu_generator() {
     let node = second();
     let command =
         |generator: &str| format!(": OSTREE_GRUB2_EXEC={generator} ostree admin set-default 1");
@@ -52,7 +52,7 @@ fn the_command_that_makes_it_the_default_names_the_generator_that_libostree_is_t
 }
 
 #[test]
-fn on_a_node_with_a_menu_by_grub_mkconfig_the_command_leaves_it_one() {
+fn set_default_command_omits_the_generator_for_grub_mkconfig() {
     let node = second();
     let grub = node.disk.places.boot.join("loader.1/grub.cfg");
     write(&grub, "### BEGIN /etc/grub.d/00_header ###\n");
@@ -65,7 +65,7 @@ fn on_a_node_with_a_menu_by_grub_mkconfig_the_command_leaves_it_one() {
 }
 
 #[test]
-fn boot_entries_that_cannot_be_read_are_bad_and_nobody_is_told_that_libostree_mends_them() {
+fn unreadable_boot_entries_are_bad_without_set_default_advice() {
     let node = Node::sound();
     let entries = node.disk.places.boot.join("loader/entries");
     let entry = fs::read_dir(&entries).unwrap().next().unwrap().unwrap();
@@ -106,7 +106,7 @@ fn a_missing_unit_is_bad_by_name() {
 
 /// A package that was removed and came again, or a person, has left it so.
 #[test]
-fn a_unit_that_nothing_starts_is_bad_by_name_until_all_that_is_to_pull_it_in_does() {
+fn unit_is_bad_until_every_wanted_by_target_pulls_it_in() {
     let node = Node::sound();
     let folder = node.root().join("usr/lib/systemd/system");
     let text = "[Install]\nWantedBy=sysinit.target rescue.target\n";
@@ -138,7 +138,7 @@ fn a_loader_that_cannot_clear_its_one_shot_is_bad() {
 }
 
 #[test]
-fn an_initramfs_without_the_guard_is_bad_where_the_image_claims_one() {
+fn initramfs_without_a_guard_is_bad_when_the_image_claims_one() {
     let node = Node::sound();
     node.initramfs(&["init", "bin/careen-stage"]);
     node.is_bad("stage", names::GUARD_UNIT);

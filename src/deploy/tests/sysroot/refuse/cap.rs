@@ -17,7 +17,7 @@ fn a_cap_that_the_remotes_own_proxy_would_get_around_is_refused() {
 }
 
 #[test]
-fn a_cap_that_would_take_the_place_of_a_proxy_in_the_environment_is_refused() {
+fn bandwidth_cap_is_refused_when_the_environment_sets_a_proxy() {
     let world = world();
     let capped = [&fetch(REMOTE, BRANCH)[..], &["--bandwidth", "100000"]].concat();
     for name in ["http_proxy", "https_proxy", "ALL_PROXY"] {

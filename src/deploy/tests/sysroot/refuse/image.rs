@@ -102,7 +102,7 @@ fn an_image_without_a_kernel_cannot_be_deployed() {
 }
 
 #[test]
-fn a_commit_that_was_never_fetched_can_be_neither_verified_nor_deployed() {
+fn unfetched_commit_cannot_be_verified_or_deployed() {
     let world = world();
     let commit = "ab".repeat(32);
     for verb in ["verify", "deploy"] {
@@ -121,7 +121,7 @@ fn what_is_not_deployed_cannot_be_blessed() {
 }
 
 #[test]
-fn a_changed_file_that_is_a_folder_in_the_new_image_is_named_before_anything_is_written() {
+fn changed_file_that_becomes_a_folder_is_named_before_any_write() {
     let world = world();
     fs::write(world.etc("thing"), "mine").unwrap();
     let commit = world.fetched(&Image::new(2).with("usr/etc/thing/part", b"x"));

@@ -61,7 +61,7 @@ fn a_ref_that_is_not_in_the_remotes_summary_is_named() {
 }
 
 #[test]
-fn a_ref_that_is_in_the_remotes_summary_and_is_withheld_is_not_said_to_be_missing() {
+fn ref_listed_in_the_summary_but_forbidden_is_not_missing() {
     let world = world();
     world.publish(&Image::new(2), Some(&keys().trusted));
     let repo = format!("--repo={}", world.path("repo").display());

@@ -83,7 +83,7 @@ fn a_redirect_to_a_file_of_the_node_is_not_followed() {
 const TURNS: u64 = 30;
 
 #[test]
-fn a_circle_of_redirects_is_left_in_the_end_or_when_the_fetch_is_asked_to_end() {
+fn redirect_loop_ends_the_fetch_by_itself_or_on_sigterm() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     let before = Listing::of(&world.root());
@@ -130,7 +130,7 @@ fn a_ref_or_a_commit_without_an_end_is_cut_off() {
 }
 
 #[test]
-fn a_file_without_an_end_ends_with_the_room_on_the_disk_which_is_given_back() {
+fn endless_file_stops_at_a_full_disk_and_the_space_is_freed() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     world.server.plays(Trick::Endless, ".filez");
@@ -144,7 +144,7 @@ fn a_file_without_an_end_ends_with_the_room_on_the_disk_which_is_given_back() {
 }
 
 #[test]
-fn a_file_without_an_end_is_given_up_while_there_is_room_on_the_disk() {
+fn endless_file_is_abandoned_while_reserved_space_remains() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     // Each file so, eight at a time.
@@ -182,7 +182,7 @@ fn a_file_that_drips_is_let_go_when_the_fetch_is_asked_to_end() {
 }
 
 #[test]
-fn another_commit_in_the_place_of_the_one_that_was_asked_for_is_refused() {
+fn substituted_commit_is_refused() {
     let world = world();
     let [wanted, other] =
         [2, 3].map(|version| world.publish(&Image::new(version), Some(&keys().trusted)));
@@ -211,7 +211,7 @@ fn the_signature_of_another_commit_is_none() {
 }
 
 #[test]
-fn another_file_in_the_place_of_one_is_refused_and_the_true_one_taken_at_the_next_try() {
+fn substituted_file_is_refused_and_the_true_one_fetched_later() {
     let world = world();
     let commit = world.publish(
         &Image::new(2).with("usr/bin/evil", b"evil"),
@@ -228,7 +228,7 @@ fn another_file_in_the_place_of_one_is_refused_and_the_true_one_taken_at_the_nex
 }
 
 #[test]
-fn what_was_fetched_is_verified_and_deployed_wherever_the_branch_and_our_own_ref_lead_by_then() {
+fn deploy_uses_the_fetched_commit_after_refs_have_moved() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("verify", &commit).verified();

@@ -38,7 +38,7 @@ fn a_commit_signed_by_a_stranger_is_refused() {
 }
 
 #[test]
-fn a_key_that_is_not_where_the_remotes_configuration_says_is_named() {
+fn missing_gpgkeypath_file_is_named() {
     let world = world();
     let commit = world.publish(&Image::new(2), Some(&keys().trusted));
     let ring = keys().ring.display();
@@ -102,7 +102,7 @@ fn an_unsigned_commit_that_lies_here_already_is_refused_too() {
 }
 
 #[test]
-fn a_remote_without_verification_is_refused_unless_that_is_allowed() {
+fn remote_without_verification_is_refused_unless_allowed() {
     let world = world();
     world.add_remote("loose", &["--no-gpg-verify"]);
     let commit = world.publish(&Image::new(2), None);
@@ -115,7 +115,7 @@ fn a_remote_without_verification_is_refused_unless_that_is_allowed() {
 }
 
 #[test]
-fn allowing_unsigned_images_does_not_switch_off_a_remotes_own_verification() {
+fn unsigned_flag_does_not_disable_a_remotes_verification() {
     let world = world();
     world.publish(&Image::new(2), None);
     let unsigned = [&fetch(REMOTE, BRANCH)[..], &["--unsigned"]].concat();

@@ -9,7 +9,7 @@ use crate::keys::keys;
 use crate::world::{REMOTE, world};
 
 #[test]
-fn a_name_that_leads_out_of_the_tree_is_refused_however_well_it_is_signed() {
+fn signed_tree_with_a_name_escaping_it_is_refused() {
     let world = world();
     let good = world.publish(&Image::new(2), Some(&keys().trusted));
     for name in ["../escaped", "usr/escaped", "..", "."] {
@@ -39,7 +39,7 @@ fn an_image_json_that_is_a_link_is_not_followed() {
 }
 
 #[test]
-fn of_two_kernels_nobody_can_tell_which_would_be_booted_so_neither_is_taken() {
+fn image_with_two_kernels_is_refused() {
     let world = world();
     for other in ["6.1.0", "6.9.0"] {
         let path = format!("usr/lib/modules/{other}/vmlinuz");

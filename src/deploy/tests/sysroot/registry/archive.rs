@@ -10,7 +10,7 @@ use crate::world::REMOTE;
 use super::{Shop, shop, tools};
 
 #[test]
-fn a_site_without_a_network_takes_images_from_archives_and_folders() {
+fn images_are_fetched_from_oci_archives_and_folders() {
     let shop = shop();
     let commit = shop.world.publish(&Image::new(2), Some(&keys().trusted));
     for kind in ["oci-archive:", "oci:"] {
@@ -24,7 +24,7 @@ fn a_site_without_a_network_takes_images_from_archives_and_folders() {
 }
 
 #[test]
-fn an_archive_with_another_image_than_the_one_asked_for_is_refused_and_the_other_is_named() {
+fn archive_with_another_image_is_refused_and_that_image_named() {
     let shop = shop();
     let commit = shop.world.publish(&Image::new(2), Some(&keys().trusted));
     let place = shop.world.path("os.tar");
@@ -58,7 +58,7 @@ fn swaps_the_archive_in_its_second_life(shop: &Shop, archive: &str, other: &str)
 }
 
 #[test]
-fn an_archive_that_is_swapped_when_it_was_looked_at_is_not_brought() {
+fn archive_swapped_after_its_inspection_is_refused() {
     let shop = shop();
     let pushed = |version, name: &str| {
         let image = Image::new(version);

@@ -87,7 +87,7 @@ fn a_registry_that_does_not_answer_is_tried_again() {
 }
 
 #[test]
-fn a_layer_that_is_not_what_its_digest_says_is_never_used_and_comes_again_when_it_is_mended() {
+fn corrupt_layer_is_never_used_and_is_fetched_again_once_good() {
     let shop = shop();
     let (image, commit) = shop.offer_signed(&big());
     let layers = shop.server.layers(&image);
@@ -131,7 +131,7 @@ fn a_fetch_goes_on_where_the_registry_broke_off() {
 }
 
 #[test]
-fn a_fetch_from_a_registry_that_has_fallen_silent_can_be_stopped() {
+fn fetch_from_a_silent_registry_can_be_stopped() {
     let shop = shop();
     let (image, commit) = shop.offer_signed(&big());
     let wire = Wire::new(shop.server.port, 2_000_000, Then::Silent);
@@ -156,8 +156,7 @@ fn is_noted(shop: &Shop, layer: &str) -> bool {
 }
 
 #[test]
-fn a_false_commit_that_came_before_its_digest_was_known_to_be_wrong_is_never_taken_by_the_next_run()
-{
+fn false_commit_from_a_killed_run_is_not_used_by_the_next_one() {
     let shop = shop();
     let (theirs, other) = shop.offer(&Image::new(3), None);
     shop.fetch_with(&theirs, &["--unsigned"]).fetched();

@@ -70,7 +70,7 @@ fn damaged(shop: &Shop, image: &str) {
 }
 
 #[test]
-fn layers_that_lack_a_file_of_the_commit_are_no_image_and_a_whole_one_is_taken_after_them() {
+fn layers_lacking_a_file_are_damaged_and_a_whole_image_succeeds() {
     let shop = shop();
     let commit = shop.world.publish(&files(), Some(&keys().trusted));
     let [lacking, whole] = ["lacking", "whole"].map(|name| shop.world.path(name));

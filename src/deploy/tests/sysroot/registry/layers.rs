@@ -4,7 +4,7 @@ use crate::world::REMOTE;
 use super::{Shop, shop};
 
 #[test]
-fn an_image_from_a_registry_becomes_the_commit_that_was_wrapped_and_goes_all_the_way() {
+fn registry_image_yields_its_wrapped_commit_and_can_be_deployed() {
     let shop = shop();
     let (image, commit) = shop.offer_signed(&Image::new(2));
     let answer = shop.fetch(&image);
@@ -63,7 +63,7 @@ const CREDENTIALS: [&str; 6] = [
 ];
 
 #[test]
-fn credentials_are_found_in_each_of_the_usual_files_and_wrong_ones_are_named_with_theirs() {
+fn each_credentials_file_is_used_and_wrong_ones_name_their_file() {
     let server = super::server::Server::start(Some(super::server::USER));
     let shop: Shop = super::with(server);
     let port = shop.server.port;

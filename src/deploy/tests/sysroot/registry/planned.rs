@@ -4,7 +4,7 @@ use crate::keys::keys;
 use super::shop;
 
 #[test]
-fn a_plan_of_a_container_image_tells_what_changes_and_leaves_the_disk_as_it_was() {
+fn container_plan_reports_changes_and_leaves_the_disk_unchanged() {
     let shop = shop();
     let big = noise(9, 300_000);
     let (image, commit) = shop.offer_signed(&Image::new(2).with("usr/share/big", &big));
@@ -33,7 +33,7 @@ fn a_plan_takes_nothing_from_an_upgrade_to_the_same_image() {
 }
 
 #[test]
-fn a_plan_of_an_image_that_is_not_signed_is_refused_and_leaves_the_disk_as_it_was() {
+fn unsigned_image_plan_is_refused_and_leaves_the_disk_unchanged() {
     let shop = shop();
     let (image, _) = shop.offer(&Image::new(2), None);
     let disk = shop.world.disk();
@@ -46,7 +46,7 @@ fn a_plan_of_an_image_that_is_not_signed_is_refused_and_leaves_the_disk_as_it_wa
 }
 
 #[test]
-fn a_plan_that_finds_another_commit_than_the_one_asked_for_leaves_no_layers_behind() {
+fn plan_finding_another_commit_leaves_no_layers() {
     let shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2));
     let refs = shop.refs();

@@ -41,7 +41,7 @@ fn is_away(shop: &Shop, server: &Server, image: &str) {
 }
 
 #[test]
-fn a_registry_that_redirects_in_a_circle_is_away_and_one_that_leads_on_is_followed() {
+fn registry_redirect_loop_is_away_and_a_single_redirect_works() {
     let shop = shop();
     let (image, commit) = shop.offer_signed(&Image::new(2));
     let mut ends = asked_for(&shop, &image);

@@ -20,7 +20,7 @@ fn has_no_room(shop: &Shop, image: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_image_that_is_larger_than_the_room_is_refused_before_its_first_layer() {
+fn image_larger_than_the_disk_is_refused_before_any_layer() {
     let shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2).with("usr/share/big", &noise(9, 8_000_000)));
     let said = has_no_room(&shop, &image);
@@ -31,7 +31,7 @@ fn an_image_that_is_larger_than_the_room_is_refused_before_its_first_layer() {
 }
 
 #[test]
-fn layers_that_requests_which_came_to_nothing_have_left_make_room_for_the_next_image() {
+fn layers_of_abandoned_fetches_make_room_for_the_next_image() {
     let shop = shop();
     let (first, _) = shop.offer_signed(&Image::new(2).with("usr/share/big", &noise(9, 5_000_000)));
     let (next, commit) =

@@ -15,7 +15,7 @@ fn refused(shop: &Shop, image: &str) -> Reason {
 }
 
 #[test]
-fn an_image_whose_commit_nobody_signed_is_refused_like_an_unsigned_commit() {
+fn image_with_an_unsigned_commit_is_refused() {
     let shop = shop();
     let (image, commit) = shop.offer(&Image::new(2), None);
     let unsigned = Reason::Unsigned {
@@ -37,7 +37,7 @@ fn an_image_signed_by_a_stranger_is_refused() {
 }
 
 #[test]
-fn an_image_that_nothing_vouches_for_is_refused_before_the_registry_hears_of_it() {
+fn image_without_a_signature_source_is_refused_before_any_call() {
     let mut shop = shop();
     let (image, commit) = shop.offer_signed(&Image::new(2));
     shop.server.go_away();
@@ -60,14 +60,14 @@ fn an_image_that_nothing_vouches_for_is_refused_before_the_registry_hears_of_it(
 }
 
 #[test]
-fn an_image_that_nothing_vouches_for_is_fetched_where_the_policy_lets_that_be() {
+fn unsigned_flag_allows_an_image_without_a_signature() {
     let shop = shop();
     let (image, commit) = shop.offer(&Image::new(2), None);
     assert_eq!(shop.fetch_with(&image, &["--unsigned"]).fetched().0, commit);
 }
 
 #[test]
-fn a_keyring_of_a_remote_that_is_not_there_or_verifies_nothing_vouches_for_nothing() {
+fn signed_by_a_missing_or_unverified_remote_is_refused() {
     let shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2));
     let reason = shop
@@ -80,7 +80,7 @@ fn a_keyring_of_a_remote_that_is_not_there_or_verifies_nothing_vouches_for_nothi
 }
 
 #[test]
-fn a_keyring_that_is_not_where_its_remote_says_is_named_before_the_registry_hears_of_it() {
+fn missing_signed_by_keyring_is_named_before_any_registry_call() {
     let mut shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2));
     shop.server.go_away();
@@ -93,7 +93,7 @@ fn a_keyring_that_is_not_where_its_remote_says_is_named_before_the_registry_hear
 }
 
 #[test]
-fn an_image_that_the_container_policy_wants_signed_and_nobody_signed_is_refused() {
+fn image_missing_the_signature_its_policy_demands_is_refused() {
     let shop = shop();
     let (image, _) = shop.offer_signed(&Image::new(2));
     let scope = format!("127.0.0.1:{}", shop.server.port);

@@ -21,7 +21,7 @@ fn undo_leaves_the_disk_as_it_was() {
 }
 
 #[test]
-fn an_undo_without_a_commit_takes_back_the_layers_of_an_image_that_nobody_deployed() {
+fn undo_without_a_commit_removes_layers_of_an_undeployed_image() {
     let shop = shop();
     let before = shop.world.disk();
     let (image, _) = shop.offer_signed(&Image::new(2));

@@ -72,7 +72,7 @@ impl Shop {
 }
 
 #[test]
-fn an_archive_leaves_nothing_unpacked_whether_it_is_taken_planned_or_another_one() {
+fn archive_leaves_nothing_unpacked_if_fetched_planned_or_wrong() {
     let shop = shop();
     let (image, commit) = shop.signed_archive();
     shop.plan(&image).planned().unwrap();
@@ -87,7 +87,7 @@ fn an_archive_leaves_nothing_unpacked_whether_it_is_taken_planned_or_another_one
 }
 
 #[test]
-fn an_archive_that_nobody_signed_or_the_container_policy_forbids_leaves_nothing_unpacked() {
+fn archive_refused_for_its_signature_leaves_nothing_unpacked() {
     let shop = shop();
     let (unsigned, _) = shop.archive("unsigned.tar", None);
     assert_eq!(shop.fetch(&unsigned).reason().code(), "Unsigned");
@@ -104,7 +104,7 @@ fn an_archive_that_nobody_signed_or_the_container_policy_forbids_leaves_nothing_
 }
 
 #[test]
-fn a_fetch_that_is_withdrawn_while_the_archive_is_unpacked_leaves_nothing_of_it() {
+fn fetch_terminated_while_unpacking_leaves_nothing_unpacked() {
     let shop = shop();
     let (image, commit) = shop.signed_archive();
     let (run, _pipe) = shop.half_way(&image);
@@ -117,7 +117,7 @@ fn a_fetch_that_is_withdrawn_while_the_archive_is_unpacked_leaves_nothing_of_it(
 }
 
 #[test]
-fn what_a_run_that_was_cut_off_has_unpacked_goes_with_the_next_fetch_undo_or_clean_up() {
+fn next_fetch_undo_or_clean_removes_files_of_a_cut_off_unpack() {
     let shop = shop();
     let (image, commit) = shop.signed_archive();
     for verb in ["undo", "clean"] {
@@ -131,7 +131,7 @@ fn what_a_run_that_was_cut_off_has_unpacked_goes_with_the_next_fetch_undo_or_cle
 }
 
 #[test]
-fn an_archive_that_is_larger_than_the_room_is_refused_before_it_is_unpacked() {
+fn archive_larger_than_the_disk_is_refused_before_unpacking() {
     let shop = shop();
     let (image, _) = shop.signed_archive();
     let size = fs::metadata(shop.world.path("os.tar")).unwrap().len();

@@ -114,7 +114,7 @@ impl Shop {
 }
 
 #[test]
-fn an_image_that_is_signed_as_the_container_policy_demands_is_let_through() {
+fn image_signed_as_the_container_policy_demands_is_accepted() {
     let shop = shop();
     let (image, commit) = shop.offer(&Image::new(2), None);
     shop.demands_a_signature();
@@ -149,7 +149,7 @@ fn a_signature_of_a_stranger_vouches_for_nothing() {
 }
 
 #[test]
-fn a_signature_of_another_image_or_of_the_same_under_another_name_vouches_for_nothing() {
+fn signature_of_another_image_or_name_is_refused() {
     let shop = shop();
     let (image, _) = shop.offer(&Image::new(2), None);
     shop.demands_a_signature();
@@ -175,7 +175,7 @@ fn a_signature_that_was_changed_vouches_for_nothing() {
 }
 
 #[test]
-fn a_signature_that_was_taken_back_counts_no_more_also_where_all_of_the_image_lies_here() {
+fn fetched_image_is_refused_once_its_signature_is_removed() {
     let shop = shop();
     let (image, commit) = shop.offer(&Image::new(2), None);
     shop.demands_a_signature();
@@ -188,7 +188,7 @@ fn a_signature_that_was_taken_back_counts_no_more_also_where_all_of_the_image_li
 }
 
 #[test]
-fn a_signature_of_sigstores_is_as_good_where_the_container_policy_demands_one() {
+fn sigstore_signature_satisfies_a_policy_that_demands_one() {
     let shop = shop();
     let (image, commit) = shop.offer(&Image::new(2), None);
     shop.demands_a_signature_of_sigstores();

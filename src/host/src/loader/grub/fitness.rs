@@ -56,7 +56,10 @@ fn check_block(path: &Path) -> std::result::Result<(), String> {
     let meta = fs::symlink_metadata(path)
         .map_err(|error| format!("{}: {error}; {accepted}", path.display()))?;
     if !meta.file_type().is_file() {
-        return Err(format!("{} is not a plain file; {accepted}", path.display()));
+        return Err(format!(
+            "{} is not a plain file; {accepted}",
+            path.display()
+        ));
     }
     env::read(path).map_err(|error| format!("{error}; {accepted}"))?;
     if !has_blocks(meta.len(), meta.blocks()) {

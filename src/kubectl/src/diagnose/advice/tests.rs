@@ -3,7 +3,7 @@ use std::path::Path;
 
 /// The same codes speak of both.
 #[test]
-fn what_speaks_of_a_remote_or_a_registry_says_where_to_look_for_each() {
+fn image_source_advice_names_remote_and_registry_settings() {
     for code in [
         "RemoteAway",
         "Unsigned",
@@ -40,7 +40,7 @@ fn commands(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_came_to_no_words_in_a_journal_is_looked_for_where_the_runbook_says() {
+fn advice_without_journal_output_uses_the_runbook_commands() {
     for code in ["StageRefused", "RememberedBad", "NoVerdict"] {
         let advice = of(code).unwrap();
         let commands = commands(advice.first);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_that_may_serve_is_the_servers_word_or_a_node_of_the_control_plane() {
+    async fn oldest_version_is_the_servers_or_a_control_plane_nodes() {
         let state = seen(vec![
             node("cp", "v1.36.3", "1"),
             node("worker", "v1.30.1", "1"),
@@ -136,8 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_servers_version_is_doubted_when_a_node_of_the_control_plane_comes_changes_or_goes()
-    {
+    async fn server_version_is_doubted_when_control_plane_nodes_change() {
         let state = seen(vec![node("cp", "v1.35.4", "1"), node("w", "v1.35.4", "1")]);
         assert!(!is_doubted(&state), "it was asked just now");
         state.put(node("w", "v1.36.3", "2"));
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_servers_version_is_doubted_when_the_static_pod_of_an_api_server_changes() {
+    async fn server_version_is_doubted_when_an_apiserver_pod_changes() {
         let state = seen(Vec::new());
         let pod = |component: &str, version: &str, ready: bool| {
             let pod = StaticPod {

@@ -34,7 +34,7 @@ mod tests {
     use crate::machines::Machines;
 
     #[test]
-    fn not_everything_is_seen_before_the_deployments_are_which_may_forbid_replacing() {
+    fn machines_are_not_synced_before_deployments_are_listed() {
         let machines = Machines::default();
         machines.replace(Vec::new());
         machines.replace_clusters(Vec::new());

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_is_what_is_left_of_the_interval_that_core_was_given() {
+    fn arrival_floor_is_the_rest_of_the_interval_given_to_core() {
         let arrival = |interval| Arrival {
             seen: 20.0,
             up_to_date: 3.0,

@@ -119,7 +119,7 @@ fn the_look_for_a_plan_fetches_in_time_under_a_name_of_its_own() {
 }
 
 #[test]
-fn a_container_image_is_fetched_in_the_unit_of_a_fetch_with_the_policys_keyring() {
+fn container_fetch_passes_the_image_and_the_policys_keyring() {
     let image = format!("docker://r.example.com/os@sha256:{}", "b".repeat(64));
     let commit = "a".repeat(64);
     let target = format!("{image}@{commit}").parse().unwrap();
@@ -246,7 +246,7 @@ fn no_run_that_hangs_holds_its_upgrade_for_ever() {
 }
 
 #[test]
-fn a_run_waits_for_the_lock_as_long_as_the_policy_says_and_has_its_time_all_the_same() {
+fn lock_wait_is_added_to_the_runs_start_timeout() {
     let mut policy = Policy::default();
     policy.limits.lock_seconds = 7200;
     let time = value(&Verb::Clean, &policy, "TimeoutStartUSec");
@@ -263,7 +263,7 @@ fn a_fetch_takes_as_long_as_it_likes_where_the_policy_says_so() {
 
 /// The system that it runs in has failed, and is left by a reboot.
 #[test]
-fn a_way_back_to_the_old_default_takes_a_minute_and_is_killed_soon_after() {
+fn reinstate_times_out_after_a_minute_and_stops_in_ten_seconds() {
     let one = |letter: &str| upgrade::Deployment {
         digest: letter.repeat(64).parse().unwrap(),
         serial: 1,
@@ -290,7 +290,7 @@ fn a_way_back_to_the_old_default_takes_a_minute_and_is_killed_soon_after() {
 }
 
 #[test]
-fn a_swap_that_hangs_has_half_an_hour_to_thaw_boot_before_it_is_killed() {
+fn hung_swap_has_half_an_hour_to_stop() {
     let [_, _, swapping @ ..] = every_step_of_careen_deploy();
     for step in swapping {
         let time = value(&step, &Policy::default(), "TimeoutStopUSec");
@@ -367,7 +367,7 @@ fn an_undo_without_a_commit_is_a_run_too() {
 }
 
 #[test]
-fn a_fetch_that_was_stopped_is_told_with_its_time_and_what_it_said_itself_without() {
+fn stopped_fetch_reports_its_time_limit_and_own_errors_do_not() {
     let run = fetching();
     let died = Reason::DeployDied {
         verb: "fetch".to_owned(),

@@ -71,7 +71,7 @@ fn entries_of_a_submenu_do_not_count_and_the_submenu_does() {
 }
 
 #[test]
-fn an_entry_that_only_some_boots_show_makes_the_ones_behind_it_uncertain() {
+fn conditional_entry_makes_its_own_position_uncertain() {
     let script = Script::read(STOCK);
     let certain: Vec<_> = (0..3).map(|position| script.is_certain(position)).collect();
     assert_eq!(certain, [true, true, false]);
