@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use provider::hooks::{Hook, Reply};
+use provider::hooks::{Hook, Refusal, Reply};
 use provider::metrics::Metrics;
 use requests::{Ended, Outcome, Took};
 use upgrade::Phase;
