@@ -123,7 +123,7 @@ fn bad_trial_set_as_the_default_reinstates_the_old_system() {
         panic!("{:?}", phase_of(&record))
     };
     assert_eq!(reason.code(), "UserCheck");
-    assert!(reason.to_string().contains("somebody else"), "{reason}");
+    assert!(reason.to_string().contains("another program"), "{reason}");
     let told = report(&Ok(record), &old, None).unwrap();
     assert!(told.status.default_moved);
 }

@@ -52,6 +52,10 @@ fn join(module: &str, name: &str) -> String {
 /// The text without comments, without the tests at its end, and without `pub(in …)`.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod ").next().unwrap();
+    let code = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let text = without_strings(&code.collect::<Vec<_>>().join("\n"));
     let lines = text.lines().map(|line| line.split("//").next().unwrap());
     let lines: Vec<&str> = lines.collect();
     let mut parts = lines.join("\n");
@@ -60,6 +64,23 @@ fn code(text: &str) -> String {
         parts.replace_range(at..=end, "pub");
     }
     parts
+}
+
+/// Without string literals: a message may have a `;` or a brace.
+fn without_strings(code: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    let code = code.replace("'\"'", "' '");
+    let kept = code.chars().filter(|letter| {
+        let was_inside = inside;
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = inside,
+            '"' => inside = !inside,
+            _ => {}
+        }
+        !was_inside && !inside
+    });
+    kept.collect()
 }
 
 /// All paths in the code: `use` with its braces resolved, and those within other lines.
