@@ -277,7 +277,7 @@ mod tests {
         let mut upgraded = report("Upgraded", None);
         upgraded.status.unguarded = true;
         let text = told(&[upgraded]);
-        let said = "Upgraded: the new system has no guard in its initramfs";
+        let said = "Upgraded: the new system does not have a guard in its initramfs";
         assert!(text.contains(said), "{text}");
     }
 

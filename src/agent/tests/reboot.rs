@@ -48,7 +48,7 @@ async fn played_a_bus_that_hangs() {
     let asked = reboot::ask_on(&bus);
     let ended = tokio::time::timeout(Duration::from_secs(10), asked).await;
     let reason = ended.expect("it waits for ever").unwrap_err().to_string();
-    assert!(reason.contains("no answer of D-Bus in 50ms"), "{reason}");
+    assert!(reason.contains("D-Bus did not answer in 50ms"), "{reason}");
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ mod tests {
         assert!(
             narrow
                 .fix
-                .contains(": /x/careen-deploy clean (while no upgrade")
+                .contains("run /x/careen-deploy clean (while no upgrade")
         );
         assert_eq!(narrow.fix, full.fix);
     }

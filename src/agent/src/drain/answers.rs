@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(answers.take([(pod("web"), refused())], now), Ok(()));
         assert_eq!(answers.take([(pod("web"), later())], now), Ok(()));
         assert_eq!(answers.take([(pod("web"), refused())], now), Ok(()));
-        let detail = "evicting pod shop/web: forbidden".to_owned();
+        let detail = "cannot evict pod shop/web: forbidden".to_owned();
         assert_eq!(
             answers.take([(pod("web"), refused())], now),
             Err(Reason::DrainRefused { detail })

@@ -141,7 +141,9 @@ mod tests {
         assert_eq!(ran(script).await, Err(why.to_owned()));
         let why = ran("exit 1").await.unwrap_err();
         assert!(
-            why.starts_with("/usr/bin/kubeadm ended with exit status 1 and said nothing"),
+            why.starts_with(
+                "/usr/bin/kubeadm ended with exit status 1 and wrote nothing to standard error"
+            ),
             "{why}"
         );
     }
@@ -160,7 +162,7 @@ mod tests {
         let ran = upgrade_node(root.path(), Duration::from_secs(1)).await;
         let why = ran.unwrap_err();
         assert!(
-            why.ends_with("gave no answer in 1 s; its last line: waiting for the server"),
+            why.ends_with("did not answer in 1 s; its last line: waiting for the server"),
             "{why}"
         );
     }

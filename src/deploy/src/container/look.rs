@@ -253,18 +253,18 @@ mod tests {
     fn an_image_is_a_commit_and_nothing_on_top_of_it() {
         assert_eq!(judged(&["commit", "files"], Some("files")), Ok(()));
         let more = judged(&["commit", "files", "run", "copy"], Some("files")).unwrap_err();
-        assert!(more.starts_with("2 layers lie on top"), "{more}");
+        assert!(more.starts_with("2 layers are on top"), "{more}");
         let plain = judged(&["rootfs"], None).unwrap_err();
-        assert!(plain.contains("no label"), "{plain}");
+        assert!(plain.contains("does not have the label"), "{plain}");
         let wrong = judged(&["commit"], Some("files")).unwrap_err();
-        assert!(wrong.contains("names no layer"), "{wrong}");
+        assert!(wrong.contains("does not name one of its layers"), "{wrong}");
     }
 
     #[test]
     fn layers_that_are_fewer_than_the_settings_say_are_refused() {
         for layers in [0, 1] {
             let wrong = with_layers(layers, &["commit", "files"], Some("files")).unwrap_err();
-            assert!(wrong.contains("names no layer"), "{wrong}");
+            assert!(wrong.contains("does not name one of its layers"), "{wrong}");
         }
     }
 }

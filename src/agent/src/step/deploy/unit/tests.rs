@@ -308,7 +308,7 @@ fn a_blessing_that_hung_is_told_with_the_time_that_it_had() {
     };
     let told = run.with_its_time(died).to_string();
     assert!(
-        told.contains("see journalctl; it may take 960 s. "),
+        told.contains("see journalctl; its limit is 960 s. "),
         "{told}"
     );
 }
@@ -375,7 +375,7 @@ fn stopped_fetch_reports_its_time_limit_and_own_errors_do_not() {
     };
     let told = run.with_its_time(died).to_string();
     assert!(
-        told.contains("stopped by a signal; it may take limits.fetch-seconds = 3600 s. "),
+        told.contains("stopped by a signal; its limit is limits.fetch-seconds = 3600 s. "),
         "{told}"
     );
     let remote = "images".to_owned();
