@@ -120,7 +120,7 @@ async fn invalid_proxy_variable_is_named_without_its_password() -> Result<()> {
         said.contains("HTTPS_PROXY is \"ftp://...@proxy:21\""),
         "{said}"
     );
-    ensure!(said.contains("accepted is http://"), "{said}");
+    ensure!(said.contains("Use http://"), "{said}");
     ensure!(!said.contains("hidden"), "{said}");
     Ok(())
 }

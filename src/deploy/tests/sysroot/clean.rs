@@ -99,7 +99,7 @@ fn an_orphan_that_cannot_be_removed_is_named_and_blocks_nothing() {
     let _mounted = world.small_file_system(below.to_str().unwrap(), 1 << 20);
     let commit = world.fetched(&Image::new(2));
     let answer = world.verb("deploy", &commit);
-    let leaving = format!("leaving {}", orphan.display());
+    let leaving = format!("cannot remove {}", orphan.display());
     let told = answer
         .progress
         .iter()

@@ -76,7 +76,7 @@ fn each_credentials_file_is_used_and_wrong_ones_name_their_file() {
     };
     let path = |file: &str| shop.world.path("settings").join(file);
     std::fs::remove_file(path("etc/ostree/auth.json")).unwrap();
-    refused("asked without credentials");
+    refused("used no credentials");
     // From the last on, so that each stands before one that is right.
     for file in CREDENTIALS.iter().rev() {
         // user:wrong
@@ -97,7 +97,7 @@ fn credentials_that_are_no_json_are_named_and_not_shown() {
     shop.credentials_in("run/ostree/auth.json", shop.server.port, "hidden\"");
     let reason = shop.fetch(&image).reason().to_string();
     assert!(
-        reason.contains("run/ostree/auth.json cannot be used"),
+        reason.contains("cannot use the credentials of") && reason.contains("run/ostree/auth.json"),
         "{reason}"
     );
     assert!(!reason.contains("hidden"), "{reason}");
