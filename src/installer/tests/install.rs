@@ -196,7 +196,11 @@ fn an_upgrade_that_begins_while_the_agent_is_stopped_goes_first() {
     }));
     let new = pod("0.1.1");
     let health = world.turn(&new);
-    assert!(health.text.contains("goes first"), "{}", health.text);
+    assert!(
+        health.text.contains("Waiting until it ends"),
+        "{}",
+        health.text
+    );
     assert_eq!(
         world.runs().as_deref(),
         Some("0.1.0"),
@@ -214,7 +218,7 @@ fn a_record_that_cannot_be_read_keeps_everything_as_it_is() {
     std::fs::write(folder.join("record.a"), "torn").unwrap();
     let health = world.settle(&pod("0.1.1"));
     assert!(
-        !health.ready && health.text.contains("cannot be told"),
+        !health.ready && health.text.contains("cannot tell"),
         "{}",
         health.text
     );

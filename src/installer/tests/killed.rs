@@ -112,7 +112,11 @@ fn upgrade_starting_while_the_agent_is_stopped_keeps_the_units() {
         world.upgrade_in(Phase::Accepted, 0)
     }));
     let health = world.turn(&pod("0.1.1"));
-    assert!(health.text.contains("goes first"), "{}", health.text);
+    assert!(
+        health.text.contains("Waiting until it ends"),
+        "{}",
+        health.text
+    );
     assert_eq!(everything(&units_of(&world)), before);
     runs(&world, "0.1.0");
 }

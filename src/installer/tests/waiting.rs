@@ -121,7 +121,11 @@ fn wait_ending_while_the_agent_is_stopped_keeps_the_old_agent() {
             world.upgrade_in(Phase::Accepted, 0);
         }));
         let health = world.turn(&pod(NEW));
-        assert!(health.text.contains("goes first"), "{}", health.text);
+        assert!(
+            health.text.contains("Waiting until it ends"),
+            "{}",
+            health.text
+        );
         assert_eq!(world.runs().as_deref(), Some("0.1.1"));
     }
 }

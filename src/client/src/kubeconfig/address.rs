@@ -162,7 +162,7 @@ mod tests {
         ] {
             let why = of_kubeconfig(text).unwrap_err().to_string();
             assert!(why.starts_with("the cluster's proxy-url is "), "{why}");
-            assert!(why.contains("accepted is http://"), "{why}");
+            assert!(why.contains("Use http://"), "{why}");
         }
         let why = of_variable("HTTPS_PROXY", "ftp://proxy:21").unwrap_err();
         let shown = why.to_string();
