@@ -360,7 +360,7 @@ fn what_makes_no_sense_is_named_as_such() {
     annotations[names::IMAGE] = json!("docker.io/os:latest");
     says(
         &annotated("worker-1", annotations),
-        &["a form that this version does not know", "accepted is"],
+        &["a form that this version does not know", "; use "],
     );
     let mut annotations = request("k-1");
     annotations[names::IMAGE] = json!(names::KEPT_IMAGE);

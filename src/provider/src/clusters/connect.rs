@@ -188,7 +188,7 @@ mod tests {
         ];
         for (user, cluster) in hostile {
             let why = refused(user, cluster).await.expect("it is refused");
-            assert!(why.contains("is not let in"), "{why}");
+            assert!(why.contains("is not allowed"), "{why}");
         }
     }
 
