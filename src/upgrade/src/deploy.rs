@@ -11,42 +11,42 @@ use crate::reason::Reason;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    /// How far it is.
+    /// Progress.
     Progress(Progress),
-    /// It is done; the last line.
+    /// The verb has succeeded; the last line.
     Done(Done),
-    /// It failed; the last line.
+    /// The verb has failed; the last line.
     Failed(Reason),
 }
 
-/// How far a verb is.
+/// The progress of a verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// 0 to 100 within this verb.
     pub percent: u8,
-    /// What is being done, for a person.
+    /// What is in progress, for display.
     pub doing: String,
 }
 
-/// What a verb has brought about.
+/// The result of a verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // the variants say what their fields are
 pub enum Done {
-    /// The commit lies in the repository, its signature verified.
+    /// The commit is in the repository, and its signature is verified.
     Fetched { commit: Digest, bytes: u64 },
-    /// What the commit holds.
+    /// What the commit contains.
     Verified(ImageFacts),
-    /// The deployment lies beside the running one and is not the default.
+    /// The deployment is beside the running one and is not the default.
     Deployed(Deployment),
-    /// The target is the default, the old one pinned.
+    /// The target is the default, and the old deployment is pinned.
     Blessed,
     /// The old system is the default again.
     Reinstated,
-    /// Target and leftovers are gone.
+    /// The target and its leftovers are removed.
     Undone,
-    /// Deployments that nothing needs are gone.
+    /// Deployments that are no longer needed are removed.
     Cleaned,
-    /// What an upgrade to a commit would change; nothing of it is left behind.
+    /// What an upgrade to a commit would change. The verb leaves nothing on the disk.
     Planned(Box<Found>),
     /// Deployments, the default first.
     Status { deployments: Vec<Deployment> },

@@ -1,18 +1,20 @@
-//! How our programs end, for units and scripts. `docs/exit-codes.md` is rendered from [`TABLE`] and checked for drift; each
-//! program's own tests see it end so.
+//! The exit codes of our programs, for units and scripts. `docs/exit-codes.md` is rendered from
+//! [`TABLE`] and checked for drift. Each program's own tests verify its codes.
 
-/// It is done, or there was nothing to do.
+/// The program succeeded, or there was nothing to do.
 pub const DONE: u8 = 0;
-/// It could not be done; standard error says why.
+/// The program failed; standard error says why.
 pub const FAILED: u8 = 1;
-/// It was called wrongly and has touched nothing. What clap ends with too.
+/// The program was called with wrong arguments and changed nothing. clap uses the same code.
 pub const USAGE: u8 = 2;
 /// `careen-stage --dry-run` would have rebooted.
 pub const WOULD_REBOOT: u8 = 3;
-/// `careen-agent doctor` has found something bad. Not [`USAGE`]: a script's slip of the pen says nothing of the node.
+/// `careen-agent doctor` found a problem. Not [`USAGE`], because a typing error in a script says
+/// nothing about the node.
 pub const UNFIT: u8 = 3;
-/// `careen-agent doctor` has found something to look at, and nothing bad. Above [`UNFIT`], which was there first and keeps its number;
-/// not [`FAILED`]: a doctor that could not look says nothing of the node.
+/// `careen-agent doctor` found something to check, but no problem. Above [`UNFIT`], which came
+/// first and keeps its number. Not [`FAILED`], because a doctor that could not look says nothing
+/// about the node.
 pub const LOOK: u8 = 4;
 
 /// One row of the reference table.
@@ -20,13 +22,13 @@ pub const LOOK: u8 = 4;
 pub struct Exit {
     /// The program, with the verb where that matters, as Markdown.
     pub program: &'static str,
-    /// What it ends with.
+    /// Its exit code.
     pub code: u8,
-    /// When, for a person.
+    /// When the program ends with it, for display.
     pub when: &'static str,
 }
 
-/// Rows of the table, in the order in which they are documented.
+/// Rows of the table, in the order of the docs.
 pub const TABLE: &[Exit] = &[
     row("`careen-agent`", DONE, "it was asked to stop (SIGTERM)"),
     row("`careen-agent`", FAILED, "it could not start"),

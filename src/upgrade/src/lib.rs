@@ -1,9 +1,12 @@
-//! The brain of Careen: what to do next with an upgrade, as a pure function.
+//! The decision logic of Careen: what to do next with an upgrade, as a pure function.
 //!
-//! [`decide`] takes what is remembered ([`Record`]), what is seen ([`Observation`]) and what the operator allows
-//! ([`Policy`]) and returns a [`Decision`]: the next record, which must be written before anything is done, and one act.
-//! The agent, the stage in the initramfs and the model checker call the same function. There is no clock, file, process or
-//! network in this crate: `clippy.toml` beside it names what would be one.
+//! [`decide`] takes what Careen remembers ([`Record`]), what it observes ([`Observation`]) and what
+//! the operator allows ([`Policy`]). It returns a [`Decision`]: one act, and the next record, which
+//! the caller must write before the act.
+//!
+//! The agent, the stage in the initramfs and the model checker call the same function. This crate
+//! uses no clock, file, process or network. The `clippy.toml` beside it lists the methods and types
+//! that it denies.
 #![deny(clippy::wildcard_enum_match_arm)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

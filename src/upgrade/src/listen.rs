@@ -1,4 +1,4 @@
-//! Where the agent serves its metrics: nowhere but on this node.
+//! Where the agent serves its metrics: only on this node.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,23 +8,24 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What stands before the path of a Unix socket.
+/// The prefix of a Unix socket's path.
 const UNIX: &str = "unix:";
 
-/// An address of this node itself.
+/// An address on this node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Listen {
     /// Nowhere.
     #[default]
     Off,
-    /// A port of the loopback. What is told there is told without asking who listens, so no other interface is taken.
+    /// A port of the loopback interface. The metrics need no authentication, so other interfaces
+    /// are rejected.
     Loopback(SocketAddr),
     /// A Unix socket.
     Unix(PathBuf),
 }
 
-/// An address that is not taken.
+/// An address that is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{0:?} is not an address of this node alone; use \"127.0.0.1:<port>\", \"[::1]:<port>\", \"unix:/<path>\", or \"\" for none"

@@ -1,85 +1,85 @@
-//! How far an upgrade has come. A phase names what has been reached, not what is being done.
+//! How far an upgrade has come. A phase names what was reached, not what is in progress.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::BootId;
 use crate::reason::Reason;
 
-/// The phases of a worker's upgrade, in order; the last four are ends and the way to them.
+/// The phases of a node's upgrade, in order. The last four are the ends and the way to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name")]
 pub enum Phase {
-    /// The request is taken; nothing is touched yet.
+    /// The request was accepted; nothing has changed yet.
     Accepted,
-    /// The commit lies in the repository, its signature verified.
+    /// The commit is in the repository, and its signature is verified.
     Fetched,
-    /// The commit is what was asked for and may run here.
+    /// The commit is the one requested and may run on this node.
     Verified,
-    /// It lies beside the running system.
+    /// The new deployment is on the disk beside the running system.
     Deployed,
     /// The node is cordoned and its pods are gone.
     Drained,
-    /// One trial boot is counted; its one-shot entry is written or about to be.
+    /// A trial boot is counted; its one-shot entry is written or is about to be.
     Armed {
-        /// The boot that armed.
+        /// The boot in which it was armed.
         boot: BootId,
     },
-    /// The new system runs, unproven.
+    /// The new system runs but is not proven.
     Trial {
         /// The boot it runs in.
         boot: BootId,
     },
     /// The new system has proved itself in this boot.
     Healthy {
-        /// The boot it was judged in.
+        /// The boot in which it was judged.
         boot: BootId,
     },
     /// The new system is the default.
     Blessed,
-    /// Done, reported and schedulable.
+    /// The upgrade is done and reported, and the node is schedulable.
     Upgraded,
-    /// On the way back to the old system.
+    /// Going back to the old system.
     Reverting {
         /// Why.
         reason: Reason,
     },
-    /// The old system serves; the request is answered.
+    /// The old system serves, and the request is answered.
     Failed {
         /// Why.
         reason: Reason,
     },
-    /// Only a person can help.
+    /// Only a person can resolve this.
     Halted {
         /// Why.
         reason: Reason,
     },
 }
 
-/// The stretches of an upgrade, in order: what most rules ask of a phase.
+/// The groups of phases, in order: most rules depend only on the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class<'a> {
     /// Accepted to Drained: the old system runs, and no trial is armed.
     Preparing,
-    /// Armed, Trial or Healthy: one boot of the new system comes, runs or is judged.
+    /// Armed, Trial or Healthy: a boot of the new system is armed, runs or is judged.
     Trying {
-        /// The boot that armed it, that it runs in or that it was judged in.
+        /// The boot in which it was armed, runs or was judged.
         boot: &'a BootId,
     },
     /// The new system is the default.
     Blessed,
-    /// On the way back to the old system.
+    /// Going back to the old system.
     Reverting {
         /// Why.
         reason: &'a Reason,
     },
-    /// Ended well.
+    /// Ended in the new system.
     Upgraded,
     /// Ended in the old system.
     Failed {
         /// Why.
         reason: &'a Reason,
     },
-    /// Only a person can help.
+    /// Only a person can resolve this.
     Halted {
         /// Why.
         reason: &'a Reason,
@@ -87,7 +87,7 @@ pub enum Class<'a> {
 }
 
 impl Phase {
-    /// Which stretch of an upgrade it is of.
+    /// The group that the phase belongs to.
     #[must_use]
     pub const fn class(&self) -> Class<'_> {
         match self {
@@ -105,7 +105,7 @@ impl Phase {
         }
     }
 
-    /// Why it has ended, if it has not ended well.
+    /// Why the upgrade ended, if it failed or halted.
     #[must_use]
     pub const fn failure(&self) -> Option<&Reason> {
         match self.class() {
@@ -118,7 +118,7 @@ impl Phase {
         }
     }
 
-    /// The names of all phases, in their order.
+    /// The names of all phases, in order.
     pub const NAMES: [&'static str; 13] = [
         "Accepted",
         "Fetched",
@@ -135,7 +135,7 @@ impl Phase {
         "Halted",
     ];
 
-    /// The phase's name, for people and for the status.
+    /// The phase's name, for display and for the status.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -155,7 +155,7 @@ impl Phase {
         }
     }
 
-    /// Whether the request is answered and a new one may be taken.
+    /// Whether the request is answered and a new one may be accepted.
     #[must_use]
     pub const fn is_end(&self) -> bool {
         matches!(
@@ -164,13 +164,14 @@ impl Phase {
         )
     }
 
-    /// Whether a withdrawn request still stops it.
+    /// Whether withdrawing the request still stops the upgrade.
     #[must_use]
     pub const fn can_be_withdrawn(&self) -> bool {
         matches!(self.class(), Class::Preparing)
     }
 
-    /// Whether the new system is the default for good: the deadman has no more to do. One that is only healthy may yet have to leave.
+    /// Whether the new system is the default for good, so that the deadman is no longer needed. A
+    /// system that is only healthy may still be reverted.
     #[must_use]
     pub const fn is_proven(&self) -> bool {
         matches!(self, Self::Blessed | Self::Upgraded)

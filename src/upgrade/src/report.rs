@@ -1,4 +1,4 @@
-//! What the Node is told: the same facts for annotations, condition, log and command line.
+//! What Careen reports on the Node: one source for annotations, condition, log and command line.
 
 mod hindered;
 mod percent;
@@ -28,12 +28,12 @@ pub enum Answer {
     InProgress,
     /// The new system is proven and the default.
     Upgraded,
-    /// The old system serves, or a person must look.
+    /// The old system serves, or a person must act.
     Failed,
 }
 
 impl Answer {
-    /// As it stands in the annotation.
+    /// The value of the annotation.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Answer {
         }
     }
 
-    /// The answer that this value of the annotation is.
+    /// The answer for this value of the annotation.
     #[must_use]
     pub fn of(value: &str) -> Option<Self> {
         [Self::InProgress, Self::Upgraded, Self::Failed]
@@ -52,32 +52,34 @@ impl Answer {
     }
 }
 
-/// What is said of an image that the policy has let through without a guard, where nothing else is to be said.
+/// The message about an image that the policy let through without a guard, if nothing else is to
+/// report.
 pub const UNGUARDED: &str = "the new system does not have a guard in its initramfs, as the policy allows (unguarded = true): a hang there needs a person";
 
 /// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The short answer; none while the first request of all waits.
+    /// The short answer; `None` while the node's first request waits.
     pub answer: Option<Answer>,
-    /// Why it failed, or what is in the way at the moment.
+    /// Why the upgrade failed, or what blocks it now.
     pub reason: Option<Reason>,
-    /// Why the request that stands is not taken yet. What is answered stays: it is an older one's.
+    /// Why the agent does not accept the current request yet. The answer stays: it belongs to an
+    /// older request.
     pub waits: Option<Reason>,
     /// The details.
     pub status: Status,
-    /// The last upgrades, the latest first; none where they cannot be read.
+    /// The last upgrades, the latest first; `None` if they cannot be read.
     pub past: Option<Vec<Past>>,
 }
 
 impl Report {
-    /// What there is to say of this moment in one word and one sentence, for whoever looks now.
+    /// The state at this moment as one code and one sentence.
     #[must_use]
     pub fn now(&self) -> Option<&Reason> {
         self.waits.as_ref().or(self.reason.as_ref())
     }
 
-    /// The keys on the Node that are nearly ours, in one sentence.
+    /// The keys on the Node that resemble Careen's, in one sentence.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
         let keys = &self.status.unknown_keys;
@@ -91,29 +93,30 @@ impl Report {
     }
 }
 
-/// How far careen-deploy or the drain is with the step under way.
+/// The progress of careen-deploy or of the drain in the current step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doing {
     /// 0 to 100 within the step.
     pub percent: u8,
-    /// What is being done, for a person.
+    /// What is in progress, for display.
     pub text: String,
 }
 
-/// What a report says of the moment besides the record. It is known also where the machine cannot be looked at.
+/// What a report includes besides the record. It is known even if the machine's state cannot be
+/// read.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
-    /// The boot that speaks.
+    /// The boot that reports.
     pub boot: Option<&'a BootId>,
     /// The deployment that runs.
     pub booted: Option<&'a Deployment>,
     /// The requester's annotations.
     pub request: &'a Asked,
-    /// Why nothing new is begun.
+    /// Why nothing new begins.
     pub paused: Option<&'a Pause>,
-    /// The keys on the Node that are nearly ours.
+    /// The keys on the Node that resemble Careen's.
     pub strays: &'a [Stray],
-    /// The step that is being performed.
+    /// The step in progress.
     pub running: Option<&'a Step>,
 }
 
@@ -130,7 +133,7 @@ impl<'a> From<&'a Observation> for Moment<'a> {
     }
 }
 
-/// What the Node is told now; nothing when there never was a request, nor anything that is nearly one.
+/// The report for the Node. `None` if there never was a request or a key that resembles one.
 #[must_use]
 pub fn report<'a>(
     read: &RecordRead,
@@ -165,7 +168,7 @@ pub fn report<'a>(
     Some(report)
 }
 
-/// Why a request is not taken while nothing else is under way.
+/// Why the agent does not accept a request while no upgrade is under way.
 fn waiting(record: &Record, seen: Moment<'_>) -> Option<Reason> {
     let idle = record.upgrade.as_ref().is_none_or(|up| up.phase.is_end());
     let open = record.unanswered(seen.request).filter(|_| idle);
@@ -176,17 +179,17 @@ fn pause(seen: Moment<'_>) -> Option<Reason> {
     seen.paused.map(Pause::reason)
 }
 
-/// What a Node is told that says [`IDLE`] of what is no more: of a request that was taken back before it was taken, or of a key. Its
-/// history stays as it is there.
+/// The report [`IDLE`] for a Node that still shows something obsolete: a request that was withdrawn
+/// before it was accepted, or a key. The history on the Node stays.
 #[must_use]
 pub fn idle<'a>(seen: impl Into<Moment<'a>>) -> Report {
     first(seen.into())
 }
 
-/// The phase of a node that was never asked.
+/// The phase of a node that has never had a request.
 pub const IDLE: &str = "Idle";
 
-/// Nothing was ever answered here.
+/// The report of a node that has never answered a request.
 fn first(seen: Moment<'_>) -> Report {
     let status = Status {
         phase: IDLE.to_owned(),
@@ -215,7 +218,7 @@ fn refusal(refused: &Refused, former: Option<&Upgrade>, seen: Moment<'_>) -> Rep
     };
     let mut report = failed(status, &refused.reason, seen);
     if let Some(halted) = former.and_then(still_halted) {
-        // A refusal changes nothing on the node, and a person is needed there as before.
+        // A refusal changes nothing on the node, so the node still needs a person.
         "Halted".clone_into(&mut report.status.phase);
         report.status.reason = report.status.reason.map(|refused| {
             cut(&format!(
@@ -226,7 +229,7 @@ fn refusal(refused: &Refused, former: Option<&Upgrade>, seen: Moment<'_>) -> Rep
     report
 }
 
-/// Why an upgrade has left the node halted, if it was not given back since.
+/// Why an upgrade left the node halted, if the node was not given back since.
 fn still_halted(up: &Upgrade) -> Option<&Reason> {
     if let Phase::Halted { reason } = &up.phase
         && !up.custody.is_given_back()
@@ -291,7 +294,8 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             (Answer::Failed, Some(reason.clone()))
         }
         Class::Reverting { reason } => {
-            // A trial of a former version leaves kubeadm's behind, which holds up no way out of it.
+            // A trial under an older version may leave a retry of kubeadm, which does not block the
+            // way back.
             let stands = up
                 .retry
                 .as_ref()
@@ -306,7 +310,8 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
     with_reason(answer, status, reason)
 }
 
-/// Whether the image was found to have no guard, and was let through all the same: one that was refused was never deployed.
+/// Whether the policy let the image through without a guard. An image that was refused was never
+/// deployed.
 fn is_unguarded(up: &Upgrade) -> bool {
     let is_let_through = match up.phase.class() {
         Class::Preparing => !matches!(up.phase, Phase::Accepted | Phase::Fetched),
@@ -324,8 +329,8 @@ const fn reverts_for(up: &Upgrade) -> Option<&Reason> {
     }
 }
 
-/// What was upgraded, and runs its former system again: the boot loader could not start the new one, or a person picked the other. Said as
-/// long as it is so; the record stays.
+/// A node that was upgraded but runs its former system again: the boot loader could not start the
+/// new one, or a person picked the old one. Reported while it is so; the record does not change.
 fn overtaken(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
     let runs = seen.booted.filter(|booted| booted.same(&up.from))?;
     let new = up.to.as_ref().filter(|new| !new.same(runs))?;
@@ -334,9 +339,9 @@ fn overtaken(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
     })
 }
 
-/// What is in the way at the moment, though the upgrade goes on.
+/// What blocks the upgrade now, although it has not failed.
 fn hindrance(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
-    // The step under way ends; no other begins before the trial is armed.
+    // The current step finishes; no other step begins until the trial is armed.
     let pause = pause(seen).filter(|_| up.phase.can_be_withdrawn());
     let retry = up.retry.as_ref().map(|retry| &retry.reason);
     let drain = up

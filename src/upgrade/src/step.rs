@@ -1,4 +1,5 @@
-//! What can be done: plain values. Each step can be begun again after a crash and finds out for itself what is left to do.
+//! What Careen can do, as plain values. A step can restart after a crash and works out what is left
+//! to do.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use crate::reason::Reason;
 use crate::target::Target;
 use crate::version::Version;
 
-/// Where the brain is at home.
+/// Where the decision logic runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Home {
     /// The daemon, in the old system or in a trial.
@@ -24,19 +25,19 @@ pub enum Home {
 pub enum Step {
     /// Bring the commit into the repository and verify its signature.
     Fetch { target: Target },
-    /// Find out what the commit holds.
+    /// Inspect what the commit contains.
     Verify { commit: Digest },
-    /// Try the drain dry: what would be in its way?
+    /// Rehearse the drain: find what would block it.
     Rehearse,
     /// Write the deployment beside the running one.
     Deploy { commit: Digest },
-    /// Run the operator's programs of pre.d.
+    /// Run the operator's programs in pre.d.
     PreHooks,
-    /// Ask load balancers to leave the node out.
+    /// Ask load balancers to exclude the node.
     Exclude,
     /// Cordon and drain.
     Drain {
-        /// Seconds of the deadline that are used up: by an agent that died, or by a try that failed.
+        /// Seconds of the deadline already used, by an agent that died or by a failed attempt.
         #[serde(default)]
         spent_seconds: u64,
     },
@@ -46,49 +47,53 @@ pub enum Step {
     Arm { deployment: Deployment },
     /// Clear the one-shot entry.
     Disarm,
-    /// Reboot; by force where asking did not help.
+    /// Reboot; by force if a normal reboot did not work.
     Reboot { force: bool },
     /// Run `kubeadm upgrade node` again and restart the kubelet.
     Kubeadm,
     /// Make the new deployment the default and pin the old one.
     Bless {
         commit: Digest,
-        /// The default that was seen when the new system was judged: it is put behind no other.
+        /// The default that was seen when the new system was judged. Blessing overrides no other
+        /// default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         over: Option<Deployment>,
     },
-    /// Make the old system the default again, where somebody else has made the one on trial that. It is never written down as an intent,
-    /// for the old system's agent may not know it: [`crate::record::Upgrade::reinstated`] is written in its place.
+    /// Make the old system the default again, if something other than Careen made the system on
+    /// trial the default. It is never written as an intent, because the old system's agent may not
+    /// know this step. [`NewDefault::Moved`](crate::record::NewDefault::Moved) is written in its
+    /// place.
     Reinstate {
         /// The old system.
         deployment: Deployment,
-        /// The one on trial: no other gives way to the old one.
+        /// The one on trial. The step overrides no other default.
         over: Deployment,
     },
-    /// Run the operator's programs of post.d.
+    /// Run the operator's programs in post.d.
     PostHooks {
         /// The new system is the default.
         upgraded: bool,
     },
-    /// Take our own cordon off, and let load balancers come back.
+    /// Remove Careen's own cordon, and let load balancers include the node again.
     Release,
-    /// Take off a mark of ours that is left without the cordon or the label that it marked. It is never an intent in the record:
-    /// released agents have no word for it.
+    /// Remove a mark of ours whose cordon or label is gone. It is never written as an intent,
+    /// because released agents do not know this step.
     Unmark,
-    /// End what still works for this upgrade, then remove the new deployment and what was fetched for it.
+    /// Stop what still runs for this upgrade. Then remove the new deployment and what was fetched
+    /// for it.
     Undo {
-        /// Nothing where a ref or an image was not resolved yet: then no more than a fetch can be under way.
+        /// `None` if a ref or an image was not resolved yet: then only a fetch can be in progress.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<Digest>,
     },
-    /// Remove deployments that nothing needs.
+    /// Remove deployments that are no longer needed.
     Clean,
-    /// In the initramfs: let this boot go on.
+    /// In the initramfs: let this boot continue.
     Pass,
 }
 
 impl Step {
-    /// Which step it is.
+    /// The kind of this step.
     #[must_use]
     pub const fn kind(&self) -> StepKind {
         match self {
@@ -115,13 +120,14 @@ impl Step {
         }
     }
 
-    /// The step's name, for people.
+    /// The step's name, for display.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.kind().name()
     }
 
-    /// Whether the step may be taken in this home: the stage can never drain, the agent never lets a boot through.
+    /// Whether the step may be taken in this home: the stage never drains, the agent never lets a
+    /// boot through.
     #[must_use]
     pub const fn at_home(&self, home: Home) -> bool {
         match home {
@@ -130,7 +136,7 @@ impl Step {
         }
     }
 
-    /// The step as the stage takes it; nothing for a step that only the agent takes.
+    /// The step in the stage's own type; `None` for a step that only the agent takes.
     #[must_use]
     pub const fn in_the_stage(&self) -> Option<StageStep> {
         match self.kind() {
@@ -161,7 +167,7 @@ impl Step {
 /// A step that the stage takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageStep {
-    /// Let this boot go on.
+    /// Let this boot continue.
     Pass,
     /// Clear the one-shot entry.
     Disarm,
@@ -169,7 +175,7 @@ pub enum StageStep {
     Reboot,
 }
 
-/// Which step, whatever it is about.
+/// A step without its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // they are the variants of [`Step`]
 pub enum StepKind {
@@ -196,7 +202,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// All of them.
+    /// All kinds of steps.
     pub const ALL: [Self; 20] = [
         Self::Fetch,
         Self::Verify,
@@ -220,7 +226,7 @@ impl StepKind {
         Self::Pass,
     ];
 
-    /// The name, for people and in the record.
+    /// The name, for display and in the record.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -247,7 +253,7 @@ impl StepKind {
         }
     }
 
-    /// The step of this name.
+    /// The kind that has this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
@@ -257,27 +263,27 @@ impl StepKind {
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done, or was already.
+    /// It is done, or was done already.
     Done(Effect),
-    /// It could not be done.
+    /// It failed.
     Failed(Reason),
-    /// It was given up because the request was withdrawn.
+    /// It was aborted because the request was withdrawn.
     Cancelled,
 }
 
-/// What a step has brought to light.
+/// What a step found out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the variants say what their fields are
 pub enum Effect {
-    /// Nothing beyond its being done.
+    /// Nothing.
     Plain,
     /// The commit that the target resolved to.
     Fetched { commit: Digest },
-    /// What the commit holds.
+    /// What the commit contains.
     Verified(ImageFacts),
-    /// What stands in the drain's way.
+    /// What blocks the drain, if anything.
     Rehearsed { blocked: Option<Reason> },
-    /// Where the new deployment lies.
+    /// The new deployment.
     Deployed(Deployment),
 }
 
@@ -286,14 +292,14 @@ pub enum Effect {
 pub struct Finished {
     /// The step.
     pub step: Step,
-    /// How.
+    /// How it ended.
     pub outcome: Outcome,
 }
 
-/// The skew between a kubelet and the API server, as the policy judges it.
+/// Checks the version skew between a kubelet and the API server against the policy.
 ///
 /// # Errors
-/// The reason when the kubelet may not talk to this server
+/// The reason why the kubelet may not talk to this server
 /// (<https://kubernetes.io/releases/version-skew-policy/#kubelet>).
 pub fn skew(kubelet: &Version, server: &Version, allowed: u32) -> Result<(), Reason> {
     let newer = (kubelet.major(), kubelet.minor()) > (server.major(), server.minor());

@@ -1,4 +1,5 @@
-//! How the requests of this node ended, counted over its life: metrics must not start anew with each boot. For display alone.
+//! How the requests of this node ended, counted over the node's life, because metrics must not
+//! restart with each boot. For display only.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,10 @@ use crate::phase::Class;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 
-/// How often, by the code of the reason.
+/// A count per reason code.
 pub type ByReason = BTreeMap<String, u64>;
 
-/// The counts. There are no more codes than variants of [`Reason`], so it stays small.
+/// The counts. There are no more codes than variants of [`Reason`], so this stays small.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
@@ -22,25 +23,25 @@ pub struct Tally {
     pub fell_back: ByReason,
     /// Ended in the old system before any trial boot.
     pub failed: ByReason,
-    /// Ended with a person asked for.
+    /// Ended halted: a person must act.
     pub halted: ByReason,
-    /// Refused before anything was touched.
+    /// Refused before anything changed.
     pub refused: ByReason,
     /// Trial boots of upgrades that have ended.
     pub trial_boots: u64,
-    /// What a newer version counts and this one does not know.
+    /// Counts of a newer version, unknown to this one.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
 
 impl Tally {
-    /// Whether nothing was counted yet.
+    /// Whether nothing is counted yet.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Counts an upgrade that has come to its end.
+    /// Counts an upgrade that has ended.
     pub(crate) fn count(&mut self, up: &Upgrade) {
         self.trial_boots = self.trial_boots.saturating_add(up.attempt.tries.into());
         match up.phase.class() {
@@ -48,7 +49,7 @@ impl Tally {
             Class::Failed { reason } if up.attempt.tries > 0 => add(&mut self.fell_back, reason),
             Class::Failed { reason } => add(&mut self.failed, reason),
             Class::Halted { reason } => add(&mut self.halted, reason),
-            // Only what has ended is counted.
+            // Only upgrades that have ended are counted.
             Class::Preparing | Class::Trying { .. } | Class::Blessed | Class::Reverting { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What is asked for: an image reference, parsed. Its annotations are in [`request`].
+//! What a request asks for: a parsed image reference. [`request`] has the annotations.
 
 pub mod request;
 
@@ -24,15 +24,15 @@ macro_rules! images {
 /// The accepted forms of an image reference.
 pub const ACCEPTED_IMAGE: &str = images!();
 
-/// The accepted forms of what may be asked for.
+/// The accepted forms of what a request may ask for.
 pub const ACCEPTED_WANTED: &str = concat!(images!(), "; or kept:");
 
-/// What is asked for: an image, or the system that this node has kept.
+/// What a request asks for: an image, or the system that this node has kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// An image.
     Image(Target),
-    /// The old deployment that the last upgrade has kept.
+    /// The old deployment that the last upgrade kept.
     Kept,
 }
 
@@ -56,11 +56,11 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// An image, and the commit that it is, once that is known: then the record pins both.
+/// An image and, once it is known, its commit. From then on the record pins both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Target {
-    /// Where it comes from.
+    /// Where the image comes from.
     pub source: Source,
     /// The commit.
     pub commit: Option<Digest>,
@@ -69,7 +69,7 @@ pub struct Target {
 /// Where an image comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// An OSTree remote. Without a commit the branch is resolved once.
+    /// An OSTree remote. Without a commit, the branch is resolved once.
     Remote(Branch),
     /// A container image.
     Container(ContainerImage),
@@ -85,14 +85,15 @@ pub struct Branch {
 }
 
 impl Target {
-    /// Whether it can mean but one image.
+    /// Whether it can refer to only one image.
     #[must_use]
     pub const fn is_pinned(&self) -> bool {
         matches!(self.source, Source::Container(_)) || self.commit.is_some()
     }
 
-    /// A system that lies on this node already. It has the form of an image on a remote, since the kept system may be older than
-    /// this form of a request, and must read the record of its own trial.
+    /// A system that is already on this node. It has the form of an image on a remote: the kept
+    /// system may be older than this form of request, and must be able to read the record of its
+    /// own trial.
     #[must_use]
     pub fn here(commit: Digest) -> Self {
         let kept = Branch {
@@ -138,13 +139,14 @@ fn container(text: &str) -> Option<(Source, Option<&str>)> {
     Some((Source::Container(image), commit))
 }
 
-/// What stands before the first `@` and what behind it.
+/// The parts before and after the first `@`.
 fn behind(text: &str) -> (&str, Option<&str>) {
     text.split_once('@')
         .map_or((text, None), |(before, commit)| (before, Some(commit)))
 }
 
-/// libostree keeps remotes in file names and section headers; a narrow alphabet keeps both honest.
+/// libostree uses remote names in file names and section headers, so the allowed characters are
+/// few.
 pub(crate) fn is_remote(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && !text.starts_with(['-', '.'])
@@ -153,7 +155,7 @@ pub(crate) fn is_remote(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
 }
 
-/// The alphabet of `ostree_validate_rev`, without leading dots or dashes in any part.
+/// The characters that `ostree_validate_rev` accepts, without leading dots or dashes in any part.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
     let word = |part: &str| {

@@ -1,7 +1,7 @@
-//! The operator's hours: whether what is new may begin now, and when next.
+//! The maintenance window: whether something new may begin now, and if not, when.
 //!
-//! They are read by the clock on the wall of one time zone. The zone's rules come in as values, so that nothing here reads a
-//! file or a clock: who reads the policy file fills them in.
+//! Its hours are in the wall-clock time of one time zone. The caller that reads the policy file
+//! supplies the zone's rules, so this module reads no file or clock.
 
 mod last_begin;
 
@@ -16,7 +16,7 @@ pub use last_begin::{ACCEPTED as LAST_BEGIN, LastBegin, Shut};
 use crate::id::{Malformed, malformed};
 use crate::zone::{Rules, ZoneName};
 
-/// What [`Hours`] look like.
+/// The accepted form of [`Hours`].
 pub const ACCEPTED: &str = "days and hours, as \"Mon-Fri 22:00-06:00\", \"Sat,Sun 00:00-24:00\" or \"daily 02:00-04:30\", that do not end where they begin";
 
 /// Hours come again after a week, or an hour later.
@@ -24,7 +24,7 @@ const DAYS_AHEAD: i64 = 8;
 
 const DAY: i64 = 86_400;
 
-/// From Monday on, as people write them.
+/// The days of the week from Monday on, as users write them.
 const WEEK: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// 1970 began on a Thursday.
@@ -34,19 +34,20 @@ const FIRST_DAY: i64 = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Window {
-    /// In these hours; with none at any time.
+    /// The hours in which upgrades may begin. If empty, they may begin at any time.
     pub open: Vec<Hours>,
-    /// The time zone that they are read in.
+    /// The time zone of the hours.
     pub zone: ZoneName,
-    /// What nobody on the node notices (fetch, verify, rehearsal) may begin at any time.
+    /// Steps without effect on the node's users (fetch, verify, rehearsal) may begin at any time.
     pub fetch_outside: bool,
-    /// How many minutes of the hours must be left when the node is taken from its users.
+    /// How many minutes of the window must be left when the node is taken from its users.
     #[serde(rename = "last-begin-minutes")]
     pub last_begin: LastBegin,
-    /// The rules of the zone. The hours of a zone other than UTC that has none are closed.
+    /// The rules of the zone. A zone other than UTC without rules keeps the window closed.
     #[serde(skip)]
     pub rules: Rules,
-    /// For how long upgrades usually keep this node from its users, in seconds. It stands in no file: who has the record fills it in.
+    /// How long upgrades usually keep this node from its users, in seconds. It is in no file: the
+    /// caller that has the record sets it.
     #[serde(skip)]
     pub usual_seconds: Option<u64>,
 }
@@ -59,27 +60,27 @@ pub struct Hours {
     days: [bool; 7],
     /// Minutes of the day.
     from: i64,
-    /// Minutes of the same day, or of the next when not after `from`.
+    /// Minutes of the same day, or of the next day if not after `from`.
     to: i64,
 }
 
-/// Whether what is new may begin. Moments are seconds since 1970.
+/// Whether something new may begin. Times are seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// It may.
+    /// The window is open.
     Open {
-        /// Until then; without it for ever.
+        /// When it closes; `None` if never.
         until: Option<u64>,
     },
-    /// It may not.
+    /// The window is closed.
     Closed {
-        /// Until then; nothing where nobody can tell.
+        /// When it opens; `None` if that is unknown.
         opens: Option<u64>,
     },
 }
 
 impl Window {
-    /// How it is at this moment.
+    /// The state at this time.
     #[must_use]
     pub fn at(&self, wall: u64) -> Door {
         if self.open.is_empty() {
@@ -100,16 +101,16 @@ impl Window {
         }
     }
 
-    /// Whether the rules of its zone are there. Only UTC needs none: any other zone has one at least, so without one nobody has read
-    /// them, and no hour of it can be told.
+    /// Whether the rules of the zone are known. Only UTC needs none. Any other zone has at least
+    /// one rule, so without rules nobody has read them, and no hours can be computed.
     fn knows_its_zone(&self) -> bool {
         self.zone.is_utc() || self.rules != Rules::default()
     }
 
-    /// What is open now or will be, the earliest first, each as its begin and end.
+    /// The spans that are open now or will be, the earliest first, as begin and end.
     fn spans(&self, now: i64) -> Vec<(i64, i64)> {
         let today = (now + self.rules.offset(now)).div_euclid(DAY);
-        // What began yesterday may go on beyond midnight.
+        // A span that began yesterday may continue past midnight.
         let days = today - 1..=today + DAYS_AHEAD;
         let mut spans: Vec<_> = days
             .flat_map(|day| self.open.iter().map(move |hours| (day, hours)))
@@ -121,7 +122,7 @@ impl Window {
         spans
     }
 
-    /// The same with hours as one that overlap or follow each other.
+    /// The same spans, with those that overlap or touch merged.
     fn runs(&self, now: i64) -> Vec<(i64, i64)> {
         let mut runs: Vec<(i64, i64)> = Vec::new();
         for (begin, end) in self.spans(now) {
@@ -133,7 +134,7 @@ impl Window {
         runs
     }
 
-    /// A moment by the zone's clock, for a person. Hours come again each week, so the day of the week says which day it is.
+    /// A time by the zone's clock, for display. Hours repeat each week, so the weekday is enough.
     #[must_use]
     pub fn shown(&self, moment: u64) -> String {
         let moment = i64::try_from(moment).unwrap_or(0);
@@ -153,13 +154,13 @@ fn unsigned(moment: i64) -> u64 {
 }
 
 impl Hours {
-    /// Begin and end of those that begin on this day (counted from 1970).
+    /// Begin and end of the hours that begin on this day, counted from 1970.
     fn on(&self, day: i64, rules: &Rules) -> (i64, i64) {
         let next = if self.to > self.from { 0 } else { DAY };
         let local = |minutes: i64| day * DAY + minutes * 60;
         let (from, to) = (local(self.from), local(self.to) + next);
         let (begin, end) = (rules.moment(from), rules.moment(to));
-        // Hours that are skipped with the clock come as if it had not been put forward.
+        // Hours that the clock skips keep their length, as if the clock had not moved forward.
         (begin, if end > begin { end } else { begin + to - from })
     }
 }
@@ -192,7 +193,7 @@ fn days_of(text: &str) -> Option<[bool; 7]> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (day_of(first)?, day_of(last)?);
-        // Fri-Mon goes on into the next week.
+        // Fri-Mon continues into the next week.
         let length = (last + 7 - first) % 7;
         (first..=first + length).for_each(|day| days[day % 7] = true);
     }
@@ -203,7 +204,7 @@ fn day_of(text: &str) -> Option<usize> {
     WEEK.iter().position(|day| *day == text)
 }
 
-/// Of a time of day, 00:00 to 24:00.
+/// The minutes of a time of day, 00:00 to 24:00.
 fn minutes(text: &str) -> Option<i64> {
     let (hour, minute) = text.split_once(':')?;
     let number = |text: &str| -> Option<i64> {
@@ -221,7 +222,7 @@ impl fmt::Display for Hours {
     }
 }
 
-/// Not by `TryFrom`: of what stands in a list a parser knows the place only as long as it reads it.
+/// Not `TryFrom`: a parser knows the position of a list element only while it reads that element.
 impl<'de> Deserialize<'de> for Hours {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(Reading)

@@ -1,44 +1,44 @@
-//! The API server, and the way there, as seen from this node.
+//! The API server and the network path to it, as seen from this node.
 
 use std::fmt;
 
 use crate::id::SinceBoot;
 use crate::version::Version;
 
-/// The API server as seen from here.
+/// The API server as seen from this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Api {
     /// Not reached.
     Away,
     /// Reached.
     Reached {
-        /// Since when without a break, in this boot.
+        /// Since when it is reached without a break, in this boot.
         since: SinceBoot,
-        /// Its version, once asked.
+        /// Its version, once the agent has asked.
         version: Option<Version>,
     },
 }
 
-/// What a node lacks of a way to the API server. Each is a fault of this node or of its network,
-/// and none is an API server that is away.
+/// What this node lacks to reach the API server. Each is a fault of this node or of its network;
+/// none means that the API server is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoNetwork {
-    /// The device that leads there is down or has no carrier.
+    /// The network device on the path is down or has no carrier.
     Carrier {
         /// The device.
         device: String,
     },
-    /// No device has an address from which that can be reached.
+    /// No device has an address from which the destination can be reached.
     Address {
-        /// The address that is to be reached.
+        /// The destination address.
         to: String,
     },
-    /// No route leads there.
+    /// No route leads to the destination.
     Route {
-        /// The address that is to be reached.
+        /// The destination address.
         to: String,
     },
-    /// The API server has a name, and no resolver answers.
+    /// The API server has a host name, and no resolver answers.
     Resolver {
         /// The name.
         name: String,

@@ -1,15 +1,15 @@
 //! The health of a trial.
 
-/// One health check. "Could not check" is never "bad".
+/// One health check. A check that could not run never counts as failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// It holds.
+    /// It passes.
     Pass,
-    /// Not yet known, or not yet done.
+    /// Not known or not done yet.
     Pending(String),
-    /// It does not hold now; it may yet.
+    /// It fails now but may pass later.
     Fail(String),
-    /// It does not hold and is not going to.
+    /// It fails and will not pass later.
     Broken(String),
 }
 
@@ -20,8 +20,8 @@ pub struct Health {
     pub runtime: Check,
     /// The kubelet's healthz answers.
     pub kubelet: Check,
-    /// The kubelet's client certificate has not run out by this machine's clock; fails only when that was seen. Looked at while the
-    /// kubelet is not healthy.
+    /// The kubelet's client certificate has not expired by this machine's clock. It fails only if
+    /// the agent has seen an expired certificate. Checked while the kubelet is not healthy.
     pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade. Needs the API server.
     pub kubeadm: Check,
@@ -34,7 +34,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Nothing is known yet.
+    /// The health before any check has run.
     #[must_use]
     pub fn unknown() -> Self {
         let pending = || Check::Pending("not checked yet".to_owned());

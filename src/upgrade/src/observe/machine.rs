@@ -1,19 +1,19 @@
-//! What this machine shows.
+//! The state of this machine.
 
 use crate::image::Deployment;
 use crate::reason::Reason;
 use crate::version::Version;
 
-/// What libostree notes a staged deployment by (ostree-sysroot-private.h,
+/// The file in which libostree notes a staged deployment (ostree-sysroot-private.h,
 /// `_OSTREE_SYSROOT_RUNSTATE_STAGED`).
 pub const STAGED: &str = "/run/ostree/staged-deployment";
 
-/// What runs on this machine, what it can boot, and what the operator has put on it.
+/// What runs on this machine, what it can boot, and what the operator has installed on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// The deployment that runs, by device and inode of its root.
+    /// The running deployment, identified by device and inode of its root.
     pub booted: Deployment,
-    /// The Kubernetes version that runs, as far as the image says.
+    /// The running Kubernetes version, if the image states it.
     pub version: Option<Version>,
     /// `careen.trial=1` is on the kernel command line.
     pub trial: bool,
@@ -21,53 +21,54 @@ pub struct Machine {
     pub deployments: Vec<Deployment>,
     /// The one-shot entry.
     pub one_shot: OneShot,
-    /// Whether the boot loader can do a one-shot at all.
+    /// Whether the boot loader supports a one-shot entry.
     pub loader: Result<(), Reason>,
-    /// Whether a hardware watchdog would end a trial that hangs before any software of ours runs;
-    /// asked where requests are taken.
+    /// Whether a hardware watchdog would end a trial that hangs before any of our software runs.
+    /// Checked where requests are accepted.
     pub watchdog: Result<(), Reason>,
-    /// Whether the old system has got back all of the kubelet's state that a trial has changed.
+    /// Whether all changes that a trial made to the old system's kubelet state are undone.
     pub restored: Result<(), Reason>,
-    /// Whether every required check of the operator's may be run, and root alone decides whose
-    /// images come.
+    /// Whether every required check of the operator may run, and only root decides where images
+    /// come from.
     pub checks: Result<(), Reason>,
-    /// A sign that this node runs a control plane.
+    /// A sign that this node runs a control plane, if there is one.
     pub control_plane: Option<String>,
     /// The architecture, as `uname -m` prints it.
     pub architecture: String,
-    /// /etc was changed after the new system's copy of it was made.
+    /// /etc has changed since it was copied for the new system.
     pub etc_stale: bool,
-    /// Whether somebody has staged a system that the next shutdown makes the default. Looked at
-    /// where a trial may be next.
+    /// Whether another program has staged a system that the next shutdown makes the default.
+    /// Checked when a trial may be next.
     pub staged: bool,
-    /// The operator's hooks that are there.
+    /// The operator's hooks that are installed.
     pub hooks: Hooks,
-    /// What the stage found of the new system's critical files; the stage alone looks.
+    /// What the stage found when it checked the new system's critical files; only the stage checks
+    /// them.
     pub integrity: Option<Result<(), String>>,
 }
 
 /// GRUB's one-shot entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneShot {
-    /// None is set.
+    /// No entry is set.
     Clear,
-    /// One is set; whichever it is, it is the next boot.
+    /// An entry is set; whichever it is, it boots next.
     Set,
-    /// grubenv cannot be read or is damaged: GRUB then boots the default.
+    /// grubenv cannot be read or is damaged, so GRUB boots the default.
     Unreadable,
 }
 
-/// Whether there are any hooks.
+/// Which hooks are installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// To be run before a node is taken from its users.
+    /// Hooks to run before the node is taken from its users.
     pub pre: bool,
-    /// To be run before it is given back.
+    /// Hooks to run before the node is given back.
     pub post: bool,
 }
 
 impl Machine {
-    /// A machine on which nothing is remarkable: this deployment runs, and is the only one.
+    /// A machine in its normal state: this deployment runs and is the only one.
     #[must_use]
     pub fn quiet(booted: Deployment) -> Self {
         Self {
@@ -89,14 +90,15 @@ impl Machine {
         }
     }
 
-    /// Whether the running system is on trial: booted by one-shot and not (yet) the default. The argument alone is not
-    /// enough, for it stays on the command line after the system was blessed.
+    /// Whether the running system is on trial: booted by the one-shot entry and not the default
+    /// (yet). The kernel argument alone is not enough, because it stays on the command line after
+    /// the system was blessed.
     #[must_use]
     pub fn on_trial(&self) -> bool {
         self.trial && !self.runs_default()
     }
 
-    /// Whether the running system is the default: what a reboot leads to when nothing is armed.
+    /// Whether the running system is the default: the one that boots if nothing is armed.
     #[must_use]
     pub fn runs_default(&self) -> bool {
         self.default_is(&self.booted)
@@ -110,7 +112,8 @@ impl Machine {
             .is_some_and(|default| default.same(deployment))
     }
 
-    /// Whether the default is pinned, by whomever: no clean-up takes what a trial falls back to.
+    /// Whether the default is pinned, by any program: no clean-up removes what a trial falls back
+    /// to.
     #[must_use]
     pub fn default_is_pinned(&self) -> bool {
         self.deployments
@@ -118,8 +121,9 @@ impl Machine {
             .is_some_and(|default| default.pinned)
     }
 
-    /// The former system that Careen keeps beside the running one: the first such in the boot menu, where the blessing puts it.
-    /// What somebody else has pinned is none of Careen's, and nobody has judged it.
+    /// The former system that Careen keeps beside the running one: the first pinned one in the boot
+    /// menu, where blessing puts it. A deployment that another program pinned does not belong to
+    /// Careen, and was never judged.
     #[must_use]
     pub fn kept(&self) -> Option<&Deployment> {
         self.deployments.iter().find(|one| {
@@ -127,7 +131,7 @@ impl Machine {
         })
     }
 
-    /// Why nothing may be tried with the default as it is.
+    /// Why no trial is possible with the current default.
     #[must_use]
     pub fn foreign_default(&self) -> Reason {
         let found = self.deployments.first();

@@ -1,7 +1,8 @@
-//! Which branches the policy lets be used.
+//! The branches that the policy allows.
 //!
-//! A pattern is a branch's name in which `*` stands for any characters of one part, none included. A part is what stands
-//! between two slashes, so `site/*` allows `site/stable`, and neither `site` nor `site/debug/x`.
+//! A pattern is a branch's name in which `*` matches any characters of one part, or none. A part is
+//! the text between two slashes. So `site/*` allows `site/stable`, but neither `site` nor
+//! `site/debug/x`.
 
 use super::Policy;
 
@@ -10,7 +11,7 @@ pub(super) const ACCEPTED: &str =
     "branches as site/stable, where * matches any characters but a slash, as site/*";
 
 impl Policy {
-    /// Whether an image of this branch may be used.
+    /// Whether the policy allows an image of this branch.
     #[must_use]
     pub fn allows_branch(&self, branch: &str) -> bool {
         let mut patterns = self.branches.iter();
@@ -18,9 +19,10 @@ impl Policy {
     }
 }
 
-/// Whether it is the name of a branch but for its `*`. Two of them side by side would promise more than one does.
+/// Whether the text is a branch's name, apart from its `*`. `**` is rejected: it would suggest more
+/// than `*` matches.
 pub(super) fn is_pattern(text: &str) -> bool {
-    // What may stand in the middle of a name may stand for a `*`, also at the beginning of a part.
+    // A character that is valid inside a name replaces `*`, also at the beginning of a part.
     !text.contains("**") && crate::target::is_reference(&text.replace('*', "x"))
 }
 
@@ -30,7 +32,8 @@ fn fits(pattern: &str, branch: &str) -> bool {
     parts(pattern) == parts(branch) && pairs.all(|(pattern, part)| fits_part(pattern, part))
 }
 
-/// What stands before the first `*` and after the last one is at both ends; what stands between them follows in this order.
+/// The text before the first `*` and after the last one must be at the ends of the part. The text
+/// between them must follow in this order.
 fn fits_part(pattern: &str, part: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == part;

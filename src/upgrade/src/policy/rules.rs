@@ -1,4 +1,4 @@
-//! Ranges of the policy's values that their types do not say.
+//! Ranges of the policy's values that their types do not express.
 
 use super::branches::{self, is_pattern};
 use super::{Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX};
@@ -6,11 +6,11 @@ use crate::order::Group;
 use crate::target::is_remote;
 use crate::window::{LAST_BEGIN, Window};
 
-/// Whether a value is in its range; the field, and what is accepted.
+/// Whether a value is in its range, the field, and the accepted form.
 type Rule = (bool, &'static str, &'static str);
 
 impl Policy {
-    /// Checks the ranges that the types do not.
+    /// Checks the ranges that the types do not express.
     ///
     /// # Errors
     /// The first value out of range, as field and accepted form.
@@ -73,12 +73,12 @@ fn registry(registry: &Registry) -> [Rule; 3] {
     ]
 }
 
-/// A slash at the end or a transport before it would allow nothing, and nobody told.
+/// A trailing slash or a transport prefix would match nothing, without any warning.
 fn is_place(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('/') && !text.contains("//")
 }
 
-/// What leads through `..` is below no folder that is written without.
+/// A path through `..` is below no folder that is written without it.
 fn is_folder(path: &str) -> bool {
     path.starts_with('/') && !path.split('/').any(|part| matches!(part, "." | ".."))
 }

@@ -1,12 +1,13 @@
-//! What a reason is called: in the record, on the Node, in the docs.
+//! The name of a reason: in the record, on the Node, in the docs.
 
 use super::Reason;
 
 impl Reason {
-    /// The variant's name: stable, CamelCase, what Kubernetes wants as a condition's `reason`.
+    /// The variant's name: stable and in CamelCase, as Kubernetes requires of a condition's
+    /// `reason`.
     #[must_use]
     pub fn code(&self) -> String {
-        // serde's tag is the one place that spells the variants; asking it keeps a second list from drifting.
+        // Only serde's tag spells the variants; reading it avoids a second list that could drift.
         serde_json::to_value(self)
             .ok()
             .and_then(|value| {
@@ -17,14 +18,15 @@ impl Reason {
             .unwrap_or_else(|| "Unknown".to_owned())
     }
 
-    /// Where the docs say what it means, what to look at and what to do: a page below `docs/`, with its anchor.
+    /// The page of the docs that says what the reason means, what to check and what to do: a path
+    /// below `docs/` with an anchor.
     #[must_use]
     pub fn runbook(&self) -> String {
         runbook(&self.code())
     }
 }
 
-/// The same of a reason of which only the code is known.
+/// The same page for a reason of which only the code is known.
 #[must_use]
 pub fn runbook(code: &str) -> String {
     format!("runbook.md#{}", code.to_ascii_lowercase())

@@ -1,20 +1,21 @@
-//! Other people's words in a reason.
+//! Text of other programs in a reason.
 
 use super::Reason;
 use crate::id::Malformed;
 use crate::plain;
 
-/// The longest part of somebody else's complaint that is repeated, in characters.
+/// The longest error text of another program that a reason repeats, in characters.
 const SHOWN: usize = 500;
 
-/// The longest sentence that a Node is told, in bytes. All annotations of an object take 256 KiB together, those of others among them, and
-/// the API server refuses the whole report beyond that; the same sentence is in three places of it.
+/// The longest sentence reported on the Node, in bytes. All annotations of an object may take 256
+/// KiB together, including those of other programs. The API server rejects the whole report beyond
+/// that, and the report has the sentence in three places.
 pub const LONGEST: usize = 4096;
 
-/// What stands where a sentence was cut.
+/// The mark at the end of a sentence that was cut.
 const CUT: &str = "… (cut here; `careen-agent record` on the node has all of it)";
 
-/// A text that fits on the Node: whole, or cut between two letters and marked so.
+/// A text that fits on the Node: whole, or cut at a character boundary and marked.
 #[must_use]
 pub fn cut(text: &str) -> String {
     if text.len() <= LONGEST {
@@ -24,23 +25,25 @@ pub fn cut(text: &str) -> String {
     format!("{}{CUT}", &text[..end])
 }
 
-/// What a parser says of a bad text, for a reason's detail. It may repeat the text, which may be as long as it likes, and the
-/// Node's annotations must take it.
+/// A parser's error, as the detail of a reason. It may repeat input of any length, so it is cut to
+/// fit the Node's annotations.
 #[must_use]
 pub fn complaint(error: &impl std::fmt::Display) -> String {
     error.to_string().chars().take(SHOWN).collect()
 }
 
 impl Reason {
-    /// The sentence as the Node is told it: other programs' words in it may be as long as they like, and a drain may name a hundred pods.
-    /// A registry or a remote server may have written some of them, and `kubectl describe` prints them as they are.
+    /// The sentence as reported on the Node. Text of other programs in it may be of any length, and
+    /// a drain may name a hundred pods. A registry or a remote server may have written parts of it,
+    /// and `kubectl describe` prints them unchanged.
     #[must_use]
     pub fn told(&self) -> String {
         let steers = |letter: char| letter != '\n' && plain::steers(letter);
         cut(&self.to_string().replace(steers, " "))
     }
 
-    /// What the Node's pause means for what is asked of it. `by` is what ends it, where that is not the annotation itself.
+    /// The reason for a request on a paused Node. `by` is what ends the pause, if not the
+    /// annotation itself.
     #[must_use]
     pub fn paused(why: &str, by: Option<String>) -> Self {
         Self::Paused {

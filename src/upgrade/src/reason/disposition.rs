@@ -8,15 +8,15 @@ use super::wait::Wait;
 /// What to do about a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Disposition {
-    /// The same step again, after a pause, a bounded number of times.
+    /// Retry the step after a pause, a bounded number of times.
     Retry,
-    /// This request is at an end; the old system stays or comes back.
+    /// End this request; the old system stays or comes back.
     RollBack,
-    /// A person must look.
+    /// A person must act.
     Halt,
 }
 
-/// What follows from a reason, with the waits apart from the failures.
+/// The disposition, with waits separate from failures.
 #[derive(Clone, Copy)]
 enum Class {
     Waits(Wait),
@@ -33,7 +33,7 @@ impl Reason {
         }
     }
 
-    /// What is waited for, when it is a wait.
+    /// What the upgrade waits for, if the reason is a wait.
     #[must_use]
     pub const fn waits_for(&self) -> Option<Wait> {
         match self.class() {
@@ -116,7 +116,7 @@ impl Reason {
         Class::Failed(disposition)
     }
 
-    /// Whether the image itself is to blame, so that its digest is remembered as bad.
+    /// Whether the image itself is to blame, so that its digest is recorded as bad.
     #[must_use]
     pub const fn blames_image(&self) -> bool {
         matches!(

@@ -1,11 +1,13 @@
-//! Why something is not going on: one typed reason, one text for all places.
+//! Why an upgrade does not proceed: one typed reason, one text for all places.
 //!
-//! The condition, the annotation, the event, the log and the command line all show [`Reason`]'s `Display`;
-//! decisions are taken on the variant, never on the text.
+//! The condition, the annotation, the event, the log and the command line all show [`Reason`]'s
+//! `Display`. Decisions depend on the variant, never on the text.
 //!
-//! Here is each reason with its words, in the order in which an upgrade may meet them: one table, for the record names them all
-//! by one `code`. What follows from them is in `disposition`, which of them are waits in `wait`, what they are called elsewhere in `code`, how other people's
-//! words get into them in `complaint`, and how values do in `words`.
+//! This file lists each reason with its text, in the order in which an upgrade may meet them. It is
+//! one table, because the record names every reason by one `code`. Other files say what follows
+//! from a reason (`disposition`), which reasons are waits (`wait`), their names elsewhere (`code`),
+//! how the text of other programs is inserted (`complaint`), and how values are formatted
+//! (`words`).
 
 mod code;
 mod complaint;
@@ -27,21 +29,22 @@ pub use wait::Wait;
 pub use words::bare;
 use words::{found_instead, held_by, place_in_file, said_of_stage, span};
 
-/// Why a request was refused, a step failed or a trial was given up.
+/// Why a request was refused, a step failed or a trial was aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(tag = "code")]
-// A field is named by its message.
+// The message names each field.
 #[allow(missing_docs)]
 pub enum Reason {
-    // Refused before anything is touched.
-    /// An annotation is not of its accepted form.
+    // Refused before anything changes.
+    /// An annotation does not have its accepted form.
     #[error("{field} is {value:?}, which is not valid. Use {}.", bare(.accepted))]
     BadRequest {
         field: String,
         value: String,
         accepted: String,
     },
-    /// The policy file does not parse, holds a value out of range, or may be written by others than root. A line of 0 is the whole file.
+    /// The policy file does not parse, has a value out of range, or is writable by users other than
+    /// root. A line of 0 means the whole file.
     #[error(
         "{file}{}: {}. Correct it and ask again with a new careen.dev/upgrade-id.",
         place_in_file(*line, *column),
@@ -53,18 +56,18 @@ pub enum Reason {
         column: usize,
         detail: String,
     },
-    /// The boot loader cannot boot an entry just once.
+    /// The boot loader cannot boot an entry only once.
     #[error(
         "this node's boot loader cannot be trusted with a trial boot: {}. Fix it and ask again with a new careen.dev/upgrade-id.",
         bare(.detail)
     )]
     LoaderUnfit { detail: String },
-    /// The policy does not let this remote be used.
+    /// The policy does not allow this remote.
     #[error(
         "careen.dev/image names remote {remote:?}, but the policy says {allowed}. Use an allowed remote, or allow this one in the policy, and ask again."
     )]
     RemoteNotAllowed { remote: String, allowed: String },
-    /// The policy does not let an image of this branch be used.
+    /// The policy does not allow this image's branch.
     #[error(
         "careen.dev/image resolves to {found}, but the policy says {allowed}. Ask for an image of an allowed branch, or allow this branch in the policy, and ask again with a new careen.dev/upgrade-id."
     )]
@@ -74,34 +77,34 @@ pub enum Reason {
         "remote {remote:?} is not configured on this node. Use one that `ostree remote list` shows (in careen.dev/image, or in the policy's registry.signed-by), or add this one under /etc/ostree/remotes.d."
     )]
     UnknownRemote { remote: String },
-    /// This very image failed before and nobody asked for it again.
+    /// This image failed before, and nobody has asked for it again.
     #[error(
         "image {digest} failed on this node before ({before}). Ask for a fixed image, or ask again with a new careen.dev/upgrade-id to try this one once more."
     )]
     RememberedBad { digest: String, before: String },
-    /// No former system lies pinned here.
+    /// The node keeps no former system.
     #[error(
         "careen.dev/image is \"kept:\", but this node keeps no earlier system: no upgrade has succeeded yet, or the kept system was removed to make room on /boot. Ask for an image instead."
     )]
     NothingKept,
-    /// The policy does not let a requester go back.
+    /// The policy does not allow requests to go back.
     #[error(
         "careen.dev/image is \"kept:\", but the policy says rollback = false. Ask for an image instead, or set rollback = true in the policy, and ask again with a new careen.dev/upgrade-id."
     )]
     RollbackOff,
-    /// Control planes are not handled yet.
+    /// Control planes are not supported yet.
     #[error(
         "this node runs a control plane, which this version does not upgrade in place: {}. Remove the request and upgrade this node another way.",
         bare(.sign)
     )]
     ControlPlane { sign: String },
-    /// The policy demands a watchdog, and there is none to rely on.
+    /// The policy requires a watchdog, and the node has no reliable one.
     #[error(
         "the policy says require-watchdog = true, but this node has no hardware watchdog that keeps running across a reboot: found {}. Load its driver, boot with watchdog.stop_on_reboot=0, and ask again with a new careen.dev/upgrade-id.",
         bare(.found)
     )]
     NoWatchdog { found: String },
-    /// What the last trial has changed of the kubelet's state could not be put back yet.
+    /// The changes that the last trial made to the kubelet's state are not undone yet.
     #[error(
         "the kubelet's state from before the trial of upgrade {id} is not restored yet: {}. The saved state is in {kept}. Fix the cause, drain the node, reboot it (or stop the kubelet, run `systemctl start {unit}`, start the kubelet), and ask again with a new careen.dev/upgrade-id.",
         bare(.detail),
@@ -112,7 +115,7 @@ pub enum Reason {
         detail: String,
         kept: String,
     },
-    /// A trial would fail by a check that is not run.
+    /// A required check cannot run, so a trial would fail.
     #[error(
         "required check {name} cannot run during a trial: {}. Fix that (chown root:root, chmod go-w) or remove the check, and ask again with a new careen.dev/upgrade-id.",
         bare(.detail)
@@ -124,28 +127,29 @@ pub enum Reason {
     #[error("paused: {}. Remove {} from the Node to continue; until then nothing new begins.", bare(.why), held_by(.by))]
     Paused {
         why: String,
-        /// What is taken off, where that is not the annotation itself.
+        /// What to remove, if not the annotation itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A plan is asked for while an upgrade is under way.
+    /// A plan was requested while an upgrade is under way.
     #[error(
         "an upgrade is under way on this node: {phase}. Ask for the plan again when it has ended."
     )]
     Busy { phase: String },
 
     // Fetching.
-    /// The remote has no such ref, or does not give it to this node: libostree has one code for 403 and 404.
+    /// The remote does not have the ref, or does not give this node access: libostree has one error
+    /// code for 403 and 404.
     #[error(
         "careen.dev/image names ref {reference:?}, which remote {remote:?} does not have or does not show to this node. Use one that `ostree remote refs {remote}` lists."
     )]
     NoSuchRef { remote: String, reference: String },
-    /// The remote has no such commit on the ref.
+    /// The remote does not have the commit on this ref.
     #[error(
         "careen.dev/image asks for commit {commit}, which remote {remote:?} does not have on that ref or does not show to this node. Use one that `ostree remote refs --revision {remote}` lists, or an ancestor of it that was not pruned."
     )]
     NoSuchCommit { remote: String, commit: String },
-    /// There is no such container image.
+    /// The container image does not exist.
     #[error(
         "careen.dev/image names {image}, which does not exist{}. Use the digest of an image that exists, as `skopeo inspect --format {{{{.Digest}}}}` shows it.",
         found_instead(.found)
@@ -155,7 +159,7 @@ pub enum Reason {
         #[serde(default)]
         found: Option<String>,
     },
-    /// A container image that is no OSTree commit.
+    /// A container image that is not an OSTree commit.
     #[error(
         "careen.dev/image names {image}, which cannot be deployed: {}. Use an image that careen-image or `ostree container encapsulate` made.",
         bare(.detail)
@@ -172,7 +176,7 @@ pub enum Reason {
         "careen.dev/image resolves to {commit} on remote {remote:?}, which has no signature that this node verifies. Sign the commit with a key of the remote's keyring (for a registry: of the one in the policy's registry.signed-by, or as /etc/containers/policy.json demands)."
     )]
     Unsigned { remote: String, commit: String },
-    /// The commit's signature is not by a key that the node trusts.
+    /// The commit is not signed by a key that the node trusts.
     #[error(
         "careen.dev/image resolves to {commit} on remote {remote:?}, whose signature could not be verified with a trusted key: {}. Find out who published it; sign it with a trusted key, or bring the new public key to the node, and ask again.",
         bare(.detail)
@@ -182,25 +186,26 @@ pub enum Reason {
         commit: String,
         detail: String,
     },
-    /// The remote is configured not to verify signatures and the policy demands them.
+    /// The remote's configuration disables signature verification, and the policy requires
+    /// signatures.
     #[error(
         "remote {remote:?} has gpg-verify=false, but the policy requires signed images. Set gpg-verify=true and gpgkeypath for the remote, or unsigned = true in the policy, and ask again."
     )]
     VerificationOff { remote: String },
 
     // Verifying.
-    /// No kernel with an initramfs in the image.
+    /// The image has no kernel with an initramfs.
     #[error(
         "image {commit} has no kernel with an initramfs, or has more than one. Build an image with exactly one /usr/lib/modules/<version> that has a vmlinuz and an initramfs.img."
     )]
     NoKernel { commit: String },
-    /// No image.json.
+    /// The image has no image.json.
     #[error(
         "image {commit} has no usable /usr/lib/careen/image.json, so its Kubernetes version is unknown: {}. Build an image with that file: JSON with format, kubernetes and architecture.",
         bare(.detail)
     )]
     NoImageInfo { commit: String, detail: String },
-    /// The initramfs has no stage of ours.
+    /// The initramfs does not contain our stage.
     #[error(
         "image {commit} has {} in /usr/lib/careen/image.json, so its initramfs has no guard that this version knows. Build an image with \"stage\": {} and that guard, or set unguarded = true in the policy.",
         said_of_stage(.found),
@@ -211,7 +216,7 @@ pub enum Reason {
         #[serde(default)]
         found: Option<u32>,
     },
-    /// Nobody would judge or end a trial of it.
+    /// Nothing would judge or end a trial of the image.
     #[error(
         "image {commit} cannot be tried on this node, because nothing would evaluate the trial or time it out: {}. Use an image with all of Careen's programs and its units enabled together with this node's /etc, or one without any of them on a node that has Careen from a DaemonSet.",
         bare(.lacks)
@@ -226,17 +231,17 @@ pub enum Reason {
         image: String,
         machine: String,
     },
-    /// The image carries another version than the request says.
+    /// The image contains another version than the one requested.
     #[error(
         "careen.dev/kubernetes-version is {wanted}, but the image carries {carried}. Correct or remove the annotation, or ask for an image with that version."
     )]
     VersionMismatch { wanted: Version, carried: Version },
-    /// The image carries an older Kubernetes than the node runs.
+    /// The image contains an older Kubernetes than the node runs.
     #[error(
         "careen.dev/image carries {to}, older than this node's {from}. Ask for that version or newer, for \"kept:\" to go back, or set downgrade = true in the policy."
     )]
     Downgrade { from: Version, to: Version },
-    /// The image was made before the one that runs.
+    /// The image was made before the running one.
     #[error(
         "careen.dev/image resolves to commit {commit}, made {} before {running}, which runs here. Ask for a newer image, for \"kept:\" to go back, or set downgrade = true in the policy.", span(*.seconds)
     )]
@@ -265,20 +270,20 @@ pub enum Reason {
         bare(.detail)
     )]
     Damaged { commit: String, detail: String },
-    /// A file system has no room.
+    /// A file system does not have enough room.
     #[error(
         "not enough room on {place}: {free} bytes free, {need} are needed. Make room and ask again."
     )]
     NoRoom { place: String, need: u64, free: u64 },
 
     // Deploying and clean-up.
-    /// Somebody else holds the sysroot lock.
+    /// Another program holds the sysroot lock.
     #[error(
         "the OSTree sysroot has been locked for more than {seconds} s: held by {}. Let that program end or stop it, and ask again if the upgrade fails.",
         bare(.holder)
     )]
     LockHeld { holder: String, seconds: u64 },
-    /// libostree could not do it.
+    /// A libostree operation failed.
     #[error(
         "{verb} failed: {}. Fix the cause (`journalctl -u 'careen-deploy-*'` on the node may say more), and ask again.",
         bare(.detail)
@@ -290,7 +295,7 @@ pub enum Reason {
         bare(.detail)
     )]
     EtcMerge { detail: String },
-    /// careen-deploy ended without a verdict, killed or crashed.
+    /// careen-deploy ended without a verdict: it was killed, or it crashed.
     #[error(
         "{verb} ended without a result: {}. Check whether it was killed or crashed (`journalctl -k` and `journalctl -u 'careen-deploy-*'` on the node), and ask again if the upgrade fails.",
         bare(.detail)
@@ -307,13 +312,13 @@ pub enum Reason {
         pod: String,
         seconds: u64,
     },
-    /// Pods were still there at the deadline.
+    /// Pods were still on the node at the deadline.
     #[error(
         "pods were still on the node at the drain's deadline of {seconds} s: {}. Let them end, delete them or give the drain more time in the policy, and ask again.",
         bare(.pods)
     )]
     DrainDeadline { pods: String, seconds: u64 },
-    /// The API server refuses what draining needs.
+    /// The API server rejects an operation that the drain needs.
     #[error(
         "this node could not be cordoned, drained or uncordoned as needed: {}. Fix the cause (for example a webhook, a policy or a missing right), and ask again if the upgrade fails.",
         bare(.detail)
@@ -325,7 +330,7 @@ pub enum Reason {
         bare(.detail)
     )]
     ApiAway { detail: String },
-    /// The requester took the request back.
+    /// The requester withdrew the request.
     #[error(
         "withdrawn: the request was removed or replaced before the node was armed. No action is needed; ask again if that was not intended."
     )]
@@ -338,13 +343,13 @@ pub enum Reason {
         bare(.detail)
     )]
     SnapshotFailed { detail: String },
-    /// The one-shot could not be written.
+    /// The one-shot entry could not be written.
     #[error(
         "the one-shot boot entry could not be written or cleared: {}. Make /boot writable, and ask again if the upgrade fails.",
         bare(.detail)
     )]
     ArmFailed { detail: String },
-    /// The new deployment lies not where the boot loader would find it.
+    /// The new deployment is not where the boot loader would find it.
     #[error(
         "deployment {commit} is no longer in the boot menu. Keep other updaters off this node, and ask again."
     )]
@@ -363,7 +368,7 @@ pub enum Reason {
         bare(.detail)
     )]
     StageRefused { detail: String },
-    /// The trial ended without any verdict.
+    /// The trial ended without a verdict.
     #[error(
         "{tries} trial boots of {commit} ended without a verdict (panic, hang or power cut), and the old system is back. Check `journalctl --list-boots` and the console; ask again after a power cut, else for a fixed image."
     )]
@@ -378,24 +383,24 @@ pub enum Reason {
         detail: String,
         seconds: u64,
     },
-    /// kubeadm did not upgrade the new system's node.
+    /// `kubeadm upgrade node` did not succeed in the new system.
     #[error(
         "kubeadm upgrade node has not succeeded: {}. Fix what kubeadm names, and ask again if the upgrade fails.",
         bare(.detail)
     )]
     KubeadmFailed { detail: String },
-    /// A user's check failed.
+    /// An operator's check failed.
     #[error(
         "required check {name} failed: {}. Fix the image, the node or the check, and ask again.",
         bare(.detail)
     )]
     UserCheck { name: String, detail: String },
-    /// The API server was away for the whole trial.
+    /// The API server was unreachable for the whole trial.
     #[error(
         "the trial could not be evaluated: for {seconds} s the new system did not reach the API server, or the server did not have this Node. Check the server, the Node and the network, and ask again if the upgrade fails."
     )]
     ApiAwayInTrial { seconds: u64 },
-    /// The old system reaches the API server and the new one does not.
+    /// The old system reaches the API server, and the new one does not.
     #[error(
         "the new system did not reach the API server, and the cause is in the new system. Look there for a lost network driver, a broken network configuration or a wrong clock, and ask for a fixed image."
     )]
@@ -406,25 +411,26 @@ pub enum Reason {
     )]
     UnguardedBoot,
 
-    // A person must look.
+    // A person must act.
     /// The record was written by a newer version.
     #[error(
         "the record has format {format}, but this version reads up to {known}. Boot or install the newer version."
     )]
     RecordNewer { format: u32, known: u32 },
-    /// What is on the disk of the record cannot be made out; the detail says what to do.
+    /// The record on the disk cannot be read; the detail says what to do.
     #[error(
         "the record cannot be read: {}. Check the node's disk, and read the runbook first.",
         bare(.detail)
     )]
     RecordDamaged { detail: String },
-    /// The disk does not take the record. Only the Node has it, for there is no record to write it to.
+    /// The record cannot be written to the disk. Only the Node shows this reason.
     #[error(
         "the record cannot be written, so no upgrade begins or continues: {}. Make room below /sysroot or fix its disk; the agent then continues by itself.",
         bare(.detail)
     )]
     RecordUnwritten { detail: String },
-    /// What runs, or what would boot next, cannot be told. Only the Node has it: nothing is decided by half a view.
+    /// The running system, or the next one to boot, cannot be determined. Only the Node shows this
+    /// reason: the agent does not decide on incomplete data.
     #[error(
         "cannot read this machine's boot state, so no upgrade begins or continues: {}. Fix that; the agent then continues by itself.",
         bare(.detail)
@@ -435,7 +441,7 @@ pub enum Reason {
         "the running deployment {booted} is neither the old nor the new system of this upgrade. Make the system that should stay the default, boot it, and ask again with a new careen.dev/upgrade-id."
     )]
     UnknownSystem { booted: String },
-    /// The default is not what it must be.
+    /// The default is not what it should be.
     #[error(
         "the default deployment and the running one are not what this upgrade needs: the default is {}. Make the system that should stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it, and ask again with a new careen.dev/upgrade-id.",
         bare(.default),
@@ -445,32 +451,32 @@ pub enum Reason {
     ForeignDefault { default: String },
 
     // The operator's own rules.
-    /// The node takes part in no upgrade.
+    /// The node is opted out of all upgrades.
     #[error(
         "this node takes no upgrade: {by} says {why:?}. Remove that if upgrades are wanted, and ask again with a new careen.dev/upgrade-id."
     )]
     OptedOut { by: String, why: String },
-    /// It is none of the operator's hours.
+    /// The maintenance window is closed.
     #[error(
         "waiting for the maintenance window: {}. No action is needed, unless the window is too short or its time zone is unknown.",
         bare(.opens)
     )]
     WindowClosed { opens: String },
-    /// The new system is well, and the operator or the requester wants to see more of it.
+    /// The new system is healthy, and the operator or the requester wants to watch it longer.
     #[error(
         "the new system is healthy, and is watched for {seconds} s before it becomes the default. No action is needed."
     )]
     Soaking { seconds: u64 },
-    /// A hook did not succeed.
+    /// A hook failed.
     #[error(
         "hook {hook} failed: {}. Fix the hook or what it reports, and ask again if the upgrade fails.",
         bare(.detail)
     )]
     HookFailed { hook: String, detail: String },
 
-    // Read, never given.
-    /// A newer version wrote a reason that this one does not know. The old system reads what a trial wrote, and must come to
-    /// an end with it all the same.
+    // Only read, never created.
+    /// A newer version wrote a reason that this version does not know. The old system reads what a
+    /// trial wrote, and must be able to finish the upgrade with it.
     #[serde(other)]
     #[error(
         "the newer version of Careen gave up for a reason that this version does not know. Read the previous boot's journal (`journalctl -b -1 -u careen-agent` on the node) and do what it says."

@@ -1,20 +1,20 @@
-//! Reasons that are no trouble: the upgrade waits as somebody wants it to, for as long as that takes.
+//! Reasons that are not failures: the upgrade waits, for as long as somebody wants it to.
 
-/// What an upgrade waits for by somebody's will.
+/// What an upgrade waits for because somebody wants it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The end of a pause.
     Pause,
-    /// The operator's hours.
+    /// The maintenance window.
     Window,
-    /// The end of the time that a healthy system is watched for.
+    /// The end of a healthy system's soak.
     Soak,
 }
 
 impl Wait {
     const ALL: [Self; 3] = [Self::Pause, Self::Window, Self::Soak];
 
-    /// The code of the reason that says so, as a Node's status has it.
+    /// The code of the reason for this wait, as in a Node's status.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -24,7 +24,7 @@ impl Wait {
         }
     }
 
-    /// What is waited for where a Node's status has this code; nothing where the code says something else.
+    /// The wait for this code in a Node's status; `None` if the code is not a wait.
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wait| wait.code() == code)

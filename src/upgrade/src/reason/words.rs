@@ -1,8 +1,8 @@
-//! Values of a reason as its sentence has them.
+//! How a reason's sentence shows values.
 
 use crate::names;
 
-/// Lines and columns count from 1: a line of 0 is the file as a whole.
+/// Lines and columns count from 1; a line of 0 means the whole file.
 pub(super) fn place_in_file(line: usize, column: usize) -> String {
     match line {
         0 => String::new(),
@@ -10,7 +10,7 @@ pub(super) fn place_in_file(line: usize, column: usize) -> String {
     }
 }
 
-/// A part that others wrote, without the full stop that the sentence sets after it.
+/// A text of another program without its final full stop; the sentence adds its own.
 #[must_use]
 pub fn bare(text: &str) -> &str {
     text.trim_end_matches(|letter: char| letter == '.' || letter.is_whitespace())
@@ -33,7 +33,7 @@ pub(super) fn said_of_stage(found: &Option<u32>) -> String {
     )
 }
 
-/// As people say it: in the largest unit of which there are two.
+/// A time span in the largest unit of which there are at least two.
 pub(super) fn span(seconds: u64) -> String {
     let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
     let large = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);

@@ -1,4 +1,4 @@
-//! What is remembered of the trials of one upgrade.
+//! What the record keeps about the trials of one upgrade.
 
 use crate::id::{BootId, Moment};
 use crate::reason::Reason;
@@ -10,43 +10,43 @@ pub enum Rehearsal {
     Due,
     /// It has run.
     Held {
-        /// What is in the drain's way.
+        /// What blocks the drain, if anything.
         blocked: Option<Reason>,
     },
 }
 
-/// The trial that is armed, runs or ran last.
+/// The current trial, armed or running, or the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Trial boots so far. Counted before control passes to the new system.
+    /// Trial boots so far. A boot is counted before control passes to the new system.
     pub tries: u32,
     /// The kubelet's state is saved for the next trial.
     pub saved: bool,
-    /// Seconds since boot in which the trial must be judged, for the deadman.
+    /// The deadline for the verdict on the trial, in seconds since boot. The deadman enforces it.
     pub deadline_seconds: u64,
     /// The boot in which the stage let the new system through.
     pub guarded: Option<BootId>,
-    /// The agent asks the deadman for patience until then.
+    /// Until when the agent asks the deadman to wait.
     pub hold: Option<Moment>,
-    /// Since when the new system is healthy without a break, where a soak is asked for.
+    /// Since when the new system is healthy without a break. Set only where a soak is required.
     pub well_since: Option<Moment>,
-    /// Why the trial was given up without blaming the new system.
+    /// Why the trial was aborted, where the new system is not to blame.
     pub given_up: Option<Reason>,
-    /// Who made the new system the default.
+    /// Whether something other than Careen made the new system the default.
     pub default: NewDefault,
     /// Whether `kubeadm upgrade node` has run.
     pub kubeadm: Kubeadm,
 }
 
-/// Who made the new system the default before Careen did.
+/// Whether something made the new system the default before Careen did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewDefault {
-    /// Nobody.
+    /// The default did not move.
     NotMoved,
-    /// Somebody else, during the trial.
+    /// Something other than Careen made it the default during the trial.
     Moved {
-        /// The boot in which the old system was last to be made the default again. Written before
-        /// that begins, once a boot.
+        /// The boot in which Careen last made the old system the default again. Written before that
+        /// step begins, once per boot.
         reinstated: Option<BootId>,
     },
 }
@@ -54,40 +54,40 @@ pub enum NewDefault {
 /// Whether `kubeadm upgrade node` has run in the new system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubeadm {
-    /// It must run before the node is given back: it did not succeed before the new system was
-    /// found healthy, or another boot came in between.
+    /// It must run before the node is released: it did not succeed before the new system was found
+    /// healthy, or another boot intervened.
     pub due: bool,
     /// The boot in which it succeeded.
     pub configured: Option<BootId>,
 }
 
-/// Who has reached the API server.
+/// Which system has reached the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiSeen {
-    /// The old system, in this upgrade. Released agents did not write it: ask
+    /// The old system has, in this upgrade. Released agents did not write it: call
     /// [`super::Upgrade::old_has_reached_api`].
     pub from_old: bool,
-    /// The boot in which the new system has. Written only where the policy blesses without a
+    /// The boot in which the new system has. Written only if the policy blesses without the API
     /// server.
     pub from_new: Option<BootId>,
-    /// The old system, since a whole trial in which the new one reached none.
+    /// The old system has, since a trial that never reached the API server.
     pub compared: bool,
 }
 
-/// What was done again on the way to the next trial, so that each is bounded.
+/// What was repeated before the next trial. The counts bound the repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Redo {
-    /// The deployment is being made again. Until that is done, the former deployment may still be
-    /// on the disk, whatever the note about /etc says.
+    /// The deployment is being repeated. Until that ends, the former deployment may still be on the
+    /// disk, whatever the note about /etc says.
     pub deploying: bool,
-    /// How often that began since the last trial.
+    /// How often the deployment was repeated since the last trial.
     pub deployed: u32,
     /// How often the node was drained again since the last trial, because its cordon was removed.
     pub drained: u32,
 }
 
 impl Attempt {
-    /// Nothing was tried yet.
+    /// No trial yet.
     #[must_use]
     pub const fn none() -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Attempt {
         }
     }
 
-    /// Another one is armed.
+    /// Arms another trial.
     pub fn arm(&mut self, deadline_seconds: u64) {
         self.tries = self.tries.saturating_add(1);
         self.deadline_seconds = deadline_seconds;
@@ -116,13 +116,13 @@ impl Attempt {
 }
 
 impl NewDefault {
-    /// Whether somebody else moved it.
+    /// Whether something other than Careen moved the default.
     #[must_use]
     pub const fn is_moved(&self) -> bool {
         matches!(self, Self::Moved { .. })
     }
 
-    /// The boot in which the old system was last to be made the default again.
+    /// The boot in which Careen last made the old system the default again.
     #[must_use]
     pub const fn reinstated(&self) -> Option<&BootId> {
         match self {
@@ -131,14 +131,14 @@ impl NewDefault {
         }
     }
 
-    /// Somebody else is seen to have moved it.
+    /// Notes that something other than Careen moved the default.
     pub fn note_moved(&mut self) {
         if !self.is_moved() {
             *self = Self::Moved { reinstated: None };
         }
     }
 
-    /// The old system is about to be made the default again, in this boot.
+    /// Notes that Careen is about to make the old system the default again in this boot.
     pub fn note_reinstating(&mut self, boot: BootId) {
         *self = Self::Moved {
             reinstated: Some(boot),
@@ -147,14 +147,14 @@ impl NewDefault {
 }
 
 impl Kubeadm {
-    /// It has written the new kubelet's configuration, in this boot.
+    /// Notes that `kubeadm upgrade node` wrote the new kubelet's configuration in this boot.
     pub fn configure(&mut self, boot: BootId) {
         (self.due, self.configured) = (false, Some(boot));
     }
 }
 
 impl Rehearsal {
-    /// What is in the drain's way, as far as the rehearsal has run.
+    /// What blocks the drain, as far as the rehearsal has run.
     #[must_use]
     pub const fn blocked(&self) -> Option<&Reason> {
         match self {

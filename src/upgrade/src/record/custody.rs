@@ -1,26 +1,26 @@
-//! Who has the node: its users, or the upgrade that takes it from them.
+//! Who has the node: its users, or the upgrade.
 
 use crate::id::Moment;
 
 /// Who has the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Custody {
-    /// Its users. This upgrade has not taken it since its begin or since the last trial.
+    /// Its users. This upgrade has not taken the node since it began, or since the last trial.
     Users {
-        /// What the pre-hooks did before the last trial was not undone.
+        /// What the pre-hooks did before the last trial is not undone.
         hooks_due: bool,
     },
-    /// This upgrade, or it is just taking it. Written before the first step of that begins, since
-    /// an agent that is killed in a step remembers no outcome of it.
+    /// This upgrade has the node, or is taking it. The agent writes this before the first step that
+    /// takes the node, because an agent that is killed in a step does not know the outcome.
     Upgrade(Taken),
-    /// Its users again: our cordon is off.
+    /// Its users again: Careen removed its cordon.
     GivenBack {
-        /// The post-hooks were due when the node was given back, and there were none to run.
+        /// The post-hooks were due when the node was released, but no hooks were installed.
         hooks_due: bool,
     },
 }
 
-/// What was done to take the node from its users.
+/// What the upgrade did to take the node from its users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// The pre-hooks have passed.
@@ -29,14 +29,15 @@ pub struct Taken {
     pub hooks_due: bool,
     /// The name of our Node when it was first taken.
     pub node: Option<String>,
-    /// Since when load balancers are asked to leave the node out.
+    /// Since when load balancers are asked to exclude the node.
     pub excluded: Option<Moment>,
-    /// When the drain first began: an agent that dies in it does not extend its deadline.
+    /// When the drain first began. An agent that restarts during the drain does not extend its
+    /// deadline.
     pub drain_begun: Option<Moment>,
 }
 
 impl Custody {
-    /// Whether any of what takes the node from its users may have happened without being undone.
+    /// Whether the node may be partly or fully taken from its users.
     #[must_use]
     pub const fn is_taken(&self) -> bool {
         match self {
@@ -52,7 +53,7 @@ impl Custody {
         matches!(self, Self::GivenBack { .. })
     }
 
-    /// What was done to take the node; nothing while its users have it.
+    /// What was done to take the node. `None` while its users have it.
     #[must_use]
     pub const fn taken(&self) -> Option<&Taken> {
         match self {
@@ -70,7 +71,7 @@ impl Custody {
         }
     }
 
-    /// The node is being taken. `node` is its present name.
+    /// Takes the node. `node` is its current name.
     #[must_use]
     pub fn take(&self, node: Option<&String>) -> Taken {
         let taken = self.taken().cloned().unwrap_or_default();
@@ -81,7 +82,8 @@ impl Custody {
         }
     }
 
-    /// With this noted of the taking. A node that was given back stays given back.
+    /// Applies `note` to what was done to take the node. A node that was given back stays given
+    /// back.
     #[must_use]
     pub fn noting(&self, note: impl FnOnce(&mut Taken)) -> Self {
         let mut taken = match self {
@@ -96,7 +98,7 @@ impl Custody {
         Self::Upgrade(taken)
     }
 
-    /// The users have the node again. The next time it is taken, the pre-hooks run again.
+    /// Gives the node back. The pre-hooks run again the next time it is taken.
     #[must_use]
     pub const fn give_back(&self) -> Self {
         Self::GivenBack {
@@ -104,7 +106,7 @@ impl Custody {
         }
     }
 
-    /// The post-hooks have undone what the pre-hooks did, as far as they can.
+    /// Notes that the post-hooks have undone what the pre-hooks did.
     #[must_use]
     pub fn after_post_hooks(&self) -> Self {
         match self {
@@ -118,7 +120,7 @@ impl Custody {
         }
     }
 
-    /// The node is drained once more: a drain that begins now has its full deadline.
+    /// Resets the drain: one that begins now has its full deadline.
     #[must_use]
     pub fn before_the_drain(&self) -> Self {
         match self {
@@ -130,7 +132,7 @@ impl Custody {
         }
     }
 
-    /// The next trial begins with pods that may be back: the hooks and the exclusion run again.
+    /// Prepares for the next trial. Pods may be back, so the hooks and the exclusion run again.
     #[must_use]
     pub fn before_the_next_trial(&self) -> Self {
         match self {

@@ -1,7 +1,9 @@
-//! What is remembered across reboots: one document, written before each effect and after it.
+//! The record: what Careen keeps across reboots. One document, written before and after each
+//! effect.
 //!
-//! How it gets to the disk (two generations, checksum, fsync) is `host::journal`'s business. The OLD system reads what a
-//! trial wrote, so unknown fields are kept and the format is raised only once a new system is blessed.
+//! `host::journal` writes it to the disk (two generations, checksum, fsync). The old system reads
+//! what a trial wrote. So unknown fields are kept, and the format rises only when a new system is
+//! blessed.
 
 mod attempt;
 mod custody;
@@ -28,40 +30,41 @@ pub use upgrade::Upgrade;
 /// The newest format that this code reads and writes.
 pub const FORMAT: u32 = 1;
 
-/// How many bad images are remembered; older ones go first.
+/// How many bad images the record keeps. It drops the oldest first.
 const BAD_IMAGES: usize = 32;
 
 /// The record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The format it is written in.
+    /// The format of this record.
     pub format: u32,
-    /// The oldest format whose readers may act on it.
+    /// The oldest format whose readers may use it.
     pub min_reader: u32,
     /// Rises by one with each write.
     pub generation: u64,
     /// The upgrade under way, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
-    /// The last request, when it was refused before it became an upgrade.
+    /// The last request, if it was refused before it became an upgrade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// The request that is answered already, while its annotations still stand.
+    /// The request that is already answered, while its annotations are still on the Node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<RawRequest>,
     /// How many requests were answered on this node.
     #[serde(default)]
     pub answered: u64,
-    /// Images that failed here.
+    /// Images that failed on this node.
     #[serde(default)]
     pub bad: Vec<BadImage>,
-    /// How they ended.
+    /// Counts of how upgrades ended.
     #[serde(default, skip_serializing_if = "Tally::is_blank")]
     pub tally: Tally,
-    /// The last of them, the latest first: for display, and for how many minutes of the hours the next drain wants.
+    /// The last upgrades, the latest first. Used for display, and to estimate how many minutes of
+    /// the maintenance window the next drain needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Past>,
-    /// What a newer version wrote and this one does not know.
+    /// Fields of a newer version, unknown to this one.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
@@ -87,13 +90,13 @@ impl Default for Record {
 /// A request that was refused before anything was touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// The requester's id, as far as it can be repeated.
+    /// The requester's id, if it is valid enough to repeat.
     pub id: Option<UpgradeId>,
-    /// Why.
+    /// Why it was refused.
     pub reason: Reason,
 }
 
-/// An image that failed here.
+/// An image that failed on this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadImage {
     /// Its commit.
@@ -102,15 +105,16 @@ pub struct BadImage {
     pub because: String,
     /// The request that it failed for.
     pub id: UpgradeId,
-    /// Its request was withdrawn since, so the next one is a person asking again.
+    /// Its request was withdrawn since, so the next request for it counts as a new attempt by a
+    /// person.
     #[serde(default)]
     pub asked_again: bool,
 }
 
-/// What a policy asks of signatures.
+/// What a policy requires of signatures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signatures {
-    /// Images need none.
+    /// Unsigned images are allowed.
     pub unsigned: bool,
     /// The remote whose keyring must have signed the commit in a container image; empty for the
     /// container policy.
@@ -133,13 +137,14 @@ pub struct Reached {
     pub phase: String,
     /// Seconds since 1970 by the node's clock.
     pub at: u64,
-    /// Seconds in it that were spent waiting for the operator's hours or the end of a pause, without those of a wait that still lasts.
+    /// Seconds of this phase spent waiting for the maintenance window or the end of a pause. A wait
+    /// that has not ended is not included.
     #[serde(default, skip_serializing_if = "is_none_of_it")]
     pub waited: u64,
 }
 
 impl Record {
-    /// The request that stands and is not answered yet.
+    /// The request on the Node that is not answered yet.
     #[must_use]
     pub fn unanswered<'a>(&self, asked: &'a Asked) -> Option<&'a RawRequest> {
         match asked {
@@ -148,7 +153,7 @@ impl Record {
         }
     }
 
-    /// Remembers an image that failed, once.
+    /// Adds an image that failed; an image is listed only once.
     pub fn remember_bad(&mut self, bad: BadImage) {
         self.bad.retain(|known| known.digest != bad.digest);
         self.bad.push(bad);
@@ -157,7 +162,7 @@ impl Record {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 const fn is_none_of_it(seconds: &u64) -> bool {
     *seconds == 0
 }

@@ -1,33 +1,33 @@
-//! A step that is tried again.
+//! A step to retry.
 
 use crate::id::Moment;
 use crate::reason::Reason;
 use crate::step::StepKind;
 
-/// A step that is tried again.
+/// A step to retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// The step.
     pub step: Retried,
-    /// Tries so far.
+    /// Attempts so far.
     pub tries: u32,
-    /// When the next is due. In another boot it is due at once.
+    /// When the next attempt is due. In another boot it is due at once.
     pub due: Moment,
-    /// What went wrong.
+    /// Why the last attempt failed.
     pub reason: Reason,
 }
 
 /// Which step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Retried {
-    /// This one.
+    /// A step that this version knows.
     Known(StepKind),
-    /// One that only the version that wrote the record knows.
+    /// A step that only the version that wrote the record knows.
     Unknown(String),
 }
 
 impl Retry {
-    /// Whether this step is the one.
+    /// Whether the retry is of this step.
     #[must_use]
     pub fn is_of(&self, step: StepKind) -> bool {
         self.step == Retried::Known(step)

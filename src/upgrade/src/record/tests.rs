@@ -1,4 +1,4 @@
-//! What the typed upgrade makes of the flat form, and the flat form of it.
+//! Conversion between the flat form and the typed upgrade, in both directions.
 
 use super::wire::{Wire, WireRetry};
 use super::{Custody, NewDefault, Rehearsal, Taken, Upgrade};
@@ -40,7 +40,7 @@ fn through_the_values(wire: &Wire) -> Wire {
     Upgrade::from(wire.clone()).into()
 }
 
-/// What agents write on the way: begun, taken, given back, and after a trial.
+/// What agents write during an upgrade: begun, taken, given back, and after a trial.
 fn written() -> [Wire; 5] {
     let taken = Wire {
         taken: true,

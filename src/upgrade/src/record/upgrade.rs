@@ -1,4 +1,4 @@
-//! One upgrade: a few values, in which what no upgrade can be cannot be written.
+//! One upgrade. Its types cannot represent states that no upgrade can be in.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,25 +18,25 @@ use crate::version::Version;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Wire", into = "Wire")]
 pub struct Upgrade {
-    /// Repeated in every answer.
+    /// The id, repeated in every answer.
     pub id: UpgradeId,
-    /// The request as it was when it was taken.
+    /// The request as it was when the agent accepted it.
     pub request: RawRequest,
     /// The image; pinned from `Fetched` on.
     pub target: Target,
-    /// The image is the system that this node has kept: nothing is fetched.
+    /// The image is the system that this node has kept, so nothing is fetched.
     pub kept: bool,
-    /// How far the upgrade is.
+    /// The phase that the upgrade has reached.
     pub phase: Phase,
     /// The step that was begun and whose outcome is not known yet.
     pub intent: Option<Step>,
-    /// The system that ran when the request was taken.
+    /// The system that ran when the agent accepted the request.
     pub from: Deployment,
     /// The Kubernetes version of that system.
     pub from_version: Option<Version>,
-    /// What the image is.
+    /// What the commit contains.
     pub facts: Option<ImageFacts>,
-    /// What the policy asked of signatures when the deployment began.
+    /// What the policy required of signatures when the deployment began.
     pub signatures: Option<Signatures>,
     /// The new deployment, once it exists.
     pub to: Option<Deployment>,
@@ -44,32 +44,32 @@ pub struct Upgrade {
     pub rehearsal: Rehearsal,
     /// Who has the node.
     pub custody: Custody,
-    /// The trial that is armed, runs or ran last.
+    /// The current trial, armed or running, or the last one.
     pub attempt: Attempt,
-    /// What was done again on the way to the next trial.
+    /// What was repeated before the next trial.
     pub redo: Redo,
-    /// Who has reached the API server.
+    /// Which system has reached the API server.
     pub api: ApiSeen,
-    /// The Node was paused when it was last seen. An agent that was restarted sees the Node later.
+    /// The Node was paused when the agent last saw it. A restarted agent sees the Node only later.
     pub paused: bool,
-    /// Why nothing begins at the moment, though nothing failed.
+    /// Why the upgrade waits although nothing failed.
     pub waits: Option<Reason>,
-    /// The step that failed last, and when it may be tried again.
+    /// The step that failed last, and when it may be retried.
     pub retry: Option<Retry>,
-    /// What is no longer needed is gone from the disk.
+    /// What is no longer needed was removed from the disk.
     pub cleaned: bool,
-    /// The end is reached and counted.
+    /// The upgrade has ended and is counted.
     pub closed: bool,
-    /// When phases were reached, by the wall clock: for display only.
+    /// When phases were reached, by the wall clock; for display only.
     pub reached: Vec<Reached>,
-    /// What the upgrade costs the node's users: for display only.
+    /// What the upgrade cost the node's users; for display only.
     pub bill: Bill,
-    /// What a newer version wrote and this one does not know.
+    /// Fields of a newer version, unknown to this one.
     pub unknown: Map<String, Value>,
 }
 
 impl Upgrade {
-    /// An upgrade of which nothing is done yet.
+    /// An upgrade that was just accepted.
     #[must_use]
     pub fn new(id: UpgradeId, request: RawRequest, target: Target, from: Deployment) -> Self {
         Self {
@@ -100,20 +100,20 @@ impl Upgrade {
         }
     }
 
-    /// Whether it has ended and was counted, so that another one may begin.
+    /// Whether it has ended and is counted, so that another upgrade may begin.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.phase.is_end() && self.closed
     }
 
-    /// Whether any of what takes the node from its users may have happened without being undone.
+    /// Whether the node may be partly or fully taken from its users.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         self.phase == Phase::Drained || self.custody.is_taken()
     }
 
-    /// Whether Careen itself has begun to make the new system the default: the intent is written
-    /// before that, and what fails is tried again.
+    /// Whether Careen itself has begun to make the new system the default. The agent writes the
+    /// intent first, and retries the step if it fails.
     #[must_use]
     pub fn is_being_blessed(&self) -> bool {
         let intended = matches!(self.intent, Some(Step::Bless { .. }));
@@ -130,7 +130,8 @@ impl Upgrade {
         self.api.from_old || self.api.compared || drained
     }
 
-    /// What was asked for. After an arming the target no longer says where the image came from.
+    /// What was requested. Once a trial is armed, the target no longer says where the image came
+    /// from.
     #[must_use]
     pub fn wanted(&self) -> Wanted {
         if self.kept {
@@ -140,21 +141,21 @@ impl Upgrade {
         asked.unwrap_or_else(|_| Wanted::Image(self.target.clone()))
     }
 
-    /// The commit that is booted, once it is known.
+    /// The commit to boot, once it is known.
     #[must_use]
     pub const fn commit(&self) -> Option<&Digest> {
         self.target.commit.as_ref()
     }
 
-    /// The same, short, for people.
+    /// The same commit, shortened for display.
     #[must_use]
     pub fn short_commit(&self) -> String {
         self.commit()
             .map_or_else(String::new, |commit| commit.short().to_owned())
     }
 
-    /// Whether a trial may be armed next, so that it matters whether /etc has changed since the deployment. An agent that
-    /// starts after a trial finds the phase that the trial was left in.
+    /// Whether the next step may arm a trial, so that it matters whether /etc has changed since the
+    /// deployment. An agent that starts after a trial finds the phase in which the trial ended.
     #[must_use]
     pub fn may_arm_next(&self, booted: &Deployment) -> bool {
         let before_a_trial = match self.phase.class() {
@@ -168,8 +169,8 @@ impl Upgrade {
         before_a_trial && self.from.same(booted)
     }
 
-    /// Whether the record has moved on from its arming, and the trial that was armed has not run: no guard has let it through since. Of an image
-    /// without a guard nobody can say that.
+    /// Whether the record has left the phase `Armed` although the armed trial did not run: no guard
+    /// has let it through since. Nobody can say that of an image without a guard.
     #[must_use]
     pub fn is_past_its_arming(&self) -> bool {
         match self.phase.class() {

@@ -1,7 +1,7 @@
-//! The flat form of an upgrade on the disk, and the typed one from it and back.
+//! The flat form of an upgrade on the disk, and its conversion to and from the typed one.
 //!
-//! The flat form is format 1: every released agent reads and writes it, and it can say more than
-//! an upgrade can be. What it says is read as the nearest upgrade.
+//! The flat form is format 1, which every released agent reads and writes. It can represent states
+//! that no upgrade can be in. Such a state is read as the nearest valid upgrade.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,154 +22,160 @@ use crate::version::Version;
 /// One upgrade, as it is on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Wire {
-    /// Echoed in every answer.
+    /// The id, repeated in every answer.
     pub(super) id: UpgradeId,
-    /// The request as it stood when it was taken.
+    /// The request as it was when the agent accepted it.
     pub(super) request: RawRequest,
     /// The image; pinned from `Fetched` on.
     pub(super) target: Target,
-    /// The image is the system that this node has kept: nothing is fetched.
+    /// The image is the system that this node has kept, so nothing is fetched.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) kept: bool,
-    /// How far it has come.
+    /// The phase that the upgrade has reached.
     pub(super) phase: Phase,
     /// The step that was begun and whose outcome is not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) intent: Option<Step>,
-    /// The system that ran when the request was taken.
+    /// The system that ran when the agent accepted the request.
     pub(super) from: Deployment,
     /// The Kubernetes version of that system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) from_version: Option<Version>,
-    /// What the image is.
+    /// What the commit contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) facts: Option<ImageFacts>,
-    /// What the policy asked of signatures when the deployment was begun.
+    /// What the policy required of signatures when the deployment began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) signatures: Option<Signatures>,
-    /// The new deployment, once it is there.
+    /// The new deployment, once it exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) to: Option<Deployment>,
-    /// Trial boots so far. Counted before control passes to the new system.
+    /// Trial boots so far. A boot is counted before control passes to the new system.
     #[serde(default)]
     pub(super) tries: u32,
-    /// What stands in the drain's way, found by the rehearsal.
+    /// What blocks the drain, as the rehearsal found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) warning: Option<Reason>,
-    /// The rehearsal of the drain has been held.
+    /// The rehearsal of the drain has run.
     #[serde(default)]
     pub(super) rehearsed: bool,
-    /// Why nothing is begun at the moment, though nothing failed.
+    /// Why the upgrade waits although nothing failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) waits: Option<Reason>,
     /// The pre-hooks have passed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) prepared: bool,
-    /// The node is being taken from its users or was, and they have not got it back since. Written before the first of it is begun, for whoever
-    /// is killed in a step remembers no outcome of it.
+    /// The node is taken from its users, or is being taken, and was not given back since. The agent
+    /// writes this before the first step that takes the node, because an agent that is killed in a
+    /// step does not know the outcome.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) taken: bool,
-    /// The node is being taken from its users or was, and the post-hooks have not been run since.
+    /// The node was taken from its users, or is being taken, and the post-hooks have not run since.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) post_hooks_due: bool,
-    /// What our Node was called when it was first taken from its users, while it is not given back.
+    /// The name of our Node when it was first taken from its users. Unset once the node is given
+    /// back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) node: Option<String>,
-    /// Since when load balancers are asked to leave the node out.
+    /// Since when load balancers are asked to exclude the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) excluded: Option<Moment>,
-    /// When the drain was begun first: an agent that dies in it does not make it longer.
+    /// When the drain first began. An agent that restarts during the drain does not extend its
+    /// deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) drain_begun: Option<Moment>,
-    /// The deployment is being made anew because /etc has changed. Until that is done, what lies there may be the former
-    /// one, whatever the note about /etc says.
+    /// The deployment is being repeated because /etc has changed. Until that ends, the former
+    /// deployment may still be on the disk, whatever the note about /etc says.
     #[serde(default)]
     pub(super) redeploying: bool,
-    /// How often that was begun since the last trial.
+    /// How often the deployment was repeated since the last trial.
     #[serde(default)]
     pub(super) redeployed: u32,
-    /// How often the node was drained anew because somebody had taken our cordon off, since the last trial.
+    /// How often the node was drained again since the last trial, because its cordon was removed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) recordoned: u32,
     /// The kubelet's state is saved, once per upgrade.
     #[serde(default)]
     pub(super) snapshot: bool,
-    /// Why the last trial was given up without blaming the new system.
+    /// Why the last trial was aborted, where the new system is not to blame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) given_up: Option<Reason>,
-    /// The API server was away during a whole trial, and the old system has reached it since.
+    /// The API server was unreachable during a whole trial, and the old system has reached it
+    /// since.
     #[serde(default)]
     pub(super) api_reached_from_old: bool,
     /// The old system has reached the API server in this upgrade. Released versions did not write
-    /// it: ask [`Upgrade::old_has_reached_api`].
+    /// this: call [`Upgrade::old_has_reached_api`].
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) api_seen_from_old: bool,
-    /// The boot in which the new system has reached the API server. Written only where the policy
-    /// blesses without one.
+    /// The boot in which the new system has reached the API server. Written only if the policy
+    /// blesses without the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) api_seen_from_new: Option<BootId>,
-    /// The Node was paused when it was seen last, and the next step is not begun. An agent that was restarted knows the Node's
-    /// annotations only later.
+    /// The Node was paused when the agent last saw it, so the next step does not begin. A restarted
+    /// agent sees the Node's annotations only later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) held: bool,
-    /// Our cordon is off again.
+    /// Careen's cordon is removed.
     #[serde(default)]
     pub(super) released: bool,
-    /// The end is reached and counted.
+    /// The upgrade has ended and is counted.
     #[serde(default)]
     pub(super) closed: bool,
-    /// What is not needed any more is gone from the disk.
+    /// What is no longer needed was removed from the disk.
     #[serde(default)]
     pub(super) cleaned: bool,
-    /// Seconds since boot in which the trial must be judged; for whoever watches the agent.
+    /// The deadline for the verdict on the trial, in seconds since boot. The deadman enforces it.
     #[serde(default)]
     pub(super) deadline_seconds: u64,
-    /// The agent asks the deadman for patience until then.
+    /// Until when the agent asks the deadman to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hold: Option<Moment>,
-    /// Since when the new system is healthy without a break, where it must be so for a while.
+    /// Since when the new system is healthy without a break. Set only where a soak is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) well_since: Option<Moment>,
-    /// Somebody else has made the new system the default during its trial.
+    /// Something other than Careen made the new system the default during its trial.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) default_moved: bool,
-    /// The boot in which the old system was to be made the default again. Written before that is begun, once a boot.
+    /// The boot in which Careen last made the old system the default again. Written before that
+    /// step begins, once per boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reinstated: Option<BootId>,
     /// The boot in which the stage let the new system through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) guarded: Option<BootId>,
-    /// `kubeadm upgrade node` is to run before the node is given back: it had not succeeded when the new system was found healthy, for the policy
-    /// lets it be blessed without an API server; or another boot came in between.
+    /// `kubeadm upgrade node` must run before the node is given back. Either it had not succeeded
+    /// when the new system was found healthy, because the policy lets a system be blessed without
+    /// the API server; or another boot intervened.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) kubeadm_due: bool,
-    /// The boot in which it had succeeded.
+    /// The boot in which `kubeadm upgrade node` succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) configured: Option<BootId>,
-    /// Why the step at hand failed last, and when it may be tried again.
+    /// Why the current step failed last, and when it may be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) retry: Option<WireRetry>,
-    /// When phases were reached, in wall time: for display alone.
+    /// When phases were reached, by the wall clock; for display only.
     #[serde(default)]
     pub(super) reached: Vec<Reached>,
-    /// What it costs the node's users: for display alone.
+    /// What the upgrade cost the node's users; for display only.
     #[serde(default, skip_serializing_if = "Bill::is_blank")]
     pub(super) bill: Bill,
-    /// What a newer version wrote and this one does not know.
+    /// Fields of a newer version, unknown to this one.
     #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,
 }
 
-/// A step that is to be tried again.
+/// A step to retry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WireRetry {
     /// The name of the step.
     pub(super) step: String,
-    /// Tries so far.
+    /// Attempts so far.
     pub(super) tries: u32,
-    /// When the next is due. In another boot it is due at once.
+    /// When the next attempt is due. In another boot it is due at once.
     pub(super) due: Moment,
-    /// What went wrong.
+    /// Why the last attempt failed.
     pub(super) reason: Reason,
 }
 
@@ -224,12 +230,13 @@ fn rehearsal(wire: &Wire) -> Rehearsal {
     }
 }
 
-/// A released agent did not note it, but it drained the node, and no drain ends without the server.
+/// Whether the old system has reached the API server. A released agent did not note it, but it
+/// drained the node, and no drain ends without the server.
 const fn seen_from_old(wire: &Wire) -> bool {
     wire.api_seen_from_old || wire.drain_begun.is_some()
 }
 
-/// An agent that did not know the mark `taken` wrote the others.
+/// An agent that did not know the field `taken` wrote the other fields.
 fn custody(wire: &Wire) -> Custody {
     let hooks_due = wire.post_hooks_due;
     let begun = wire.prepared || wire.excluded.is_some() || wire.drain_begun.is_some();
@@ -361,12 +368,12 @@ impl From<Upgrade> for Wire {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks by reference
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 const fn is_zero(value: &u32) -> bool {
     *value == 0
 }

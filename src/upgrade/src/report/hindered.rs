@@ -1,12 +1,12 @@
-//! What keeps an agent from going on that neither record nor step can say: it stands on the Node all the same.
+//! What blocks the agent but is in neither the record nor a step. The Node shows it too.
 
 use super::{Answer, Doing, Moment, Report, first, report};
 use crate::decide::RecordRead;
 use crate::observe::Asked;
 use crate::reason::Reason;
 
-/// What the Node is told while the record cannot be written, told without one: the record as it was read, and why it stays so. Without it
-/// the Node would say for ever how far the upgrade was before.
+/// The report while the record cannot be written: the record as it was last read, and why it cannot
+/// be written. Without this report, the Node would show the old progress forever.
 #[must_use]
 pub fn unwritten<'a>(
     read: &RecordRead,
@@ -19,8 +19,8 @@ pub fn unwritten<'a>(
     before.unwrap_or_else(|| first(seen)).hindered(why)
 }
 
-/// What the Node is told while the machine cannot be made out, for the same reason: the record, and why it stays so. A node of which
-/// nothing is asked says nothing.
+/// The report while the machine's state cannot be read: the record, and why it stays so. A node
+/// without a request reports nothing.
 #[must_use]
 pub fn unseen(
     read: &RecordRead,
@@ -35,7 +35,8 @@ pub fn unseen(
 }
 
 impl Report {
-    /// The same, with what is in the way: of the upgrade under way, or of the next one where the last is answered.
+    /// The same report with the reason added: to the upgrade under way, or to the next one if the
+    /// last is answered.
     #[must_use]
     pub fn hindered(mut self, by: &Reason) -> Self {
         match self.answer {

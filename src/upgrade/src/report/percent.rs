@@ -1,9 +1,10 @@
-//! How far an upgrade is, as one number.
+//! The progress of an upgrade as one number.
 
 use crate::phase::Phase;
 
-/// Where a phase begins on the way from 0 to 100, and how much of it the step under way covers. Sized by what a phase took of
-/// a whole upgrade on the rig; good enough to show that something moves.
+/// Where a phase begins on the way from 0 to 100, and how much of it the current step covers. The
+/// sizes are the shares of a whole upgrade that each phase took on the rig; good enough to show
+/// progress.
 pub(super) fn percent(phase: &Phase, within: u8) -> u8 {
     let (begin, span): (u8, u8) = match phase {
         Phase::Accepted => (0, 15),

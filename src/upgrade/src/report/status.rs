@@ -1,4 +1,4 @@
-//! The details of an answer, as they stand on the Node.
+//! The details of an answer, as the Node shows them.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +16,13 @@ pub struct Status {
     pub id: Option<UpgradeId>,
     /// The phase's name.
     pub phase: String,
-    /// The step under way.
+    /// The step in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// What is being done, for a person.
+    /// What is in progress, for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
-    /// How far the whole upgrade is, 0 to 100.
+    /// The progress of the whole upgrade, 0 to 100.
     pub percent: u8,
     /// The reason's code.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,43 +30,45 @@ pub struct Status {
     /// The reason's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// On the way back: what the upgrade goes back for. The reason is then what is in the way of that, if anything is.
+    /// While reverting: why the upgrade reverts. `reason` then says what blocks the way back, if
+    /// anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts_for: Option<Cause>,
     /// The system that ran before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Digest>,
-    /// The system that is asked for.
+    /// The requested system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Digest>,
     /// Its Kubernetes version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_version: Option<Version>,
-    /// The boot that speaks.
+    /// The boot that reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<BootId>,
     /// Trial boots so far.
     pub tries: u32,
-    /// The image has no guard in its initramfs, and the policy has let it through.
+    /// The image has no guard in its initramfs, and the policy let it through.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unguarded: bool,
-    /// Somebody else has made the new system the default during its trial.
+    /// Something other than Careen made the new system the default during its trial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub default_moved: bool,
-    /// Why nothing new is begun.
+    /// Why nothing new begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
-    /// The keys on the Node that are nearly ours and that we do not know there, each in a few words.
+    /// The keys on the Node that resemble Careen's but are unknown, each in a few words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_keys: Vec<String>,
-    /// When phases were reached, in wall time.
+    /// When phases were reached, by the wall clock.
     pub reached: Vec<Reached>,
-    /// Since when it waits for the operator's hours or the end of a pause, in wall time.
+    /// Since when the upgrade waits for the maintenance window or the end of a pause, by the wall
+    /// clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<u64>,
 }
 
-/// A reason, by its code and in its words.
+/// A reason: its code and its sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// The code.

@@ -1,4 +1,4 @@
-//! The request on a Node: five annotations, which this codec alone reads and writes.
+//! The request on a Node: five annotations. Only this codec reads and writes them.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub const KEYS: [&str; 5] = [
     names::SOAK,
 ];
 
-/// Annotations for a JSON merge patch. Without a value the patch removes the annotation.
+/// Annotations for a JSON merge patch. An annotation without a value is removed.
 pub type Patch = BTreeMap<&'static str, Option<String>>;
 
-/// The request on a Node; none where the annotation [`names::REQUEST`] is absent. `get` returns the
+/// The request on a Node; `None` if the annotation [`names::REQUEST`] is absent. `get` returns the
 /// value of an annotation.
 #[must_use]
 pub fn from_annotations(get: impl Fn(&'static str) -> Option<String>) -> Option<RawRequest> {
@@ -30,8 +30,8 @@ pub fn from_annotations(get: impl Fn(&'static str) -> Option<String>) -> Option<
     Some(values(get))
 }
 
-/// The values of all five annotations, also where no request is there: a Node whose
-/// [`names::REQUEST`] was removed may keep the others. That field is empty then.
+/// The values of all five annotations, even if there is no request: a Node may keep the others
+/// after [`names::REQUEST`] was removed. That field is then empty.
 #[must_use]
 pub fn values(get: impl Fn(&'static str) -> Option<String>) -> RawRequest {
     let [request, image, kubernetes, id, soak] = KEYS.map(get);
@@ -44,7 +44,7 @@ pub fn values(get: impl Fn(&'static str) -> Option<String>) -> RawRequest {
     }
 }
 
-/// Writes all annotations of a request, so that no reader sees half of it and nothing of an earlier
+/// Writes all annotations of a request. So no reader sees half a request, and nothing of an earlier
 /// request remains.
 #[must_use]
 pub fn to_patch(request: &RawRequest) -> Patch {
@@ -65,7 +65,7 @@ pub fn clear_patch() -> Patch {
     KEYS.map(|key| (key, None)).into()
 }
 
-/// The values of the annotations, unparsed.
+/// A request as the annotations have it, unparsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawRequest {
     /// Value of [`names::REQUEST`].
@@ -81,21 +81,21 @@ pub struct RawRequest {
     pub soak: Option<String>,
 }
 
-/// A request that parsed.
+/// A parsed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked for.
+    /// What it asks for.
     pub wanted: Wanted,
-    /// The version that the image must carry.
+    /// The version that the image must contain.
     pub kubernetes: Option<Version>,
     /// The requester's id.
     pub id: Option<UpgradeId>,
-    /// For how long the new system must be healthy at least, in seconds.
+    /// The minimum time for which the new system must be healthy, in seconds.
     pub soak_seconds: Option<u64>,
 }
 
 impl RawRequest {
-    /// A request for this image, and nothing else.
+    /// A request for this image without further annotations.
     #[must_use]
     pub fn scheduled(image: impl Into<String>) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl RawRequest {
     /// Parses what the requester wrote.
     ///
     /// # Errors
-    /// The first annotation that is not of its accepted form.
+    /// The first annotation that does not have its accepted form.
     pub fn parse(&self) -> Result<Request, Malformed> {
         if !self.is_scheduled() {
             return Err(malformed(
@@ -142,10 +142,10 @@ impl RawRequest {
     }
 
     /// How long the new system must be healthy before it is blessed, in seconds, if the requester
-    /// says so.
+    /// set it.
     ///
     /// # Errors
-    /// The value is not such a number.
+    /// The value is not a valid number of seconds.
     pub fn soak_seconds(&self) -> Result<Option<u64>, Malformed> {
         let Some(text) = &self.soak else {
             return Ok(None);

@@ -1,7 +1,8 @@
-//! How late in the hours a node may still be taken from its users, so that it is back before they end.
+//! How late in the maintenance window the agent may still take a node from its users, so that it is
+//! back before the window closes.
 //!
-//! Minutes, not seconds, and a minute begun counts whole: hours of thirty minutes have room for thirty, though nobody looks at the clock in
-//! their very first second.
+//! The unit is minutes, not seconds, and a started minute counts as a whole one. So a window of
+//! thirty minutes has room for thirty, although nobody reads the clock in its first second.
 
 use std::fmt;
 
@@ -10,36 +11,37 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Door, Window, unsigned};
 
-/// What [`LastBegin`] looks like.
+/// The accepted form of [`LastBegin`].
 pub const ACCEPTED: &str = "\"usual\", or 0 to 1440";
 
-/// A day: who wants more of the hours than that wants none.
+/// One day; a larger value makes no sense.
 const LONGEST: u64 = 24 * 60;
 
-/// The word for it.
+/// The keyword.
 const USUAL: &str = "usual";
 
 /// The policy's `last-begin-minutes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastBegin {
-    /// As many as this node's own upgrades took; none as long as it has no past.
+    /// As many as this node's own upgrades took; 0 while the node has no history.
     #[default]
     Usual,
-    /// So many.
+    /// This number of minutes.
     Minutes(u64),
 }
 
-/// The hours have no room at the moment.
+/// The window does not have enough room now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shut {
-    /// When they have, in seconds since 1970; nothing where no hours are ever long enough, or nobody can tell.
+    /// When it does, in seconds since 1970. `None` if no window is ever long enough, or if it is
+    /// unknown.
     pub opens: Option<u64>,
-    /// The same for a person, with what to do where it is for ever.
+    /// The same for display, with advice if it is never.
     pub why: String,
 }
 
 impl LastBegin {
-    /// Whether hours can ever have so many.
+    /// Whether a window can ever have so many minutes.
     #[must_use]
     pub const fn is_possible(self) -> bool {
         match self {
@@ -59,7 +61,7 @@ impl Window {
         }
     }
 
-    /// Why what wants so many minutes of the hours may not begin now; nothing where it may.
+    /// Why something that needs so many minutes of the window may not begin now; `None` if it may.
     #[must_use]
     pub fn shut(&self, wall: u64, minutes: u64) -> Option<Shut> {
         if self.open.is_empty() {
@@ -84,13 +86,13 @@ impl Window {
     fn shut_until(&self, opens: u64, wall: u64, minutes: u64) -> Shut {
         let shown = self.shown(opens);
         let why = match self.at(wall) {
-            // Not what is left: the record would be written anew with each minute.
+            // Not the time left: the record would be rewritten every minute.
             Door::Open { until: Some(end) } => format!(
                 "it is open until {}, and {}; it opens again {shown}",
                 self.shown(end),
                 self.wants(minutes)
             ),
-            // None that are open, or none that are wanted: those that come are long enough.
+            // The window is closed, or no minutes are needed: the next window is long enough.
             Door::Open { until: None } | Door::Closed { .. } => format!("it opens {shown}"),
         };
         let opens = Some(opens);
@@ -166,7 +168,7 @@ impl Visitor<'_> for Reading {
         Ok(LastBegin::Minutes(minutes))
     }
 
-    /// TOML's integers have a sign.
+    /// TOML's integers are signed.
     fn visit_i64<E: Error>(self, minutes: i64) -> Result<LastBegin, E> {
         let refused = |_| E::invalid_value(serde::de::Unexpected::Signed(minutes), &self);
         u64::try_from(minutes)
