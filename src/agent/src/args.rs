@@ -1,4 +1,5 @@
-//! The command line, in a file of its own: `careen-pages` makes the manual page and the completions from it.
+//! The command line. It is a separate file because `careen-pages` makes the manual page and the
+//! completions from it.
 
 use std::path::PathBuf;
 
@@ -37,8 +38,9 @@ pub enum Command {
     KubeadmUpgrade,
     /// Print the record as JSON.
     Record,
-    /// Check all that this node needs for an upgrade, and say how to fix it. Changes nothing. Exits with 0 when all is well, 4 when the
-    /// worst is a warning, 3 when something is bad, 1 when it could not begin.
+    /// Check all that this node needs for an upgrade, and say how to fix it. Changes nothing. Exits
+    /// with 0 when all is well, 4 when the worst is a warning, 3 when something is bad, 1 when it
+    /// could not begin.
     Doctor {
         /// Print JSON.
         #[arg(long)]
@@ -47,6 +49,7 @@ pub enum Command {
         #[arg(long)]
         offline: bool,
     },
-    /// Print the metrics once, for node_exporter's textfile collector. Leaves out what the API server knows.
+    /// Print the metrics once, for node_exporter's textfile collector. Leaves out what the API
+    /// server knows.
     Metrics,
 }

@@ -1,8 +1,9 @@
-//! The files that decide which images this node takes, beside the policy itself. Who may write one of them decides it, so each is
-//! judged as the policy is.
+//! The files that decide which images this node takes, in addition to the policy itself. A user who
+//! can write one of them controls that decision, so each file is judged as the policy is.
 //!
-//! These are the repository's configuration and remotes, the keys that signatures are judged by, the container policy with its keys, and
-//! the operator's lists of what is saved before a trial. The image's own lists are left out: they came with the image's signature.
+//! These are the repository's configuration and remotes, the keys that verify signatures, the
+//! container policy with its keys, and the operator's lists of what is saved before a trial. The
+//! image's own lists are left out, because the image's signature covers them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,23 +18,23 @@ use crate::policy;
 
 /// The repository, below the physical root.
 const REPO: &str = "ostree/repo";
-/// Below the root: folders, and what is in them.
+/// Below the root: folders whose files are checked.
 const FOLDERS: [&str; 2] = [REMOTES, names::SNAPSHOT_LISTS];
 const REMOTES: &str = "/etc/ostree/remotes.d";
-/// Keys that libostree judges by for every remote whose keys are not in a keyring of its own.
+/// Keys that libostree uses for every remote without a keyring of its own.
 const COMMON_KEYS: &str = "/usr/share/ostree/trusted.gpg.d";
 const CONTAINER_POLICY: &str = "/etc/containers/policy.json";
 
-/// A file at fault.
+/// A file with a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amiss {
-    /// The file as it is configured.
+    /// The path as configured.
     pub file: PathBuf,
-    /// Why somebody else than root decides what it says.
+    /// Why a user other than root can decide its content.
     pub fault: Fault,
 }
 
-/// Those of them that somebody else than root may write.
+/// The files that users other than root may write.
 pub fn amiss(places: &Places) -> impl Iterator<Item = Amiss> {
     all(places).into_iter().filter_map(|file| {
         let fault = trust::fault(&file)?;
@@ -41,16 +42,16 @@ pub fn amiss(places: &Places) -> impl Iterator<Item = Amiss> {
     })
 }
 
-/// Whether root alone may write all of them.
+/// Checks that only root may write all of them.
 ///
 /// # Errors
-/// [`Reason::BadPolicy`] with the first that others may write.
+/// [`Reason::BadPolicy`] with the first file that others may write.
 pub fn are_roots_alone(places: &Places) -> Result<(), Reason> {
     let first = amiss(places).next();
     first.map_or(Ok(()), |one| Err(policy::untrusted(&one.file, &one.fault)))
 }
 
-/// Each file once, where the configuration names it.
+/// Each file once, by the path that the configuration names.
 fn all(places: &Places) -> Vec<PathBuf> {
     let mut files = vec![places.sysroot.join(REPO).join("config")];
     for folder in FOLDERS {
@@ -70,7 +71,7 @@ fn below(places: &Places, path: &str) -> PathBuf {
     places.root.join(path.trim_start_matches('/'))
 }
 
-/// The folder itself, and each file in it.
+/// The folder itself and each file in it.
 fn with_content(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -79,7 +80,7 @@ fn with_content(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The keyring of each remote, and what its `gpgkeypath=` names: files, or folders of them.
+/// The keyring of each remote, and the files or folders that its `gpgkeypath=` names.
 fn keys_of_remotes(places: &Places, configured: &[PathBuf]) -> Vec<PathBuf> {
     let texts = configured
         .iter()
@@ -104,12 +105,12 @@ fn keys_of_remotes(places: &Places, configured: &[PathBuf]) -> Vec<PathBuf> {
     keys
 }
 
-/// Each file that the container policy names: keys and certificates, whatever kind of requirement they belong to
-/// (containers-policy.json(5): `keyPath`, `keyPaths`, `caPath` and the like).
+/// Each file that the container policy names: keys and certificates of every kind of requirement
+/// (containers-policy.json(5): `keyPath`, `keyPaths`, `caPath` and similar keys).
 fn keys_of_containers(places: &Places, policy: &Path) -> Vec<PathBuf> {
     let text = fs::read(policy).unwrap_or_default();
     let mut named = Vec::new();
-    // One that is no JSON lets no image through.
+    // A policy that is not JSON accepts no image.
     if let Ok(policy) = serde_json::from_slice(&text) {
         collect(&policy, false, &mut named);
     }
@@ -144,7 +145,7 @@ mod tests {
     const CONTAINERS: &str = r#"{"default":[{"type":"reject"}],"transports":{"docker":{"r.example.com":[
         {"type":"sigstoreSigned","keyPaths":["/etc/keys/a.pub"],"fulcio":{"caPath":"/etc/keys/ca.pem"}}]}}}"#;
 
-    /// A node, with the files of which each decides something.
+    /// A node, with the files that each decide something.
     fn node() -> (tempfile::TempDir, Places, Vec<PathBuf>) {
         let folder = tempfile::tempdir().unwrap();
         let places = Places::running(folder.path());

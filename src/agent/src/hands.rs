@@ -1,5 +1,6 @@
-//! The line between the loop and a node: what needs systemd, libostree or a kubelet lies behind it, so that everything in
-//! front of it, the API server included, runs for real in tests.
+//! The interface between the loop and a node. The code that needs systemd, libostree or a kubelet
+//! is on the other side of it. So everything on this side, including the API server, runs
+//! unmodified in tests.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,13 +19,13 @@ use crate::task::Task;
 pub struct Errand {
     /// The step.
     pub step: StepKind,
-    /// The upgrade that it belongs to; nothing for a step outside any.
+    /// The upgrade that the step belongs to, or `None` for a step outside any upgrade.
     pub id: Option<UpgradeId>,
     /// The policy in force.
     pub policy: Arc<Policy>,
-    /// Becomes true when the step is to be given up.
+    /// Becomes true when the step must stop.
     pub cancel: watch::Receiver<bool>,
-    /// Where it says how far it is.
+    /// Receives the step's progress.
     pub doing: watch::Sender<Option<Doing>>,
 }
 
@@ -32,12 +33,12 @@ impl Errand {
     /// The upgrade that the step belongs to.
     ///
     /// # Errors
-    /// When it belongs to none.
+    /// The step belongs to no upgrade.
     pub fn upgrade(&self) -> Result<&UpgradeId, Reason> {
         self.id.as_ref().ok_or_else(|| self.not_ours())
     }
 
-    /// The brain never asks this step of an agent.
+    /// The decision never asks an agent for this step.
     pub(crate) fn not_ours(&self) -> Reason {
         Reason::DeployFailed {
             verb: self.step.name().to_owned(),
@@ -45,10 +46,10 @@ impl Errand {
         }
     }
 
-    /// Works until the work is done or the step is to be given up.
+    /// Runs the work until it ends or the step is cancelled.
     ///
     /// # Errors
-    /// As the work.
+    /// The error of the work.
     pub async fn unless_cancelled(
         &self,
         work: impl Future<Output = Result<(), Reason>>,
@@ -61,46 +62,46 @@ impl Errand {
     }
 }
 
-/// What looking at an image for a plan needs.
+/// What the agent needs to look at an image for a plan.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     /// The image.
     pub look: Look,
     /// The policy in force.
     pub policy: Arc<Policy>,
-    /// Becomes true when it is to be given up.
+    /// Becomes true when the look must stop.
     pub cancel: watch::Receiver<bool>,
 }
 
-/// How an errand ended well.
+/// How work ended without an error.
 #[expect(clippy::large_enum_variant, reason = "only one runs at a time")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It is done.
+    /// The work is done.
     Done(Effect),
-    /// It was given up because it was told to.
+    /// The work stopped because it was cancelled.
     Cancelled,
 }
 
-/// The checks of a trial that need no API server.
+/// The checks of a trial that do not need the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
     /// The container runtime answers.
     pub runtime: Check,
     /// The kubelet's healthz answers.
     pub kubelet: Check,
-    /// The kubelet's client certificate has not run out.
+    /// The kubelet's client certificate has not expired.
     pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade.
     pub kubeadm: Check,
-    /// What this node lacks of a way to the API server.
+    /// Why this node has no route to the API server, if it has none.
     pub network: Result<(), NoNetwork>,
-    /// Our own last check before the kubelet, and those of `required.d`.
+    /// Careen's own last check before the kubelet, and the checks of `required.d`.
     pub required: Vec<(String, Check)>,
 }
 
 impl Local {
-    /// Whether pods can run here, as far as this machine knows.
+    /// Whether pods can run here, as far as this machine can tell.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.runtime == Check::Pass && self.kubelet == Check::Pass
@@ -109,33 +110,34 @@ impl Local {
 
 /// A node's hands.
 pub trait Hands: Send + Sync + 'static {
-    /// Looks at the machine. `record` says what else is worth a look. What the machine cannot show (request, API server, step,
-    /// health) is left unknown; the loop knows it.
+    /// Looks at the machine. `record` says what else to look at. What the machine cannot show
+    /// (request, API server, step, health) stays unknown; the loop knows it.
     ///
     /// # Errors
-    /// In a person's words, when what boots here cannot be made out.
+    /// The agent cannot determine what boots here. The message is for a person.
     fn look(&self, record: &Record) -> Result<Observation, String>;
 
-    /// Room on the disk. Asked for only when somebody asks for metrics.
+    /// Room on the disk. Called only when a client asks for metrics.
     fn disk(&self) -> Disk {
         Disk::default()
     }
 
-    /// Looks at an image for a plan; nothing of the systems on this node changes. It ends soon when it is told to, and a step
-    /// that is performed meanwhile does not wait for it: whoever performs it sees to that.
+    /// Looks at an image for a plan, without a change to the systems on this node. It ends soon
+    /// after it is cancelled, and a step that runs meanwhile does not wait for it: the
+    /// implementation must ensure both.
     ///
     /// # Errors
-    /// Why the image cannot be had.
+    /// Why the image is not available.
     fn look_ahead(&self, ahead: Ahead) -> impl Future<Output = Result<Found, Reason>> + Send;
 
-    /// Does the task of a step.
+    /// Performs the task of a step.
     fn perform(
         &self,
         task: Task,
         errand: Errand,
     ) -> impl Future<Output = Result<Ended, Reason>> + Send;
 
-    /// Checks a trial for ever, and says what changes.
+    /// Checks a trial until it is dropped, and reports each change.
     fn check(
         &self,
         id: UpgradeId,

@@ -1,8 +1,9 @@
-//! The policy in force: the file with the rules of its time zone, and in place of a file that is refused the last one that was not. A file
-//! that others than root may write is refused.
+//! The policy in force: the policy file with the rules of its time zone. If the file is refused,
+//! the last accepted policy stays in force. A file that users other than root may write is refused.
 //!
-//! That last one is kept beside the record, for a trial is judged by an agent that has only just started, and perhaps in an image whose time
-//! zone database lacks the zone: that takes the hours alone from it.
+//! The last accepted policy is kept next to the record, because an agent that has only just started
+//! judges a trial. The time zone database of its image may lack the zone; then only the policy's
+//! hours are lost.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,7 +15,7 @@ use upgrade::{Broken, Policy, PolicyRead, Reason, names};
 
 use crate::{policy, zones};
 
-/// Reads the policy file; an absent one means the defaults.
+/// Reads the policy file. An absent file means the defaults.
 ///
 /// # Errors
 /// [`Reason::BadPolicy`], with the place in the file.
@@ -22,7 +23,7 @@ pub fn read(path: &Path) -> Result<Policy, Reason> {
     Ok(load(path, Path::new(names::ZONES))?.policy)
 }
 
-/// A policy that holds, and its text.
+/// A valid policy and its text.
 struct Loaded {
     text: String,
     policy: Policy,
@@ -41,8 +42,9 @@ fn load(path: &Path, zones: &Path) -> Result<Loaded, Reason> {
     Ok(Loaded { text, policy })
 }
 
-/// One that held on the system that kept it. Where this one does not know its zone all else counts: nothing new begins in hours
-/// without rules, and a trial is judged as the operator wants it.
+/// The policy that was valid on the system that kept it. If this system does not know its zone,
+/// everything else still applies. Nothing new begins in hours without rules, and a trial is judged
+/// as the operator wants.
 fn kept(path: &Path, zones: &Path) -> Option<Loaded> {
     let mut loaded = parsed(path).ok()?;
     let window = &mut loaded.policy.window;
@@ -50,11 +52,11 @@ fn kept(path: &Path, zones: &Path) -> Option<Loaded> {
     Some(loaded)
 }
 
-/// Without the rules of its zone.
+/// Parses the file without the rules of its zone.
 fn parsed(path: &Path) -> Result<Loaded, Reason> {
     let file = path.display().to_string();
     let text = match fs::read_to_string(path) {
-        // A link that leads nowhere is a policy that was meant, and not the defaults.
+        // A dangling link means that the operator intended a policy, not the defaults.
         Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => String::new(),
         read => read.map_err(|error| policy::unreadable(&file, &error))?,
     };
@@ -62,7 +64,7 @@ fn parsed(path: &Path) -> Result<Loaded, Reason> {
     Ok(Loaded { text, policy })
 }
 
-/// The policy file as the loop reads it, again and again.
+/// The policy file, which the loop reads repeatedly.
 pub struct PolicyFile {
     path: PathBuf,
     zones: PathBuf,
@@ -72,7 +74,7 @@ pub struct PolicyFile {
 }
 
 impl PolicyFile {
-    /// The file, and the folder of the record.
+    /// Takes the policy file and the folder of the record.
     #[must_use]
     pub fn new(path: PathBuf, state: &Path) -> Self {
         let name = Path::new(names::LAST_POLICY).file_name();
@@ -85,7 +87,7 @@ impl PolicyFile {
         }
     }
 
-    /// What the file says now. What is wrong with it is told once.
+    /// Reads what the file says now. An error in it is logged once.
     pub fn read(&mut self) -> PolicyRead {
         match load(&self.path, &self.zones) {
             Ok(loaded) => {
@@ -105,7 +107,7 @@ impl PolicyFile {
         }
     }
 
-    /// Remembers a policy that holds, also for the next agent.
+    /// Remembers a valid policy, also for the next agent.
     fn keep(&mut self, loaded: Loaded) {
         let before = self.last.take().map(|last| last.text);
         if before.as_ref() != Some(&loaded.text)
@@ -116,7 +118,7 @@ impl PolicyFile {
         self.last = Some(loaded);
     }
 
-    /// Without a file nothing is kept: the defaults need none.
+    /// Without a policy file nothing is kept, because the defaults need no copy.
     fn write(&self, text: &str) -> host::Result<()> {
         if fs::read_to_string(&self.kept).unwrap_or_default() == text {
             return Ok(());
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
     use upgrade::window::Door;
 
-    /// A folder with this policy in it, and the file as an agent that has just started reads it.
+    /// A folder with this policy in it, and the file as a newly started agent reads it.
     fn with(text: &str) -> (tempfile::TempDir, PolicyFile) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("policy.toml"), text).unwrap();
@@ -231,7 +233,8 @@ mod tests {
         assert_eq!(trials(&mut file), Err(Policy::default().trials));
     }
 
-    /// A minute after the epoch: by the hours of the test below it is open in UTC, and closed an hour east of it.
+    /// One minute after the epoch. The hours of the test below are open then in UTC, and closed one
+    /// hour east of it.
     const NIGHT: u64 = 60;
 
     #[test]

@@ -1,11 +1,13 @@
-//! `kubeadm upgrade node`: once per upgrade before the new kubelet starts, and again by the agent where that failed.
+//! Runs `kubeadm upgrade node`: once per upgrade before the new kubelet starts, and again by the
+//! agent if that failed.
 //!
-//! It needs the API server and hangs silently without one, so it is bounded. The new kubelet also
-//! starts on the old configuration; but without kubeadm's success for this very upgrade, and a
-//! kubelet that has started since, nothing is blessed. One exception: with the policy's
-//! `bless-without-api` a system is that has reached the API server in this boot and has lost it by
-//! the deadline. Then kubeadm is run when the server is back, before the node is given back to its
-//! users.
+//! kubeadm needs the API server and hangs silently without one, so its run has a time limit. The
+//! new kubelet also starts on the old configuration. But Careen blesses no system until kubeadm has
+//! succeeded for this upgrade and the kubelet has started since.
+//!
+//! There is one exception. With the policy's `bless-without-api`, Careen also blesses a system that
+//! has reached the API server in this boot and has lost it by the deadline. The agent then runs
+//! kubeadm when the server is back, before it uncordons the node.
 
 mod program;
 
@@ -17,19 +19,20 @@ use tracing::warn;
 use upgrade::observe::Check;
 use upgrade::{Phase, Reason, Record, UpgradeId, names};
 
-/// How long it may take. About 3 s on a quiet node; slow machines and a loaded API server get plenty.
+/// How long kubeadm may take. It takes about 3 s on a quiet node; the limit leaves room for slow
+/// machines and a loaded API server.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// What is noted before kubeadm is run, in case nothing can be noted after it.
+/// What is noted before kubeadm runs, in case nothing can be noted afterwards.
 const CUT_SHORT: &str = "its service ended before kubeadm did";
 
-/// What is noted of one upgrade, by files. In /run: a new boot must prove it again.
+/// What is noted about one upgrade, as files in /run: a new boot must prove it again.
 pub struct Notes {
-    /// It has succeeded.
+    /// kubeadm has succeeded.
     success: PathBuf,
-    /// It is run beside a kubelet that is up, whose restart was not asked for yet.
+    /// kubeadm was run while a kubelet was up, and the restart of that kubelet is still due.
     owes_restart: PathBuf,
-    /// Why its last run did not succeed, in a line.
+    /// Why the last run did not succeed, in one line.
     failure: PathBuf,
 }
 
@@ -38,14 +41,14 @@ impl Notes {
         Self::below(Path::new(names::RUN_DIR), id)
     }
 
-    /// In this folder.
+    /// The notes of an upgrade in this folder.
     #[must_use]
     pub fn below(folder: &Path, id: &UpgradeId) -> Self {
         let file = |kind: &str| folder.join(format!("kubeadm{kind}-{id}"));
         Self {
             success: file(""),
             owes_restart: file("-owes-restart"),
-            // Of no other upgrade this is the name of a success.
+            // No other upgrade's success file has this name.
             failure: folder.join(format!("failed-kubeadm-{id}")),
         }
     }
@@ -54,7 +57,8 @@ impl Notes {
         self.success.exists()
     }
 
-    /// What is known without asking systemd. An agent that was killed before it had the kubelet restarted has left that to the next.
+    /// What is known without asking systemd. An agent that was killed before it restarted the
+    /// kubelet leaves that to the next agent.
     #[must_use]
     pub fn check(&self) -> Option<Check> {
         match (self.has_succeeded(), self.owes_restart.exists()) {
@@ -66,22 +70,23 @@ impl Notes {
         }
     }
 
-    /// Notes its success.
+    /// Notes that kubeadm succeeded.
     ///
     /// # Errors
-    /// In a person's words.
+    /// The note cannot be written. The message is for a person.
     pub fn succeed(&self) -> Result<(), String> {
         note(&self.success).map_err(|error| format!("cannot note its success: {error}"))
     }
 
-    /// Notes why it did not succeed, for the agent, which is another process. Where that fails the journal still says it.
+    /// Notes why kubeadm did not succeed, for the agent, which is another process. If the note
+    /// fails, the journal still has the reason.
     fn fail(&self, why: &str) {
         if let Err(error) = write(&self.failure, why) {
             warn!("cannot note why kubeadm did not succeed: {error}");
         }
     }
 
-    /// Why it has not succeeded, for a person.
+    /// Why kubeadm has not succeeded, for a person.
     #[must_use]
     pub fn why_not(&self) -> String {
         let noted = std::fs::read(&self.failure).unwrap_or_default();
@@ -90,7 +95,8 @@ impl Notes {
         format!("{why}; {}", where_to_look())
     }
 
-    /// To be called before it is run late: whoever is killed from then on leaves it noted.
+    /// Notes that the kubelet must be restarted. Call it before a late run of kubeadm, so that the
+    /// note survives if the agent is killed.
     pub(crate) fn owe_restart(&self) -> Result<(), Reason> {
         let noted = note(&self.owes_restart);
         noted.map_err(|error| failed(&format!("cannot note the kubelet's restart: {error}")))
@@ -111,7 +117,8 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     std::fs::write(file, text)
 }
 
-/// Whether it has succeeded in this boot, and the kubelet has started since or is about to.
+/// Whether kubeadm has succeeded in this boot, and the kubelet has started since or is about to
+/// start.
 pub async fn check(id: &UpgradeId) -> Check {
     let notes = Notes::of(id);
     if let Some(known) = notes.check() {
@@ -128,19 +135,21 @@ async fn running_now() -> systemd::Result<bool> {
     is_running(&Bus::system().await?).await
 }
 
-/// The unit stays `active` when its work is over, so only `activating` means that it works.
+/// The unit stays `active` after its work is done, so only `activating` means that kubeadm is
+/// running.
 pub(crate) async fn is_running(bus: &Bus) -> systemd::Result<bool> {
     Ok(bus.state(names::KUBEADM_UNIT).await? == Some(ActiveState::Activating))
 }
 
-/// The id of the upgrade whose trial runs, if one does.
+/// The id of the upgrade on trial, if there is one.
 #[must_use]
 pub fn on_trial(record: &Record) -> Option<&UpgradeId> {
     let upgrade = record.upgrade.as_ref()?;
     matches!(upgrade.phase, Phase::Armed { .. } | Phase::Trial { .. }).then_some(&upgrade.id)
 }
 
-/// The id of the upgrade for which it is to succeed: a trial runs, or a system was blessed without it.
+/// The id of the upgrade for which kubeadm must succeed: a trial runs, or a system was blessed
+/// without kubeadm.
 #[must_use]
 pub fn wanted(record: &Record) -> Option<&UpgradeId> {
     let blessed = record.upgrade.as_ref();
@@ -148,10 +157,10 @@ pub fn wanted(record: &Record) -> Option<&UpgradeId> {
     on_trial(record).or(due.map(|up| &up.id))
 }
 
-/// Runs it and notes its success, or why it has none.
+/// Runs kubeadm and notes its success, or why it failed.
 ///
 /// # Errors
-/// Why it did not succeed, in a person's words.
+/// Why kubeadm did not succeed. The message is for a person.
 pub async fn run(id: &UpgradeId) -> Result<(), String> {
     run_noting(&Notes::of(id), Path::new("/")).await
 }
@@ -170,7 +179,7 @@ pub async fn run_noting(notes: &Notes, root: &Path) -> Result<(), String> {
     done
 }
 
-/// Where its words are.
+/// Where kubeadm's output is.
 fn where_to_look() -> String {
     format!("see journalctl -u {}", names::KUBEADM_UNIT)
 }

@@ -1,5 +1,5 @@
-//! `careen-agent launch`: becomes the newest agent of this node that can be trusted to run. What cannot be found out or noted is logged
-//! and never keeps this agent from running itself.
+//! `careen-agent launch`: becomes the newest agent of this node that can be trusted to run. If
+//! something cannot be determined or noted, the error is logged, and this agent still runs.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -12,11 +12,11 @@ use host::agents::{Agents, Bundle};
 use tracing::{info, warn};
 use upgrade::{Release, release};
 
-/// The verb, and what the chosen agent is called with in its place.
+/// The verb, and the verb that replaces it when the chosen agent is called.
 const VERB: &str = "launch";
 const PLAIN_VERB: &str = "run";
 
-/// The agent to become; nothing when it is this one, which lies at `own`.
+/// The agent to become, or `None` if that is this one, which is at `own`.
 #[must_use]
 pub fn other(agents: &Agents, own: &Path) -> Option<Bundle> {
     let pick = agents.pick(version_of_the_image(agents, own).as_ref());
@@ -26,7 +26,8 @@ pub fn other(agents: &Agents, own: &Path) -> Option<Bundle> {
     pick.bundle
 }
 
-/// That of this program, unless it is one that a pod has installed: such a one launches where the image has none.
+/// The version of this program, unless a pod installed it. Such a program launches where the image
+/// has no agent.
 fn version_of_the_image(agents: &Agents, own: &Path) -> Option<Release> {
     if own.starts_with(agents.folder()) {
         return None;
@@ -34,7 +35,7 @@ fn version_of_the_image(agents: &Agents, own: &Path) -> Option<Release> {
     release::THIS.parse().ok()
 }
 
-/// Says for this program, which lies at `own`, that it has lasted; nothing where no pod has installed it.
+/// Notes that this program, which is at `own`, has lasted. Does nothing if no pod installed it.
 pub fn lasted(agents: &Agents, own: &Path) {
     let id = own.strip_prefix(agents.folder()).ok().and_then(|below| {
         let folder = below.parent()?.to_str()?;
@@ -45,11 +46,11 @@ pub fn lasted(agents: &Agents, own: &Path) {
     }
 }
 
-/// Becomes that agent, with the arguments of this one. The process stays the same one, so systemd's watchdog and notifications hold.
-/// Comes back only when that fails.
+/// Becomes that agent, with the arguments of this one. The process stays the same, so systemd's
+/// watchdog and notifications continue to work. Returns only if this fails.
 ///
 /// # Errors
-/// As the system call says.
+/// The error of the system call.
 pub fn become_it(
     bundle: &Bundle,
     arguments: impl Iterator<Item = OsString>,
@@ -68,7 +69,8 @@ pub fn become_it(
     Err(command.args(arguments.map(plain)).exec())
 }
 
-/// This agent, which lies at `own`, runs in place of one that could not be become. Whoever watches must not take it for that one.
+/// Notes that this agent, which is at `own`, runs in place of one that failed to execute. The
+/// health check of the other agent must not mistake this one for it.
 pub fn stay(agents: &Agents, bundle: &Bundle, own: &Path, why: &io::Error) {
     warn!("cannot run {}: {why}", bundle.folder.display());
     if let Err(error) = agents.could_not_run(bundle, own, release::THIS) {

@@ -1,7 +1,8 @@
-//! The daemon on a node: observe, decide, store, perform, report.
+//! The daemon on a node. It observes, decides, stores, performs and reports.
 //!
-//! What to do is decided in the crate `upgrade`; this crate sees and does. It needs the API server to learn of a request, to
-//! drain and to tell; it does not need it to finish an upgrade or to fall back.
+//! The crate `upgrade` decides what to do; this crate observes and acts. The agent needs the API
+//! server to learn of a request, to drain and to report. It does not need the API server to finish
+//! an upgrade or to fall back.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -1,4 +1,4 @@
-//! The API server and our Node as they were seen last.
+//! The API server and this agent's Node as last seen.
 
 use std::sync::Arc;
 
@@ -13,30 +13,31 @@ use upgrade::{
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::watch::News;
 
-/// Where our Node was.
+/// The message when the Node object is gone.
 pub const GONE: &str = "the Node object is gone from the API server: restart the kubelet (systemctl restart kubelet) to have it registered again";
 
-/// What is known of the other side.
+/// What is known of the API server and the Node.
 pub struct Link {
     /// The API server.
     pub api: Api,
-    /// Why the server that is reached does not say its version.
+    /// Why the server that the agent reaches does not report its version.
     pub unversioned: Option<String>,
-    /// What is asked for. What was known stays known while the server is away.
+    /// The request. The agent keeps what it knew while the server is unreachable.
     pub asked: Asked,
-    /// Why nothing new may be begun.
+    /// Why no new upgrade may begin.
     pub paused: Option<Pause>,
     /// Why this node takes no request.
     pub opted_out: Option<String>,
-    /// The keys on our Node that are nearly ours.
+    /// The keys on the Node that resemble Careen's.
     pub strays: Vec<Stray>,
-    /// Our Node.
+    /// This agent's Node.
     pub node: Option<Arc<NodeSeen>>,
-    /// How often the server was found again. The Node as it was listed then is not older than what was answered before.
+    /// How often the agent found the server again. The Node as listed then is not older than any
+    /// earlier answer.
     pub listings: u64,
-    /// The Node is older than this upgrade's last cordon, as far as its cordon goes.
+    /// The Node is older than this upgrade's last cordon, with respect to the cordon.
     cordon_to_be_seen: Option<String>,
-    /// When the kubelet that was restarted since had last said how the Node is.
+    /// The time of the Node's last status from before the kubelet was restarted.
     said_before_restart: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl Default for Link {
 }
 
 impl Link {
-    /// Takes in what the watch says.
+    /// Processes news from the watch.
     pub fn take(&mut self, news: News, now: SinceBoot) {
         match news {
             News::Away(_) => self.api = Api::Away,
@@ -76,10 +77,11 @@ impl Link {
 
     fn see(&mut self, node: Option<Arc<NodeSeen>>, now: SinceBoot) {
         if let (None, Some(_), Api::Reached { since, .. }) = (&self.node, &node, &mut self.api) {
-            // What is judged by the Node has its time from here on, as behind a server that was away.
+            // Checks that depend on the Node get their full time from here, as after an outage of
+            // the server.
             *since = now;
         }
-        // A Node that was deleted takes nothing back: it may be registered again at any moment.
+        // A deleted Node withdraws no request, because it may be registered again at any moment.
         self.asked = node
             .as_ref()
             .map_or(Asked::Unknown, |node| node.asked.clone());
@@ -87,24 +89,27 @@ impl Link {
         let keys = keys.unwrap_or_default();
         (self.paused, self.opted_out, self.strays) = (keys.pause, keys.opted_out, keys.strays);
         let ours = self.cordon_to_be_seen.as_deref();
-        // Set, by whomever; or ours was set and is off again, which only its mark tells from a cordon that is still to come.
+        // The cordon is set, by any client. Or Careen set it and it is off again, which only its
+        // mark distinguishes from a cordon that is still to come.
         let shows = |node: &Arc<NodeSeen>| {
             !node.schedulable || (ours.is_some() && node.cordoned_by.as_deref() == ours)
         };
-        // One that is gone took its cordon with it: whatever is registered in its place is another Node.
+        // A Node that is gone took its cordon with it. A Node registered in its place is another
+        // Node.
         if node.as_ref().is_none_or(shows) {
             self.cordon_to_be_seen = None;
         }
         self.node = node;
     }
 
-    /// The Node has just been cordoned for this upgrade, by us or before: until the watch shows that, what it shows is older.
+    /// Notes that the Node was just cordoned for this upgrade, by Careen or earlier. Until the
+    /// watch shows the cordon, what it shows is older.
     pub fn cordoned(&mut self, id: &UpgradeId) {
         self.cordon_to_be_seen = Some(id.as_str().to_owned());
     }
 
-    /// Whether pods may come to the Node, as far as is known. Of a node that was drained it says that somebody has taken the cordon off, ours
-    /// or the one that was there before.
+    /// Whether pods may be scheduled to the Node, as far as is known. For a drained node, true
+    /// means that somebody removed the cordon, either Careen's or an earlier one.
     #[must_use]
     pub fn is_schedulable(&self) -> bool {
         let node = self.node.as_ref();
@@ -118,7 +123,8 @@ impl Link {
         is_of(record, node.and_then(|node| node.cordoned_by.as_deref()))
     }
 
-    /// Whether somebody took the cordon of this record's upgrade off, and set one of their own: pods may have come in between.
+    /// Whether somebody removed the cordon of this record's upgrade and set their own. Pods may
+    /// have started in between.
     #[must_use]
     pub fn is_cordoned_by_others(&self, record: &Record) -> bool {
         let node = self.node.as_ref().filter(|node| node.cordon_mark_left);
@@ -126,7 +132,7 @@ impl Link {
         self.cordon_to_be_seen.is_none() && is_of(record, mark)
     }
 
-    /// Whether load balancers leave the Node out with the mark of this record's upgrade.
+    /// Whether load balancers exclude the Node with the mark of this record's upgrade.
     #[must_use]
     pub fn is_excluded_for(&self, record: &Record) -> bool {
         let node = self.node.as_ref();
@@ -134,7 +140,8 @@ impl Link {
         is_of(record, node.and_then(|node| node.excluded_by.as_deref()))
     }
 
-    /// Whether a mark of ours marks nothing any more, as far as the Node is not older than our last cordon.
+    /// Whether one of Careen's marks no longer marks anything, if the Node is not older than
+    /// Careen's last cordon.
     #[must_use]
     pub fn has_left_mark(&self) -> bool {
         let node = self.node.as_ref();
@@ -142,8 +149,9 @@ impl Link {
         self.cordon_to_be_seen.is_none() && node.is_some_and(left)
     }
 
-    /// The kubelet has just been restarted: until it has spoken, what the Node says of itself is what the one before had said. Nobody takes that
-    /// back for some 40 s, though the new one may never come up (kubernetes, node-monitor-grace-period).
+    /// Notes that the kubelet was just restarted. Until the new kubelet reports, the Node's status
+    /// is that of the old one. Nothing changes that status for about 40 s, even if the new kubelet
+    /// never starts (kubernetes, node-monitor-grace-period).
     pub fn kubelet_restarted(&mut self) {
         let node = self.node.as_ref();
         self.said_before_restart = node.and_then(|node| node.ready_said.clone());
@@ -158,7 +166,8 @@ impl Link {
         self.api = Api::Reached { since, version };
     }
 
-    /// What keeps an upgrade from going on that only this side knows: where it stands before its deployment, and no skew can be judged.
+    /// What holds up an upgrade and only the API side knows: the upgrade waits before its
+    /// deployment, and the version skew cannot be judged.
     #[must_use]
     pub fn hindrance(&self, record: &Record, seen: &Observation) -> Option<Reason> {
         let up = record.upgrade.as_ref()?;
@@ -168,7 +177,7 @@ impl Link {
         Some(Reason::ApiAway { detail })
     }
 
-    /// Whether the Node says of itself that it was never asked. What else it says of that may be no more.
+    /// Whether the Node reports that it was never asked. The rest of that report may be outdated.
     #[must_use]
     pub fn says_idle(&self) -> bool {
         let told = self
@@ -179,15 +188,17 @@ impl Link {
         told.is_some_and(|told| told.phase == IDLE)
     }
 
-    /// Whether the server is reached.
+    /// Whether the agent reaches the server.
     #[must_use]
     pub const fn is_reached(&self) -> bool {
         matches!(self.api, Api::Reached { .. })
     }
 
-    /// The API server as a trial sees it: without our Node it can say nothing of the new system, good or bad, just as when it is away. Somebody has
-    /// deleted it, for the old system had one; a kubelet that was registered before that does not register again until it is restarted (kubernetes 1.36,
-    /// `registrationCompleted` in pkg/kubelet/kubelet_node_status.go; issue 71398).
+    /// The API server as a trial sees it. Without the Node, the server can say nothing of the new
+    /// system, good or bad, as when it is unreachable. Somebody has deleted the Node, because the
+    /// old system had one. A kubelet that was registered before does not register again until it is
+    /// restarted (kubernetes 1.36, `registrationCompleted` in pkg/kubelet/kubelet_node_status.go;
+    /// issue 71398).
     #[must_use]
     pub fn api_in_trial(&self) -> Api {
         match self.node {
@@ -196,7 +207,8 @@ impl Link {
         }
     }
 
-    /// Whether the Node is Ready with this very boot: through a reboot it stays Ready for a while (k8s-node-lifecycle grace).
+    /// Whether the Node is Ready with the current boot. Through a reboot it stays Ready for a while
+    /// (k8s-node-lifecycle grace).
     #[must_use]
     pub fn ready(&self, boot: &BootId) -> Check {
         match self.of_this_boot(boot) {
@@ -241,7 +253,7 @@ impl Link {
     }
 }
 
-/// Whether this mark is of the record's upgrade.
+/// Whether this mark belongs to the record's upgrade.
 fn is_of(record: &Record, mark: Option<&str>) -> bool {
     let up = record.upgrade.as_ref();
     mark.is_some() && mark == up.map(|up| up.id.as_str())
@@ -284,7 +296,7 @@ mod tests {
         }
     }
 
-    /// Our Node with this mark beside its cordon, if it has one.
+    /// The Node, with this mark next to its cordon if there is one.
     fn node(mark: Option<&str>, cordoned: bool) -> News {
         let annotations = mark.map(|mark| serde_json::json!({ upgrade::names::CORDONED_BY: mark }));
         let node = serde_json::json!({
@@ -343,7 +355,7 @@ mod tests {
         ready_at(boot, None)
     }
 
-    /// Likewise, at this time.
+    /// A kubelet has reported this boot, at this time.
     fn ready_at(boot: &str, time: Option<&str>) -> News {
         let ready =
             serde_json::json!({ "type": "Ready", "status": "True", "lastHeartbeatTime": time });
@@ -382,7 +394,7 @@ mod tests {
         link.take(old(), SinceBoot(2_000));
         assert_eq!(link.ready(&boot), Check::Pass);
         link.kubelet_restarted();
-        // Somebody else has changed the Node.
+        // Another client has changed the Node.
         link.take(old(), SinceBoot(3_000));
         let said = "the kubelet has not reported since its restart";
         assert_eq!(link.ready(&boot), Check::Pending(said.to_owned()));
@@ -469,7 +481,7 @@ mod tests {
         assert!(link.has_left_mark());
     }
 
-    /// Our Node with this label and mark for load balancers.
+    /// The Node with this label and mark for load balancers.
     fn excluded(mark: Option<&str>, label: bool) -> News {
         let annotations = mark.map(|mark| serde_json::json!({ upgrade::names::EXCLUDED_BY: mark }));
         let labels = label.then(|| serde_json::json!({ upgrade::names::EXCLUDED: "true" }));

@@ -1,8 +1,10 @@
-//! One agent a node: two that write one record would each take the other's step for its own.
+//! One agent per node: if two agents wrote one record, each would mistake the other's step for its
+//! own.
 //!
-//! The record's generation keeps the older of two from writing, but only behind a step that both have begun. So an agent holds a lock
-//! on a file for as long as it lives, and the next one waits for it: after a restart, or beside one that somebody runs by hand,
-//! that is no error. The kernel releases the lock of whoever is killed, and programs that the agent starts do not inherit it.
+//! The record's generation stops the older agent from writing, but only after both have begun a
+//! step. So an agent holds a lock on a file for as long as it lives, and the next agent waits for
+//! it. That is no error after a restart, or if somebody runs an agent by hand. The kernel releases
+//! the lock of an agent that is killed, and programs that the agent starts do not inherit it.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -13,10 +15,12 @@ use nix::fcntl::{Flock, FlockArg};
 use systemd::Notify;
 use tracing::{info, warn};
 
-/// How often systemd is asked for more time, which it then gives for twice as long. Its own TimeoutStartSec is 90 s.
+/// How often the agent asks systemd for more time. systemd then grants twice this time. The
+/// TimeoutStartSec of systemd is 90 s.
 const MORE_TIME: Duration = Duration::from_secs(30);
 
-/// The lock, to be held to the end; nothing where there cannot be one, for a node without an agent would be worse.
+/// Takes the lock, which the caller holds to the end. Returns `None` where locking fails, because a
+/// node without an agent would be worse.
 pub async fn take(path: &Path, systemd: &mut Notify) -> Option<Flock<File>> {
     let opened = OpenOptions::new()
         .create(true)
@@ -42,7 +46,8 @@ pub async fn take(path: &Path, systemd: &mut Notify) -> Option<Flock<File>> {
     }
 }
 
-/// Blocks in a thread of its own: the kernel wakes it when the lock is free, and nobody has to ask again and again.
+/// Blocks in a separate thread. The kernel wakes the thread when the lock is free, so nothing
+/// polls.
 async fn wait(file: File, path: &Path, systemd: &Notify) -> Option<Flock<File>> {
     let mut waiting =
         tokio::task::spawn_blocking(move || Flock::lock(file, FlockArg::LockExclusive));

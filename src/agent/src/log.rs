@@ -1,7 +1,8 @@
-//! What is logged, and where: to the journal with fields to search by where systemd runs us, else as lines on stderr.
+//! What is logged, and where. Under systemd the log goes to the journal with searchable fields,
+//! otherwise to stderr as lines.
 //!
-//! `journalctl -u careen-agent PHASE=Trial`, `REASON=Unhealthy`, `UPGRADE_ID=…`: the fields stand beside the message, which reads
-//! the same in both.
+//! `journalctl -u careen-agent PHASE=Trial`, `REASON=Unhealthy`, `UPGRADE_ID=…`: the fields are
+//! separate from the message, which reads the same in both.
 
 use std::os::fd::AsFd;
 
@@ -23,7 +24,8 @@ pub fn start(filter: LevelFilter) {
     if is_journal(stream.as_deref(), std::io::stderr())
         && let Ok(journal) = tracing_journald::layer()
     {
-        // Without the prefix the fields are the ones that are documented; journald drops names that only it may give.
+        // Without the prefix, the fields have their documented names. journald drops names that
+        // only journald may set.
         let journal = journal.with_field_prefix(None);
         tracing_subscriber::registry()
             .with(filter)
@@ -41,7 +43,8 @@ pub fn start(filter: LevelFilter) {
         .init();
 }
 
-/// Whether this stream leads to the journal: started by hand from a service's shell it is another one.
+/// Whether this stream leads to the journal. A program started by hand from a service's shell has
+/// another stream.
 fn is_journal(stream: Option<&str>, output: impl AsFd) -> bool {
     let (Some(stream), Ok(found)) = (stream, fstat(output)) else {
         return false;
@@ -49,18 +52,18 @@ fn is_journal(stream: Option<&str>, output: impl AsFd) -> bool {
     stream == format!("{}:{}", found.st_dev, found.st_ino)
 }
 
-/// Tells each phase and each reason once.
+/// Logs each phase and each reason once.
 #[derive(Debug, Default)]
 pub struct Chronicle {
     told: Option<(String, Option<String>)>,
 }
 
 impl Chronicle {
-    /// Logs what the Node is told, when phase or reason are others than before.
+    /// Logs what the agent reports to the Node, if the phase or the reason changed.
     pub fn tell(&mut self, report: &Report, node: Option<&str>) {
         let status = &report.status;
         let code = report.now().map(upgrade::Reason::code);
-        // A report that was read has the code alone.
+        // A report that was read back has only the code.
         let code = code.or_else(|| status.code.clone());
         let now = (status.phase.clone(), code.clone());
         if self.told.as_ref() == Some(&now) {
@@ -69,7 +72,7 @@ impl Chronicle {
         let upgrade_id = status.id.as_ref().map(upgrade::UpgradeId::as_str);
         let (phase, reason) = (status.phase.as_str(), code.as_deref());
         let said = match sentence(report) {
-            // Where there is nothing to say beyond it.
+            // If there is nothing to add.
             same if same == phase => same,
             more => format!("{phase}: {more}"),
         };
@@ -82,10 +85,11 @@ impl Chronicle {
     }
 }
 
-/// Tells of one step: whose it is stands in each entry, so that a search by node or upgrade finds its end too.
+/// Logs one step. Each entry names the node and the upgrade, so that a search by either also finds
+/// the step's end.
 #[derive(Clone, Debug)]
 pub struct StepStory {
-    /// Our Node's name, as far as it is known.
+    /// The Node's name, as far as it is known.
     pub node: Option<String>,
     /// The upgrade that it is for.
     pub id: Option<UpgradeId>,
@@ -94,13 +98,13 @@ pub struct StepStory {
 }
 
 impl StepStory {
-    /// It begins.
+    /// Logs that the step begins.
     pub fn begins(&self) {
         let (node, upgrade_id, step) = self.fields();
         info!(node, upgrade_id, step, "step={step} begin");
     }
 
-    /// It has ended.
+    /// Logs that the step has ended.
     pub fn ends(&self, outcome: &Outcome) {
         let (node, upgrade_id, step) = self.fields();
         match outcome {
@@ -161,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What is written while something is done.
+    /// What is logged while `act` runs.
     fn written(act: impl FnOnce()) -> String {
         let lines = Lines::default();
         let subscriber = tracing_subscriber::fmt()
@@ -199,7 +203,7 @@ mod tests {
         })
     }
 
-    /// The fields of all that is written, as the journal names them.
+    /// The fields of every entry, as the journal names them.
     #[derive(Clone, Default)]
     struct Fields(Arc<Mutex<BTreeSet<String>>>);
 

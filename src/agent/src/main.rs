@@ -1,4 +1,4 @@
-//! `careen-agent`: wiring. Mounts first, then the runtime, then the loop.
+//! `careen-agent`: wiring. The mounts come first, then the runtime, then the loop.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -51,9 +51,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whatever is wrong with another agent, this one runs.
+/// Becomes the newest agent. Runs this agent if anything is wrong with the other one.
 fn launch(cli: &Cli) -> Result<()> {
-    // Where /boot lies on one file system with /var, the note of this start would wait for ever.
+    // If /boot is on one file system with /var, writing the note of this start blocks forever.
     thaw(&Places::running(&cli.root));
     let own = own::program().context("cannot find the path of this program")?;
     let agents = Agents::below(&cli.root);
@@ -64,8 +64,8 @@ fn launch(cli: &Cli) -> Result<()> {
     serve(cli)
 }
 
-/// A careen-deploy that was killed, or hangs, may have left /boot frozen, and with it all that lies on its file system: often the root and /var. So this
-/// comes before anything of ours is written anywhere.
+/// A careen-deploy that was killed or hangs can leave /boot frozen, with everything else on its
+/// file system: often the root and /var. So the agent thaws /boot before it writes anything.
 fn thaw(places: &Places) {
     if let Err(error) = host::freeze::thaw_marked(&places.root, &[&places.boot]) {
         tracing::warn!("{error}");
@@ -75,9 +75,9 @@ fn thaw(places: &Places) {
 fn serve(cli: &Cli) -> Result<()> {
     let places = Places::running(&cli.root);
     thaw(&places);
-    // Before the mounts change, and with them what the kernel says.
+    // This must precede the change of mounts, which also changes what the kernel reports.
     own::program();
-    // Before any thread: a thread keeps the mounts it was born with.
+    // This must precede any thread, because a thread keeps the mounts it started with.
     real::make_writable(&places).context("cannot make the physical root writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
@@ -88,7 +88,8 @@ fn serve(cli: &Cli) -> Result<()> {
         policy: cli.policy.clone(),
     };
     runtime()?.block_on(async {
-        // Before SIGTERM is ours: it ends an agent that still waits.
+        // This must precede the handler for SIGTERM, so that SIGTERM ends an agent that still
+        // waits.
         let _sole = lock::take(&lock, &mut Notify::from_environment()).await;
         if let Ok(record) = Store::new(&places.sysroot).read() {
             saved::keep(&places, record.upgrade.as_ref().map(|up| &up.id));
@@ -103,7 +104,7 @@ fn serve(cli: &Cli) -> Result<()> {
     })
 }
 
-/// So that the reboots of an upgrade do not count as starts that failed.
+/// Notes that this agent lasted, so that the reboots of an upgrade do not count as failed starts.
 async fn note_that_it_lasted(agents: Agents) {
     tokio::time::sleep(Duration::from_secs(upgrade::launch::LASTS)).await;
     if let Some(own) = own::program() {
@@ -111,7 +112,8 @@ async fn note_that_it_lasted(agents: Agents) {
     }
 }
 
-/// Always succeeds for systemd: whether it did is judged by the agent, and the kubelet must start either way.
+/// Always exits with success for systemd. The agent judges whether kubeadm succeeded, and the
+/// kubelet must start either way.
 fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
     let record = Store::new(&Places::running(&cli.root).sysroot).read();
     let Some(id) = record.as_ref().ok().and_then(kubeadm::wanted) else {

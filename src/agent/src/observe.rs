@@ -1,4 +1,4 @@
-//! Putting together what the machine, the API server, the step under way and the checks show.
+//! Combines what the machine, the API server, the current step and the checks show.
 
 use upgrade::decide::RecordRead;
 use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, Step, Turn};
@@ -6,19 +6,19 @@ use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, Step, Tur
 use crate::hands::Local;
 use crate::link::Link;
 
-/// What the loop itself knows beside the machine.
+/// What the loop itself knows in addition to the machine.
 pub struct Around<'a> {
-    /// The API server and our Node.
+    /// The API server and the Node.
     pub link: &'a Link,
-    /// The step that is being performed.
+    /// The step that the agent is performing.
     pub running: Option<Step>,
     /// The step that has just ended.
     pub finished: Option<Finished>,
-    /// What the checks of a trial have found.
+    /// The results of the trial's checks.
     pub local: Option<Local>,
 }
 
-/// The observation of this moment: what the machine shows, and what the loop knows.
+/// The current observation: what the machine shows and what the loop knows.
 #[must_use]
 pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
     let link = around.link;
@@ -39,7 +39,7 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
     }
 }
 
-/// Our Node as the watch has shown it.
+/// The Node as the watch shows it.
 fn node(link: &Link, read: &RecordRead) -> NodeView {
     let of_the_record = |holds: &dyn Fn(&Record) -> bool| read.as_ref().is_ok_and(holds);
     NodeView {
@@ -60,7 +60,8 @@ fn node(link: &Link, read: &RecordRead) -> NodeView {
 fn health(local: Option<Local>, boot: &BootId, link: &Link, read: &RecordRead) -> Health {
     let ready = link.ready(boot);
     let (Some(local), Ok(record)) = (local, read) else {
-        // Outside a trial nothing is judged, but how long the node was away is counted.
+        // Outside a trial nothing is judged, but the agent counts how long the server was
+        // unreachable.
         return Health {
             ready,
             ..Health::unknown()

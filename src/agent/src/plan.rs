@@ -1,5 +1,5 @@
-//! Answers the question for a plan, beside the loop. What to do about it the brain says, at every turn anew; an upgrade that begins
-//! meanwhile ends the looking.
+//! Answers a request for a plan, concurrently with the loop. The crate `upgrade` decides at every
+//! turn what to do about it. An upgrade that begins meanwhile ends the look at the image.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,47 +20,47 @@ use crate::drain;
 use crate::hands::{Ahead, Hands};
 use crate::step::Tools;
 
-/// Pause before an answer that could not be written is written again.
+/// Pause before the agent retries to write an answer.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// How long after a write that was accepted the Node may still be seen without it. The watch brings it within a second; behind that an etcd that was
-/// put back to a backup, or a person, has taken it off again.
+/// How long after an accepted write the Node may still be seen without it. The watch delivers it
+/// within a second. After this time, an etcd restored from a backup, or a person, has removed it.
 const LOST: Duration = Duration::from_secs(30);
 
 /// What the loop knows.
 pub struct Asked<'a> {
-    /// Our Node.
+    /// The Node.
     pub node: Option<&'a NodeSeen>,
-    /// Behind which finding of the server it was seen.
+    /// The listing of the server that the Node was seen after.
     pub listing: u64,
     /// The record.
     pub read: &'a RecordRead,
     /// The policy.
     pub policy: &'a PolicyRead,
-    /// The observation of this turn, with the step that it has begun.
+    /// The observation of this turn, with the step that has begun.
     pub seen: &'a Observation,
 }
 
-/// The question that is at hand.
+/// The current request for a plan.
 #[derive(Default)]
 pub struct Planner {
     looking: Option<Looking>,
     answer: Option<Plan>,
     told: Option<Told>,
     telling: Option<JoinHandle<Option<Told>>>,
-    /// When the Node is told again what it does not show, if it does not by then.
+    /// When the agent writes to the Node again, if the Node does not show the answer by then.
     again: Option<Instant>,
 }
 
-/// What was written last, as the Node will soon show it, and when. A server that went away since may have come back as it was before, restored from a
-/// backup.
+/// What was written last, as the Node will soon show it, and when. A server that became unreachable
+/// since may return in an earlier state, restored from a backup.
 struct Told {
     plan: Value,
     listing: u64,
     at: Instant,
 }
 
-/// An image that is being looked at.
+/// A look at an image that is under way.
 struct Looking {
     asked: String,
     look: Look,
@@ -72,7 +72,7 @@ struct Looking {
 type Seen = Result<(Found, Pods), Reason>;
 
 impl Planner {
-    /// Takes the next step towards an answer, and leaves it on the Node when it is there.
+    /// Takes the next step towards an answer, and writes the answer to the Node when it is ready.
     pub fn follow<H: Hands>(&mut self, tools: &Tools<H>, asked: &Asked<'_>) {
         let Some(node) = asked.node else { return };
         match &node.question {
@@ -86,7 +86,7 @@ impl Planner {
         self.tell(tools, node, asked);
     }
 
-    /// By us, or by the agent that ran here before us.
+    /// Whether this agent or the one before it answered.
     fn is_answered(&self, question: &str, node: &NodeSeen) -> bool {
         let there = || serde_json::from_str::<Plan>(node.plan.as_deref()?).ok();
         let answers = |plan: &Plan| plan::answers(plan, question);
@@ -118,7 +118,7 @@ impl Planner {
         }
     }
 
-    /// The task is let go only when it has ended: two would be at the same unit.
+    /// Drops the task only after it has ended: two tasks would use the same unit.
     fn give_up(&mut self) {
         match &self.looking {
             Some(looking) if looking.seen.is_some() => self.looking = None,
@@ -129,7 +129,7 @@ impl Planner {
         }
     }
 
-    /// Leaves the looking where it is, as the end of the agent does.
+    /// Leaves the look where it is, as the end of the agent does.
     pub fn abandon(&mut self) {
         let looking = self.looking.take();
         looking.iter().for_each(|looking| looking.task.abort());
@@ -172,7 +172,7 @@ impl Planner {
         }
     }
 
-    /// When this is to be written; nothing where the Node shows it.
+    /// When to write this, or `None` if the Node shows it.
     fn due(&self, wanted: &Value, node: &NodeSeen, listing: u64) -> Option<Instant> {
         if *wanted == json!(node.plan) {
             return None;
@@ -182,7 +182,7 @@ impl Planner {
         Some(told.map_or_else(Instant::now, |told| told.at + LOST))
     }
 
-    /// What is to stand on the Node; nothing where that is not known yet.
+    /// What the Node must show, or `None` if that is not known yet.
     fn wanted(&self, node: &NodeSeen) -> Option<Value> {
         let Some(question) = &node.question else {
             return Some(Value::Null);
@@ -192,7 +192,7 @@ impl Planner {
         serde_json::to_string(plan).ok().map(Value::String)
     }
 
-    /// Waits until the image was looked at, the Node was told, or is to be told again.
+    /// Waits until the look at the image ends, the Node is written, or a retry is due.
     pub async fn news(&mut self) {
         let Self {
             looking,
@@ -276,7 +276,7 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
     Ok((found, pods.map_err(ApiError::into_reason)?))
 }
 
-/// Returns what was written, when it was.
+/// Returns what was written, if the write succeeded.
 async fn write(cluster: Arc<Cluster>, node: String, plan: Value, listing: u64) -> Option<Told> {
     let body = json!({ "metadata": { "annotations": { names::PLAN_RESULT: plan } } });
     let patched = async {
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use client::Node;
 
-    /// An agent that has just written this, behind the second finding of the server.
+    /// An agent that has just written this, after it found the server for the second time.
     fn having_told(plan: &Value) -> Planner {
         let told = Told {
             plan: plan.clone(),

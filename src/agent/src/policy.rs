@@ -8,7 +8,8 @@ use toml::de::DeTable;
 use upgrade::reason::complaint;
 use upgrade::{Policy, Reason};
 
-/// Parses a policy's text; `file` is for the message. The rules of its time zone are not in it.
+/// Parses a policy's text; `file` is for the message. The result does not include the rules of its
+/// time zone.
 ///
 /// # Errors
 /// [`Reason::BadPolicy`], with the place in the file.
@@ -24,7 +25,7 @@ pub fn parse(file: &str, text: &str) -> Result<Policy, Reason> {
     Ok(policy)
 }
 
-/// Why a value is refused that stands in this field.
+/// Why the value in this field is rejected.
 #[must_use]
 pub fn refused(file: &str, text: &str, field: &str, accepted: &str) -> Reason {
     let (at, value) = find(text, field);
@@ -32,19 +33,19 @@ pub fn refused(file: &str, text: &str, field: &str, accepted: &str) -> Reason {
     bad(file, place(text, at), detail)
 }
 
-/// Why a file is refused that cannot be read at all.
+/// Why a file that cannot be read at all is rejected.
 #[must_use]
 pub fn unreadable(file: &str, error: &std::io::Error) -> Reason {
     bad(file, WHOLE, error.to_string())
 }
 
-/// Why a file is refused that somebody else than root may write, with the command that corrects it.
+/// Why a file that users other than root may write is rejected, with the command that corrects it.
 #[must_use]
 pub fn untrusted(file: &Path, fault: &Fault) -> Reason {
     bad(&file.display().to_string(), WHOLE, fault.with_its_fix())
 }
 
-/// The place of what is wrong with a file as a whole.
+/// The place of an error that concerns the whole file.
 const WHOLE: (usize, usize) = (0, 0);
 
 fn bad(file: &str, (line, column): (usize, usize), detail: String) -> Reason {
@@ -56,7 +57,7 @@ fn bad(file: &str, (line, column): (usize, usize), detail: String) -> Reason {
     }
 }
 
-/// Line and column, both from 1, of a byte.
+/// Line and column of a byte, both from 1.
 fn place(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -70,7 +71,8 @@ fn place(text: &str, byte: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// One key that is set, by its whole name (`drain.deadline-seconds`), and where key and value stand in the text.
+/// One key that is set, by its full name (`drain.deadline-seconds`), and where key and value are in
+/// the text.
 struct Setting {
     name: String,
     key: Range<usize>,
@@ -85,7 +87,7 @@ fn settings(text: &str) -> Vec<Setting> {
     found
 }
 
-/// What a table holds in tables comes before the table itself.
+/// The tables inside a table precede the table itself.
 fn collect(table: &DeTable<'_>, above: &str, found: &mut Vec<Setting>) {
     for (key, value) in table.iter() {
         let name = format!("{above}{}", key.get_ref());
@@ -97,7 +99,7 @@ fn collect(table: &DeTable<'_>, above: &str, found: &mut Vec<Setting>) {
     }
 }
 
-/// The key whose value stands at this byte.
+/// The key whose value is at this byte.
 fn set_at(text: &str, byte: usize) -> Option<String> {
     let mut settings = settings(text).into_iter();
     settings
@@ -105,7 +107,8 @@ fn set_at(text: &str, byte: usize) -> Option<String> {
         .map(|set| set.name)
 }
 
-/// Where a field is set, and to what: values that parse but are out of range have no place any more.
+/// Where a field is set, and to what. Values that parse but are out of range no longer carry a
+/// position.
 fn find<'a>(text: &'a str, field: &str) -> (usize, &'a str) {
     let set = settings(text).into_iter().find(|set| set.name == field);
     set.map_or((0, ""), |set| {
@@ -210,7 +213,7 @@ mod tests {
             let policy = parse("policy.toml", &of(value)).unwrap();
             assert_eq!(policy.window.last_begin, taken);
         }
-        // Of what is out of range the key is shown, of what is of no use the value.
+        // The error points at the key of a value out of range, and at an invalid value itself.
         for (value, column) in [("1441", 1), ("-1", 22), ("\"long\"", 22), ("1.5", 22)] {
             let (line, at, detail) = refused(&of(value));
             assert_eq!((line, at), (2, column), "{detail}");

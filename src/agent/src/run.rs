@@ -1,4 +1,5 @@
-//! The loop: observe, decide, store, perform, report. One task; the step under way, the watch and the reporter run beside it.
+//! The loop: observe, decide, store, perform, report. The loop is one task. The current step, the
+//! watch and the reporter run concurrently with it.
 
 mod leave;
 
@@ -31,16 +32,17 @@ use crate::step::Tools;
 use crate::trial::Trial;
 use crate::work::Work;
 
-/// Pause after the machine could not be seen or the record not be written.
+/// Pause after the agent failed to observe the machine or to write the record.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// What the loop is started with.
+/// What the loop needs to start.
 pub struct Setup<H> {
     /// The node's hands.
     pub hands: H,
     /// The kubelet's kubeconfig.
     pub kubeconfig: PathBuf,
-    /// How long the API server may say nothing until it counts as away: [`SILENCE`](crate::cluster::SILENCE) but in tests.
+    /// How long the API server may be silent before it counts as unreachable:
+    /// [`SILENCE`](crate::cluster::SILENCE), except in tests.
     pub silence: Duration,
     /// The policy file.
     pub policy: PathBuf,
@@ -48,8 +50,8 @@ pub struct Setup<H> {
     pub journal: Store,
 }
 
-/// Runs until `stop` is ready, and then as long as an answer is still to be told and `stop` is not ready once more. A step under way is left:
-/// whoever starts next finds it in the record.
+/// Runs until `stop` is ready. Then continues while an answer is still to be reported, until `stop`
+/// is ready a second time. A step that is under way is left; the next agent finds it in the record.
 pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
     let mut agent = Agent::start(setup);
     agent.systemd.ready();
@@ -65,7 +67,7 @@ struct Agent<H> {
     link: Link,
     work: Option<Work>,
     finished: Option<Finished>,
-    /// What the last turn knew: progress is told by it, for it changes nothing else.
+    /// What the last turn knew. Progress reports use it, because progress changes nothing else.
     known: Option<(RecordRead, Observation)>,
     trial: Trial,
     reporter: Reporter,
@@ -76,10 +78,10 @@ struct Agent<H> {
     watchdog: Option<Duration>,
 }
 
-/// The step under way has come further.
+/// The current step has made progress.
 struct Progress;
 
-/// When the loop turns next, if nothing happens before.
+/// When the loop turns next, if nothing happens earlier.
 enum Wake {
     At(Duration),
     OnNews,
@@ -117,12 +119,13 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// Turns until it is to stop.
+    /// Turns until `stop` is ready.
     async fn serve(&mut self, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {
             let wake = self.turn();
-            // Whoever is asked to stop begins nothing more, not even what a step that has just ended would lead to.
+            // An agent that is asked to stop begins nothing more, not even what the end of a step
+            // would lead to.
             tokio::select! {
                 biased;
                 () = &mut stop => return,
@@ -131,11 +134,12 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// One turn: from what is seen now to one act.
+    /// One turn: from the current observation to one act.
     fn turn(&mut self) -> Wake {
         let read = self.journal.read();
         let unread = Record::default();
-        // Before the look at the machine: one that cannot be seen is something to serve.
+        // The policy is read before the machine, because the agent also acts on a machine that
+        // cannot be observed.
         let policy = self.policy.read();
         self.metrics.follow(&policy);
         let machine = match self.tools.hands.look(read.as_ref().unwrap_or(&unread)) {
@@ -166,7 +170,8 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// The Node hears of it too: it would say for ever how far the upgrade was before.
+    /// Reports the failure on the Node too. Otherwise the Node would show the upgrade's earlier
+    /// progress forever.
     fn unseen(&mut self, read: &RecordRead, detail: String) -> Wake {
         let why = Reason::MachineUnseen { detail };
         error!("{why}");
@@ -188,7 +193,8 @@ impl<H: Hands> Agent<H> {
         Wake::At(AGAIN)
     }
 
-    /// What was found in this turn is found again in the next one; a step that has ended is kept for it.
+    /// The next turn makes the same observation again. The loop keeps a step that has ended for
+    /// that turn.
     fn unwritten(&mut self, error: &StoreError, read: &RecordRead, seen: &Observation) -> Wake {
         let why = error.reason();
         let doing = self.doing();
@@ -223,7 +229,8 @@ impl<H: Hands> Agent<H> {
             }
             Act::Wait(None) => Wake::OnNews,
             Act::Wait(Some(due)) => {
-                // One millisecond more: to wake just before the moment would decide the same once more.
+                // Add one millisecond: a wake-up just before the moment would make the same
+                // decision again.
                 Wake::At(Duration::from_millis(
                     due.0.saturating_sub(seen.turn.now.0).saturating_add(1),
                 ))
@@ -231,7 +238,8 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// After the act: what has just been begun is an upgrade under way, which a plan makes way for.
+    /// Runs after the act: a step that has just begun is an upgrade under way, and a plan gives way
+    /// to it.
     fn plan(&mut self, read: &RecordRead, policy: &PolicyRead, seen: &Observation) {
         let asked = Asked {
             node: self.link.node.as_deref(),
@@ -268,7 +276,7 @@ impl<H: Hands> Agent<H> {
         let doing = self.doing();
         let record = read.as_ref().ok();
         let why = record.and_then(|record| self.link.hindrance(record, seen));
-        // A node that was never asked has said something that is no more.
+        // The Node shows an outdated report for a node that was never asked.
         let idle = || (record.is_some() && self.link.says_idle()).then(|| idle(seen));
         let report = match (report(read, seen, doing.as_ref()).or_else(idle), why) {
             (Some(report), Some(why)) if report.now().is_none() => Some(report.hindered(&why)),
@@ -304,7 +312,8 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// Waits for whatever comes first, and takes it in. The watchdog is fed here: a loop that hangs is what it is for.
+    /// Waits for the first event and processes it. The watchdog is fed here, because it must catch
+    /// a loop that hangs.
     async fn wait(&mut self, wake: Wake) {
         let pause = match wake {
             Wake::At(pause) => Some(pause),
@@ -318,7 +327,7 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// The next thing that happens; all but progress asks for a turn.
+    /// Processes the next event. Every event except progress asks for a turn.
     async fn news(&mut self, until: Option<Instant>) -> Option<Progress> {
         tokio::select! {
             Some(news) = self.news.recv() => self.take(news),
@@ -333,7 +342,8 @@ impl<H: Hands> Agent<H> {
         None
     }
 
-    /// Without a look at the machine: twice a second, that took from a small machine what the step itself could have had.
+    /// Reports progress without looking at the machine. A look twice a second took resources from
+    /// the step itself on a small machine.
     fn tell_progress(&mut self) {
         if let Some((read, seen)) = self.known.take() {
             self.tell(&read, &seen);
@@ -349,8 +359,9 @@ impl<H: Hands> Agent<H> {
             self.link.cordoned(&id);
         }
         if let (Step::Kubeadm, Outcome::Done(_)) = (&finished.step, &finished.outcome) {
-            // What the checks found last is older than this and still says that kubeadm is missing; believed, it would be run
-            // and the kubelet restarted once more.
+            // The last results of the checks are older than this and still say that kubeadm is
+            // missing. If the loop believed them, it would run kubeadm and restart the kubelet
+            // again.
             self.trial = Trial::default();
             self.link.kubelet_restarted();
         }
@@ -363,7 +374,7 @@ impl<H: Hands> Agent<H> {
     }
 }
 
-/// What is left to tell is told now.
+/// Before a reboot, the agent sends pending reports immediately.
 const fn is_rebooting(seen: &Observation) -> bool {
     matches!(seen.turn.running, Some(Step::Reboot { .. }))
 }

@@ -17,14 +17,14 @@ pub enum Task {
     Disarm,
     /// Reboots.
     Reboot {
-        /// Whether a reboot that was asked for did not come.
+        /// Whether an earlier reboot request had no effect.
         force: bool,
     },
     /// Runs `kubeadm upgrade node` again and restarts the kubelet.
     Kubeadm,
 }
 
-/// A verb of careen-deploy with what it is about (docs/architecture.md).
+/// A verb of careen-deploy and its subject (docs/architecture.md).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // they are the steps of the same name
 pub enum Verb {
@@ -36,7 +36,7 @@ pub enum Verb {
     },
     Deploy {
         commit: Digest,
-        /// Where the commit came from; nothing for a system that is on this disk already.
+        /// Where the commit came from, or `None` for a system that is already on this disk.
         image: Option<Target>,
     },
     Bless {
@@ -56,9 +56,9 @@ pub enum Verb {
 /// When the operator's programs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookPoint {
-    /// Before the node is taken from its users.
+    /// Before the node is cordoned and drained.
     Pre,
-    /// After the node is given back.
+    /// After the node is uncordoned.
     Post {
         /// Whether the new system is the default.
         upgraded: bool,
@@ -66,13 +66,13 @@ pub enum HookPoint {
 }
 
 impl Task {
-    /// Whether a reboot by others would leave the task half done.
+    /// Whether a reboot by somebody else would leave the task half done.
     #[must_use]
     pub const fn must_not_be_cut_short(&self) -> bool {
         match self {
             // The operator may reboot in a hook.
             Self::Hooks(_)
-            // Our own lock would hold our own reboot up.
+            // Careen's own lock would delay its own reboot.
             | Self::Reboot { .. }
             | Self::Deploy(Verb::Fetch { .. } | Verb::Verify { .. }) => false,
             Self::Deploy(

@@ -1,4 +1,5 @@
-//! The checks that run beside the loop while a trial waits for its verdict, and no longer.
+//! The checks that run concurrently with the loop while a trial waits for its verdict, and no
+//! longer.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ impl Drop for Checks {
 }
 
 impl Trial {
-    /// Starts the checks when a trial has begun and stops them when it is over.
+    /// Starts the checks when a trial has begun, and stops them when it is over.
     pub fn follow<H: Hands>(
         &mut self,
         hands: &Arc<H>,
@@ -49,8 +50,8 @@ impl Trial {
         }
     }
 
-    /// Whether the first round is not over yet. An agent that was restarted late in a trial has seen nothing so far, and
-    /// that must not be taken for a bad system.
+    /// Whether the first round is still running. An agent that was restarted late in a trial has no
+    /// results yet, and that must not count as a bad system.
     #[must_use]
     pub fn is_looking(&self) -> bool {
         self.running
@@ -58,7 +59,7 @@ impl Trial {
             .is_some_and(|checks| checks.found.borrow().is_none())
     }
 
-    /// What was found last.
+    /// The latest results.
     #[must_use]
     pub fn found(&self) -> Option<Local> {
         self.running
@@ -66,20 +67,20 @@ impl Trial {
             .and_then(|checks| checks.found.borrow().clone())
     }
 
-    /// Waits until something else is found.
+    /// Waits until the results change.
     pub async fn news(&mut self) {
         let changed = match &mut self.running {
             Some(checks) => checks.found.changed().await,
             None => std::future::pending().await,
         };
         if changed.is_err() {
-            // The checks have ended, which they do not by themselves; the deadline decides.
+            // The checks have ended, which they never do on their own. The deadline decides.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// The upgrade whose new system runs on trial here.
+/// The upgrade whose new system is on trial here.
 fn on_trial(read: &RecordRead, machine: &Observation) -> Option<UpgradeId> {
     let record = read.as_ref().ok()?;
     let to = record.upgrade.as_ref()?.to.as_ref()?;

@@ -1,7 +1,8 @@
-//! The machine's watchdog: what ends a hang that no software of ours lives to see.
+//! The machine's watchdog, which ends a hang that no software survives.
 //!
-//! Whether the hardware itself counts on across a reset Linux does not know; whether the kernel stops it before one, a parameter
-//! says, if it is set. In a trial systemd feeds it: `systemd.watchdog_sec` stands among a trial's arguments.
+//! Linux does not know whether the hardware keeps counting across a reset. A parameter says whether
+//! the kernel stops the watchdog before a reset, if the parameter is set. In a trial systemd feeds
+//! the watchdog: `systemd.watchdog_sec` is one of a trial's arguments.
 
 use std::fmt;
 use std::fs;
@@ -9,10 +10,11 @@ use std::path::Path;
 
 use upgrade::Reason;
 
-/// The kernel's own timer, by the name that drivers/watchdog/softdog.c gives itself. It hangs with the kernel, and ends at a reset.
+/// The kernel's own timer, by the name in drivers/watchdog/softdog.c. It hangs with the kernel, and
+/// ends at a reset.
 const SOFTWARE: &str = "Software Watchdog";
 
-/// What Linux tells of a watchdog (Documentation/ABI/testing/sysfs-class-watchdog).
+/// What Linux reports about a watchdog (Documentation/ABI/testing/sysfs-class-watchdog).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watchdog {
     identity: String,
@@ -23,16 +25,16 @@ pub struct Watchdog {
 /// The module parameter `watchdog.stop_on_reboot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtReboot {
-    /// Stopped, by the parameter.
+    /// The parameter stops it.
     Stopped,
-    /// Left to run, by the parameter.
+    /// The parameter lets it run.
     Runs,
-    /// As its driver likes.
+    /// The driver decides.
     Driver,
 }
 
 impl Watchdog {
-    /// The first one, which is the one that systemd feeds; below the folder that holds `sys`.
+    /// The first watchdog, which is the one that systemd feeds, below the folder that holds `sys`.
     #[must_use]
     pub fn look(kernel: &Path) -> Option<Self> {
         let device = kernel.join("sys/class/watchdog/watchdog0");
@@ -74,10 +76,10 @@ impl fmt::Display for Watchdog {
     }
 }
 
-/// Whether there is one that guards a trial, for policies that demand one.
+/// Checks that a watchdog guards a trial, for policies that require one.
 ///
 /// # Errors
-/// [`Reason::NoWatchdog`] with what there is instead.
+/// [`Reason::NoWatchdog`] with what exists instead.
 pub fn fitness(kernel: &Path) -> Result<(), Reason> {
     let found = match Watchdog::look(kernel) {
         Some(watchdog) if watchdog.guards() => return Ok(()),
@@ -91,7 +93,7 @@ pub fn fitness(kernel: &Path) -> Result<(), Reason> {
 mod tests {
     use super::*;
 
-    /// What is said of this watchdog where /sys says this of the parameter; nothing when it will do.
+    /// Why this watchdog is rejected when /sys reports this parameter, or `None` if it is accepted.
     fn refused(identity: &str, parameter: &str) -> Option<String> {
         let kernel = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {

@@ -1,4 +1,5 @@
-//! The step that is being performed: one at a time, beside the loop, so that the loop keeps watching.
+//! The current step. Steps run one at a time, concurrently with the loop, so that the loop keeps
+//! watching.
 
 use std::sync::Arc;
 
@@ -16,15 +17,15 @@ pub struct Work {
     pub step: Step,
     /// The upgrade that it is for.
     pub id: Option<UpgradeId>,
-    /// How far it is.
+    /// How far the step is.
     pub doing: watch::Receiver<Option<Doing>>,
     cancel: watch::Sender<bool>,
     task: JoinHandle<Outcome>,
 }
 
 impl Work {
-    /// Begins a step of this upgrade, if it is of one. `node` is our Node's name, as far as it is
-    /// known.
+    /// Begins a step, for this upgrade if the step belongs to one. `node` is the Node's name, as
+    /// far as it is known.
     pub fn begin<H: Hands>(
         tools: Tools<H>,
         step: Step,
@@ -71,21 +72,22 @@ impl Work {
         }
     }
 
-    /// Asks it to stop.
+    /// Asks the step to stop.
     pub fn cancel(&self) {
         self.cancel.send_replace(true);
     }
 
-    /// Leaves it where it is, as the end of the agent does.
+    /// Leaves the step where it is, as the end of the agent does.
     pub fn abandon(&self) {
         self.task.abort();
     }
 
-    /// Waits for progress or the end, whichever comes first; only the end is returned.
+    /// Waits for progress or the end. Returns only the end.
     pub async fn news(&mut self) -> Option<Finished> {
         tokio::select! {
             ended = &mut self.task => {
-                // A task that vanished (it panicked) has left the step's effect unknown: it is begun anew.
+                // A task that vanished (it panicked) leaves the step's effect unknown, so the agent
+                // begins the step again.
                 let died = |error: tokio::task::JoinError| Outcome::Failed(Reason::DeployDied {
                     verb: self.step.name().to_owned(),
                     detail: error.to_string(),
@@ -98,7 +100,7 @@ impl Work {
     }
 }
 
-/// The image that it was asked for.
+/// The image that the upgrade requested.
 fn image(up: &Upgrade) -> Option<Target> {
     match up.wanted() {
         Wanted::Image(target) => Some(target),

@@ -1,8 +1,9 @@
 //! The rules of time zones, from the running system's own database.
 //!
-//! It is part of the image, as all of /usr: signed with it, changed with it by nobody but an upgrade, and the same that `date` and
-//! everything else on the node goes by. A copy of ours would be a second truth, as old as the program. An image without one
-//! (Debian's tzdata) still has UTC.
+//! The database is part of the image, as all of /usr. The image's signature covers it, only an
+//! upgrade changes it, and `date` and everything else on the node use it. A copy in Careen would be
+//! a second source, as old as the program. An image without a database (Debian's tzdata) still has
+//! UTC.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +12,13 @@ use k8s_openapi::jiff::Timestamp;
 use k8s_openapi::jiff::tz::TimeZone;
 use upgrade::zone::{Offset, Rules, ZoneName};
 
-/// 2100-01-01: until then, the rules of today are as good as any.
+/// 2100-01-01. Until then, today's rules are good enough.
 const END: i64 = 4_102_444_800;
 
 /// The rules of a zone.
 ///
 /// # Errors
-/// What is accepted instead, and why this is not.
+/// The accepted values, and why this one is rejected.
 pub fn rules(zones: &Path, zone: &ZoneName) -> Result<Rules, String> {
     if zone.is_utc() {
         return Ok(Rules::default());
@@ -55,7 +56,8 @@ mod real;
 mod tests {
     use super::*;
 
-    /// A file as `zic -b slim` writes it for a zone whose rules have always been the same: all is in the last line.
+    /// A file as `zic -b slim` writes it for a zone whose rules never changed: the last line says
+    /// everything.
     fn tzif(rules: &str) -> Vec<u8> {
         let mut header = b"TZif2".to_vec();
         header.extend([0; 15]);
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn summer_and_winter_of_a_zone_are_read_from_its_file() {
         let berlin = zone(&tzif("CET-1CEST,M3.5.0,M10.5.0/3")).unwrap();
-        // 2026-03-29 and 2026-10-25 at 01:00 UTC, and a second before.
+        // 2026-03-29 and 2026-10-25 at 01:00 UTC, and one second before.
         for (moment, ahead) in [
             (1_774_745_999, 3600),
             (1_774_746_000, 7200),

@@ -1,4 +1,5 @@
-//! One run of the image's kubeadm. Its words go to the journal as they come, and why it failed goes to the caller.
+//! One run of the image's kubeadm. Its output goes to the journal as it comes, and the reason for a
+//! failure goes to the caller.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -12,19 +13,22 @@ use tokio::process::Command;
 
 use crate::health::group::Group;
 
-/// How much of the end of its words is kept, in bytes.
+/// How much of the end of the output is kept, in bytes.
 const KEPT: usize = 16 * 1024;
 
-/// How long kubeadm is listened to after its end: a program that it has started and left may hold its stream for ever.
+/// How long the agent reads kubeadm's output after kubeadm ends. A program that kubeadm started and
+/// left may hold the stream forever.
 const ECHO: Duration = Duration::from_millis(500);
 
-/// The last line of every failure, after the one that tells why (kubernetes, cmd/kubeadm/app/util/error.go).
+/// The last line of every failure, after the line with the reason (kubernetes,
+/// cmd/kubeadm/app/util/error.go).
 const HINT: &[u8] = b"To see the stack trace of this error";
 
 /// Runs `kubeadm upgrade node` of the system at this root.
 ///
 /// # Errors
-/// Why it did not succeed, for a person: path, exit status and the last line on standard error.
+/// Why kubeadm did not succeed, for a person: path, exit status and the last line on standard
+/// error.
 pub(super) async fn upgrade_node(root: &Path, limit: Duration) -> Result<(), String> {
     let program = Program::Kubeadm
         .below(root)
@@ -54,7 +58,7 @@ fn late(program: &Path, limit: Duration, words: &[u8]) -> String {
     }
 }
 
-/// Without the lines that tell nothing of this run.
+/// Drops the lines that say nothing about this run.
 fn telling(words: &[u8]) -> Vec<u8> {
     let lines = words.split(|byte| *byte == b'\n');
     let lines: Vec<_> = lines.filter(|line| !line.starts_with(HINT)).collect();
@@ -80,12 +84,12 @@ async fn run(command: &mut Command, words: &RefCell<Vec<u8>>) -> std::io::Result
     tokio::join!(ended, heard).0
 }
 
-/// Passes everything on to our own standard error, until the stream's end.
+/// Copies everything to this program's standard error, until the stream ends.
 async fn hear(stream: Option<impl AsyncRead + Unpin>, words: &RefCell<Vec<u8>>) {
     let Some(mut stream) = stream else { return };
     let mut piece = vec![0; 4096];
     while let Ok(read @ 1..) = stream.read(&mut piece).await {
-        // A journal that takes nothing more changes nothing about kubeadm.
+        // If the journal accepts nothing more, that does not affect kubeadm.
         let _ = std::io::stderr().write_all(&piece[..read]);
         let mut words = words.borrow_mut();
         words.extend_from_slice(&piece[..read]);
@@ -103,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// A system whose kubeadm is this script, with one in /usr/local that fails.
+    /// A system whose kubeadm is this script, with a second kubeadm in /usr/local that fails.
     fn system(script: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (folder, script) in [

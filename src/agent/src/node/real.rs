@@ -1,4 +1,4 @@
-//! The real node behind [`Hands`].
+//! The implementation of [`Hands`] for a real node.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -35,7 +35,7 @@ pub struct Node {
     snapshots: Snapshots,
 }
 
-/// What does not change while we run.
+/// What does not change while the agent runs.
 #[derive(Clone)]
 struct Fixed {
     started: SinceBoot,
@@ -47,7 +47,7 @@ struct Fixed {
 }
 
 impl Node {
-    /// The machine whose folders these are.
+    /// The machine with these folders.
     #[must_use]
     pub fn new(places: Places) -> Self {
         Self {
@@ -75,16 +75,17 @@ impl Node {
         Ok(self.fixed.get_or_init(|| fixed))
     }
 
-    /// Looks at the machine, as [`Hands::look`], and changes nothing of it.
+    /// Looks at the machine, as [`Hands::look`], and changes nothing.
     ///
     /// # Errors
-    /// When what boots here cannot be made out.
+    /// The agent cannot determine what boots here.
     pub fn see(&self, record: &Record) -> host::Result<Observation> {
         let fixed = self.fixed()?.clone();
         let booted = fixed.booted;
         let control_plane = self.places.root.join(CONTROL_PLANE);
         Ok(Observation {
-            // Spelled out, so that a new field does not compile until this agent looks at it.
+            // All fields are listed, so that a new field does not compile until this agent looks at
+            // it.
             machine: Machine {
                 version: fixed.version,
                 trial: fixed.trial,
@@ -102,7 +103,7 @@ impl Node {
                 etc_stale: self.etc_is_stale(record, &booted),
                 staged: may_arm(record, &booted).is_some() && boot::is_staged(&self.places.root),
                 hooks: self.hooks(record),
-                // The stage alone looks at the files.
+                // Only the stage looks at the files.
                 integrity: None,
                 booted,
             },
@@ -115,13 +116,14 @@ impl Node {
         })
     }
 
-    /// Walks /etc, so only where it matters: just before arming. What cannot be told counts as stale: deploying again is seconds.
+    /// Walks /etc, so it runs only where it matters: just before arming. An unknown result counts
+    /// as stale, because deploying again takes seconds.
     fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
         let commit = may_arm(record, booted).and_then(upgrade::Upgrade::commit);
         commit.is_some_and(|commit| etc::has_changed(&self.places, booted, commit).unwrap_or(true))
     }
 
-    /// Looked for while there may be something to run: idle, nobody asks.
+    /// Looks for hooks only while there may be something to run. An idle agent does not need them.
     fn hooks(&self, record: &Record) -> upgrade::Hooks {
         let upgrade = record.upgrade.as_ref();
         let due = upgrade.is_some_and(|up| !up.phase.is_end() || !up.custody.is_given_back());
@@ -197,18 +199,19 @@ impl Hands for Node {
     }
 }
 
-/// The folders of this machine that must be written and are mounted read-only.
+/// Makes the folders of this machine writable that must be written and are mounted read-only.
 ///
 /// # Errors
-/// When they cannot be made writable.
+/// They cannot be made writable.
 pub fn make_writable(places: &Places) -> host::Result<()> {
     host::mounts::make_private()?;
     host::mounts::make_writable(&places.sysroot)?;
-    // careen-deploy brings nothing before it is closed; what an earlier version has brought may still be there.
+    // careen-deploy pulls nothing before the repository is closed. What an earlier version pulled
+    // may still be there.
     if let Err(error) = host::repository::close(&places.sysroot) {
         tracing::warn!("{error}; users other than root may enter it");
     }
-    // /boot may be a mount of its own, or a folder of the root that is a bind mount by now.
+    // /boot may be a mount of its own, or a folder of the root that is now a bind mount.
     if let Err(error) = host::mounts::make_writable(&places.boot) {
         tracing::warn!(
             "{error}; {} may not take the one-shot entry",

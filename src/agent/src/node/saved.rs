@@ -1,4 +1,4 @@
-//! The kubelet's saved state, once an upgrade needs it no more.
+//! The kubelet's saved state, once an upgrade no longer needs it.
 
 use host::snapshot::Here;
 use host::{Error, Places, snapshot};
@@ -6,10 +6,11 @@ use upgrade::{Reason, Record, UpgradeId, names};
 
 use crate::task::Verb;
 
-/// Whether the old system has got back all that a trial has changed of it; by what lies on the disk, whichever upgrade it is of.
+/// Checks that everything a trial changed in the kubelet's state is restored for the old system.
+/// The disk's content decides, for any upgrade.
 ///
 /// # Errors
-/// When that cannot be told.
+/// The agent cannot determine it.
 pub fn none_is_owed(places: &Places) -> host::Result<Result<(), Reason>> {
     match snapshot::none_is_owed(places) {
         Ok(()) => Ok(Ok(())),
@@ -18,11 +19,12 @@ pub fn none_is_owed(places: &Places) -> host::Result<Result<(), Reason>> {
     }
 }
 
-/// Notes what a trial has changed of it and nobody has put back: the unit for that may not have run at all. To be called with the record as it
-/// was read and before anything is decided, or a second trial would save what the first has left, and the undoing remove what is right.
+/// Notes what a trial changed and nothing restored; the unit for that may not have run at all. Call
+/// it with the record as read, before any decision. Otherwise a second trial would save what the
+/// first one left, and the undo would remove what is right.
 ///
 /// # Errors
-/// When it may be forgotten.
+/// The note may be lost.
 pub fn owe_what_is_outstanding(
     places: &Places,
     record: &Record,
@@ -39,19 +41,20 @@ pub fn owe_what_is_outstanding(
     Ok(())
 }
 
-/// Removes the saved states of the kubelet but for this upgrade's, which the record tells of, and what is owed. What stays takes room and does
-/// nothing.
+/// Removes the saved states of the kubelet, except this upgrade's, which the record names, and the
+/// owed ones. What stays uses room and has no effect.
 pub fn keep(places: &Places, id: Option<&UpgradeId>) {
     removed(snapshot::keep_only(places, id));
 }
 
-/// After the last verb of an upgrade: nothing may put its saved state back any more, nor that of an
-/// upgrade before it. Only what the old system is still owed stays, for its next boot or a person.
+/// Runs after the last verb of an upgrade: nothing may restore its saved state any more, nor that
+/// of an earlier upgrade. Only what the old system is still owed stays, for its next boot or a
+/// person.
 pub fn tidy(places: &Places, verb: &Verb, id: &UpgradeId) {
     match verb {
         Verb::Undo { .. } => tell_what_is_owed(places, id),
-        // From now on the state of this node is what the new system has made of it. There is no way
-        // back to what this upgrade has saved.
+        // From now on the state of this node is what the new system has made of it. Nothing can
+        // restore what this upgrade saved.
         Verb::Clean => removed(snapshot::forget(places, id)),
         Verb::Fetch { .. }
         | Verb::Verify { .. }
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
     use upgrade::{BootId, Deployment, Phase, Target, Upgrade};
 
-    /// A node whose upgrade has saved the state, and may owe it.
+    /// A node whose upgrade saved the state, and may owe it.
     struct Node {
         _folder: tempfile::TempDir,
         places: Places,
@@ -150,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The upgrade from `a` to `b`, behind its first trial or in it.
+    /// The upgrade from `a` to `b`, during or after its first trial.
     fn tried_once(phase: Phase) -> Record {
         let (old, new) = (deployment("a"), deployment("b"));
         let target = Target::here(new.digest.clone());
@@ -191,7 +194,7 @@ mod tests {
         }
     }
 
-    /// The agent looks, in a later boot than the one that has armed.
+    /// The agent looks, in a later boot than the one that armed the trial.
     fn owe(node: &Node, record: &Record, booted: &str) {
         let here = Here {
             system: &deployment(booted),
@@ -200,7 +203,7 @@ mod tests {
         owe_what_is_outstanding(&node.places, record, here).unwrap();
     }
 
-    /// Whether something is owed once the agent has looked.
+    /// Whether something is owed after the agent has looked.
     fn is_owed(node: &Node, phase: Phase, booted: &str) -> bool {
         let record = tried_once(phase);
         owe(node, &record, booted);

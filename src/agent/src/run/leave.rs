@@ -1,5 +1,6 @@
-//! The end of an agent that is stopped: nothing is begun any more, and the Node hears how its upgrade has ended. Where a DaemonSet is uninstalled
-//! and the image has no agent, no other comes that could tell it.
+//! The end of an agent that is stopped. The agent begins nothing more, and reports to the Node how
+//! its upgrade ended. If a DaemonSet is uninstalled and the image has no agent, no later agent can
+//! report it.
 
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ use crate::hands::Hands;
 use crate::trial::Trial;
 use crate::work::Work;
 
-/// How long it tries. Its unit waits for three times as long (TimeoutStopSec).
+/// How long the agent tries. Its unit waits three times as long (TimeoutStopSec).
 const LAST_WORD: Duration = Duration::from_secs(20);
 
 impl<H: Hands> Agent<H> {
-    /// Leaves what is under way, and tells what is owed; no longer than until `hurry` is ready.
+    /// Leaves what is under way and sends the pending report, but stops when `hurry` is ready.
     pub(super) async fn leave(&mut self, hurry: impl Future<Output = ()>) {
         self.systemd.stopping();
         info!("stopping");
@@ -31,18 +32,18 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    /// A step that went on beside the last word could lead to its own next.
+    /// A step that continued during the last report could lead to a step after it.
     fn abandon(&mut self) {
         self.work.take().iter().for_each(Work::abandon);
         self.trial = Trial::default();
         self.planner.abandon();
     }
 
-    /// Waits until the Node knows how its upgrade has ended.
+    /// Waits until the Node shows how its upgrade has ended.
     async fn last_word(&mut self) {
         let mut owed = self.reporter.owed();
         loop {
-            // Nothing comes behind it that a write could be spared for.
+            // No later report follows, so there is no reason to save a write.
             let report = self.reporter.report();
             self.reporter.tell(self.wanted(report, true));
             tokio::select! {
