@@ -1,4 +1,5 @@
-//! What the server said last about each pod that must go, and what follows: who is asked now, and when it is hopeless.
+//! The server's last answer about each pod that must go, and what follows: which pods to evict now,
+//! and when the drain is hopeless.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,17 +11,18 @@ use upgrade::plan::Blocked;
 use super::evict::Answer;
 use super::pods::Victim;
 
-/// How long to wait until a pod is asked for again, as `kubectl drain` does.
+/// How long to wait before evicting a pod again, as `kubectl drain` does.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The last answer of each pod, and when it came.
+/// The last answer about each pod, and when it came.
 #[derive(Default)]
 pub struct Answers {
     last: HashMap<Victim, (Answer, Instant)>,
 }
 
 impl Answers {
-    /// The pods to ask for now: a new one at once, one that did not go after a pause, one on its way out never again.
+    /// The pods to evict now: a new pod at once, a refused pod after a pause, a terminating pod
+    /// never again.
     #[must_use]
     pub fn open(&self, victims: &[Victim], now: Instant) -> Vec<Victim> {
         let open = |victim: &&Victim| match self.last.get(victim) {
@@ -31,8 +33,8 @@ impl Answers {
         victims.iter().filter(open).cloned().collect()
     }
 
-    /// Takes in what was answered. One refusal may pass: admission looks at a copy of the pods that lags behind, so one that
-    /// was bound just before our cordon is not ours there yet.
+    /// Processes the answers. One refusal may be temporary: admission uses a copy of the pods that
+    /// lags. In that copy, a pod bound just before the cordon does not belong to this node yet.
     ///
     /// # Errors
     /// [`Reason::DrainRefused`] for a pod that was refused twice in a row.
@@ -54,7 +56,7 @@ impl Answers {
         Ok(())
     }
 
-    /// What holds the first of these pods that is held, for a person.
+    /// What holds up the first of these pods that is held up, for a person.
     #[must_use]
     pub fn hindrance(&self, victims: &[Victim]) -> Option<String> {
         victims
@@ -71,7 +73,8 @@ impl Answers {
     }
 }
 
-/// The first budget in the way, in the order of names, so that the same state gives the same words.
+/// The first budget that blocks the drain, in the order of names, so that the same state gives the
+/// same text.
 #[must_use]
 pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
     let budgets = answers.iter().filter_map(|(victim, answer)| match answer {
@@ -83,7 +86,7 @@ pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
         .map(|(pdb, pod)| Reason::BudgetBlocks { pdb, pod, seconds })
 }
 
-/// Each pod that would not go, and what holds it.
+/// Each pod that would not go, and what holds it up.
 #[must_use]
 pub fn holders(answers: &[(Victim, Answer)]) -> Vec<Blocked> {
     let held = answers.iter().filter_map(|(victim, answer)| {
@@ -100,7 +103,7 @@ pub fn holders(answers: &[(Victim, Answer)]) -> Vec<Blocked> {
     held
 }
 
-/// Pods that are still there, each with what the server says of it.
+/// The remaining pods, each with the server's answer about it.
 #[must_use]
 pub fn still_there(answers: &[(Victim, Answer)]) -> String {
     let mut pods: Vec<_> = answers

@@ -1,16 +1,17 @@
-//! Which budget refused an eviction. The kubelet's credential may not read budgets, so the refusal itself must tell.
+//! Which budget refused an eviction. The kubelet's credential may not read budgets, so only the
+//! refusal itself can tell.
 
 use kube::core::Status;
 
 use crate::cluster::error::cause;
 
-/// The cause's type when a disruption budget, and not the server's own load, answers 429.
+/// The type of the cause when a disruption budget, and not the server's own load, returns 429.
 const CAUSE: &str = "DisruptionBudget";
 
-/// Whether a budget refused, and its name where the server gives it.
+/// Whether a budget refused, and its name if the server gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// A disruption budget, by name, or by the server's own words.
+    /// A disruption budget, by name or by the server's own message.
     Budget(String),
     /// The server is busy.
     Busy,
@@ -25,8 +26,9 @@ pub fn refusal(status: &Status) -> Refusal {
     })
 }
 
-/// The name stands only in the text (kubernetes pkg/registry/core/pod/storage/eviction.go, `checkAndDecrement`). It is shown
-/// to a person and decides nothing, so a text that changes costs the bare name, not the upgrade.
+/// The name is only in the text (kubernetes pkg/registry/core/pod/storage/eviction.go,
+/// `checkAndDecrement`). It is shown to a person and decides nothing. So if the text changes, only
+/// the bare name is lost, not the upgrade.
 fn name(message: &str) -> Option<&str> {
     message
         .strip_prefix("The disruption budget ")?

@@ -1,4 +1,5 @@
-//! One change of our Node that rests on what it tests: what somebody else wrote just then is never taken for ours.
+//! One change of the Node that depends on its own tests, so that the agent never takes another
+//! client's concurrent write for its own.
 
 use client::{Node, patch_by};
 use json_patch::jsonptr::PointerBuf;
@@ -9,25 +10,26 @@ use serde_json::{Value, json};
 use crate::cluster::marks::{MANAGER, Mark};
 use crate::cluster::{ApiError, limited};
 
-/// How often a change is made anew that rested on what was true no more. Only whoever writes the very same fields makes it so.
+/// How often the agent retries a change whose tests no longer hold. Only a client that writes the
+/// same fields causes that.
 const OVERTAKEN: u32 = 10;
 
-/// The change holds only where this is so.
+/// The change applies only if this holds.
 pub fn test(path: PointerBuf, value: Value) -> PatchOperation {
     PatchOperation::Test(TestOperation { path, value })
 }
 
-/// Sets what may be there or not.
+/// Sets a field that may or may not exist.
 pub fn add(path: PointerBuf, value: Value) -> PatchOperation {
     PatchOperation::Add(AddOperation { path, value })
 }
 
-/// Takes away what is there.
+/// Removes a field that exists.
 pub fn remove(path: PointerBuf) -> PatchOperation {
     PatchOperation::Remove(RemoveOperation { path })
 }
 
-/// What takes a mark off that marks nothing, of whichever upgrade; empty where there is none.
+/// Removes a mark that marks nothing, of any upgrade. Empty if there is no such mark.
 pub fn unmarked(mark: &Mark, node: &Node) -> Vec<PatchOperation> {
     let Some(value) = mark.of(node).filter(|_| mark.is_left(node)) else {
         return Vec::new();
@@ -43,8 +45,9 @@ pub fn unmarked(mark: &Mark, node: &Node) -> Vec<PatchOperation> {
     alone.into_iter().chain(take_off).collect()
 }
 
-/// Reads, and changes on the condition that what was read still holds: else a person's cordon, set just then, would become ours and
-/// be lifted at the end. What others write meanwhile does not matter: the server applies the change to what is there by then.
+/// Reads the Node, and changes it on the condition that what was read still holds. Otherwise a
+/// person's cordon, set at that moment, would become Careen's and be removed at the end. Other
+/// concurrent writes do not matter: the server applies the change to the Node's current state.
 pub async fn change(
     nodes: &Api<Node>,
     name: &str,

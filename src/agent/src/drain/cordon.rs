@@ -1,5 +1,6 @@
-//! Cordon with our own mark, and its undoing. A cordon without this upgrade's mark is somebody else's and is never touched. Our mark
-//! outlives `kubectl uncordon`; from then on it marks nothing, and whoever cordons next has set a cordon of their own.
+//! Sets and removes a cordon with Careen's own mark. A cordon without this upgrade's mark belongs
+//! to somebody else, and the agent never touches it. Careen's mark survives `kubectl uncordon`.
+//! From then on it marks nothing, and the next cordon belongs to the person who sets it.
 
 use client::Node;
 use json_patch::Patch;
@@ -12,26 +13,28 @@ use super::change::{add, change, remove, test, unmarked};
 use crate::cluster::ApiError;
 use crate::cluster::marks::CORDON;
 
-/// Makes the node unschedulable and marks that as ours, in one write; a foreign cordon stays foreign.
+/// Makes the node unschedulable and marks the cordon as Careen's, in one write. A foreign cordon
+/// stays foreign.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn cordon(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
     change(nodes, name, |node| cordoned(node, id)).await
 }
 
-/// Takes this upgrade's own cordon off, and the mark with it.
+/// Removes this upgrade's own cordon and its mark.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn release(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
     change(nodes, name, |node| released(node, id)).await
 }
 
-/// What makes the node ours to cordon; nothing when it is cordoned, by whomever.
+/// The change that cordons the node, or `None` if the node is already cordoned, by any client.
 fn cordoned(node: &Node, id: &UpgradeId) -> Option<Patch> {
     let change = || {
-        // An apiserver takes null for "is not there" (evanphx/json-patch, Patch.test), and a Node's false is not there.
+        // An API server takes null for an absent field (evanphx/json-patch, Patch.test), and a
+        // Node's false is absent.
         Patch(vec![
             test(cordon_at(), Value::Null),
             add(mark_at(), json!(id.as_str())),
@@ -41,7 +44,8 @@ fn cordoned(node: &Node, id: &UpgradeId) -> Option<Patch> {
     (!CORDON.is_set(node)).then(change)
 }
 
-/// What takes our cordon off; the mark alone where it marks no cordon of ours, and nothing when the mark is not ours.
+/// The change that removes Careen's cordon. It removes only the mark if that marks no cordon of
+/// Careen's, and is `None` if the mark is not Careen's.
 fn released(node: &Node, id: &UpgradeId) -> Option<Patch> {
     let mark = CORDON.of(node).filter(|mark| *mark == id.as_str())?;
     let left = unmarked(&CORDON, node);
@@ -59,7 +63,7 @@ fn cordon_at() -> PointerBuf {
     PointerBuf::from_tokens(CORDON.field.iter().copied())
 }
 
-/// A Node that was asked to upgrade has annotations.
+/// A Node with a requested upgrade has annotations.
 fn mark_at() -> PointerBuf {
     PointerBuf::from_tokens(["metadata", "annotations", CORDON.key])
 }
@@ -85,10 +89,11 @@ mod tests {
         OURS.parse().unwrap()
     }
 
-    /// What a server makes of a Node by a change; nothing when a test in it does not hold.
+    /// The Node after a server applied a change, or `None` if a test in the change fails.
     fn after(change: &Patch, node: &Node) -> Option<Value> {
         let mut node = serde_json::to_value(node).unwrap();
-        // A server shows no false, and takes null for what is not there; this library knows the last as little as RFC 6902.
+        // A server omits false, and takes null for an absent field. This library does not know the
+        // latter, nor does RFC 6902.
         if node["spec"]["unschedulable"] == false {
             node["spec"]["unschedulable"] = Value::Null;
         }
@@ -119,7 +124,7 @@ mod tests {
         assert_eq!(after(&change, &node(true, Some(FORMER))), None);
     }
 
-    /// The Node with this manager of the cordon, and an agent's of the mark.
+    /// The Node with this manager for the cordon, and an agent's for the mark.
     fn set_by(manager: &str, mut node: Node) -> Node {
         let entry = json!([
             { "manager": manager, "fieldsV1": { "f:spec": { "f:unschedulable": {} } } },

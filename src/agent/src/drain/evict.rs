@@ -1,4 +1,4 @@
-//! One pod's eviction, asked for until the server lets it happen.
+//! One pod's eviction, requested until the server allows it.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, EvictParams, PostParams, Preconditions};
@@ -9,20 +9,20 @@ use super::budget::{Refusal, refusal};
 use super::pods::Victim;
 use crate::cluster::{ApiError, limited};
 
-/// What the server said to one request for an eviction.
+/// The server's answer to one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is on its way out.
+    /// The pod is terminating.
     Going,
     /// A disruption budget does not allow it now.
     Budget(String),
-    /// Not now; the server's words.
+    /// Not now, with the server's message.
     Later(String),
-    /// No, and asking again would not help; the server's words.
+    /// Refused, and a retry would not help, with the server's message.
     Refused(String),
 }
 
-/// Asks for one eviction; `dry` asks what would happen.
+/// Requests one eviction. `dry` asks what would happen.
 pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
     let parameters = EvictParams {
         delete_options: Some(only(victim)),
@@ -40,7 +40,8 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
             Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
             Refusal::Busy => Answer::Later(status.message.clone()),
         },
-        // Missing may be a pod that admission has not heard of yet: whether it is gone, the list alone tells.
+        // A missing pod may be one that admission does not know yet. Only the list shows whether it
+        // is gone.
         Err(error @ (ApiError::Away(_) | ApiError::Missing | ApiError::Conflict)) => {
             Answer::Later(error.to_string())
         }
@@ -48,7 +49,7 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
     }
 }
 
-/// Deletes a pod past its budget, with its own grace period.
+/// Deletes a pod in spite of its budget, with its own grace period.
 pub async fn delete(client: &Client, victim: &Victim) -> Result<(), ApiError> {
     let request = pods(victim)
         .delete(&victim.name, &only(victim))
@@ -59,7 +60,8 @@ pub async fn delete(client: &Client, victim: &Victim) -> Result<(), ApiError> {
     }
 }
 
-/// A successor of the same name (a StatefulSet's) must not go in its predecessor's stead.
+/// Prevents the deletion of a successor with the same name (a StatefulSet's) in place of its
+/// predecessor.
 fn only(victim: &Victim) -> DeleteParams {
     let uid = Preconditions {
         uid: Some(victim.uid.clone()),
@@ -75,7 +77,7 @@ fn pods(victim: &Victim) -> Request {
     Request::new(Pod::url_path(&(), Some(&victim.namespace)))
 }
 
-/// What is answered besides success or failure (the pod as it was) is of no use.
+/// Discards the body of the answer (the pod as it was), and keeps only success or failure.
 async fn send(
     client: &Client,
     request: kube::Result<http::Request<Vec<u8>>>,

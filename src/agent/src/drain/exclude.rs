@@ -1,8 +1,9 @@
-//! Being left out by external load balancers, with our own mark, and its undoing. A label without this upgrade's mark is somebody
-//! else's and stays, as a foreign cordon does.
+//! Excludes the node from external load balancers with Careen's own mark, and undoes that. A label
+//! without this upgrade's mark belongs to somebody else and stays, as a foreign cordon does.
 //!
-//! It is Kubernetes' own label: cloud controllers and MetalLB take a node that has it, with any value, out of their pools. The kubelet's
-//! credential may set it, for NodeRestriction leaves `node.kubernetes.io/` to kubelets.
+//! It is Kubernetes' own label: cloud controllers and MetalLB remove a node that has it, with any
+//! value, from their pools. The kubelet's credential may set it, because NodeRestriction leaves
+//! `node.kubernetes.io/` to kubelets.
 
 use client::Node;
 use json_patch::Patch;
@@ -15,23 +16,23 @@ use super::change::{add, change, remove, test, unmarked};
 use crate::cluster::ApiError;
 use crate::cluster::marks::EXCLUSION;
 
-/// Sets label and mark in one write; a foreign label stays foreign.
+/// Sets label and mark in one write. A foreign label stays foreign.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn exclude(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
     change(nodes, name, |node| excluded(node, id)).await
 }
 
-/// Takes this upgrade's own label away, and the mark with it.
+/// Removes this upgrade's own label and its mark.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn readmit(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
     change(nodes, name, |node| readmitted(node, id)).await
 }
 
-/// What makes the label ours; nothing when there is one, by whomever.
+/// The change that sets the label, or `None` if any client already set it.
 fn excluded(node: &Node, id: &UpgradeId) -> Option<Patch> {
     let change = || {
         Patch(vec![
@@ -43,7 +44,8 @@ fn excluded(node: &Node, id: &UpgradeId) -> Option<Patch> {
     (!EXCLUSION.is_set(node)).then(change)
 }
 
-/// What takes our label away; the mark alone where it marks no label of ours, and nothing when the mark is not ours.
+/// The change that removes Careen's label. It removes only the mark if that marks no label of
+/// Careen's, and is `None` if the mark is not Careen's.
 fn readmitted(node: &Node, id: &UpgradeId) -> Option<Patch> {
     let mark = EXCLUSION.of(node).filter(|mark| *mark == id.as_str())?;
     let left = unmarked(&EXCLUSION, node);
@@ -62,7 +64,7 @@ fn label_at() -> PointerBuf {
     PointerBuf::from_tokens(EXCLUSION.field.iter().copied())
 }
 
-/// A Node that was asked to upgrade has annotations.
+/// A Node with a requested upgrade has annotations.
 fn mark_at() -> PointerBuf {
     PointerBuf::from_tokens(["metadata", "annotations", EXCLUSION.key])
 }
@@ -91,11 +93,13 @@ mod tests {
         OURS.parse().unwrap()
     }
 
-    /// What a server makes of a Node's label and mark; nothing when a test in the change does not hold.
+    /// The Node's label and mark after a server applied a change, or `None` if a test in the change
+    /// fails.
     fn after(change: &Patch, node: &Node) -> Option<[Value; 2]> {
         let mut shown =
             json!({ "metadata": { "labels": node.labels(), "annotations": node.annotations() } });
-        // A server takes null for what is not there; this library knows that as little as RFC 6902.
+        // A server takes null for an absent field. This library does not know that, nor does RFC
+        // 6902.
         if !EXCLUSION.is_set(node) {
             shown["metadata"]["labels"][names::EXCLUDED] = Value::Null;
         }

@@ -1,7 +1,9 @@
-//! Draining with the kubelet's credential: cordon, evict in parallel, wait until the pods are gone.
+//! Drains the node with the kubelet's credential: cordon, evict in parallel, wait until the pods
+//! are gone.
 //!
-//! That credential may list the node's own pods and evict them, and little else. Once a pod is gone the Node authorizer
-//! answers a GET of it with 403, not 404, so the wait is by LIST, until no pod has the UID any more.
+//! That credential may list the node's own pods and evict them, and little else. Once a pod is
+//! gone, the Node authorizer answers a GET of it with 403, not 404. So the agent waits by LIST,
+//! until no pod has the UID any more.
 
 mod answers;
 mod budget;
@@ -30,43 +32,44 @@ use answers::{Answers, blocked, still_there};
 use evict::Answer;
 use pods::Victim;
 
-/// How often the list is looked at while pods end. Only while draining.
+/// How often the agent lists the pods while they terminate. Only while draining.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many pods are listed at once. A node has a hundred as a rule; finished ones that nobody clears away may be thousands, and a pod is
-/// tens of kilobytes on the wire.
+/// How many pods one list request returns. A node usually has a hundred. Finished pods that nobody
+/// removes may be thousands, and a pod is tens of kilobytes on the wire.
 const PAGE: u32 = 100;
 
-/// How many evictions are asked for at the same time.
+/// How many eviction requests run at the same time.
 const PARALLEL: usize = 10;
 
-/// What is left to the cordon once the drain's time is over, as for a server that was away all the while and is back.
+/// How long the cordon may take after the drain's time is over, for example when a server returns
+/// that was unreachable all the time.
 const CORDONING: Duration = Duration::from_secs(10);
 
-/// How long deleted pods may take at the deadline before the reboot takes them down.
+/// How long deleted pods may take at the deadline before the reboot ends them.
 const FORCED: Duration = Duration::from_secs(60);
 
-/// Draining one node.
+/// The drain of one node.
 pub struct Drain<'a> {
     /// The API server.
     pub cluster: &'a Cluster,
     /// The Node.
     pub node: &'a str,
-    /// Whose cordon it is.
+    /// The upgrade that the cordon belongs to.
     pub id: &'a UpgradeId,
-    /// How long it may take, and what happens then.
+    /// How long the drain may take, and what happens after that.
     pub policy: &'a policy::Drain,
-    /// How much of its time was used up before.
+    /// How much of its time earlier attempts used.
     pub spent: Duration,
-    /// Says what is being done.
+    /// Reports what is being done.
     pub progress: &'a (dyn Fn(u8, String) + Send + Sync),
 }
 
 impl Drain<'_> {
-    /// Cordons, evicts and waits. Dropping the future gives up between two requests.
+    /// Cordons, evicts and waits. Dropping the future stops the drain between two requests.
     ///
     /// # Errors
-    /// Why it did not end; the cordon stays until [`release`].
+    /// Why the drain did not end. The cordon stays until [`release`].
     pub async fn run(&self) -> Result<(), Reason> {
         let now = Instant::now();
         let start = now.checked_sub(self.spent).unwrap_or(now);
@@ -83,7 +86,7 @@ impl Drain<'_> {
             AtDeadline::Abort => left.map_or(Ok(()), Err),
             AtDeadline::Continue => Ok(()),
             AtDeadline::Force => {
-                // What is still there after this goes down with the reboot: that is what was asked for.
+                // The reboot ends the remaining pods, as the policy requires.
                 let _ = tokio::time::timeout(FORCED, self.force()).await;
                 Ok(())
             }
@@ -110,7 +113,7 @@ impl Drain<'_> {
         }
     }
 
-    /// The pods that are asked to go by now.
+    /// The pods to evict now.
     fn at_turn(&self, turn: &mut Turn, victims: &[Victim], start: Instant) -> Vec<Victim> {
         let order = &self.policy.order;
         let place = |victim: &Victim| order::place(order, &victim.namespace, victim.priority);
@@ -123,8 +126,9 @@ impl Drain<'_> {
         at_turn.cloned().collect()
     }
 
-    /// The cordon comes first, so that nothing new is scheduled meanwhile; an absent API server is waited for. No policy goes on
-    /// without it: whoever accepts that pods are ended does not accept that new ones come.
+    /// Sets the cordon first, so that no new pod is scheduled meanwhile, and waits for an
+    /// unreachable API server. No policy continues without the cordon: an operator who accepts that
+    /// pods are ended does not accept new ones.
     async fn cordoned(&self, by: Instant) -> Result<(), Reason> {
         let mut last = ApiError::Away("no answer".to_owned());
         let cordoned = async {
@@ -166,7 +170,7 @@ impl Drain<'_> {
         (self.progress)(u8::try_from(gone).unwrap_or(100), text);
     }
 
-    /// What stood in the way at the deadline; nothing when it has just gone.
+    /// What blocked the drain at the deadline, or `None` if it has just gone.
     async fn left(&self, start: Instant) -> Option<Reason> {
         let seconds = start.elapsed().as_secs();
         let (client, victims) = match self.victims().await {
@@ -199,10 +203,10 @@ impl Drain<'_> {
     }
 }
 
-/// Tries the drain dry: nothing is cordoned and no pod is touched.
+/// Does a dry run of the drain, without cordoning the node or touching a pod.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, ApiError> {
     let client = cluster.client().await?;
     let victims = victims(&client, node).await?;
@@ -210,15 +214,15 @@ pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, A
     Ok(blocked(&answers, 0))
 }
 
-/// Asks load balancers to leave the node out.
+/// Asks load balancers to exclude the node.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
     exclude::exclude(&cluster.nodes().await?, node, id).await
 }
 
-/// Tries the drain dry, and names every pod that would move and every one that would not.
+/// Does a dry run of the drain. Names every pod that would move and every pod that would not.
 ///
 /// # Errors
 /// As [`rehearse`].
@@ -231,20 +235,20 @@ pub async fn preview(cluster: &Cluster, node: &str) -> Result<Pods, ApiError> {
     Ok(Pods { moving, blocked })
 }
 
-/// Takes this upgrade's own cordon off, and lets load balancers come back.
+/// Removes this upgrade's own cordon, and readmits the node to load balancers.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
     let nodes = cluster.nodes().await?;
     cordon::release(&nodes, node, id).await?;
     exclude::readmit(&nodes, node, id).await
 }
 
-/// Takes off the marks that mark nothing, both in one write.
+/// Removes the marks that mark nothing, both in one write.
 ///
 /// # Errors
-/// When the API server is away or refuses.
+/// The API server is unreachable or refuses.
 pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
     let left = |node: &Node| {
         let marks = [CORDON, EXCLUSION].iter();
@@ -257,7 +261,7 @@ pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
 }
 
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
-    // The Node authorizer allows this list with this very selector and no other.
+    // The Node authorizer allows this list only with exactly this selector.
     let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
     let (api, mut page) = (pods_of(client.clone()), own.clone().limit(PAGE));
     let mut found = Vec::new();

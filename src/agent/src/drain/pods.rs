@@ -1,12 +1,12 @@
-//! Which pods a drain is about: pure functions over what was listed.
+//! Selects the pods to drain: pure functions over a list of pods.
 
 use client::Pod;
 use kube::ResourceExt;
 
-/// The kubelet marks its own copies of static pods with this; they cannot be evicted.
+/// The kubelet marks its own copies of static pods with this annotation. They cannot be evicted.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// One pod that must go. The UID tells it from a successor of the same name.
+/// One pod that must go. The UID distinguishes it from a successor with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Victim {
     /// Its namespace.
@@ -40,8 +40,8 @@ fn victim(pod: &Pod) -> Victim {
     }
 }
 
-/// Pods of a DaemonSet are known by their owner (the kubelet's credential may not read DaemonSets) and would come back at
-/// once; static pods belong to the node; a finished pod keeps nothing running.
+/// The owner identifies pods of a DaemonSet (the kubelet's credential may not read DaemonSets), and
+/// they would return at once. Static pods belong to the node. A finished pod keeps nothing running.
 fn must_go(pod: &Pod) -> bool {
     let daemon = pod.owner_references().iter().any(|owner| {
         owner.kind == "DaemonSet"

@@ -1,5 +1,5 @@
-//! Events about our Node, for `kubectl describe node` and for collectors. Nobody decides by them: any node's
-//! credential can write Events about any object.
+//! Events about the Node, for `kubectl describe node` and for collectors. No program may decide by
+//! them, because any node's credential can write Events about any object.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::patch;
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::{Cluster, limited};
 
-/// Who reports.
+/// The controller that reports.
 const CONTROLLER: &str = "careen.dev/agent";
 
 /// The API server cuts notes at this many bytes.
 const NOTE: usize = 1024;
 
-/// The reason of an Event about keys that are nearly ours.
+/// The reason of an Event about keys that resemble Careen's.
 const UNKNOWN_KEYS: &str = "UnknownKeys";
 
 /// What an Event says.
@@ -32,7 +32,7 @@ pub struct Word {
 }
 
 impl Word {
-    /// Of the answer, or of what is in the way.
+    /// The Event about the answer, or about what holds the upgrade up.
     pub fn of(report: &Report) -> Self {
         Self {
             reason: patch::code(report),
@@ -41,7 +41,7 @@ impl Word {
         }
     }
 
-    /// Of keys that are nearly ours.
+    /// The Event about keys that resemble Careen's.
     pub fn of_unknown_keys(report: &Report) -> Option<Self> {
         report.unknown().map(|note| Self {
             reason: UNKNOWN_KEYS.to_owned(),
@@ -51,10 +51,12 @@ impl Word {
     }
 }
 
-/// Publishes one Event; one that cannot be published is dropped, since the Node itself says the same.
+/// Publishes one Event. An Event that cannot be published is dropped, because the Node itself says
+/// the same.
 pub async fn publish(cluster: Arc<Cluster>, word: Word, node: Arc<NodeSeen>, now: Timestamp) {
     let result = async {
-        // Events about cluster-wide objects live in `default`; elsewhere they are refused (k8s validation, not RBAC).
+        // Events about cluster-wide objects are in `default`; the API server rejects them elsewhere
+        // (k8s validation, not RBAC).
         let events: Api<Event> = Api::namespaced(cluster.client().await?, "default");
         limited(events.create(&PostParams::default(), &event(word, &node, now))).await
     };

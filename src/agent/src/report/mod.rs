@@ -1,5 +1,5 @@
-//! Telling the Node how far it is. The latest report wins: what could not be written while the API server was away is
-//! replaced by what holds when it is back.
+//! Reports progress to the Node. The latest report wins: when the API server returns, the current
+//! report replaces those that could not be written.
 
 mod event;
 mod pace;
@@ -23,32 +23,32 @@ use event::Word;
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::{ApiError, Cluster, limited};
 
-/// Pause before a write that failed is tried again.
+/// Pause before the agent retries a failed write.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// Pause after the server said no: asking again soon would not change that.
+/// Pause after the server refused a write: an early retry would not change the answer.
 const REFUSED: Duration = Duration::from_secs(30);
 
-/// How long after a write that was accepted the Node may still be seen without it. The watch brings it within a second; behind that an etcd that was put
-/// back to a backup, or a person, has taken it off again.
+/// How long after an accepted write the Node may still be seen without it. The watch delivers it
+/// within a second. After this time, an etcd restored from a backup, or a person, has removed it.
 const LOST: Duration = Duration::from_secs(30);
 
-/// What is to be told, and the Node as it was seen last. Without a Node nothing can be told.
+/// What to report, and the Node as last seen. Without a Node nothing can be reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// The report.
     pub report: Option<Report>,
-    /// Our Node.
+    /// The Node.
     pub node: Option<Arc<NodeSeen>>,
-    /// Behind which finding of the server it was seen.
+    /// The listing of the server that the Node was seen after.
     pub listing: u64,
-    /// The API server is reached.
+    /// Whether the agent reaches the API server.
     pub reached: bool,
-    /// The node is about to reboot: what is left to tell is told now.
+    /// Whether the node is about to reboot. Pending reports are then written immediately.
     pub hurry: bool,
 }
 
-/// Where the loop leaves what is to be told.
+/// Passes reports from the loop to the writer.
 pub struct Reporter {
     wanted: watch::Sender<Wanted>,
     settle: watch::Sender<bool>,
@@ -77,18 +77,19 @@ impl Reporter {
         }
     }
 
-    /// Leaves what is to be told; wakes the writer when it is something new.
+    /// Stores what to report, and wakes the writer if it is new.
     pub fn tell(&self, wanted: Wanted) {
         if *self.wanted.borrow() == wanted {
             return;
         }
-        // Before the writer wakes: a reboot that is begun now must not take the last report's word for this one's.
+        // Set this before the writer wakes. Otherwise a reboot that begins now could mistake the
+        // last report's result for this one's.
         self.settle.send_replace(false);
         self.owe.send_replace(is_answered(wanted.report.as_ref()));
         self.wanted.send_replace(wanted);
     }
 
-    /// What is to be told.
+    /// What to report.
     #[must_use]
     pub fn report(&self) -> Option<Report> {
         self.wanted.borrow().report.clone()
@@ -100,14 +101,16 @@ impl Reporter {
         self.settle.subscribe()
     }
 
-    /// Whether the Node does not know yet how its upgrade has ended, also while nobody can be told.
+    /// Whether the Node does not yet show how its upgrade has ended, also while the server is
+    /// unreachable.
     #[must_use]
     pub fn owed(&self) -> watch::Receiver<bool> {
         self.owe.subscribe()
     }
 }
 
-/// Whether it says how an upgrade has ended. What is under way the next agent goes on to tell.
+/// Whether it says how an upgrade has ended. The next agent continues to report an upgrade under
+/// way.
 fn is_answered(report: Option<&Report>) -> bool {
     let answer = report.and_then(|report| report.answer);
     matches!(answer, Some(Answer::Upgraded | Answer::Failed))
@@ -121,8 +124,9 @@ struct Writer {
     written: Option<Written>,
 }
 
-/// What was written last, when, and to which object: a Node that was deleted and registered again knows nothing, and a server that went
-/// away may have come back as it was before, restored from a backup.
+/// What was written last, when, and to which object. A Node that was deleted and registered again
+/// has no report. A server that was unreachable may return in an earlier state, restored from a
+/// backup.
 struct Written {
     report: Report,
     at: Instant,
@@ -174,7 +178,8 @@ impl Writer {
         due.map(|at| if wanted.hurry { Instant::now() } else { at })
     }
 
-    /// Whether an answer was not written yet and there may still be somebody to tell. What a server that has gone away since was told it knows.
+    /// Whether an answer is not yet written and could still be. An answer written before the server
+    /// became unreachable counts as written.
     fn owes(&self, wanted: &Wanted) -> bool {
         let is_written = |written: &Written| Some(&written.report) == wanted.report.as_ref();
         let nobody = wanted.reached && wanted.node.is_none();
@@ -182,7 +187,8 @@ impl Writer {
         is_answered(wanted.report.as_ref()) && !nobody && !told
     }
 
-    /// When what was written is written again, because the Node does not say it. No reboot waits for that.
+    /// When to write the same report again because the Node does not show it. No reboot waits for
+    /// that.
     fn due_again(&self, wanted: &Wanted) -> Option<Instant> {
         let (report, node) = (wanted.report.as_ref()?, wanted.node.as_ref()?);
         let written = self.written.as_ref()?;
@@ -217,7 +223,7 @@ impl Writer {
         }
     }
 
-    /// Waits a little, or until there is something else to tell.
+    /// Waits for a while, or until there is another report.
     async fn pause(&mut self, time: Duration) {
         let _ = tokio::time::timeout(time, self.wanted.changed()).await;
         self.wanted.mark_changed();
@@ -242,7 +248,8 @@ impl Writer {
         let unknown = Word::of_unknown_keys(&report).filter(|_| last.is_none_or(keys));
         self.remember(wanted, &report, node);
         for word in word.into_iter().chain(unknown) {
-            // In a task of its own: an Event is a courtesy, which neither the next report nor a reboot waits for.
+            // Runs in a separate task. An Event is a courtesy, and neither the next report nor a
+            // reboot waits for it.
             let (cluster, node) = (Arc::clone(&self.cluster), Arc::clone(node));
             tokio::spawn(event::publish(cluster, word, node, Timestamp::now()));
         }
@@ -277,7 +284,7 @@ mod tests {
         }
     }
 
-    /// It has written nothing, and runs not.
+    /// A writer that has written nothing and does not run.
     fn writer() -> Writer {
         Writer {
             cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
@@ -379,7 +386,7 @@ mod tests {
         settled.wait_for(|settled| *settled).await.unwrap();
     }
 
-    /// The Node as the API server has it behind a write that it accepted.
+    /// The Node as the API server has it after an accepted write.
     fn with(report: &Report, bare: &Node) -> NodeSeen {
         let bare: NodeSeen = bare.clone().into();
         let mut node = patch::body(report, &bare, Timestamp::UNIX_EPOCH);

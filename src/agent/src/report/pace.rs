@@ -1,14 +1,14 @@
-//! When a report is written: what matters at once, what merely moves at most every ten seconds.
+//! When a report is written: a significant change at once, mere progress at most every ten seconds.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use upgrade::report::Report;
 
-/// Pause between writes that only move percent or step.
+/// Pause between writes that change only the percentage or the step.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Pause before a new phase is written, so that phases that follow at once share a write.
+/// Pause before a new phase is written, so that phases in quick succession share one write.
 const PHASE: Duration = Duration::from_secs(1);
 
 /// When to write `wanted`, given what was written last and when.
@@ -56,7 +56,7 @@ mod tests {
         report
     }
 
-    /// So long after `last` was written `wanted` is.
+    /// How long after the write of `last` the agent writes `wanted`.
     fn pause(last: &Report, wanted: &Report) -> Option<Duration> {
         let then = Instant::now();
         due(Some((last, then)), wanted).map(|at| at - then)

@@ -1,4 +1,5 @@
-//! A report as one PATCH of nodes/status: annotations and condition together, so that no reader sees half of it.
+//! A report as one PATCH of nodes/status: annotations and condition together, so that no client
+//! reads half of it.
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ pub fn body(report: &Report, node: &NodeSeen, now: Timestamp) -> Value {
     })
 }
 
-/// Whether the Node says this already: after a restart of the agent nothing is written twice.
+/// Whether the Node already says this. After a restart the agent writes nothing twice.
 #[must_use]
 pub fn is_there(report: &Report, node: &NodeSeen) -> bool {
     let wanted = annotations(report);
@@ -42,7 +43,7 @@ fn annotations(report: &Report) -> Value {
         names::FAILURE_REASON: failure,
         names::STATUS: serde_json::to_string(&report.status).unwrap_or_default(),
     });
-    // A record that cannot be read takes nothing off the Node.
+    // A record that cannot be read removes nothing from the Node.
     if let Some(past) = &report.past {
         annotations[names::HISTORY] = json!(history::json(past));
     }
@@ -79,7 +80,8 @@ const fn status_of(report: &Report) -> &'static str {
     }
 }
 
-/// The stable word for the condition and the Event: the reason's code, else the phase.
+/// The stable word for the condition and the Event: the reason's code, or the phase if there is no
+/// reason.
 #[must_use]
 pub fn code(report: &Report) -> String {
     report
@@ -97,13 +99,13 @@ fn told(report: &Report) -> String {
     }
 }
 
-/// Whether it says nothing but that nothing was ever asked.
+/// Whether it says only that no upgrade was ever requested.
 #[must_use]
 pub fn is_silent(report: &Report) -> bool {
     report.status.phase == IDLE && report.now().is_none()
 }
 
-/// The sentence for the condition and the Event; in the condition the keys that are unknown stand behind it.
+/// The sentence for the condition and the Event. In the condition, the unknown keys follow it.
 #[must_use]
 pub fn message(report: &Report) -> String {
     match (report.now(), &report.status.doing) {

@@ -1,4 +1,4 @@
-//! The one-shot entry of the boot loader: written, and cleared.
+//! Writes and clears the boot loader's one-shot entry.
 
 use host::loader::{self, Aim};
 use host::{Error, Places};
@@ -30,8 +30,8 @@ fn aim(places: &Places, aim: Aim<'_>) -> Result<(), Reason> {
     })
 }
 
-/// An automount may have mounted /boot read-only again since the agent has started. If the mount
-/// stays as it is, the write fails and says so.
+/// An automount may have mounted /boot read-only again since the agent started. If the mount stays
+/// read-only, the write fails with that error.
 fn make_boot_writable(places: &Places) {
     if let Err(error) = host::mounts::make_writable(&places.boot) {
         tracing::warn!("{error}");

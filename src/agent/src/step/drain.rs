@@ -9,7 +9,7 @@ use crate::cluster::{ApiError, Cluster};
 use crate::drain::{self, Drain};
 use crate::hands::{Ended, Errand};
 
-/// The API server, and what a step asks it about.
+/// The API server and the inputs of a step's requests.
 pub(super) struct Server<'a> {
     pub cluster: &'a Cluster,
     pub node: Option<&'a str>,
@@ -57,7 +57,7 @@ impl<'a> Server<'a> {
         })
     }
 
-    /// Whose cordon it is.
+    /// The upgrade that the cordon belongs to.
     fn id(&self) -> Result<&'a UpgradeId, Reason> {
         let id = self.errand.id.as_ref();
         id.ok_or_else(|| Reason::DrainRefused {

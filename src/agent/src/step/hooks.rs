@@ -1,5 +1,5 @@
-//! The operator's own programs around the time in which a node is taken from its users: found, trusted and run as the checks of a
-//! trial are.
+//! The operator's own programs, before the node is cordoned and after it is uncordoned. The agent
+//! finds, trusts and runs them as the checks of a trial.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
 use crate::task::HookPoint;
 
-/// Below these folders of a system, the operator's after the image's.
+/// Below these folders of a system. The operator's folder follows the image's.
 pub(crate) const HOMES: [&str; 2] = ["usr/lib/careen", "etc/careen"];
 
 /// The folders of hooks.
@@ -24,7 +24,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Those of the system at this root.
+    /// The folders of the system at this root.
     #[must_use]
     pub fn below(root: &Path) -> Self {
         let folders = |name: &str| HOMES.map(|home| root.join(home).join(name)).to_vec();
@@ -34,7 +34,7 @@ impl Hooks {
         }
     }
 
-    /// Whether there are any.
+    /// Whether there are any hooks.
     #[must_use]
     pub fn seen(&self) -> upgrade::Hooks {
         upgrade::Hooks {
@@ -46,7 +46,7 @@ impl Hooks {
     /// Runs the hooks.
     ///
     /// # Errors
-    /// [`Reason::HookFailed`] with the first that did not succeed. Those after it do not run.
+    /// [`Reason::HookFailed`] with the first hook that failed. The hooks after it do not run.
     pub async fn perform(&self, point: HookPoint, errand: &Errand) -> Result<Ended, Reason> {
         let (folders, outcome) = match point {
             HookPoint::Pre => (&self.pre, ""),
@@ -62,7 +62,7 @@ impl Hooks {
     }
 }
 
-/// What hooks are given.
+/// The input of a hook.
 struct Run<'a> {
     id: &'a str,
     outcome: &'a str,
@@ -200,7 +200,7 @@ mod tests {
         );
     }
 
-    /// The example of docs/policy.md, for what is below this folder in place of /sys.
+    /// The example of docs/policy.md, with this folder in place of /sys.
     fn documented(supplies: &Path) -> String {
         let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
         let page = fs::read_to_string(Path::new(&here).join("../../docs/policy.md")).unwrap();

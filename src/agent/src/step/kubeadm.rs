@@ -1,4 +1,4 @@
-//! Running `kubeadm upgrade node` again, in its unit, where the run before the kubelet failed.
+//! Runs `kubeadm upgrade node` again, in its unit, if the run before the kubelet failed.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use upgrade::{Reason, names};
 use crate::hands::{Ended, Errand};
 use crate::kubeadm::{Notes, failed, is_running};
 
-/// How often its end is looked for, and how long systemd may take to begin it.
+/// How often the agent checks for the end, and how long systemd may take to start the unit.
 const LOOK: Duration = Duration::from_millis(500);
 const START: Duration = Duration::from_secs(5);
 
-/// Has its unit run once more, no longer than the trial may last.
+/// Runs its unit again, no longer than the trial may last.
 ///
 /// # Errors
 /// As [`again_noting`].
@@ -24,11 +24,11 @@ pub async fn perform(errand: &Errand) -> Result<Ended, Reason> {
     errand.unless_cancelled(again_noting(&notes)).await
 }
 
-/// Has its unit run once more, then the kubelet restarted on what it wrote. Where an agent was
-/// killed in between, only that.
+/// Runs its unit again, then restarts the kubelet on the configuration that kubeadm wrote. If an
+/// agent was killed in between, only restarts the kubelet.
 ///
 /// # Errors
-/// [`Reason::KubeadmFailed`] when it did not succeed: without the API server it cannot.
+/// [`Reason::KubeadmFailed`] if kubeadm did not succeed. It cannot succeed without the API server.
 pub async fn again_noting(notes: &Notes) -> Result<(), Reason> {
     let bus = Bus::system().await.map_err(unheard)?;
     notes.owe_restart()?;

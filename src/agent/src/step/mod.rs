@@ -1,7 +1,7 @@
-//! Performing a step: one exhaustive match, in [`perform`].
+//! Performs a step: one exhaustive match, in [`perform`].
 //!
 //! The API server performs some steps ([`drain`]). For the others the machine does a [`Task`]; the
-//! other files here are how a real machine does it.
+//! other files here are the implementation for a real machine.
 
 pub mod arm;
 pub mod deploy;
@@ -21,7 +21,7 @@ use crate::cluster::Cluster;
 use crate::hands::{Ended, Errand, Hands};
 use crate::task::{HookPoint, Task, Verb};
 
-/// How long a reboot waits for the Node to be told.
+/// How long a reboot waits for the report to the Node.
 const LAST_WORD: Duration = Duration::from_secs(3);
 
 /// What every step may use.
@@ -30,7 +30,7 @@ pub struct Tools<H> {
     pub hands: Arc<H>,
     /// The API server.
     pub cluster: Arc<Cluster>,
-    /// Becomes true when there is nothing left to tell the Node.
+    /// Becomes true when nothing is left to report to the Node.
     pub told: watch::Receiver<bool>,
 }
 
@@ -45,20 +45,20 @@ impl<H> Clone for Tools<H> {
     }
 }
 
-/// A step, and what it is about.
+/// A step and its subject.
 pub struct Order {
     /// The step.
     pub step: Step,
-    /// The image that the upgrade was asked for; nothing for a system that is on this disk already.
+    /// The image that the upgrade requested, or `None` for a system that is already on this disk.
     pub image: Option<Target>,
-    /// The name of our Node, as far as it is known.
+    /// The name of the Node, as far as it is known.
     pub node: Option<String>,
 }
 
 /// Performs a step.
 ///
 /// # Errors
-/// Why it could not be done.
+/// Why the step failed.
 pub async fn perform<H: Hands>(
     tools: &Tools<H>,
     order: Order,
@@ -97,13 +97,13 @@ pub async fn perform<H: Hands>(
             }
             Task::Reboot { force }
         }
-        // Only the stage lets a boot go on.
+        // Only the stage lets a boot continue.
         Step::Pass => return Err(errand.not_ours()),
     };
     tools.hands.perform(task, errand).await
 }
 
-/// Waits until the Node knows what it can be told within a moment: after this comes silence.
+/// Waits briefly until the Node has the last report, because the agent cannot report after this.
 async fn last_word(mut told: watch::Receiver<bool>) {
     let _ = tokio::time::timeout(LAST_WORD, told.wait_for(|told| *told)).await;
 }

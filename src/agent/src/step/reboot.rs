@@ -1,4 +1,4 @@
-//! Rebooting through logind, and the lock that keeps others from doing so while we work.
+//! Reboots through logind, and holds the lock that stops others from rebooting while a step runs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,21 +8,23 @@ use host::power;
 use systemd::{Bus, LoginProxy, OwnedFd, PrepareForShutdownStream};
 use upgrade::Reason;
 
-/// How long logind has to begin the shutdown. Programs that delay it (a kubelet's graceful shutdown) come after that signal.
+/// How long logind may take to begin the shutdown. Programs that delay it (a kubelet's graceful
+/// shutdown) run after that signal.
 const BEGIN: Duration = Duration::from_secs(30);
 
-/// How long systemd's reboot without stopping units may take before the kernel is asked.
+/// How long systemd's reboot without stopping units may take before the agent asks the kernel.
 const LAST_RESORT: Duration = Duration::from_secs(60);
 
-/// How long a shutdown that has begun may take before it counts as failed. Units have 90 s each to stop, by default.
+/// How long a shutdown that has begun may take before it counts as failed. By default, units have
+/// 90 s each to stop.
 const SHUTDOWN: Duration = Duration::from_secs(600);
 
-/// Keeps others from rebooting until it is dropped. Since systemd 257 it binds root too.
+/// Stops others from rebooting until it is dropped. Since systemd 257 it also binds root.
 pub struct Lock {
     _held: OwnedFd,
 }
 
-/// Takes the lock. Without logind there is none: the step itself matters more.
+/// Takes the lock. Returns `None` without logind, because the step itself matters more.
 pub async fn lock(why: &str) -> Option<Lock> {
     let take = async {
         let bus = Bus::system().await?;
@@ -39,7 +41,7 @@ pub async fn lock(why: &str) -> Option<Lock> {
     }
 }
 
-/// Reboots, and does not come back unless that fails. `boot` is the folder /boot.
+/// Reboots, and returns only if that fails. `boot` is the folder /boot.
 ///
 /// # Errors
 /// [`Reason::RebootRefused`].
@@ -48,7 +50,8 @@ pub async fn perform(boot: &Path, by_force: bool) -> Result<(), Reason> {
         return force(boot).await;
     }
     ask().await?;
-    // The end of this step is a SIGTERM to us. To come back with "done" would only begin it again.
+    // This step ends with a SIGTERM to the agent. A return of "done" would only begin the step
+    // again.
     tokio::time::sleep(SHUTDOWN).await;
     let seconds = SHUTDOWN.as_secs();
     Err(refused(&format!(
@@ -56,10 +59,10 @@ pub async fn perform(boot: &Path, by_force: bool) -> Result<(), Reason> {
     )))
 }
 
-/// Asks for a reboot and returns when it has begun; what follows is a SIGTERM to us.
+/// Requests a reboot and returns when it has begun. A SIGTERM to the agent follows.
 ///
 /// # Errors
-/// [`Reason::RebootRefused`], with those who hold it up.
+/// [`Reason::RebootRefused`], with the holders of the locks that block it.
 pub async fn ask() -> Result<(), Reason> {
     let bus = Bus::system().await.map_err(|error| refused(&error))?;
     ask_on(&bus).await
@@ -104,7 +107,7 @@ async fn begins(mut signals: PrepareForShutdownStream) -> bool {
     false
 }
 
-/// Who blocks a shutdown, for a person.
+/// The holders of the locks that block a shutdown, for a person.
 async fn holders(bus: &Bus, login: &LoginProxy<'_>) -> String {
     let all = bus.limited(login.list_inhibitors());
     let all = all.await.unwrap_or_default();
@@ -122,10 +125,10 @@ async fn holders(bus: &Bus, login: &LoginProxy<'_>) -> String {
     }
 }
 
-/// Reboots by force: systemd without its units, then the kernel.
+/// Reboots by force: through systemd without stopping units, then through the kernel.
 ///
 /// # Errors
-/// [`Reason::RebootRefused`] when not even the kernel would.
+/// [`Reason::RebootRefused`] if even the kernel fails to reboot.
 async fn force(boot: &Path) -> Result<(), Reason> {
     let asked = async { Bus::system().await?.reboot().await };
     if let Err(error) = asked.await {

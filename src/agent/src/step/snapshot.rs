@@ -1,5 +1,7 @@
-//! Saving the kubelet's state on a thread of its own. A slow disk takes minutes for it, and the loop, which feeds systemd's watchdog
-//! (`WatchdogSec=` of our unit), has one thread: on that one the agent was killed in each try, for ever, and the node stayed cordoned.
+//! Saves the kubelet's state on a separate thread. A slow disk takes minutes for that. The loop,
+//! which feeds systemd's watchdog (`WatchdogSec=` of the agent's unit), has one thread. When that
+//! thread saved the state, systemd killed the agent in each attempt, forever, and the node stayed
+//! cordoned.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -17,17 +19,19 @@ use upgrade::{Reason, UpgradeId};
 use crate::hands::Ended;
 use crate::node::saved;
 
-/// How long a disk may take for one file, which has 64 MiB at most, until that counts as a failure.
+/// How long a disk may take for one file of at most 64 MiB before that counts as a failure.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// What saves the kubelet's state: once at a time, also where a try was given up that still waits for the disk.
+/// Saves the kubelet's state, one save at a time, even if a cancelled attempt still waits for the
+/// disk.
 #[derive(Default)]
 pub struct Snapshots {
     one: Arc<Mutex<()>>,
 }
 
 impl Snapshots {
-    /// Saves it for this upgrade, and removes those of others, which only a person could end. Told to stop, it stops before the next file.
+    /// Saves the state for this upgrade, and removes those of other upgrades, which only a person
+    /// could end. When cancelled, it stops before the next file.
     ///
     /// # Errors
     /// [`Reason::SnapshotFailed`].
@@ -50,7 +54,7 @@ impl Snapshots {
         self.beside_the_loop(save, cancel).await
     }
 
-    /// The thread outlives whoever has given it up, and ends as soon as it notices.
+    /// The thread outlives a cancelled caller, and ends as soon as it notices.
     async fn beside_the_loop(
         &self,
         save: impl FnOnce(&dyn Fn() -> bool) -> host::Result<bool> + Send + 'static,
@@ -66,7 +70,8 @@ impl Snapshots {
                 !further.is_closed() && !*cancel.borrow()
             };
             let saved = save(&goes_on);
-            // Before anybody hears of the end, who may begin the next one.
+            // Drop the lock before the end is announced, because the receiver may begin the next
+            // save.
             drop(alone);
             let _ = end.send(saved);
         };
@@ -76,13 +81,14 @@ impl Snapshots {
     }
 }
 
-/// How many trials the upgrade has had, by the record that says that its state is about to be saved.
+/// How many trials the upgrade has had, by the record that says that its state is about to be
+/// saved.
 fn trials(places: &Places) -> Result<u32, Reason> {
     let record = Store::new(&places.sysroot).read()?;
     Ok(record.upgrade.map_or(0, |upgrade| upgrade.attempt.tries))
 }
 
-/// Waits for the end as long as it comes nearer.
+/// Waits for the end as long as the save makes progress.
 async fn outcome(
     mut ended: oneshot::Receiver<host::Result<bool>>,
     mut progress: watch::Receiver<()>,
@@ -93,7 +99,7 @@ async fn outcome(
                 Ok(Ok(true)) => Ok(Ended::Done(Effect::Plain)),
                 Ok(Ok(false)) => Ok(Ended::Cancelled),
                 Ok(Err(error)) => Err(failed(error)),
-                // It said why on standard error, which is the journal.
+                // The thread wrote the reason to standard error, which is the journal.
                 Err(_) => Err(failed("its thread ended")),
             },
             Ok(()) = progress.changed() => {}
@@ -116,7 +122,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Longer than any of this takes; where the loop stands still it is what ends the test.
+    /// Longer than any of this takes. If the loop hangs, this limit ends the test.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     fn never() -> watch::Receiver<bool> {
@@ -152,7 +158,7 @@ mod tests {
         assert_eq!(saved, Ok(Ended::Cancelled));
     }
 
-    /// With nothing else to do the clock runs on to the next moment that somebody waits for.
+    /// When nothing else runs, the paused clock advances to the next timer.
     #[tokio::test(start_paused = true)]
     async fn snapshot_times_out_on_a_hung_disk_and_blocks_a_second_one() {
         let snapshots = Snapshots::default();
@@ -174,7 +180,7 @@ mod tests {
         let dies = |_: &dyn Fn() -> bool| -> host::Result<bool> { std::panic::panic_any("a test") };
         let saved = snapshots.beside_the_loop(dies, never()).await;
         assert!(saved.is_err(), "{saved:?}");
-        // The dying thread still holds on to what keeps two apart for a moment.
+        // The ending thread still holds the lock that separates two saves for a moment.
         let held = snapshots.one.lock().await;
         drop(held);
         let again = snapshots.beside_the_loop(|_: &dyn Fn() -> bool| Ok(true), never());

@@ -1,4 +1,5 @@
-//! Running careen-deploy in a transient unit of its own, or attaching to the one that a former agent began.
+//! Runs careen-deploy in its own transient unit, or attaches to the unit that an earlier agent
+//! started.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,36 +18,39 @@ use super::run::Run;
 use super::unit;
 use crate::own;
 
-/// The program's name, and where the image has it.
+/// The program's name, and its path in the image.
 const NAME: &str = "careen-deploy";
 const OF_THE_IMAGE: &str = "/usr/libexec/careen/careen-deploy";
 
-/// How often progress is read while it works. Each look that finds something new has systemd tell the bus of our status.
+/// How often the agent reads the progress of a run. After each read with news, systemd sends the
+/// agent's status on the bus.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// How often systemd is asked for the unit's state while no verdict stands in the file; its signal usually comes first.
+/// How often the agent asks systemd for the unit's state while the file has no verdict. The signal
+/// usually comes first.
 const CHECK: u32 = 2;
 
-/// How long another run is waited for: longer than one that swaps boot entries takes, if it does not hang. The step fails then, and is tried again.
+/// How long to wait for another run: longer than a run that swaps boot entries takes, unless it
+/// hangs. After that the step fails and is retried.
 const LONGEST: Duration = Duration::from_secs(31 * 60);
 
 /// How a run ended.
 #[expect(clippy::large_enum_variant, reason = "only one runs at a time")]
 #[derive(Debug)]
 pub enum Ended {
-    /// With this verdict.
+    /// The run ended with this verdict.
     Verdict(Result<Done, Reason>),
-    /// Because it was told to.
+    /// The run was cancelled.
     Cancelled,
 }
 
-/// One run and what it needs.
+/// One run and its inputs.
 pub struct Deploy<'a> {
     /// The bus.
     pub bus: &'a Bus,
     /// The run.
     pub run: &'a Run,
-    /// For which upgrade.
+    /// The upgrade that the run is for.
     pub id: &'a UpgradeId,
     /// Limits of its unit.
     pub limits: &'a Limits,
@@ -54,25 +58,27 @@ pub struct Deploy<'a> {
     pub doing: &'a watch::Sender<Option<Doing>>,
 }
 
-/// Ends the look for a plan, if there is one, and waits until it has ended: what it fetched it takes off the repository again,
-/// which must not be while somebody else fetches. An agent that ran here before may have begun it.
+/// Ends the look for a plan, if there is one, and waits until it has ended. The look removes what
+/// it fetched from the repository again, which must not happen during another fetch. An earlier
+/// agent may have started it.
 ///
 /// # Errors
-/// When systemd does not answer.
+/// systemd does not answer.
 pub async fn end_plan(bus: &Bus) -> systemd::Result<()> {
     while bus.is_alive(names::PLAN_UNIT).await? {
-        // One that has just ended by itself is what was wanted.
+        // A unit that has just ended on its own also satisfies the caller.
         let _ = bus.stop(names::PLAN_UNIT).await;
         tokio::time::sleep(LOOK).await;
     }
     Ok(())
 }
 
-/// Ends the other runs of careen-deploy, and waits until they have ended: what is to be taken back must not be brought at the same
-/// time, nor after it. One that this agent stopped following (it was restarted, or lost the bus) is among them.
+/// Ends the other runs of careen-deploy, and waits until they have ended. Otherwise they could
+/// fetch again what an undo removes. This includes a run that the agent stopped following (because
+/// it restarted, or lost the bus).
 ///
 /// # Errors
-/// When systemd does not answer, or one does not end.
+/// systemd does not answer, or a run does not end.
 pub async fn end_others(bus: &Bus, own: &str) -> systemd::Result<()> {
     let begun = Instant::now();
     loop {
@@ -85,7 +91,7 @@ pub async fn end_others(bus: &Bus, own: &str) -> systemd::Result<()> {
             return Err(systemd::Error::Failure(format!("{first} does not end")));
         }
         for name in others.iter().filter(|name| unit::may_be_ended(name)) {
-            // One that has just ended by itself is what was wanted.
+            // A unit that has just ended on its own also satisfies the caller.
             let _ = bus.stop(name).await;
         }
         tokio::time::sleep(LOOK).await;
@@ -93,10 +99,11 @@ pub async fn end_others(bus: &Bus, own: &str) -> systemd::Result<()> {
 }
 
 impl Deploy<'_> {
-    /// Runs it to its end. `cancel` stops what can be stopped; inside libostree's swap careen-deploy itself pays no heed.
+    /// Runs careen-deploy to its end. `cancel` stops what can be stopped; careen-deploy ignores it
+    /// inside libostree's swap.
     ///
     /// # Errors
-    /// [`Reason::DeployDied`] when it ended without a verdict or systemd would not run it.
+    /// [`Reason::DeployDied`] if it ended without a verdict, or systemd failed to run it.
     pub async fn perform(&self, cancel: watch::Receiver<bool>) -> Result<Ended, Reason> {
         let name = unit::name(self.id, self.run.verb);
         let output = Path::new(names::RUN_DIR).join(name.replace(".service", ".jsonl"));
@@ -117,14 +124,15 @@ impl Deploy<'_> {
         }
     }
 
-    /// Starts the unit or finds it running, and stays until it is gone: its last line, and whether it was told to stop.
+    /// Starts the unit or attaches to it, and follows it until it is gone. Returns its last line,
+    /// and whether it was cancelled.
     async fn follow(
         &self,
         name: &str,
         mut lines: Lines,
         mut cancel: watch::Receiver<bool>,
     ) -> systemd::Result<(Option<Line>, bool)> {
-        // If no signal comes, the regular look below finds the end.
+        // If no signal comes, the regular check below finds the end.
         let mut jobs = self.bus.ended_jobs().await?;
         self.start(name, &lines.path).await?;
         let mut stopped = false;
@@ -140,7 +148,8 @@ impl Deploy<'_> {
             }
             self.take(&mut lines);
             let look = lines.verdict.is_some() || stopped || turn % CHECK == 0;
-            // A bus that is gone does not come back on this connection: the next try of the step attaches on a new one.
+            // A lost bus does not return on this connection. The next attempt of the step attaches
+            // on a new one.
             if look && !self.bus.is_alive(name).await? {
                 break;
             }
@@ -154,7 +163,7 @@ impl Deploy<'_> {
             info!("{name} runs already; following it");
             return Ok(());
         }
-        // What a former run left is no verdict on this one.
+        // The output of an earlier run is no verdict on this one.
         let _ = std::fs::remove_file(output);
         let program = program();
         let properties = unit::properties(&program, self.run, output, self.limits);
@@ -172,7 +181,8 @@ impl Deploy<'_> {
     }
 }
 
-/// The one that came with this agent: the two are of one build, and a pod may have installed a newer pair than the image's.
+/// The program that came with this agent. The two are from one build, and a pod may have installed
+/// a newer pair than the image's.
 fn program() -> PathBuf {
     let beside = own::program().map(|agent| agent.with_file_name(NAME));
     let there = beside.filter(|program| program.is_file());

@@ -1,4 +1,4 @@
-//! What careen-deploy says, read from a file that still grows.
+//! The output of careen-deploy, read from a file that still grows.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ pub struct Lines {
     /// The file.
     pub path: PathBuf,
     read: u64,
-    /// How it ended, once it has said so.
+    /// How the run ended, once the file says so.
     pub verdict: Option<Line>,
 }
 
 impl Lines {
-    /// Nothing is read yet.
+    /// Lines of which nothing is read yet.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
         Self {
@@ -26,7 +26,8 @@ impl Lines {
         }
     }
 
-    /// The last of the lines that are new and understood; a verdict is kept, whatever stands behind it.
+    /// The last of the lines that are new and understood; a verdict is kept, whatever stands behind
+    /// it.
     pub fn read(&mut self) -> Option<Line> {
         let bytes = self.grown()?;
         let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;

@@ -1,4 +1,4 @@
-//! Having careen-deploy perform a step, or look at an image for a plan.
+//! Runs careen-deploy to perform a step, or to look at an image for a plan.
 
 pub mod follow;
 mod lines;
@@ -23,7 +23,7 @@ use run::Run;
 /// Runs a verb of careen-deploy for an upgrade.
 ///
 /// # Errors
-/// As the verb ended, or why it could not run.
+/// The error of the verb, or why it could not run.
 pub async fn perform(places: &Places, verb: &Verb, errand: &Errand) -> Result<Ended, Reason> {
     let id = errand.upgrade()?;
     if let Verb::Undo { .. } = verb {
@@ -51,7 +51,7 @@ pub async fn perform(places: &Places, verb: &Verb, errand: &Errand) -> Result<En
 /// Looks at an image for a plan.
 ///
 /// # Errors
-/// Why the image cannot be had.
+/// Why the image is not available.
 pub async fn plan(ahead: Ahead) -> Result<Found, Reason> {
     let run = run::plan(&ahead.look, &ahead.policy);
     let bus = bus_without_a_plan(&run).await?;
@@ -71,7 +71,7 @@ pub async fn plan(ahead: Ahead) -> Result<Found, Reason> {
     }
 }
 
-/// Ends the runs that were begun for an upgrade and may live on, except the undoing itself.
+/// Ends the runs that were started for an upgrade and may still be running, except the undo itself.
 async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
     let own = unit::name(id, run::UNDO);
     let ended = async {
@@ -86,7 +86,7 @@ async fn end_other_runs(id: &UpgradeId) -> Result<(), Reason> {
         })
 }
 
-/// The bus, once nobody looks for a plan any more.
+/// Connects to the bus, and ends any look for a plan.
 async fn bus_without_a_plan(run: &Run) -> Result<Bus, Reason> {
     let ready = async {
         let bus = Bus::system().await?;

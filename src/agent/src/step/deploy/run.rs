@@ -5,14 +5,16 @@ use upgrade::{ContainerImage, Deployment, Digest, Policy, Reason, Source, Target
 
 use crate::task::Verb;
 
-/// The verb that takes an upgrade back.
+/// The verb that undoes an upgrade.
 pub const UNDO: &str = "undo";
 
-/// How long a unit that is not to be killed may take to end once it is asked to, in microseconds: half an hour. It pays no heed, for it may be
-/// inside libostree's swap; what still runs then hangs, and is killed, libostree's own child that would thaw /boot included. `ExecStopPost` does that.
+/// How long a unit that must not be killed may take to stop, in microseconds: half an hour. It
+/// ignores the request while it is inside libostree's swap. What still runs after that hangs, and
+/// systemd kills it, including libostree's own child that would thaw /boot. `ExecStopPost` then
+/// thaws /boot.
 const PATIENCE: u64 = 1_800_000_000;
 
-/// How long one that may be killed has, in microseconds.
+/// How long a unit that may be killed may take to stop, in microseconds.
 const IMPATIENCE: u64 = 10_000_000;
 
 /// One run of careen-deploy.
@@ -20,33 +22,36 @@ const IMPATIENCE: u64 = 10_000_000;
 pub struct Run {
     /// The verb, for messages.
     pub verb: &'static str,
-    /// The arguments behind the program's name.
+    /// The arguments after the program's name.
     pub arguments: Vec<String>,
-    /// Whether libostree swaps boot entries in it, with the file system of /boot frozen: then a kill could hang the node.
+    /// Whether libostree swaps boot entries in the run, with the file system of /boot frozen. A
+    /// kill could then hang the node.
     pub swaps: bool,
-    /// How long it may take, in seconds; nothing where the policy says so of a fetch.
+    /// How long the run may take, in seconds, or `None` for a fetch, whose limit the policy sets.
     pub seconds: Option<u64>,
-    /// How long it may take to end once it is asked to, in microseconds.
+    /// How long the run may take to stop, in microseconds.
     pub patience: u64,
 }
 
-/// How long each verb may take beside the wait for the lock, in seconds: far more than it needs on the slowest disk, so that what hangs (a
-/// disk, a program that libostree waits for) ends as a step that has failed, and is tried again or given up.
+/// How long each verb may take in addition to the wait for the lock, in seconds. The limits are far
+/// above the time that the slowest disk needs. So if something hangs (a disk, a program that
+/// libostree waits for), the step fails and is retried or given up.
 mod longest {
-    /// Reads all of the image, on a share of the processor.
+    /// Reads all of the image, with a share of the processor.
     pub const VERIFY: u64 = 6 * 3600;
     /// Writes all of it.
     pub const DEPLOY: u64 = 2 * 3600;
-    /// Writes a menu. A generator of it that hangs is ended after ten minutes. Nobody else ends a trial that is healthy, and its node is cordoned.
+    /// Writes a menu. careen-deploy ends a menu generator that hangs after ten minutes. Nothing
+    /// else ends a healthy trial, and its node is cordoned.
     pub const BLESS: u64 = 900;
-    /// Writes a menu, in a system that has failed, and waits for the lock. A reboot follows in any case.
+    /// Writes a menu in a failed system, and waits for the lock. A reboot follows in any case.
     pub const REINSTATE: u64 = 60;
     /// Reads the names of all objects and removes many: `undo` and `clean`.
     pub const PRUNE: u64 = 1800;
 }
 
 impl Run {
-    /// With the time that a fetch may take.
+    /// Adds the time that a fetch may take.
     fn timed(self, policy: &Policy) -> Self {
         let limit = policy.limits.fetch_seconds;
         Self {
@@ -55,7 +60,8 @@ impl Run {
         }
     }
 
-    /// A reason for its end. Who is stopped cannot say by whom, and systemd by then knows nothing of the unit any more.
+    /// The reason for a run that ended without a verdict. A stopped run cannot report what stopped
+    /// it, and systemd has then already forgotten the unit.
     #[must_use]
     pub fn with_its_time(&self, reason: Reason) -> Reason {
         match (reason, self.seconds) {
@@ -72,7 +78,8 @@ impl Run {
     }
 }
 
-/// Whose unit the run for a plan is: fixed, for only one runs at a time, and whoever needs the repository ends it by its name.
+/// The id in the unit name of the run for a plan. It is fixed, because only one such run exists at
+/// a time, and a run that needs the repository ends it by name.
 pub const PLAN_ID: &str = "dry";
 
 /// The run that looks at an image for a plan.
@@ -106,7 +113,7 @@ pub fn run(verb: &Verb, policy: &Policy) -> Run {
             limited("bless", more, longest::BLESS, policy)
         }
         Verb::Reinstate { deployment, over } => reinstate(deployment, over),
-        // A fetch that was cut short may have named no commit.
+        // A fetch that was interrupted may have named no commit.
         Verb::Undo { commit } => {
             let more = commit.as_ref().map_or_else(Vec::new, of);
             limited(UNDO, more, longest::PRUNE, policy)
@@ -115,7 +122,8 @@ pub fn run(verb: &Verb, policy: &Policy) -> Run {
     }
 }
 
-/// A run that swaps boot entries and may take so many seconds beside the wait for the lock.
+/// A run that swaps boot entries and may take this many seconds in addition to the wait for the
+/// lock.
 fn limited(verb: &'static str, more: Vec<String>, seconds: u64, policy: &Policy) -> Run {
     Run {
         seconds: Some(seconds.saturating_add(policy.limits.lock_seconds)),
@@ -127,8 +135,8 @@ fn of(commit: &Digest) -> Vec<String> {
     pairs(&[("--commit", commit.as_str())])
 }
 
-/// By what a deployment checks the signature again. Since the fetch a key may be gone, or the policy
-/// be stricter.
+/// The arguments by which a deployment verifies the signature again. Since the fetch, a key may
+/// have been removed, or the policy may be stricter.
 fn signature(image: &Target, policy: &Policy) -> Vec<String> {
     let mut arguments = match &image.source {
         Source::Remote(branch) => pairs(&[("--remote", branch.remote.as_str())]),
@@ -138,13 +146,13 @@ fn signature(image: &Target, policy: &Policy) -> Vec<String> {
     arguments
 }
 
-/// The default that the blessing finds, or is none.
+/// The default that the blessing expects to find, if any.
 fn instead(over: Option<&Deployment>) -> Vec<String> {
     let over = over.map(name_of);
     over.map_or_else(Vec::new, |over| pairs(&[("--over", over.as_str())]))
 }
 
-/// What hangs in it is killed: the system that it runs in is left by a reboot all the same.
+/// systemd kills this run if it hangs, because a reboot leaves this system anyway.
 fn reinstate(deployment: &Deployment, over: &Deployment) -> Run {
     let (deployment, over) = (name_of(deployment), name_of(over));
     let verb = "reinstate";
@@ -195,7 +203,7 @@ fn fetch(target: &Target, policy: &Policy) -> Run {
     run_of("fetch", call(command, policy, more), false).timed(policy)
 }
 
-/// Which image, and how it is to be fetched.
+/// Which image, and how to fetch it.
 fn image(target: &Target, policy: &Policy) -> Vec<String> {
     let mut arguments = match &target.source {
         Source::Remote(branch) => pairs(&[
@@ -208,7 +216,7 @@ fn image(target: &Target, policy: &Policy) -> Vec<String> {
         arguments.extend(pairs(&[("--commit", commit.as_str())]));
     }
     if policy.limits.bandwidth_bytes > 0 {
-        // careen-deploy takes no less than one packet a second.
+        // careen-deploy accepts no less than one packet per second.
         let bytes = policy.limits.bandwidth_bytes.max(1024);
         arguments.extend(pairs(&[("--bandwidth", bytes.to_string().as_str())]));
     }

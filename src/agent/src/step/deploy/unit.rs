@@ -1,4 +1,4 @@
-//! What the transient unit of one careen-deploy run looks like.
+//! The properties of the transient unit of one careen-deploy run.
 
 use std::path::Path;
 
@@ -10,10 +10,11 @@ use super::run::Run;
 
 const MIB: u64 = 1024 * 1024;
 
-/// In microseconds.
+/// One second in microseconds.
 const SECOND: u64 = 1_000_000;
 
-/// The unit's name: fixed by upgrade and verb, so that an agent that was restarted finds the run that it began before.
+/// The unit's name. Upgrade and verb determine it, so that a restarted agent finds the run that it
+/// started before.
 #[must_use]
 pub fn name(id: &UpgradeId, verb: &str) -> String {
     format!("careen-deploy-{id}-{verb}.service")
@@ -22,8 +23,8 @@ pub fn name(id: &UpgradeId, verb: &str) -> String {
 /// The units of all runs.
 pub const ALL: &str = "careen-deploy-*.service";
 
-/// Whether the run of this unit may be ended at any moment. Of the others none is told to: they end by themselves, and inside libostree's
-/// swap they pay no heed.
+/// Whether the run of this unit may be stopped at any moment. The agent stops no other run: they
+/// end on their own, and ignore the request inside libostree's swap.
 #[must_use]
 pub fn may_be_ended(name: &str) -> bool {
     let verbs = ["fetch", "verify", "plan"];
@@ -49,14 +50,15 @@ pub fn properties<'a>(
             "Description",
             Variant::new(format!("Careen: {} an operating system image", run.verb)),
         ),
-        // A oneshot's start job ends when its work does, and that is a signal to wait for.
+        // A oneshot's start job ends when its work does, and the agent waits for that signal.
         ("Type", Variant::new("oneshot")),
         ("CollectMode", Variant::new("inactive-or-failed")),
         (
             "ExecStart",
             Variant::new(vec![(program.clone(), argv, false)]),
         ),
-        // Appended: systemd opens it anew for ExecStopPost, and truncating would take the verdict away. The agent removes an old one.
+        // Append: systemd reopens the file for ExecStopPost, and truncation would delete the
+        // verdict. The agent removes an old file.
         (
             "StandardOutputFileToAppend",
             Variant::new(output.display().to_string()),
@@ -70,7 +72,8 @@ pub fn properties<'a>(
     properties
 }
 
-/// Starts the program only where a run was killed: on a small machine libostree alone takes a second to load.
+/// Starts the program only if a run was killed: on a small machine, loading libostree takes a
+/// second.
 fn thaw(program: String) -> Variant<'static> {
     // systemd replaces ${NAME}, not $0 within a word (systemd.service(5), COMMAND LINES).
     let script = r#"[ ! -e "$1" ] || exec "$0" thaw"#.to_owned();
@@ -84,7 +87,8 @@ fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
     let memory = limits.memory_mib.saturating_mul(MIB);
     let time = run.seconds.unwrap_or(0).saturating_mul(SECOND);
     let mut caps = if run.swaps {
-        // Never killed for memory: /boot would stay frozen. It is slowed down instead.
+        // The OOM killer must never end it, because /boot would stay frozen. A memory limit slows
+        // it down instead.
         vec![
             ("OOMScoreAdjust", Variant::new(-900_i32)),
             ("TimeoutStopUSec", Variant::new(run.patience)),
@@ -94,7 +98,7 @@ fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
         vec![
             ("TimeoutStopUSec", Variant::new(run.patience)),
             ("MemoryMax", Variant::new(memory)),
-            // systemd counts processor time in microseconds a second.
+            // systemd counts processor time in microseconds per second.
             (
                 "CPUQuotaPerSecUSec",
                 Variant::new(u64::from(limits.cpu_percent) * 10_000),
@@ -102,7 +106,7 @@ fn caps(run: &Run, limits: &Limits) -> Vec<Property<'static>> {
             ("IOWeight", Variant::new(u64::from(limits.io_weight))),
         ]
     };
-    // A oneshot's work is its start, and RuntimeMaxUSec does not hold for it (systemd.service(5)).
+    // A oneshot's work is its start, and RuntimeMaxUSec does not apply to it (systemd.service(5)).
     caps.push(("TimeoutStartUSec", Variant::new(time)));
     caps.retain(|(_, value)| *value != Variant::new(0_u64));
     caps
