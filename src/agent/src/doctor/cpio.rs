@@ -1,26 +1,28 @@
-//! The names in a cpio archive of the kind that the kernel unpacks (Documentation/driver-api/early-userspace/buffer-format.rst).
+//! The names in a cpio archive of the kind that the kernel unpacks
+//! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-/// The length of a header: a magic of six, then thirteen numbers of eight hexadecimal digits.
+/// The length of a header: a magic of six bytes, then thirteen numbers of eight hexadecimal digits.
 const HEADER: usize = 110;
 
-/// What both kinds of magic begin with.
+/// The common prefix of both kinds of magic.
 const MAGIC: &[u8] = b"07070";
 
 /// The name that ends an archive.
 const END: &[u8] = b"TRAILER!!!";
 
-/// A longer name is none: PATH_MAX, which the kernel holds to as well.
+/// The longest valid name: PATH_MAX, which the kernel also uses.
 const LONGEST: usize = 4096;
 
-/// Whether an archive begins here, behind zeros that fill up to it.
+/// Whether an archive begins here, after zeros of padding.
 pub(super) fn begins(input: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let buffer = input.fill_buf()?;
         let zeros = buffer.iter().take_while(|byte| **byte == 0).count();
         if buffer.is_empty() || zeros < buffer.len() {
-            // One byte is enough to tell it from compressed data; a pipe may give no more at first.
+            // One byte is enough to distinguish it from compressed data. A pipe may give no more at
+            // first.
             let rest = &buffer[zeros..];
             let begins =
                 !rest.is_empty() && MAGIC.starts_with(&rest[..rest.len().min(MAGIC.len())]);
@@ -31,7 +33,7 @@ pub(super) fn begins(input: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// Reads one archive to its end and tells each name in it.
+/// Reads one archive to its end and passes each name in it to `tell`.
 pub(super) fn names(input: &mut impl Read, tell: &mut impl FnMut(&str)) -> io::Result<()> {
     loop {
         let mut header = [0; HEADER];
@@ -51,7 +53,7 @@ pub(super) fn names(input: &mut impl Read, tell: &mut impl FnMut(&str)) -> io::R
     }
 }
 
-/// The number at this place behind the magic.
+/// The number at this position after the magic.
 fn number(header: &[u8; HEADER], at: usize) -> io::Result<usize> {
     let known = header.starts_with(b"070701") || header.starts_with(b"070702");
     let digits = std::str::from_utf8(&header[6 + at * 8..14 + at * 8]).ok();

@@ -1,4 +1,4 @@
-//! The boot loader honours a one-shot entry.
+//! Whether the boot loader honours a one-shot entry.
 
 use std::path::Path;
 
@@ -10,10 +10,11 @@ use upgrade::Reason;
 use super::{Finding, Patient};
 
 const NAME: &str = "loader";
-/// Year and release from which on libostree refuses a /boot on vfat (ostree-sysroot.c, `validate_boot_fd`).
+/// Year and release from which libostree refuses a /boot on vfat (ostree-sysroot.c,
+/// `validate_boot_fd`).
 const REFUSES_VFAT: (u32, u32) = (2025, 3);
 
-/// By the very code that refuses a request, and by the libostree that writes the entries.
+/// Uses the same code that refuses a request, and the libostree that writes the entries.
 pub(super) fn loader(patient: &Patient) -> Finding {
     let is_vfat = is_vfat(&patient.places.boot);
     let libostree = is_vfat.then(|| libostree(&patient.places.root)).flatten();
@@ -37,7 +38,8 @@ fn judge(fitness: Result<(), Reason>, is_vfat: bool, libostree: Option<(u32, u32
     }
 }
 
-/// GRUB writes vfat, and older versions of libostree do. An image with a newer one then boots, and cannot be made the default.
+/// GRUB writes vfat, and so do older versions of libostree. An image with a newer version then
+/// boots, and cannot become the default.
 fn on_vfat(libostree: Option<(u32, u32)>) -> Finding {
     let fix = "make /boot a partition with ext4 or xfs: docs/bootloader.md";
     match libostree {
@@ -58,7 +60,8 @@ fn is_vfat(boot: &Path) -> bool {
     FileSystem::of(boot).is_ok_and(|found| found == FileSystem::Vfat)
 }
 
-/// The version of the system's libostree, by its own program: the agent does not link the library.
+/// The version of the system's libostree, from its own program, because the agent does not link the
+/// library.
 fn libostree(root: &Path) -> Option<(u32, u32)> {
     let mut ostree = Program::Ostree.command_below(root).ok()?;
     let output = ostree.arg("--version").output().ok()?;

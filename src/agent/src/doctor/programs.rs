@@ -1,4 +1,5 @@
-//! The operator's own programs: each may be run as root. A check of `required.d` that may not would cost a drain and a reboot, and condemn the image.
+//! The operator's own programs: each must be safe to run as root. A program in `required.d` that is
+//! not would cost a drain and a reboot, and condemn the image.
 
 use super::{Finding, Patient, Verdict};
 use crate::health::programs::{self, Program};
@@ -6,9 +7,9 @@ use crate::step::hooks::HOMES;
 
 const NAME: &str = "programs";
 
-/// The folders of them, and what it is that one of their programs is not run.
+/// The folders, each with the verdict for a program that is not run.
 const FOLDERS: [(&str, Verdict); 4] = [
-    // No request comes to its drain.
+    // No request gets as far as the drain.
     ("pre.d", Verdict::Bad),
     // Every trial fails.
     ("required.d", Verdict::Bad),
@@ -16,7 +17,7 @@ const FOLDERS: [(&str, Verdict); 4] = [
     ("post.d", Verdict::Warn),
 ];
 
-/// One finding for each that is not run; one for all where there is none.
+/// One finding for each program that is not run, or one for all if every program is fine.
 pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
     let mut amiss = Vec::new();
     let mut count = 0;
@@ -41,7 +42,8 @@ fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
     let folders = HOMES.map(|home| root.join(home).join(folder));
     let mut found: Vec<_> = programs::find(&folders).into_values().collect();
     if found.is_empty() {
-        // A folder at fault is named with each program in it; an empty one speaks for itself.
+        // A finding names a folder at fault with each program in it. An empty folder gets its own
+        // finding.
         let folders = folders.iter().filter_map(|folder| programs::folder(folder));
         found.extend(
             folders

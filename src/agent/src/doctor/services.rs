@@ -1,4 +1,5 @@
-//! The kubelet and containerd, asked where a trial asks them: one that answers elsewhere fails every trial.
+//! The kubelet and containerd, at the addresses that a trial uses. A service that answers elsewhere
+//! fails every trial.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use upgrade::observe::Check;
 use super::{Finding, Patient};
 use crate::health::{RUNTIME, kubelet, runtime};
 
-/// What is asked.
+/// One service.
 struct Service {
     name: &'static str,
     unit: &'static str,
@@ -32,7 +33,8 @@ const CONTAINERD: Service = Service {
     fix: "keep the address of its [grpc] at the default (/etc/containerd/config.toml); otherwise see journalctl -u containerd",
 };
 
-/// How each is. Of the running system alone: those of another root cannot be asked.
+/// The state of each service. Only for the running system, because the services of another root
+/// cannot be asked.
 pub(super) fn services(patient: &Patient) -> Vec<Finding> {
     if patient.places.root != Path::new("/") {
         return Vec::new();
@@ -57,13 +59,14 @@ async fn ask() -> Vec<Finding> {
     ]
 }
 
-/// Nothing where systemd does not say.
+/// `None` if systemd does not answer.
 async fn state(service: &Service) -> Option<ActiveState> {
     let bus = Bus::system().await.ok()?;
     bus.state(service.unit).await.ok()?
 }
 
-/// A node may be looked at before its kubelet is up; one that is up and does not answer here answers a trial as little.
+/// A node may be examined before its kubelet is up. A kubelet that is up and does not answer here
+/// does not answer a trial either.
 fn judge(service: &Service, answer: &Check, state: Option<&ActiveState>) -> Finding {
     let (Check::Fail(why) | Check::Broken(why) | Check::Pending(why)) = answer else {
         return Finding::ok(service.name, format!("answers at {}", service.at));

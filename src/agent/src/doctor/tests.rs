@@ -1,4 +1,4 @@
-//! A sound node, and each thing that can be wrong with one: the check that is about it says so, and no other one does.
+//! A sound node, and each fault that a node can have: exactly the check for that fault reports it.
 
 #[path = "../../../host/tests/disk/mod.rs"]
 mod disk;
@@ -14,7 +14,7 @@ use super::{Verdict, examine};
 use host::file_system::FileSystem;
 use node::Node;
 
-/// GRUB writes on some file systems alone; a test's folder may lie on another.
+/// GRUB writes only on some file systems, and a test's folder may be on another one.
 fn grub_writes_here(node: &Node) -> bool {
     let found = FileSystem::of(&node.disk.places.grubenv()).unwrap();
     [FileSystem::Ext, FileSystem::Xfs].contains(&found)
@@ -23,7 +23,7 @@ fn grub_writes_here(node: &Node) -> bool {
 #[test]
 fn on_a_sound_node_every_check_is_content() {
     let node = Node::sound();
-    // What the test's own disk is like: fs-verity, room, and whether GRUB writes there.
+    // Properties of the test's own disk: fs-verity, room, and whether GRUB can write there.
     let own = |name: &str| {
         ["fs-verity", "boot-room", "root-room"].contains(&name)
             || name == "loader" && !grub_writes_here(&node)
@@ -40,7 +40,7 @@ fn on_a_sound_node_every_check_is_content() {
 fn every_check_stands_in_the_docs() {
     let docs = include_str!("../../../../docs/doctor.md");
     let found = examine(&Node::sound().patient()).into_iter();
-    // Those that a node in folders has not.
+    // The findings that a node made of folders does not have.
     let others = ["api-server", "containerd", "kubelet", "opt-out", "registry"];
     for name in found.map(|finding| finding.name).chain(others) {
         assert!(docs.contains(&format!("| `{name}` |")), "{name}");

@@ -1,4 +1,4 @@
-//! One of the operator's own checks: run, and its failures counted.
+//! One of the operator's own checks: runs it, and counts its failures.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,32 +15,33 @@ use super::output::{self, Run, late};
 pub struct Pace {
     /// From the end of a run that did not pass to the next run.
     pub again: Duration,
-    /// From a failure that counted to the next one that counts.
+    /// From a counted failure to the next one that counts.
     pub counts: Duration,
 }
 
-/// Runs begin with the kubelet's first healthz, when the Node is not Ready yet and no pod has come back: a failure then says
-/// little, so a check has the better part of a minute with the default of three tries.
+/// Runs begin with the kubelet's first healthz, when the Node is not Ready yet and no pod has
+/// returned. A failure then says little, so a check has most of a minute with the default of three
+/// tries.
 pub const PACE: Pace = Pace {
     again: Duration::from_secs(2),
     counts: Duration::from_secs(20),
 };
 
-/// What a check is given.
+/// The limits of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The time of one run.
+    /// The time limit of one run.
     pub time: Duration,
-    /// Failures that count, until it has failed for good.
+    /// How many counted failures make the check fail for good.
     pub tries: u32,
-    /// When it is run again.
+    /// When it runs again.
     pub pace: Pace,
 }
 
 /// One check.
 pub struct One {
     path: PathBuf,
-    /// How it ended last.
+    /// Its latest result.
     pub result: Check,
     ran: Option<Instant>,
     failures: u32,
@@ -49,7 +50,7 @@ pub struct One {
 }
 
 impl One {
-    /// It has not run yet; one with a fault never does.
+    /// A check that has not run yet. A check with a fault never runs.
     #[must_use]
     pub fn new(path: PathBuf, fault: Option<String>) -> Self {
         let not_yet = Check::Pending("not run yet".to_owned());
@@ -63,13 +64,13 @@ impl One {
         }
     }
 
-    /// Whether it has come to its result.
+    /// Whether it has a final result.
     #[must_use]
     pub const fn is_settled(&self) -> bool {
         matches!(self.result, Check::Pass | Check::Broken(_))
     }
 
-    /// Why it has failed for good, if it has and this was not asked before.
+    /// Why it has failed for good. Returns the reason only once.
     pub fn newly_broken(&mut self) -> Option<&str> {
         let Check::Broken(why) = &self.result else {
             return None;
@@ -78,7 +79,7 @@ impl One {
         (!before).then_some(why)
     }
 
-    /// Runs it, unless it has just been run.
+    /// Runs it, unless it has just run.
     pub async fn run(&mut self, limits: &Limits) {
         if !is_over(self.ran, limits.pace.again) {
             return;
@@ -110,7 +111,7 @@ impl One {
     }
 }
 
-/// Whether so much time has passed since then, if there was a then.
+/// Whether this pause has passed since then. True if there is no earlier time.
 fn is_over(since: Option<Instant>, pause: Duration) -> bool {
     since.is_none_or(|since| since.elapsed() >= pause)
 }

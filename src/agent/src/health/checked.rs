@@ -1,5 +1,6 @@
-//! Whether the stage's last check has let the kubelet and its runtime start in this boot. They only want it and wait for it: where systemd has dropped it
-//! from the boot, for a cycle of orders or because it is masked, they start unchecked, and nothing else would show that.
+//! Whether the stage's last check let the kubelet and its runtime start in this boot. Their units
+//! only want it and wait for it. If systemd dropped it from the boot, because of an ordering cycle
+//! or because it is masked, they start unchecked, and nothing else would show that.
 
 use systemd::{ActiveState, Bus};
 use upgrade::names::CHECK_UNIT;
@@ -11,7 +12,7 @@ pub async fn check() -> Check {
     by(state.await)
 }
 
-/// The unit stays `active` once it has passed; one that has not passed reboots.
+/// The unit stays `active` once it has passed. If it fails, it reboots the machine.
 fn by(state: systemd::Result<Option<ActiveState>>) -> Check {
     let state = match state {
         Err(error) => return Check::Pending(format!("systemd does not answer: {error}")),

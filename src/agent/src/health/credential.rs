@@ -1,5 +1,6 @@
-//! Whether the kubelet is kept from starting by its own certificate: it refuses one that has run out by this machine's clock, on any
-//! system (kubernetes, pkg/kubelet/certificate/bootstrap/bootstrap.go, `isClientConfigStillValid`).
+//! Whether the kubelet's own certificate keeps it from starting. On any system, the kubelet rejects
+//! a certificate that has expired by this machine's clock (kubernetes,
+//! pkg/kubelet/certificate/bootstrap/bootstrap.go, `isClientConfigStillValid`).
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +11,8 @@ use crate::cluster::certificate::{Certificate, Held, held};
 
 const DAY: u64 = 24 * 3600;
 
-/// Looks only while the kubelet is not healthy. What cannot be looked at is no excuse for it.
+/// Looks only while the kubelet is not healthy. A certificate that cannot be read is no excuse for
+/// the kubelet.
 pub fn check(kubeconfig: &Path, kubelet: &Check) -> Check {
     if *kubelet == Check::Pass {
         return Check::Pass;
@@ -45,7 +47,7 @@ mod tests {
 
     #[test]
     fn expired_certificate_fails_the_check_and_a_future_one_passes() {
-        // One that is not valid yet the kubelet takes; the server does not.
+        // The kubelet accepts a certificate that is not valid yet; the server does not.
         assert_eq!(
             [99, 150, 200].map(at),
             [Check::Pass, Check::Pass, Check::Pass]

@@ -1,5 +1,5 @@
-//! A program with all that it starts: a process group of its own, so that it can be ended with its children. A shell that is killed alone
-//! leaves what it waited for behind.
+//! A program with all its children, in its own process group, so that one signal ends them all. If
+//! only a shell is killed, the program that it waited for stays.
 
 use std::process::ExitStatus;
 
@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
-/// The group. Dropped before its leader has ended, all of it is killed.
+/// The group. If it is dropped before its leader has ended, all of it is killed.
 pub struct Group {
     leader: Child,
 }
@@ -16,21 +16,21 @@ impl Group {
     /// Starts the leader.
     ///
     /// # Errors
-    /// When it cannot be run.
+    /// It cannot be run.
     pub fn spawn(command: &mut Command) -> std::io::Result<Self> {
         let leader = command.process_group(0).kill_on_drop(true).spawn()?;
         Ok(Self { leader })
     }
 
-    /// What the leader says, once.
+    /// The leader's output. Returns the streams only once.
     pub const fn streams(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.leader.stdout.take(), self.leader.stderr.take())
     }
 
-    /// Waits for the leader, however much of its group is left behind it.
+    /// Waits for the leader, even if other processes of its group still run.
     ///
     /// # Errors
-    /// When the kernel does not say how it ended.
+    /// The kernel does not report how it ended.
     pub async fn wait(&mut self) -> std::io::Result<ExitStatus> {
         self.leader.wait().await
     }
@@ -38,16 +38,17 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // There is an id only while the leader is not reaped: until then nobody else can have got its number.
+        // There is an id only while the leader is not reaped. Until then no other process can have
+        // its number.
         let id = self.leader.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = id.map(Pid::from_raw) {
-            // It may have ended at this very moment, and then there is nobody to kill.
+            // It may have ended at this moment, and then there is nothing to kill.
             let _ = killpg(group, Signal::SIGKILL);
         }
     }
 }
 
-/// Processes as tests see them.
+/// Helpers that show processes to tests.
 #[cfg(test)]
 pub mod seen {
     use std::fs;
@@ -56,15 +57,16 @@ pub mod seen {
 
     const LOOK: Duration = Duration::from_millis(10);
 
-    /// Longer than a loaded machine takes to end a process, and far shorter than the programs of tests sleep.
+    /// Longer than a loaded machine takes to end a process, and far shorter than the programs of
+    /// tests sleep.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// A shell script's words that leave a child's id in this file and wait for that child.
+    /// A shell script that writes a child's id to this file and waits for that child.
     pub fn hangs_in_a_child(id: &Path) -> String {
         format!("{}; wait", leaves_a_child(id))
     }
 
-    /// The same, without waiting.
+    /// The same script, without waiting.
     pub fn leaves_a_child(id: &Path) -> String {
         format!("sleep 1000 & echo $! > {}", id.display())
     }
@@ -80,14 +82,14 @@ pub mod seen {
         }
     }
 
-    /// Whether it runs. One that has ended and that nobody has asked for yet does not.
+    /// Whether the process runs. A zombie does not run.
     pub fn lives(id: u32) -> bool {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
         state.flatten().is_some_and(|state| state != 'Z')
     }
 
-    /// Whether it comes to its end.
+    /// Whether the process ends.
     pub async fn ends(id: u32) -> bool {
         let end = async {
             while lives(id) {

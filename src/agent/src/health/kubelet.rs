@@ -1,4 +1,4 @@
-//! Whether the kubelet says that it is healthy.
+//! Whether the kubelet reports that it is healthy.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection:
 
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Asks once.
+/// Checks once.
 pub async fn check() -> Check {
     match tokio::time::timeout(ANSWER, ask()).await {
         Ok(Ok(line)) if line.split(' ').nth(1) == Some("200") => Check::Pass,

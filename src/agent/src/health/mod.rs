@@ -1,6 +1,7 @@
-//! The checks of a trial that need no API server, run until there is a verdict.
+//! The checks of a trial that do not need the API server. They run until there is a verdict.
 //!
-//! "Could not check" is never "bad": what could not be looked at is pending, and the deadline decides.
+//! "Could not check" is never "bad": a check that could not look is pending, and the deadline
+//! decides.
 
 mod check;
 mod checked;
@@ -29,31 +30,35 @@ use crate::kubeadm;
 use network::Network;
 pub use user::UserChecks;
 
-/// Pause between two rounds. Only while a trial waits for its verdict: a round is a greeting on a socket, a GET on the
-/// loopback and a stat call.
+/// Pause between two rounds, only while a trial waits for its verdict. A round is a greeting on a
+/// socket, a GET on the loopback and a stat call.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// containerd's socket.
 pub(crate) const RUNTIME: &str = "/run/containerd/containerd.sock";
 
-/// Folders of user checks, the operator's after the image's: a file of the same name replaces it.
+/// Folders of user checks. The operator's folder follows the image's, and a file of the same name
+/// replaces the image's.
 const REQUIRED: [&str; 2] = ["/usr/lib/careen/required.d", "/etc/careen/required.d"];
 
 /// As [`REQUIRED`], for checks that are reported and decide nothing.
 const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
-/// Checks for ever; `found` gets what changes.
+/// Checks forever. `found` receives the changes.
 pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
-    // Not waited for: these decide nothing, and a slow one must not delay the verdict.
+    // The agent does not wait for these: they decide nothing, and a slow one must not delay the
+    // verdict.
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
     let mut required = UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE);
     let mut network = Network::follow(KUBELET_CONF.into());
-    // A verdict of the first round would take a missing network for an API server that is away.
+    // Without this wait, a verdict of the first round would mistake a missing network for an
+    // unreachable API server.
     network.first().await;
     let mut checked = Check::Pending("it was not checked yet".to_owned());
     loop {
-        // User checks ask about a node that runs; before that they would only use up their tries. They may take their time, so the
-        // node itself is looked at after them: no verdict is found on what held before they began.
+        // User checks ask about a running node. Before the node runs, they would only use up their
+        // tries. They may take a while, so the agent looks at the node itself after them. Otherwise
+        // the verdict would use results from before they began.
         let runs = found.borrow().as_ref().is_some_and(Local::runs);
         if runs {
             required.round().await;
@@ -62,7 +67,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
         let kubelet = kubelet::check().await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
-        // Once it has passed it has, for this boot.
+        // A pass holds for this boot.
         if checked != Check::Pass {
             checked = checked::check().await;
         }
@@ -87,7 +92,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     }
 }
 
-/// While nobody can be told on the Node, the journal says why the kubelet does not start.
+/// While no report can reach the Node, the journal says why the kubelet does not start.
 fn tell(before: Option<&Local>, now: &Local) {
     let changed = before.is_none_or(|before| before.credential != now.credential);
     if let Check::Fail(why) = &now.credential
@@ -103,11 +108,12 @@ fn tell(before: Option<&Local>, now: &Local) {
     }
 }
 
-/// Whether the operator's required checks may be run. Not those of the image that runs: the next one brings its own. A folder that
-/// others may write is at fault also where it is empty: they may have removed a check.
+/// Checks that the operator's required checks may run. The running image's checks are left out,
+/// because the next image brings its own. A folder that others may write is at fault even if it is
+/// empty: they may have removed a check.
 ///
 /// # Errors
-/// [`Reason::CheckUntrusted`] with the first that may not.
+/// [`Reason::CheckUntrusted`] with the first check that may not run.
 pub fn may_be_run(root: &Path) -> Result<(), Reason> {
     let [_, operators] = REQUIRED;
     let folder = root.join(operators.trim_start_matches('/'));
@@ -123,8 +129,8 @@ fn paths(folders: [&str; 2]) -> Vec<PathBuf> {
     folders.into_iter().map(PathBuf::from).collect()
 }
 
-/// Runs the wanted checks once the node runs. They may outlive the verdict, but not the time that a trial may take: one that
-/// cannot be run has no result.
+/// Runs the wanted checks once the node runs. They may outlive the verdict, but not the time limit
+/// of a trial. A check that cannot be run has no result.
 async fn report_wanted(policy: Arc<Policy>, mut found: watch::Receiver<Option<Local>>) {
     let runs = |found: &Option<Local>| found.as_ref().is_some_and(Local::runs);
     if found.wait_for(runs).await.is_ok() {

@@ -1,5 +1,6 @@
-//! Running one of the operator's programs, whatever it writes: of each stream the end is kept, where the reason stands, and the rest is
-//! read and let go. A program that writes without end would take the agent's memory, and be run again by the next agent.
+//! Runs one of the operator's programs, whatever it writes. The agent keeps the end of each stream,
+//! which has the reason, and discards the rest. Otherwise a program that writes without end would
+//! use up the agent's memory, and the next agent would run it again.
 
 use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,31 +13,33 @@ use tokio::sync::watch;
 use super::group::Group;
 use super::said::last_line;
 
-/// How much of the end of a stream is kept, in bytes: many times the line that is shown.
+/// How much of the end of a stream is kept, in bytes: many times the length of the line that is
+/// shown.
 const KEPT: usize = 16 * 1024;
 
-/// One read: what a pipe holds.
+/// One read: the capacity of a pipe.
 const PIECE: usize = 64 * 1024;
 
-/// The rest between two reads of what is let go. The node's own work goes before a program that only writes.
+/// The pause between two reads of discarded output. The node's own work takes precedence over a
+/// program that only writes.
 const REST: Duration = Duration::from_millis(1);
 
-/// How long a program that has ended is listened to, if others hold its streams: what it wrote itself is in the pipe, and a daemon that it
-/// has left behind may hold them for ever.
+/// How long the agent reads the streams of a program that has ended, if other processes hold them.
+/// The program's own output is in the pipe, and a daemon that it left may hold the streams forever.
 const ECHO: Duration = Duration::from_millis(500);
 
 /// How a run ended.
 #[derive(Debug)]
 pub enum Run {
-    /// By itself.
+    /// It ended on its own.
     Ended(Said),
-    /// At its time limit, having written so many bytes.
+    /// It reached its time limit, after it wrote this many bytes.
     Late(u64),
-    /// It did not begin.
+    /// It did not start.
     Not(std::io::Error),
 }
 
-/// What a program has said.
+/// The output of a program.
 #[derive(Debug)]
 pub struct Said {
     /// How it ended, and the end of what it wrote.
@@ -46,7 +49,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Why it has failed, for a person.
+    /// Why it failed, for a person.
     #[must_use]
     pub fn why(&self) -> String {
         let line = last_line(&self.output);
@@ -54,15 +57,16 @@ impl Said {
     }
 }
 
-/// Why a program has failed that had not ended in its time.
+/// Why a program failed that did not end in time.
 #[must_use]
 pub fn late(seconds: u64, written: u64) -> String {
     let late = format!("no answer in {seconds} s");
     too_much(written).map_or_else(|| late.clone(), |much| format!("{late}; it {much}"))
 }
 
-/// Runs it for no longer than this. At its limit, or dropped before its end, it is killed with all that it has started, so that nothing of it
-/// goes on beside what follows. What it leaves behind when it ends by itself is left alone.
+/// Runs the program for at most this long. At the limit, or when dropped early, the agent kills the
+/// program and all its children, so that none of them continues. If the program ends on its own,
+/// the agent does not touch what it leaves.
 pub async fn within(limit: Duration, command: &mut Command) -> Run {
     match output(limit, command).await {
         Ok(said) => Run::Ended(said),
@@ -70,7 +74,7 @@ pub async fn within(limit: Duration, command: &mut Command) -> Run {
     }
 }
 
-/// How much was written, for a person, where only the end of it was kept.
+/// How much was written, for a person, if only the end of it was kept.
 fn too_much(written: u64) -> Option<String> {
     (written > 2 * KEPT as u64).then(|| format!("wrote {written} bytes; only the end is kept"))
 }
@@ -107,7 +111,7 @@ async fn output(limit: Duration, command: &mut Command) -> Result<Said, Run> {
     })
 }
 
-/// The end of a stream, once it has one, or once its program is over.
+/// The end of a stream, once the stream or its program ends.
 async fn said(
     stream: Option<impl AsyncRead + Unpin>,
     written: &AtomicU64,
@@ -124,7 +128,7 @@ async fn said(
 }
 
 async fn echo(over: &mut watch::Receiver<bool>) {
-    // The sender lives as long as the run does.
+    // The sender lives as long as the run.
     let _ = over.wait_for(|over| *over).await;
     tokio::time::sleep(ECHO).await;
 }

@@ -1,4 +1,4 @@
-//! The operator's own programs: where they lie, and whether they may be run.
+//! The operator's own programs: where they are, and whether they may run.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use host::trust::{self, Fault};
 
-/// One of them.
+/// One of the operator's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// Why it must not be run; nothing when only root can have written it.
+    /// Why it must not run, or `None` if only root can have written it.
     pub fault: Option<String>,
 }
 
-/// The programs of these folders in the order of their names; of two with one name the later folder's counts. An absent folder
-/// holds none.
+/// The programs of these folders, in the order of their names. If two have the same name, the one
+/// in the later folder applies. An absent folder holds no programs.
 #[must_use]
 pub fn find(folders: &[PathBuf]) -> BTreeMap<String, Program> {
     let paths = folders.iter().flat_map(|folder| executables(folder));
@@ -29,7 +29,7 @@ pub fn are_there(folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| !executables(folder).is_empty())
 }
 
-/// A folder of them, under its own name; nothing where there is no such folder.
+/// A folder of programs, under its own name, or `None` if there is no such folder.
 #[must_use]
 pub fn folder(path: &Path) -> Option<(String, Program)> {
     path.is_dir().then(|| judged(path.to_owned(), trust::fault))

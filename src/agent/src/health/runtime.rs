@@ -1,5 +1,5 @@
-//! Whether containerd answers: an HTTP/2 greeting on its socket, as every gRPC client begins. A bare connect would succeed
-//! on a hung one too, since the kernel alone accepts it.
+//! Whether containerd answers: an HTTP/2 greeting on its socket, as every gRPC client begins. A
+//! bare connect would also succeed on a hung containerd, because the kernel alone accepts it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const SETTINGS: u8 = 4;
 
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Asks once.
+/// Checks once.
 pub async fn check(socket: &Path) -> Check {
     match tokio::time::timeout(ANSWER, greet(socket)).await {
         Ok(Ok(SETTINGS)) => Check::Pass,

@@ -1,4 +1,4 @@
-//! What a check said, cut to what a person and the Node's annotations can take.
+//! The output of a check, cut to fit a message and the Node's annotations.
 
 use std::process::Output;
 
@@ -6,7 +6,8 @@ use host::programs::last_line as last_of;
 
 pub use host::programs::SHOWN;
 
-/// Why a check failed: the last line of standard error that holds anything, or else of standard output, and how the check ended.
+/// Why a check failed: the last line with text on standard error, or else on standard output, and
+/// how the check ended.
 #[must_use]
 pub fn last_line(output: &Output) -> String {
     let line = last_of(&output.stderr).or_else(|| last_of(&output.stdout));

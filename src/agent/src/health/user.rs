@@ -1,4 +1,5 @@
-//! The operator's own checks: executables; exit 0 passes, else the last line of output is the reason.
+//! The operator's own checks: executables. Exit 0 passes; otherwise the last line of output is the
+//! reason.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,14 +11,15 @@ use upgrade::policy;
 use super::check::{Limits, One, Pace};
 use super::programs;
 
-/// Checks of one kind, with what is known of each.
+/// Checks of one kind, with their results.
 pub struct UserChecks {
     checks: BTreeMap<String, One>,
     limits: Limits,
 }
 
 impl UserChecks {
-    /// Finds the checks; of two with one name the later folder's counts. An absent folder holds none.
+    /// Finds the checks. If two have the same name, the one in the later folder applies. An absent
+    /// folder holds no checks.
     #[must_use]
     pub fn read(folders: &[PathBuf], policy: &policy::Health, pace: Pace) -> Self {
         let checks = programs::find(folders).into_iter();
@@ -33,12 +35,14 @@ impl UserChecks {
         }
     }
 
-    /// Runs every check that has not come to its result and is due, one after the other: a node on trial is busy enough.
+    /// Runs every check that is due and has no final result, one after the other, because a node on
+    /// trial is busy enough.
     pub async fn round(&mut self) {
         self.round_telling(|_, _| ()).await;
     }
 
-    /// As [`round`](Self::round), and tells of each check that has failed for good, by name and why: once, and before the next one is run.
+    /// As [`round`](Self::round), and reports each check that has failed for good, with its name
+    /// and the reason: once, and before the next check runs.
     pub async fn round_telling(&mut self, mut broken: impl FnMut(&str, &str)) {
         for (name, one) in &mut self.checks {
             if !one.is_settled() {
@@ -50,13 +54,13 @@ impl UserChecks {
         }
     }
 
-    /// Whether every check has come to its result.
+    /// Whether every check has a final result.
     #[must_use]
     pub fn are_settled(&self) -> bool {
         self.checks.values().all(One::is_settled)
     }
 
-    /// What is known now, by name.
+    /// The current results, by name.
     #[must_use]
     pub fn results(&self) -> Vec<(String, Check)> {
         self.checks
@@ -116,7 +120,7 @@ mod tests {
         );
     }
 
-    /// What one round tells of.
+    /// What one round reports.
     async fn told(checks: &mut UserChecks) -> Vec<(String, String)> {
         let mut told = Vec::new();
         let tell = |name: &str, why: &str| told.push((name.to_owned(), why.to_owned()));

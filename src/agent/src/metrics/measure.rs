@@ -1,13 +1,13 @@
-//! What metrics are measured in.
+//! The units of metrics.
 
-/// What a value is in.
+/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// A fact that holds: 1, or 0 where it does not.
+    /// A fact: 1 if it holds, otherwise 0.
     Flag,
-    /// So many.
+    /// A count.
     Count,
-    /// Seconds; of a time, since 1970.
+    /// Seconds; for a time, since 1970.
     Seconds,
     /// Bytes.
     Bytes,
@@ -16,7 +16,8 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// What it puts to a metric's name, as Prometheus wants it (prometheus.io/docs/practices/naming): the base unit.
+    /// The suffix of a metric's name, as Prometheus requires (prometheus.io/docs/practices/naming):
+    /// the base unit.
     #[must_use]
     pub const fn suffix(self) -> Option<&'static str> {
         match self {
@@ -27,7 +28,7 @@ impl Measure {
         }
     }
 
-    /// As the docs say it.
+    /// The unit's name in the docs.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

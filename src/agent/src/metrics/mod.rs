@@ -1,5 +1,6 @@
-//! Prometheus' metrics of this node. They come from the record and from what is seen, so that they survive the reboot that they
-//! are about; nothing is counted or kept up to date in between. Who asks is answered, who does not costs nothing.
+//! Prometheus metrics of this node. They come from the record and the observation, so that they
+//! survive the reboot that they describe. The agent counts nothing and keeps nothing up to date in
+//! between, so metrics that no client requests cost nothing.
 
 mod measure;
 mod samples;
@@ -20,59 +21,59 @@ pub use measure::Measure;
 pub use serve::CONTENT_TYPE;
 pub use table::{Kind, Metric, PREFIX, TABLE, reference, text};
 
-/// Pause after an address that could not be taken: whoever holds it may let go, and a restart of the agent for its metrics' sake is
-/// nobody's wish.
+/// Pause after a failure to bind the address. The program that uses it may release it, and nobody
+/// wants a restart of the agent for the sake of its metrics.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// All that metrics are made of.
+/// The inputs of all metrics.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The record.
     pub read: RecordRead,
-    /// The machine, and the step under way.
+    /// The machine and the current step.
     pub seen: Observation,
-    /// What the API server says; nothing from who does not ask it.
+    /// What the API server says, or `None` in a program that does not ask it.
     pub link: Option<Linked>,
-    /// The policy file as it was read last.
+    /// The policy file as last read.
     pub policy: PolicyRead,
-    /// The loop gets no further: it has not looked since, or could not write down what it decided.
+    /// Whether the loop is stuck: it has not looked since, or failed to store its decision.
     pub trouble: bool,
     /// Room on the disk.
     pub disk: Disk,
 }
 
-/// What who asks is told.
+/// The state that clients get.
 #[derive(Debug)]
 enum Latest {
     /// Nothing yet.
     Unknown,
-    /// Nothing was ever seen, and the loop gets no further.
+    /// The agent observed nothing so far, and the loop is stuck.
     Blind,
-    /// What was seen last.
+    /// The latest observation.
     Seen(Box<Shown>),
 }
 
-/// What is known of the other side.
+/// What is known of the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked {
-    /// It is reached.
+    /// Whether the agent reaches it.
     pub reached: bool,
-    /// Nothing new may be begun.
+    /// Whether no new upgrade may begin.
     pub paused: bool,
 }
 
-/// Room on the disk, in bytes, as far as it could be asked for.
+/// Room on the disk, in bytes, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disk {
     /// Free on the physical root.
     pub root_free: Option<u64>,
     /// Free on /boot.
     pub boot_free: Option<u64>,
-    /// What kernel and initramfs of the running system take on /boot.
+    /// The size of the running system's kernel and initramfs on /boot.
     pub boot_kernel: Option<u64>,
 }
 
-/// The loop's side: where it leaves what is to be shown.
+/// The loop's side, which stores what clients get.
 pub struct Metrics {
     look: Arc<dyn Fn() -> Disk + Send + Sync>,
     latest: watch::Sender<Latest>,
@@ -88,7 +89,7 @@ impl Drop for Metrics {
 }
 
 impl Metrics {
-    /// Nothing is served yet. `look` asks for the room on the disk when somebody asks for it.
+    /// Serves nothing yet. `look` measures the room on the disk when a client asks for it.
     pub fn new(look: impl Fn() -> Disk + Send + Sync + 'static) -> Self {
         Self {
             look: Arc::new(look),
@@ -99,15 +100,15 @@ impl Metrics {
         }
     }
 
-    /// Another pause than [`AGAIN`].
+    /// Sets another pause than [`AGAIN`].
     #[must_use]
     pub fn trying_again_after(mut self, pause: Duration) -> Self {
         self.again = pause;
         self
     }
 
-    /// Serves where the policy in force says: a broken one changes nothing, also for an agent that starts over it, or nobody would be told
-    /// that it is broken.
+    /// Serves at the address in the policy in force. A broken policy file changes nothing, even for
+    /// an agent that starts with it. Otherwise no client would learn that it is broken.
     pub fn follow(&mut self, policy: &PolicyRead) {
         let policy = in_force(policy);
         if policy.metrics.listen == self.door {
@@ -133,13 +134,13 @@ impl Metrics {
         }
     }
 
-    /// Whether anybody may ask.
+    /// Whether any client may ask.
     #[must_use]
     pub const fn is_serving(&self) -> bool {
         self.serving.is_some()
     }
 
-    /// Leaves what is to be shown, where somebody may ask for it.
+    /// Stores what to show, if a client may ask for it.
     pub fn show(&self, read: &RecordRead, seen: &Observation, link: Linked, policy: &PolicyRead) {
         if self.serving.is_none() {
             return;
@@ -154,8 +155,9 @@ impl Metrics {
         })));
     }
 
-    /// Says of what was shown last that it is not so any more, perhaps: nobody looks. Of an agent that starts like that there is nothing else to say,
-    /// and one that says nothing would be taken for one that is down.
+    /// Marks the last state as possibly outdated, because the loop does not look. An agent that
+    /// starts in this state has nothing else to show, and an agent that shows nothing would count
+    /// as down.
     pub fn trouble(&self) {
         self.latest.send_modify(|latest| match latest {
             Latest::Seen(shown) => shown.trouble = true,
@@ -164,7 +166,7 @@ impl Metrics {
     }
 }
 
-/// What was left to show, by the clocks of this moment.
+/// The stored state, with the clocks of this moment.
 fn now(mut shown: Shown, disk: Disk) -> Shown {
     shown.disk = disk;
     shown.seen.turn.wall = host::os::wall();

@@ -1,4 +1,4 @@
-//! Each metric's values: pure functions of the record and of what is seen.
+//! Each metric's values: pure functions of the record and the observation.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use upgrade::{Digest, Phase, Record, Report, Upgrade, report};
 use super::Shown;
 use super::table::Sample;
 
-/// What the Node shows beside the phases themselves.
+/// What the Node shows in addition to the phases themselves.
 const OTHER_PHASES: [&str; 2] = ["Idle", "Refused"];
 
 fn one(value: f64) -> Vec<Sample> {
@@ -32,7 +32,7 @@ fn sample<const N: usize>(labels: [&str; N], value: f64) -> Sample {
     Sample { labels, value }
 }
 
-/// Exact up to 2^53: seconds, bytes and counts stay below.
+/// Exact up to 2^53. Seconds, bytes and counts stay below that.
 fn number(value: u64) -> f64 {
     value as f64
 }
@@ -157,7 +157,7 @@ pub(super) fn step_tries(shown: &Shown) -> Vec<Sample> {
     })
 }
 
-/// One value for each phase that the upgrade has come to, in the order of the phases.
+/// One value for each phase that the upgrade has reached, in the order of the phases.
 fn by_phase(found: &BTreeMap<&str, u64>) -> Vec<Sample> {
     let known = Phase::NAMES
         .iter()
@@ -190,9 +190,9 @@ pub(super) fn durations(shown: &Shown) -> Vec<Sample> {
     by_phase(&sums)
 }
 
-/// Each visit to a phase, with the seconds that were worked in it.
+/// Each visit to a phase, with the seconds of work in it.
 fn visits<'a>(shown: &Shown, up: &'a Upgrade) -> impl Iterator<Item = (&'a str, u64)> {
-    // What is over takes no more time, and what waits does not work.
+    // A finished upgrade takes no more time, and a waiting one does not work.
     let until = shown.seen.turn.wall.saturating_sub(shown.waits_since(up));
     let open = (!up.phase.is_end()).then_some(until);
     let ends = up.reached.iter().skip(1).map(|next| next.at).chain(open);

@@ -1,4 +1,4 @@
-//! Answering who asks, on the loopback or a Unix socket.
+//! Serves the metrics on the loopback or a Unix socket.
 
 use std::convert::Infallible;
 use std::fs;
@@ -20,25 +20,26 @@ use tokio::sync::Semaphore;
 use tracing::{info, warn};
 use upgrade::listen::Listen;
 
-/// What the text is: Prometheus 3 takes none that does not say so.
+/// The content type. Prometheus 3 rejects an answer without it.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// How many are answered at once: two Prometheus servers and a person. Anybody on the node can connect.
+/// How many clients are served at once: two Prometheus servers and a person. Any program on the
+/// node can connect.
 const AT_ONCE: usize = 4;
 
-/// How long one may take, from the first byte to the last.
+/// How long one connection may take, from the first byte to the last.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Pause after a connection that could not be accepted.
+/// Pause after an accept failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// An open door.
+/// A listening socket.
 enum Door {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
-/// Serves for ever what `answer` says; nothing when it says nothing yet.
+/// Serves the result of `answer` forever. Serves nothing while it returns nothing.
 pub(super) async fn serve(
     listen: Listen,
     again: Duration,
@@ -50,7 +51,7 @@ pub(super) async fn serve(
     }
 }
 
-/// The door, as soon as it can be opened. Why it cannot is told once for each cause.
+/// The listening socket, as soon as it can be opened. Each cause of a failure is logged once.
 async fn opened(listen: &Listen, again: Duration) -> Option<Door> {
     let mut told = String::new();
     loop {
@@ -80,7 +81,8 @@ async fn open(listen: &Listen) -> io::Result<Option<Door>> {
     })
 }
 
-/// The socket of an agent that is gone would be in the way. Anything else at its place is somebody's, and stays.
+/// The socket of an agent that is gone would block the path. Any other file there belongs to
+/// somebody else, and stays.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.file_type().is_socket() => fs::remove_file(path),
@@ -91,7 +93,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 async fn answer_all(door: Door, answer: Arc<impl Fn() -> Option<String> + Send + Sync + 'static>) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
-        // Nobody closes it.
+        // Nothing closes the semaphore.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };
@@ -116,7 +118,7 @@ async fn answer_all(door: Door, answer: Arc<impl Fn() -> Option<String> + Send +
     }
 }
 
-/// One question, one answer.
+/// One request, one answer.
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send,
     answer: &(impl Fn() -> Option<String> + Sync),
@@ -127,7 +129,7 @@ async fn talk(
     let connection = http1::Builder::new()
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // Whoever hangs up or takes too long is not told.
+    // A client that disconnects or takes too long gets no answer.
     let _ = tokio::time::timeout(LIMIT, connection).await;
 }
 

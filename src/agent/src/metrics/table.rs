@@ -1,4 +1,5 @@
-//! The table of metrics: what is served, what the docs show, and how each value comes from the record and what is seen.
+//! The table of metrics: what is served, what the docs show, and how each value comes from the
+//! record and the observation.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -9,15 +10,15 @@ use prometheus_client::registry::{Registry, Unit};
 use super::measure::Measure;
 use super::{Shown, samples};
 
-/// What stands before each name.
+/// The prefix of each name.
 pub const PREFIX: &str = "careen_agent";
 
-/// How a metric moves.
+/// How a metric changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Up and down.
     Gauge,
-    /// Up alone, over the node's whole life: it is kept in the record.
+    /// Only up, over the node's whole life: the record keeps it.
     Counter,
 }
 
@@ -31,13 +32,13 @@ pub struct Metric {
     pub measure: Measure,
     /// Its labels.
     pub labels: &'static [&'static str],
-    /// What it says.
+    /// Its help text.
     pub help: &'static str,
     /// Its values.
     pub samples: fn(&Shown) -> Vec<Sample>,
 }
 
-/// One value, with those of the metric's labels in their order.
+/// One value, with the values of the metric's labels in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The labels' values.
@@ -46,7 +47,7 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// All of them, in the order in which they are served.
+/// All metrics, in the order in which they are served.
 pub const TABLE: &[Metric] = &[
     gauge(
         "build_info",
@@ -267,7 +268,7 @@ const fn counter(
 }
 
 impl Metric {
-    /// The name that one asks Prometheus for.
+    /// The name to query in Prometheus.
     #[must_use]
     pub fn full_name(&self) -> String {
         let unit = self.measure.suffix();
@@ -322,7 +323,7 @@ impl Collector for Shown {
     }
 }
 
-/// Nothing was ever seen: who we are can be said, and that we get no further.
+/// The metrics when the agent observed nothing: its build, and that it is stuck.
 #[derive(Debug)]
 struct Blind;
 
@@ -345,7 +346,7 @@ pub fn text(shown: &Shown) -> String {
     text_of(shown.clone())
 }
 
-/// What it reads where nothing was ever seen.
+/// The text that Prometheus reads when the agent observed nothing.
 pub(super) fn blind() -> String {
     text_of(Blind)
 }

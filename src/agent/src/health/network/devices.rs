@@ -7,11 +7,11 @@ use std::path::Path;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
 
-/// Where the kernel shows what a device is made of.
+/// Where the kernel shows the components of a device.
 const CLASS: &str = "/sys/class/net";
 
-/// How many devices lie on each other at most: an address on a bridge over a VLAN over a bond over
-/// ports, and one more.
+/// How many levels of devices there are at most: an address on a bridge over a VLAN over a bond
+/// over ports, and one more.
 const DEPTH: u8 = 5;
 
 /// One device.
@@ -21,18 +21,18 @@ pub struct Device {
     pub name: String,
     /// It is up and has carrier.
     pub runs: bool,
-    /// It leads nowhere but to this node.
+    /// It leads only to this node itself.
     pub is_loopback: bool,
-    /// It is hardware, or lies on some: not a bridge to pods alone.
+    /// It is hardware, or is built on hardware: not a bridge that only leads to pods.
     pub is_hardware: bool,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
 }
 
-/// All of them.
+/// All devices.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// The kernel does not list them.
 pub fn all() -> nix::Result<Vec<Device>> {
     let mut devices = BTreeMap::<String, Device>::new();
     for found in getifaddrs()? {
@@ -57,8 +57,8 @@ fn address(found: &InterfaceAddress) -> Option<IpAddr> {
     four.or_else(|| address.as_sockaddr_in6().map(|six| six.ip().into()))
 }
 
-/// Those that lead out of this node: hardware, or where there is none (in a container) all but
-/// loopback.
+/// The devices that lead out of this node: hardware, or all but loopback if there is none (in a
+/// container).
 pub fn outward(devices: &[Device]) -> Vec<&Device> {
     let others = devices.iter().filter(|one| !one.is_loopback);
     let hardware: Vec<_> = others.clone().filter(|one| one.is_hardware).collect();
@@ -69,13 +69,13 @@ pub fn outward(devices: &[Device]) -> Vec<&Device> {
     }
 }
 
-/// Whether one of those runs and has an address that is known beyond its link.
+/// Whether one of those runs and has an address that is valid beyond its link.
 pub fn leads_out(devices: &[Device]) -> bool {
     let mut running = outward(devices).into_iter().filter(|one| one.runs);
     running.any(|one| one.addresses.iter().any(|own| !is_of_the_link(own)))
 }
 
-/// Whether the address means something on its link alone.
+/// Whether the address is valid only on its link.
 pub const fn is_of_the_link(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => four.is_link_local(),
@@ -83,7 +83,7 @@ pub const fn is_of_the_link(address: &IpAddr) -> bool {
     }
 }
 
-/// Bridges, bonds and VLANs name the devices that they lie on.
+/// Bridges, bonds and VLANs name the devices below them.
 fn is_hardware(class: &Path, name: &str, depth: u8) -> bool {
     let folder = class.join(name);
     if folder.join("device").exists() {

@@ -1,8 +1,9 @@
-//! What this node itself lacks of a way to the API server. A node without carrier, address, route
-//! or resolver says nothing of the server, and such a system is not taken for one whose server is
-//! away.
+//! Why this node itself has no route to the API server. A node without carrier, address, route or
+//! resolver says nothing about the server. Such a system must not count as one whose server is
+//! unreachable.
 //!
-//! What cannot be told counts as a network that is fine: then the API server is to blame as before.
+//! An unknown state counts as a working network. The API server is then to blame, as without this
+//! check.
 
 mod devices;
 mod resolver;
@@ -19,14 +20,14 @@ use upgrade::NoNetwork;
 use crate::cluster::credential::{Endpoint, endpoint};
 use devices::Device;
 
-/// How often it is looked at, in a trial alone.
+/// How often the agent looks at the network. Only in a trial.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a look takes at most: a name is looked up, and resolvers on this node are asked.
+/// How long a look takes at most: it looks up a name, and asks resolvers on this node.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The looks of one trial, beside its checks: a resolver that does not answer must not hold those
-/// up.
+/// The looks of one trial, concurrent with its checks, because a resolver that does not answer must
+/// not delay the checks.
 pub struct Network {
     found: watch::Receiver<Result<(), NoNetwork>>,
     task: JoinHandle<()>,
@@ -39,7 +40,7 @@ impl Drop for Network {
 }
 
 impl Network {
-    /// Begins to look at the way to the API server of this kubeconfig.
+    /// Starts to look at the route to the API server of this kubeconfig.
     pub fn follow(kubeconfig: PathBuf) -> Self {
         let (sender, found) = watch::channel(Ok(()));
         let task = tokio::spawn(async move {
@@ -51,18 +52,20 @@ impl Network {
         Self { found, task }
     }
 
-    /// Waits for the first look, but not for longer than one takes: until then nothing lacks.
+    /// Waits for the first look, but no longer than one look takes. Until then nothing counts as
+    /// missing.
     pub async fn first(&mut self) {
         let _ = tokio::time::timeout(LOOK, self.found.changed()).await;
     }
 
-    /// What was found last.
+    /// The latest result.
     pub fn now(&self) -> Result<(), NoNetwork> {
         self.found.borrow().clone()
     }
 }
 
-/// Looks once. The kubeconfig is read anew, for it may name another server or a proxy by now.
+/// Looks once. Reads the kubeconfig again each time, because it may now name another server or a
+/// proxy.
 async fn look(kubeconfig: &Path) -> Result<(), NoNetwork> {
     let (Ok(server), Ok(devices)) = (endpoint(kubeconfig), devices::all()) else {
         return Ok(());
@@ -76,7 +79,7 @@ async fn look(kubeconfig: &Path) -> Result<(), NoNetwork> {
     }
 }
 
-/// The name has no address. That is this node's fault where it has no resolver, or no way to one.
+/// The name has no address. That is this node's fault if it has no resolver, or no route to one.
 async fn unresolved(server: &Endpoint, devices: &[Device]) -> Result<(), NoNetwork> {
     let mut alive = Vec::new();
     for resolver in resolver::servers() {
@@ -91,7 +94,7 @@ async fn unresolved(server: &Endpoint, devices: &[Device]) -> Result<(), NoNetwo
     any(alive.into_iter())
 }
 
-/// One way is enough; without any the first says why.
+/// One route is enough. Without any, the first gives the reason.
 fn any(ways: impl Iterator<Item = Result<(), NoNetwork>>) -> Result<(), NoNetwork> {
     let mut why = Ok(());
     for way in ways {
@@ -107,8 +110,8 @@ fn way(to: IpAddr, devices: &[Device]) -> Result<(), NoNetwork> {
     judge(to, source(to), devices)
 }
 
-/// From which address the kernel would send. Nothing is sent: for UDP a connection is a look at the
-/// routes.
+/// The source address that the kernel would use. Nothing is sent: for UDP, a connect only looks up
+/// the route.
 fn source(to: IpAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match to {
         IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
@@ -122,7 +125,8 @@ fn source(to: IpAddr) -> io::Result<IpAddr> {
 fn judge(to: IpAddr, source: io::Result<IpAddr>, devices: &[Device]) -> Result<(), NoNetwork> {
     let is_own = devices.iter().any(|one| one.addresses.contains(&to));
     if to.is_loopback() || is_own {
-        // A proxy or load balancer on this node leads there, and where to only it knows.
+        // A proxy or load balancer on this node leads to the server, and only it knows by which
+        // route.
         return devices::leads_out(devices)
             .then_some(())
             .ok_or_else(|| lack(to, devices));
@@ -151,12 +155,12 @@ fn is_no_way(error: &io::Error) -> bool {
     )
 }
 
-/// An address of the link alone reaches nothing beyond it.
+/// A link-local address reaches nothing beyond its link.
 fn is_too_near(source: IpAddr, to: IpAddr) -> bool {
     devices::is_of_the_link(&source) && !devices::is_of_the_link(&to)
 }
 
-/// What is missing, the first in the order in which a network comes up.
+/// What is missing: the first item in the order in which a network comes up.
 fn lack(to: IpAddr, devices: &[Device]) -> NoNetwork {
     let out = devices::outward(devices);
     let names: Vec<&str> = out.iter().map(|one| one.name.as_str()).collect();

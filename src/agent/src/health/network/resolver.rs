@@ -1,4 +1,5 @@
-//! Whether the API server's name can be resolved here, as far as that is this node's own business.
+//! Whether this node can resolve the API server's name, as far as that is the node's own
+//! responsibility.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
@@ -9,20 +10,20 @@ use tokio::net::TcpStream;
 
 use crate::cluster::credential::Endpoint;
 
-/// How long a name is looked up.
+/// How long a name lookup may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How long a resolver on this node may take to take a connection.
+/// How long a resolver on this node may take to accept a connection.
 const HELLO: Duration = Duration::from_secs(1);
 
 /// The port of resolvers.
 const DNS: u16 = 53;
 
-/// What the C library goes by, and what systemd-resolved itself asks.
+/// The file that the C library uses, and that systemd-resolved itself uses for its queries.
 const USED: &str = "/etc/resolv.conf";
 const OF_RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
 
-/// The addresses of a name, /etc/hosts included; nothing where it has none.
+/// The addresses of a name, including /etc/hosts, or `None` if it has none.
 pub async fn addresses(server: &Endpoint) -> Option<Vec<IpAddr>> {
     let lookup = tokio::net::lookup_host((server.host.as_str(), server.port));
     let found = tokio::time::timeout(ANSWER, lookup).await.ok()?.ok()?;
@@ -30,7 +31,7 @@ pub async fn addresses(server: &Endpoint) -> Option<Vec<IpAddr>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The resolvers that are asked in the end.
+/// The resolvers that receive the queries in the end.
 pub fn servers() -> Vec<IpAddr> {
     servers_of(Path::new(USED), Path::new(OF_RESOLVED))
 }
@@ -49,7 +50,7 @@ fn read(path: &Path) -> Option<Vec<IpAddr>> {
     Some(text.lines().filter_map(server).collect())
 }
 
-/// A line `nameserver ADDRESS`, perhaps with the zone of an address of one link.
+/// A line `nameserver ADDRESS`, where a link-local address may have a zone.
 fn server(line: &str) -> Option<IpAddr> {
     let mut words = line.split_whitespace();
     words.next().filter(|word| *word == "nameserver")?;
@@ -58,8 +59,8 @@ fn server(line: &str) -> Option<IpAddr> {
     address.parse().ok()
 }
 
-/// Whether nobody listens at an address of this node: resolvers take TCP, too (RFC 7766). Of others
-/// nothing is known.
+/// Whether nothing listens at an address of this node. Resolvers also accept TCP (RFC 7766).
+/// Nothing is known about other addresses.
 pub async fn is_dead(server: IpAddr) -> bool {
     if !server.is_loopback() {
         return false;

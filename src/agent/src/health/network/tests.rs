@@ -38,7 +38,7 @@ fn to() -> String {
 fn a_route_from_an_address_of_a_device_with_carrier_is_a_way() {
     let whole = node(true, &["198.51.100.7", "fe80::1"]);
     assert_eq!(judge(SERVER, from("198.51.100.7"), &whole), Ok(()));
-    // Of a route whose source lies on loopback or in another namespace nothing more is known.
+    // Nothing more is known of a route whose source is on loopback or in another namespace.
     assert_eq!(judge(SERVER, from("203.0.113.9"), &whole), Ok(()));
     let refused = Err(ErrorKind::PermissionDenied.into());
     assert_eq!(judge(SERVER, refused, &whole), Ok(()));
@@ -123,8 +123,7 @@ fn kubeconfig(server: &str) -> tempfile::NamedTempFile {
     file
 }
 
-/// A thread with a network of its own, in which nothing is set up; nothing where that is not
-/// allowed here.
+/// A thread with its own network, in which nothing is set up, or `None` where that is not allowed.
 fn without_a_network(server: &str) -> Option<Result<(), NoNetwork>> {
     let file = kubeconfig(server);
     let cut_off = std::thread::spawn(move || {
